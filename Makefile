@@ -1,0 +1,50 @@
+# snowid: a PGXS extension in C++. `make`, `make install`, `make installcheck` and PG_CONFIG= are as in
+# any other; `make demo` and `make test` do their own set-up on a machine that has nothing but make.
+
+EXTENSION = snowid
+EXTVERSION = 0.1.0
+
+# What needs no PostgreSQL to begin with, since it may install it.
+SETUP_GOALS = demo demo-stop test bench matrix
+.PHONY: $(SETUP_GOALS)
+
+ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
+
+$(filter-out demo-stop,$(SETUP_GOALS)):
+	@scripts/$@
+demo-stop:
+	@scripts/demo stop
+
+else
+
+MODULE_big = $(EXTENSION)
+OBJS = $(patsubst %.cpp,%.o,$(wildcard src/pg/*.cpp))
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
+DATA = $(wildcard src/upgrade/*.sql)
+EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/*.bc
+PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
+
+REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
+
+# Defined before PGXS is read, so that its rules see them. PostgreSQL's headers count as the system's:
+# their warnings are not ours.
+PG_CONFIG ?= pg_config
+PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) \
+	-DSNOWID_VERSION='"$(EXTVERSION)"' $(SNOWID_CPPFLAGS)
+PG_CXXFLAGS = -std=c++20 -O2 -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
+	-fno-threadsafe-statics -fvisibility=hidden
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# PGXS hands PG_CXXFLAGS not to the compiler that makes the JIT's bitcode.
+COMPILE.cxx.bc += $(PG_CXXFLAGS)
+
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/core/*.hpp src/pg/*.hpp) Makefile
+
+$(EXTENSION)--$(EXTVERSION).sql: src/snowid.sql Makefile
+	cp $< $@
+
+endif

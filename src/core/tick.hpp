@@ -1,0 +1,101 @@
+// The tick: how one shard's IDs are taken, in order and without a repeat, by any number of
+// processes.
+//
+// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. It only grows. Take and
+// RaiseTo move it by compare-and-swap and need no lock; a word is never moved in another way. The
+// clock is an argument: it may jump, stand still or differ between callers, and still no tick is
+// issued twice.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(std::atomic<int64_t>::is_always_lock_free);
+
+constexpr Tick MakeTick(const Layout& layout, Time time, Sequence sequence) {
+  return {(static_cast<uint64_t>(time.value) << layout.seq_bits) | sequence.value};
+}
+constexpr Time TimeOf(const Layout& layout, Tick tick) {
+  return {static_cast<int64_t>(tick.value >> layout.seq_bits)};
+}
+constexpr Sequence SequenceOf(const Layout& layout, Tick tick) {
+  return {tick.value & layout.MaxSequence().value};
+}
+constexpr Id IdOf(const Layout& layout, Shard shard, Tick tick) {
+  return Compose(layout, {TimeOf(layout, tick), shard, SequenceOf(layout, tick)});
+}
+
+// The last tick of the unit that holds `moment`: where a shard starts when every time up to
+// `moment` may have been used. Tick 0 where that is before the layout's epoch.
+constexpr Tick LastTickAt(const Layout& layout, UnixMicros moment) {
+  const Time time = TimeAt(layout, moment);
+  if (time.value < 0) return {0};
+  if (time > layout.MaxTime()) return MakeTick(layout, layout.MaxTime(), layout.MaxSequence());
+  return MakeTick(layout, time, layout.MaxSequence());
+}
+
+// Where the ticks of one Take may lie.
+enum class Span : uint8_t {
+  kAny,  // consecutive, rolling into the next unit where the sequence is full; fewer than wanted
+         // where the limit comes first
+  kOneUnit,  // all of them in one unit, so that their sequences are consecutive numbers
+};
+
+// The first tick that comes after `last` when the clock is in unit `now`. The sequence goes on from
+// one unit to the next instead of starting at 0 (Instagram's `nextval % 1024`), so that the low
+// bits of IDs are evenly spread; within a unit it only grows.
+constexpr Tick FirstTick(const Layout& layout, Tick last, Time now, uint32_t want, Span span) {
+  const bool fresh = now > TimeOf(layout, last);
+  const Tick next{last.value + 1};
+  const Tick first = fresh ? MakeTick(layout, now, SequenceOf(layout, next)) : next;
+  if (span == Span::kAny ||
+      SequenceOf(layout, first).value + want <= layout.MaxSequence().value + 1)
+    return first;
+  // The rest of the unit is too short. Of a fresh one nothing is used yet: begin it anew.
+  const Time unit = fresh ? now : Time{TimeOf(layout, last).value + 1};
+  return MakeTick(layout, unit, {0});
+}
+
+// What Take gives: ticks first, first + 1, … first + count - 1. Where count is 0 nothing was taken,
+// and `first` is the tick that lay beyond the limit.
+struct Grant {
+  Tick first;
+  uint32_t count;
+};
+
+// Takes up to `want` consecutive ticks after the last one, none of a unit that begins after
+// `limit`. want: at least 1; for Span::kOneUnit at most the sequences of one unit.
+inline Grant Take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time now,
+                  UnixMicros limit, uint32_t want, Span span = Span::kAny) {
+  uint64_t last = last_tick.load(std::memory_order_relaxed);
+  for (;;) {
+    const Tick first = FirstTick(layout, {last}, now, want, span);
+    if (StartOf(layout, TimeOf(layout, first)) > limit) return {first, 0};
+    uint32_t count = want;
+    Tick end{first.value + count - 1};
+    if (want > 1 && StartOf(layout, TimeOf(layout, end)) > limit) {
+      end = LastTickAt(layout, limit);
+      count = static_cast<uint32_t>(end.value - first.value + 1);
+    }
+    if (last_tick.compare_exchange_weak(last, end.value, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed))
+      return {first, count};
+  }
+}
+
+// From now on only ticks above `floor` are issued. Leaves a word alone that is past it.
+inline void RaiseTo(std::atomic<uint64_t>& last_tick, Tick floor) {
+  uint64_t last = last_tick.load(std::memory_order_relaxed);
+  while (last < floor.value &&
+         !last_tick.compare_exchange_weak(last, floor.value, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace snowid::core

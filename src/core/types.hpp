@@ -1,0 +1,66 @@
+// The quantities that snowid computes with, each a type of its own, so that a shard cannot be
+// passed for a sequence, nor milliseconds for microseconds. Plain values; nothing here is shared.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace snowid::core {
+
+// A point in time, in microseconds since 1970-01-01 00:00:00 UTC: what a clock is read in.
+struct UnixMicros {
+  int64_t value;
+  friend constexpr auto operator<=>(const UnixMicros&, const UnixMicros&) = default;
+};
+
+// A point in time, in milliseconds since 1970-01-01 00:00:00 UTC: what the ceiling is kept in.
+struct UnixMillis {
+  int64_t value;
+  friend constexpr auto operator<=>(const UnixMillis&, const UnixMillis&) = default;
+};
+
+// A point in time in a layout's own terms: whole units since the layout's epoch. Negative before
+// it.
+struct Time {
+  int64_t value;
+  friend constexpr auto operator<=>(const Time&, const Time&) = default;
+};
+
+// The number of one allocator of IDs. Range: 0 to Layout::MaxShard().
+struct Shard {
+  uint32_t value;
+  friend constexpr auto operator<=>(const Shard&, const Shard&) = default;
+};
+
+// Tells the IDs of one shard and one time unit apart. Range: 0 to Layout::MaxSequence().
+struct Sequence {
+  uint64_t value;
+  friend constexpr auto operator<=>(const Sequence&, const Sequence&) = default;
+};
+
+// An ID as PostgreSQL stores it. Never negative where snowid made it.
+struct Id {
+  int64_t value;
+  friend constexpr auto operator<=>(const Id&, const Id&) = default;
+};
+
+// A shard's place in time: Time and Sequence in one word, `time << seq_bits | sequence`, so that
+// one compare-and-swap moves both and a greater tick is a later ID.
+struct Tick {
+  uint64_t value;
+  friend constexpr auto operator<=>(const Tick&, const Tick&) = default;
+};
+
+// What the functions of src/core answer with. They never throw and never report.
+enum class Status : uint8_t {
+  kOk,
+  kTimeOutOfRange,      // the layout cannot hold this time
+  kShardOutOfRange,     // the layout cannot hold this shard
+  kSequenceOutOfRange,  // the layout cannot hold this sequence
+  kNegativeId,          // no ID of this layout is negative
+  kStepOutOfRange,      // a series' step is zero or negative
+  kMalformed,           // text that is not of the form expected
+  kNumberOutOfRange,    // text of the right form, with a number that no bigint holds
+};
+
+}  // namespace snowid::core

@@ -1,0 +1,181 @@
+// Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
+#include "pg/ceiling.hpp"
+
+#include "pg/settings.hpp"
+#include "pg/shared.hpp"
+
+namespace snowid::pg {
+
+bool ceiling_known = false;
+
+namespace {
+
+constexpr char kExtensionName[] = "snowid";
+constexpr char kCeilingName[] = "snowid_ceiling";
+
+// The sequence that this session uses, InvalidOid before it has looked.
+Oid ceiling_relid = InvalidOid;
+uint64 invalidations = 0;
+
+// A relcache callback: another session may have dropped the sequence, made it anew or given it
+// other storage. InvalidOid stands for all relations.
+void forget_ceiling(Datum, Oid relid) {
+  if (relid != ceiling_relid && relid != InvalidOid) return;
+  ceiling_known = false;
+  invalidations++;
+}
+
+Oid schema_of_extension(Oid extension) {
+  Oid schema = InvalidOid;
+  ScanKeyData key;
+  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(extension));
+  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
+  HeapTuple tuple = systable_getnext(scan);
+  if (HeapTupleIsValid(tuple))
+    schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return schema;
+}
+
+// Looked up by the extension, not by search_path: anybody may make a sequence of this name.
+Oid look_up_ceiling() {
+  const Oid extension = get_extension_oid(kExtensionName, true);
+  Oid relid = InvalidOid;
+  if (OidIsValid(extension))
+    relid = get_relname_relid(kCeilingName, schema_of_extension(extension));
+  if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" of extension \"%s\" does not exist", kCeilingName,
+                           kExtensionName),
+                    errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
+  return relid;
+}
+
+// Opens the sequence in RowExclusiveLock. Returns nullptr only with kEarly, where the lock is not
+// to be had at once.
+Relation open_ceiling(Urgency urgency) {
+  Relation relation = nullptr;
+  while (relation == nullptr) {
+    if (!OidIsValid(ceiling_relid)) ceiling_relid = look_up_ceiling();
+    if (urgency == Urgency::kMust)
+      LockRelationOid(ceiling_relid, RowExclusiveLock);
+    else if (!ConditionalLockRelationOid(ceiling_relid, RowExclusiveLock))
+      return nullptr;
+    relation = try_relation_open(ceiling_relid, NoLock);
+    if (relation == nullptr) {
+      UnlockRelationOid(ceiling_relid, RowExclusiveLock);
+      ceiling_relid = InvalidOid;
+    }
+  }
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("relation \"%s\" is not a permanent sequence", kCeilingName),
+             errdetail("IDs could repeat after a crash."),
+             errhint("Make it permanent with ALTER SEQUENCE %s SET LOGGED.",
+                     quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+                                                kCeilingName))));
+  return relation;
+}
+
+Form_pg_sequence_data sequence_data(Page page) {
+  auto* tuple =
+      reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
+  return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
+}
+
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. The
+// change is WAL-logged and flushed when this returns. It needs no transaction: like nextval's it
+// stays when the transaction rolls back, but unlike nextval's it takes no transaction id, so a
+// parallel worker can make it.
+core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target) {
+  Buffer buffer = ReadBuffer(relation, 0);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  const core::UnixMillis before{sequence_data(BufferGetPage(buffer))->last_value};
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  if (before < target) {
+    GenericXLogState* change = GenericXLogStart(relation);
+    Form_pg_sequence_data data = sequence_data(GenericXLogRegisterBuffer(change, buffer, 0));
+    data->last_value = target.value;
+    data->is_called = true;
+    data->log_cnt = 0;
+    lsn = GenericXLogFinish(change);
+  }
+  UnlockReleaseBuffer(buffer);
+  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it,
+  // and until then no other session can see it.
+  if (!XLogRecPtrIsInvalid(lsn)) XLogFlush(lsn);
+  return before;
+}
+
+core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
+
+// Brings the ceiling to `target` at least, on disk and then in memory. Needs my_database->lock.
+void settle(Relation relation, core::UnixMillis target) {
+  Database* database = my_database;
+  const core::UnixMillis known{database->ceiling_us.load(std::memory_order_relaxed) / 1000};
+  target = std::max(target, known);
+  const core::UnixMillis before = raise_sequence(relation, target);
+  // The sequence says more than this server has raised it to: the server has started, or a dump was
+  // restored, or somebody called setval. All times up to there may be in use.
+  if (before > known) shared_lift({before.value * 1000});
+
+  const int64 ceiling_us = std::max(before, target).value * 1000;
+  database->ceiling_us.store(ceiling_us, std::memory_order_release);
+  database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
+  database->relation = RelationGetRelid(relation);
+  database->file = file_of(relation);
+}
+
+// Whether the ceiling in memory is durable in `relation`. Needs my_database->lock.
+bool is_durable_in(Relation relation) {
+  return my_database->relation == RelationGetRelid(relation) &&
+         my_database->file == file_of(relation);
+}
+
+}  // namespace
+
+void ceiling_learn() {
+  static bool registered = false;
+  if (!registered) {
+    CacheRegisterRelcacheCallback(forget_ceiling, 0);
+    registered = true;
+  }
+  shared_attach();
+  while (!ceiling_known) {
+    const uint64 seen = invalidations;
+    Relation relation = open_ceiling(Urgency::kMust);
+    LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+    if (!is_durable_in(relation)) settle(relation, {0});
+    LWLockRelease(&my_database->lock);
+    relation_close(relation, RowExclusiveLock);
+    // Opening the relation may itself have brought the news that it is another one.
+    ceiling_known = seen == invalidations;
+  }
+}
+
+void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return;
+  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  // Somebody else may have raised it meanwhile.
+  if (!is_durable_in(relation) || moment.value + ceiling_step_us() / 2 >
+                                      my_database->ceiling_us.load(std::memory_order_relaxed))
+    settle(relation, round_up({moment.value + ceiling_step_us()}));
+  LWLockRelease(&my_database->lock);
+  relation_close(relation, RowExclusiveLock);
+}
+
+void ceiling_cover(core::UnixMicros moment) {
+  Relation relation = open_ceiling(Urgency::kMust);
+  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  settle(relation, round_up(moment));
+  LWLockRelease(&my_database->lock);
+  relation_close(relation, RowExclusiveLock);
+}
+
+}  // namespace snowid::pg

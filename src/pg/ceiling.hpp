@@ -1,0 +1,33 @@
+// The ceiling: the one durable thing behind all IDs of a database. It is a time, kept as last_value
+// of the sequence snowid_ceiling, and no ID is issued with a time above it. Whatever happens to the
+// server, every time up to the ceiling counts as used when it starts again. The idea is max_seq of
+// WeChat's seqsvr.
+//
+// Shared: Database::lock serializes raising it. A session takes first the relation's lock, which it
+// may have to wait for, then Database::lock, then the buffer's.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Whether the sequence that this session knows is the one that the shared state names. Goes to
+// false by relcache invalidation when the sequence may be another one.
+extern bool ceiling_known;
+
+// Makes `ceiling_known` true: attaches to the shared state, and sees to it that the ceiling in
+// memory is durable in this database's sequence. Fails with 55000 where the sequence is missing or
+// not fit for it, and as shared_attach() does.
+void ceiling_learn();
+
+// Whether the caller can go on without the raise.
+enum class Urgency : uint8_t { kEarly, kMust };
+
+// Sees to it that IDs may be issued with times up to snowid.ceiling_step after `moment`, unless
+// somebody else has. With kEarly it may return without, where it would have to wait for a lock.
+void ceiling_raise(core::UnixMicros moment, Urgency urgency);
+
+// Sees to it that `moment` is durably below the ceiling.
+void ceiling_cover(core::UnixMicros moment);
+
+}  // namespace snowid::pg

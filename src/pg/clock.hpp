@@ -1,0 +1,32 @@
+// The wall clock. Nothing is shared; the clock may be set back or forward at any time.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do, and costs
+// one read of the clock and two multiplications.
+inline core::UnixMicros unix_now() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return {int64{now.tv_sec} * 1000000 + now.tv_nsec / 1000};
+}
+
+// Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
+inline constexpr int64 kPostgresEpochUs =
+    int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
+
+// Infinities and the last years that a timestamptz has stay at the ends of the range.
+inline core::UnixMicros from_timestamptz(TimestampTz moment) {
+  int64 unix_us;
+  if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
+  if (pg_add_s64_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
+  return {unix_us};
+}
+
+inline TimestampTz to_timestamptz(core::UnixMicros moment) {
+  return moment.value - kPostgresEpochUs;
+}
+
+}  // namespace snowid::pg

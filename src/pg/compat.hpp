@@ -1,0 +1,68 @@
+// What differs between the server versions that snowid supports, 15 to 18, each with the version
+// and the reason. Nothing else names PG_VERSION_NUM.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "snowid supports PostgreSQL 15 to 18"
+#endif
+
+namespace snowid::pg {
+
+// PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator.
+#if PG_VERSION_NUM >= 160000
+using FileNumber = RelFileNumber;
+inline FileNumber file_of(Relation relation) { return relation->rd_locator.relNumber; }
+#else
+using FileNumber = Oid;
+inline FileNumber file_of(Relation relation) { return relation->rd_node.relNode; }
+#endif
+
+// PostgreSQL 17 lets extensions name their wait events; before, all of them show as "Extension".
+inline uint32 clock_wait_event() {
+#if PG_VERSION_NUM >= 170000
+  static uint32 event = 0;
+  if (event == 0) event = WaitEventExtensionNew("SnowidClock");
+  return event;
+#else
+  return PG_WAIT_EXTENSION;
+#endif
+}
+
+// PostgreSQL 17 gave dshash_parameters a function that copies keys; keys of plain bytes need
+// memcpy.
+inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tranche) {
+  dshash_parameters parameters{};
+  parameters.key_size = key_size;
+  parameters.entry_size = entry_size;
+  parameters.compare_function = dshash_memcmp;
+  parameters.hash_function = dshash_memhash;
+#if PG_VERSION_NUM >= 170000
+  parameters.copy_function = dshash_memcpy;
+#endif
+  parameters.tranche_id = tranche;
+  return parameters;
+}
+
+}  // namespace snowid::pg
+
+// PostgreSQL 18 lets a module say its name and version (pg_get_loaded_modules).
+#if PG_VERSION_NUM >= 180000
+#define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "snowid", .version = SNOWID_VERSION)
+#else
+#define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+// PostgreSQL 16 builds modules with hidden visibility and has PG_FUNCTION_INFO_V1 export the
+// function. snowid is built like that everywhere, and 15 neither exports the function nor knows how
+// to.
+#define SNOWID_EXPORT __attribute__((visibility("default")))
+#if PG_VERSION_NUM >= 160000
+#define SNOWID_FUNCTION(name) PG_FUNCTION_INFO_V1(name)
+#else
+#define SNOWID_FUNCTION(name)                                        \
+  extern SNOWID_EXPORT Datum name(PG_FUNCTION_ARGS);                 \
+  extern SNOWID_EXPORT const Pg_finfo_record* pg_finfo_##name(void); \
+  PG_FUNCTION_INFO_V1(name)
+#endif

@@ -1,0 +1,29 @@
+// The errors that more than one room reports, so that each is worded once. None of them returns.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Reports what src/core answered with, other than Status::kOk, for a layout's parts: 22008 for
+// times, 22023 for the rest.
+[[noreturn]] void report_status(const core::Layout& layout, core::Status status);
+
+// 22023.
+[[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int32 shard);
+
+// 2200H: the layout has no IDs left.
+[[noreturn]] void report_used_up(const core::Layout& layout);
+
+// 55000: the clock is `behind_us` behind the next ID's time, more than the caller may wait for.
+[[noreturn]] void report_clock_behind(core::Shard shard, core::UnixMicros next, int64 behind_us);
+
+// 25006, in a read-only transaction, which every one is during recovery.
+[[noreturn]] void report_read_only(const char* function);
+
+// What nextval demands too: IDs change the server's state. `function` is named in the error.
+inline void require_read_write(const char* function) {
+  if (unlikely(XactReadOnly)) report_read_only(function);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,156 @@
+// The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/issue.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
+// take.
+struct Batch {
+  Place* place;
+  core::Tick next;
+  uint32 held;
+  int32 left;
+};
+
+// 22023 where fewer than `least` or more than `most` IDs are asked for.
+void require_count(int32 count, int64 least, int64 most) {
+  if (count >= least && count <= most) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("count %d is out of range", count),
+           errdetail("It can be " INT64_FORMAT " to " INT64_FORMAT ".", least, most)));
+}
+
+// 55000, as currval has it before nextval.
+[[noreturn]] void report_undefined(const char* function) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("%s is not yet defined in this session", function),
+                  errhint("Call snowid_next() first.")));
+  pg_unreachable();
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_next);
+SNOWID_FUNCTION(snowid_next_shard);
+SNOWID_FUNCTION(snowid_next_batch);
+SNOWID_FUNCTION(snowid_reserve);
+SNOWID_FUNCTION(snowid_lastval);
+SNOWID_FUNCTION(snowid_currval);
+SNOWID_FUNCTION(snowid_advance);
+
+// snowid_next() → bigint
+Datum snowid_next(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_read_write("snowid_next()");
+  PG_RETURN_INT64(issue_one(core::kInstagram, default_shard));
+}
+
+// snowid_next(shard int) → bigint
+Datum snowid_next_shard(PG_FUNCTION_ARGS) {
+  require_read_write("snowid_next()");
+  PG_RETURN_INT64(issue_one(core::kInstagram, PG_GETARG_INT32(0)));
+}
+
+// snowid_next_batch(shard int, count int) → SETOF bigint
+//
+// Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
+// fewer than that, and the times of a long batch keep to the clock.
+Datum snowid_next_batch(PG_FUNCTION_ARGS) {
+  constexpr core::Layout layout = core::kInstagram;
+  FuncCallContext* call;
+  if (SRF_IS_FIRSTCALL()) {
+    const int32 count = PG_GETARG_INT32(1);
+    require_read_write("snowid_next_batch()");
+    require_count(count, 0, PG_INT32_MAX);
+    Place* place = place_of(layout, PG_GETARG_INT32(0));
+    call = SRF_FIRSTCALL_INIT();
+    auto* batch =
+        static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
+    *batch = {place, {0}, 0, count};
+    call->user_fctx = batch;
+  }
+  call = SRF_PERCALL_SETUP();
+  auto* batch = static_cast<Batch*>(call->user_fctx);
+  if (batch->held == 0) {
+    if (batch->left == 0) SRF_RETURN_DONE(call);
+    const uint64 unit = layout.MaxSequence().value + 1;
+    const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
+    const core::Grant grant = issue(layout, batch->place, want, core::Span::kAny);
+    batch->next = grant.first;
+    batch->held = grant.count;
+    batch->left -= static_cast<int32>(grant.count);
+  }
+  const int64 id = IdOf(layout, batch->place->shard, batch->next).value;
+  batch->next.value++;
+  batch->held--;
+  remember(batch->place, id);
+  SRF_RETURN_NEXT(call, Int64GetDatum(id));
+}
+
+// snowid_reserve(shard int, count int) → bigint
+Datum snowid_reserve(PG_FUNCTION_ARGS) {
+  constexpr core::Layout layout = core::kInstagram;
+  const int32 count = PG_GETARG_INT32(1);
+  require_read_write("snowid_reserve()");
+  require_count(count, 1, static_cast<int64>(layout.MaxSequence().value) + 1);
+  Place* place = place_of(layout, PG_GETARG_INT32(0));
+  const core::Grant grant = issue(layout, place, static_cast<uint32>(count), core::Span::kOneUnit);
+  const int64 first = IdOf(layout, place->shard, grant.first).value;
+  remember(place, first + count - 1);
+  PG_RETURN_INT64(first);
+}
+
+// snowid_lastval() → bigint
+Datum snowid_lastval(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  if (session_last_id == kNoId) report_undefined("snowid_lastval()");
+  PG_RETURN_INT64(session_last_id);
+}
+
+// snowid_currval(shard int) → bigint
+Datum snowid_currval(PG_FUNCTION_ARGS) {
+  const int32 shard = PG_GETARG_INT32(0);
+  if (shard < 0 || static_cast<uint32>(shard) > core::kInstagram.MaxShard().value)
+    report_shard_out_of_range(core::kInstagram, shard);
+  const Place* place = FindPlace(core::kInstagram, shard);
+  if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
+  PG_RETURN_INT64(place->last_id);
+}
+
+// snowid_advance(id bigint) → void
+Datum snowid_advance(PG_FUNCTION_ARGS) {
+  constexpr core::Layout layout = core::kInstagram;
+  core::Parts parts;
+  require_read_write("snowid_advance()");
+  const core::Status status = Decompose(layout, {PG_GETARG_INT64(0)}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+
+  // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
+  // start.
+  const core::UnixMicros moment = StartOf(layout, parts.time);
+  const int64 ahead_us = moment.value - unix_now().value;
+  if (ahead_us > max_lead_us())
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("ID is " INT64_FORMAT " ms ahead of the clock", (ahead_us + 999) / 1000),
+             errdetail("\"snowid.max_lead\" allows %d ms.", max_lead_ms),
+             errhint("Compare the clocks of the two servers. If they are right, let a superuser "
+                     "raise \"snowid.max_lead\".")));
+
+  Place* place = place_of(layout, static_cast<int32>(parts.shard.value));
+  ceiling_cover(moment);
+  RaiseTo(place->slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  PG_RETURN_VOID();
+}
+}

@@ -1,0 +1,170 @@
+// The SQL functions of MariaDB's sequence tables, and what the planner is told of the row counts of
+// set-returning functions. Nothing here is shared.
+#include "pg/compat.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// What a running seq_x_to_y keeps.
+struct Cursor {
+  int64 current;
+  int64 last;
+  uint64 stride;  // what to add, modulo 2^64
+  bool done;
+};
+
+// Reports why there is no series. `name` is the name that was read, nullptr where there is none.
+[[noreturn]] void report_series(core::Status status, text* name) {
+  switch (status) {
+    case core::Status::kStepOutOfRange:
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("step must be greater than zero"),
+               errhint("Exchange the ends of the series to have it descend.")));
+      break;
+    case core::Status::kNumberOutOfRange:
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+               errmsg("number out of range in sequence table name \"%s\"", text_to_cstring(name)),
+               errdetail("Numbers go from 0 to " INT64_FORMAT ".", PG_INT64_MAX)));
+      break;
+    default:
+      ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                      errmsg("invalid sequence table name: \"%s\"", text_to_cstring(name)),
+                      errhint("Names have the form seq_FROM_to_TO or seq_FROM_to_TO_step_STEP.")));
+  }
+  pg_unreachable();
+}
+
+std::string_view view_of(text* value) {
+  return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
+}
+
+Datum next_of_series(FunctionCallInfo fcinfo) {
+  FuncCallContext* call = SRF_PERCALL_SETUP();
+  auto* cursor = static_cast<Cursor*>(call->user_fctx);
+  if (cursor->done) SRF_RETURN_DONE(call);
+  const int64 number = cursor->current;
+  cursor->done = number == cursor->last;
+  cursor->current = static_cast<int64>(static_cast<uint64>(number) + cursor->stride);
+  SRF_RETURN_NEXT(call, Int64GetDatum(number));
+}
+
+void begin_series(FunctionCallInfo fcinfo, const core::Series& series) {
+  FuncCallContext* call = SRF_FIRSTCALL_INIT();
+  auto* cursor =
+      static_cast<Cursor*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Cursor)));
+  const bool descends = series.last < series.first;
+  *cursor = {series.first, series.last, descends ? -series.step : series.step, false};
+  call->user_fctx = cursor;
+}
+
+// Tells the rows of a call from its arguments, all of them constants and none null. False where the
+// call will fail, which the planner need not know.
+using RowsOf = bool (*)(Const* const* arguments, double* rows);
+
+bool rows_of_series(Const* const* arguments, double* rows) {
+  core::Series series;
+  if (core::MakeSeries(DatumGetInt64(arguments[0]->constvalue),
+                       DatumGetInt64(arguments[1]->constvalue),
+                       DatumGetInt64(arguments[2]->constvalue), &series) != core::Status::kOk)
+    return false;
+  *rows = CountOf(series);
+  return true;
+}
+
+bool rows_of_series_name(Const* const* arguments, double* rows) {
+  core::Series series;
+  if (core::ParseSeriesName(view_of(DatumGetTextPP(arguments[0]->constvalue)), &series) !=
+      core::Status::kOk)
+    return false;
+  *rows = CountOf(series);
+  return true;
+}
+
+bool rows_of_batch(Const* const* arguments, double* rows) {
+  const int32 count = DatumGetInt32(arguments[1]->constvalue);
+  *rows = count;
+  return count >= 0;
+}
+
+// Answers the planner's question for the number of rows; any other is left unanswered.
+Datum answer_rows(Node* question, RowsOf rows_of) {
+  constexpr int kMostArguments = 3;
+  Const* known[kMostArguments];
+  int count = 0;
+  if (!IsA(question, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
+  auto* request = reinterpret_cast<SupportRequestRows*>(question);
+  if (!is_funcclause(request->node)) PG_RETURN_POINTER(nullptr);
+
+  ListCell* cell;
+  foreach (cell, reinterpret_cast<FuncExpr*>(request->node)->args) {
+    Node* value = estimate_expression_value(request->root, static_cast<Node*>(lfirst(cell)));
+    if (!IsA(value, Const) || count == kMostArguments) PG_RETURN_POINTER(nullptr);
+    known[count] = reinterpret_cast<Const*>(value);
+    if (known[count]->constisnull) {
+      // The functions are strict.
+      request->rows = 0;
+      PG_RETURN_POINTER(request);
+    }
+    count++;
+  }
+  PG_RETURN_POINTER(rows_of(known, &request->rows) ? request : nullptr);
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_seq);
+SNOWID_FUNCTION(snowid_seq_name);
+SNOWID_FUNCTION(snowid_seq_support);
+SNOWID_FUNCTION(snowid_seq_name_support);
+SNOWID_FUNCTION(snowid_batch_support);
+
+// seq_x_to_y(x bigint, y bigint, step bigint) → SETOF bigint
+Datum snowid_seq(PG_FUNCTION_ARGS) {
+  if (SRF_IS_FIRSTCALL()) {
+    core::Series series{};
+    const core::Status status =
+        core::MakeSeries(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2), &series);
+    if (status != core::Status::kOk) report_series(status, nullptr);
+    begin_series(fcinfo, series);
+  }
+  return next_of_series(fcinfo);
+}
+
+// seq_x_to_y(name text) → SETOF bigint
+Datum snowid_seq_name(PG_FUNCTION_ARGS) {
+  if (SRF_IS_FIRSTCALL()) {
+    core::Series series{};
+    text* name = PG_GETARG_TEXT_PP(0);
+    const core::Status status = core::ParseSeriesName(view_of(name), &series);
+    if (status != core::Status::kOk) report_series(status, name);
+    begin_series(fcinfo, series);
+  }
+  return next_of_series(fcinfo);
+}
+
+// Planner support of seq_x_to_y(x, y, step).
+Datum snowid_seq_support(PG_FUNCTION_ARGS) {
+  return answer_rows(static_cast<Node*>(static_cast<void*>(PG_GETARG_POINTER(0))), rows_of_series);
+}
+
+// Planner support of seq_x_to_y(name).
+Datum snowid_seq_name_support(PG_FUNCTION_ARGS) {
+  return answer_rows(static_cast<Node*>(static_cast<void*>(PG_GETARG_POINTER(0))),
+                     rows_of_series_name);
+}
+
+// Planner support of snowid_next_batch(shard, count).
+Datum snowid_batch_support(PG_FUNCTION_ARGS) {
+  return answer_rows(static_cast<Node*>(static_cast<void*>(PG_GETARG_POINTER(0))), rows_of_batch);
+}
+}

@@ -1,0 +1,31 @@
+// The settings of snowid. See settings.hpp.
+#include "pg/settings.hpp"
+
+namespace snowid::pg {
+
+int default_shard = 0;
+int max_lead_ms = 1000;
+int max_wait_ms = 5000;
+int ceiling_step_ms = 1000;
+
+void settings_register() {
+  DefineCustomIntVariable("snowid.shard", "Shard of the IDs that snowid_next() makes.",
+                          "Functions that take a shard do not use this setting.", &default_shard, 0,
+                          0, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "snowid.max_lead", "How far the time of an ID may run ahead of the server's clock.",
+      "A burst borrows from the future up to here, and a clock set back by less "
+      "goes unnoticed. Beyond it, callers wait.",
+      &max_lead_ms, 1000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
+      "A caller that would have to wait for longer is refused at once.", &max_wait_ms, 5000, 0,
+      INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
+      "After a crash, IDs go on above that time; more of it means less WAL.", &ceiling_step_ms,
+      1000, 10, 10000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  MarkGUCPrefixReserved("snowid");
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,169 @@
+// The root, the area and its tables. See shared.hpp for who locks what.
+#include "pg/shared.hpp"
+
+// What a root made by this source is compatible with. To be changed with Root, Database, Slot or
+// what their fields mean: sessions of two libraries then refuse to share it.
+#ifndef SNOWID_ABI
+#define SNOWID_ABI 1
+#endif
+
+// 80 bytes each. A bound, since callers choose shards, and one of them must not use up the memory
+// of all.
+#ifndef SNOWID_MAX_SLOTS
+#define SNOWID_MAX_SLOTS 1000000
+#endif
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr char kRootName[] = "snowid";
+
+// Never to be changed, or a new library could not even look at the root of an old one.
+constexpr Size kRootSize = 2048;
+
+struct Root {
+  uint32 abi;  // must stay the first field
+  int tranche;
+  LWLock lock;
+  dsa_handle area;
+  dshash_table_handle databases;
+  dshash_table_handle slots;
+  std::atomic<uint32_t> slot_count;
+  std::atomic<int64_t> warned_us;
+};
+static_assert(sizeof(Root) <= kRootSize);
+
+// This session's way to the shared state; all set or none.
+Root* root = nullptr;
+dshash_table* databases = nullptr;
+dshash_table* slots = nullptr;
+
+Root* find_root() {
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  auto* made = static_cast<Root*>(ShmemInitStruct(kRootName, kRootSize, &found));
+  if (!found) {
+    memset(static_cast<void*>(made), 0, kRootSize);
+    made->abi = SNOWID_ABI;
+    made->tranche = LWLockNewTrancheId();
+    made->area = DSM_HANDLE_INVALID;
+    LWLockInitialize(&made->lock, made->tranche);
+  }
+  LWLockRelease(AddinShmemInitLock);
+
+  if (made->abi != SNOWID_ABI)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("library \"snowid\" was replaced while the server was running"),
+             errdetail("Shared memory has the form of ABI %u, and this library that of ABI %u.",
+                       made->abi, static_cast<uint32>(SNOWID_ABI)),
+             errhint("Restart the server.")));
+  LWLockRegisterTranche(made->tranche, kRootName);
+  return made;
+}
+
+dshash_parameters database_parameters(int tranche) {
+  return byte_keyed(sizeof(Oid), sizeof(Database), tranche);
+}
+dshash_parameters slot_parameters(int tranche) {
+  return byte_keyed(sizeof(SlotKey), sizeof(Slot), tranche);
+}
+
+// Makes the area and its tables. The handles are stored last: after an error there is nothing to
+// undo, since the area, not yet pinned, goes with the resource owner.
+void make_area(Root* in) {
+  const dshash_parameters database = database_parameters(in->tranche);
+  const dshash_parameters slot = slot_parameters(in->tranche);
+  dsa_area* area = dsa_create(in->tranche);
+  databases = dshash_create(area, &database, nullptr);
+  slots = dshash_create(area, &slot, nullptr);
+  dsa_pin(area);
+  dsa_pin_mapping(area);
+  in->databases = dshash_get_hash_table_handle(databases);
+  in->slots = dshash_get_hash_table_handle(slots);
+  in->area = dsa_get_handle(area);
+}
+
+void attach_area(Root* in) {
+  const dshash_parameters database = database_parameters(in->tranche);
+  const dshash_parameters slot = slot_parameters(in->tranche);
+  dsa_area* area = dsa_attach(in->area);
+  databases = dshash_attach(area, &database, in->databases, nullptr);
+  slots = dshash_attach(area, &slot, in->slots, nullptr);
+  dsa_pin_mapping(area);
+}
+
+Database* find_database(int tranche) {
+  bool found;
+  auto* database = static_cast<Database*>(dshash_find_or_insert(databases, &MyDatabaseId, &found));
+  if (!found) {
+    LWLockInitialize(&database->lock, tranche);
+    database->relation = InvalidOid;
+    database->file = 0;
+    database->ceiling_us.store(0);
+    database->alert_us.store(0);
+    database->floor_us.store(0);
+  }
+  dshash_release_lock(databases, database);
+  return database;
+}
+
+}  // namespace
+
+Database* my_database = nullptr;
+
+void shared_attach() {
+  if (my_database != nullptr) return;
+  // What the session keeps of the area must outlive the transaction.
+  MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+  if (root == nullptr) {
+    Root* found = find_root();
+    LWLockAcquire(&found->lock, LW_EXCLUSIVE);
+    if (found->area == DSM_HANDLE_INVALID)
+      make_area(found);
+    else
+      attach_area(found);
+    LWLockRelease(&found->lock);
+    root = found;
+  }
+  my_database = find_database(root->tranche);
+  MemoryContextSwitchTo(caller);
+}
+
+Slot* shared_slot(const core::Layout& layout, core::Shard shard) {
+  const SlotKey key{MyDatabaseId, shard, layout};
+  auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
+  if (slot == nullptr) {
+    if (root->slot_count.load(std::memory_order_relaxed) >= SNOWID_MAX_SLOTS)
+      ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many shards are in use"),
+                      errdetail("A server can hold the state of %d shards of all its databases.",
+                                SNOWID_MAX_SLOTS),
+                      errhint("A restart of the server forgets the shards that are not used.")));
+    bool found;
+    slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
+    if (!found) {
+      const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
+      slot->last_tick.store(LastTickAt(layout, floor).value, std::memory_order_relaxed);
+      root->slot_count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  dshash_release_lock(slots, slot);
+  return slot;
+}
+
+void shared_lift(core::UnixMicros floor) {
+  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
+  // floor.
+  my_database->floor_us.store(floor.value, std::memory_order_release);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots, false);
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId)
+      RaiseTo(slot->last_tick, LastTickAt(slot->key.layout, floor));
+  dshash_seq_term(&scan);
+}
+
+std::atomic<int64_t>* shared_warned_us() { return &root->warned_us; }
+
+}  // namespace snowid::pg

@@ -1,0 +1,68 @@
+// What all sessions of a server share, and how a session finds it.
+//
+// Root      one for a server, from ShmemInitStruct, which server processes serialize by
+//           AddinShmemInitLock. Its first word, `abi`, is set before the lock is let go and never
+//           changes. `lock` guards the handles of the area and its tables, written once; the other
+//           fields are atomics.
+// Database  one for each database that draws IDs, an entry of the dshash table `databases`.
+// Slot      one for each (database, layout, shard), an entry of the dshash table `slots`.
+//
+// A dshash table never moves its entries and snowid never deletes one, so a session keeps plain
+// pointers to those that it has used and needs the table's lock only to find them.
+#pragma once
+
+#include "pg/compat.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+struct Database {
+  Oid oid;  // the key
+
+  LWLock lock;      // taken to raise the ceiling; guards the next two, and writing the times
+  Oid relation;     // the sequence that the ceiling is durable in, InvalidOid before the first use
+  FileNumber file;  // and its storage, which ALTER SEQUENCE may replace
+  // No ID may be issued with a time above this one. Durable before it is stored here.
+  std::atomic<int64_t> ceiling_us;
+  // Never above the ceiling. Whoever is to issue an ID with a time above this one sees first to it
+  // that the ceiling is raised.
+  std::atomic<int64_t> alert_us;
+  // Every time up to this one may have been used: where a slot starts that has no tick yet.
+  std::atomic<int64_t> floor_us;
+};
+
+struct SlotKey {
+  Oid database;
+  core::Shard shard;
+  core::Layout layout;
+};
+static_assert(sizeof(SlotKey) == 24);
+
+struct Slot {
+  SlotKey key;
+  std::atomic<uint64_t> last_tick;  // see core/tick.hpp
+  uint64_t unused[2];
+};
+// With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
+// of that size on cache lines: no two shards share one.
+static_assert(sizeof(Slot) + 16 == 64);
+
+// This session's database, from shared_attach() on.
+extern Database* my_database;
+
+// Finds or makes the shared state. Once in a session; later calls cost nothing. Fails with 55000
+// where a library of another ABI made it, with 53200 where the server's shared memory is used up.
+void shared_attach();
+
+// The slot of a shard of this database, made where there is none. The ceiling must be known.
+// shard: in the layout's range. Fails with 53200 where there are too many slots, or no memory.
+Slot* shared_slot(const core::Layout& layout, core::Shard shard);
+
+// From now on no slot of this database issues an ID with a time up to `floor`.
+void shared_lift(core::UnixMicros floor);
+
+// The last time that the server's log was told that a layout is used up within a year, as Unix
+// microseconds.
+std::atomic<int64_t>* shared_warned_us();
+
+}  // namespace snowid::pg
