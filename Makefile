@@ -24,7 +24,7 @@ DATA = $(wildcard src/upgrade/*.sql)
 EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/*.bc
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
-REGRESS = $(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql)))
+REGRESS = extension next decode series
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 
@@ -34,7 +34,7 @@ PG_CONFIG ?= pg_config
 PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) \
 	-DSNOWID_VERSION='"$(EXTVERSION)"' $(SNOWID_CPPFLAGS)
 PG_CXXFLAGS = -std=c++20 -O2 -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
-	-fno-threadsafe-statics -fvisibility=hidden
+	-fno-threadsafe-statics -fvisibility=hidden $(SNOWID_CXXFLAGS)
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)

@@ -56,12 +56,17 @@ constexpr UnixMicros StartOf(const Layout& layout, Time time) {
   return {layout.epoch_us + time.value * static_cast<int64_t>(layout.unit_us)};
 }
 
+// When the layout's time is used up: the end of its last unit.
+constexpr UnixMicros EndOf(const Layout& layout) {
+  return StartOf(layout, {layout.MaxTime().value + 1});
+}
+
 // The time unit that holds `moment`; every moment after MaxTime() gives MaxTime() + 1, so that the
 // result can be shifted without overflow. Negative for moments before the epoch.
 constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
   const int64_t unit = static_cast<int64_t>(layout.unit_us);
   const Time beyond{layout.MaxTime().value + 1};
-  if (moment >= StartOf(layout, beyond)) return beyond;
+  if (moment >= EndOf(layout)) return beyond;
   if (moment.value < layout.epoch_us) {
     // Division truncates towards zero, and a unit that began before the epoch is negative.
     const uint64_t before =

@@ -25,6 +25,15 @@ void forget_ceiling(Datum, Oid relid) {
   invalidations++;
 }
 
+// An xact callback: what the transaction made is now everybody's, or gone.
+void leave_stand_in(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
+      event == XACT_EVENT_PRE_PREPARE || my_database == nullptr || !SharedHasStandIn())
+    return;
+  shared_stand_in(false);
+  ceiling_known = false;
+}
+
 Oid schema_of_extension(Oid extension) {
   Oid schema = InvalidOid;
   ScanKeyData key;
@@ -114,6 +123,24 @@ core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target) {
 
 core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
 
+// Whether the ceiling in memory is durable in `relation`. Needs my_database->lock.
+bool is_durable_in(Relation relation) {
+  return my_database->relation == RelationGetRelid(relation) &&
+         my_database->file == file_of(relation);
+}
+
+// Whether this transaction has made the sequence or its storage, so that no other session sees
+// them, and none will if it rolls back. (Or has changed something else about it, which does no
+// harm.)
+bool is_made_here(Relation relation) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relation->rd_id);
+  const bool is_made_here =
+      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+  ReleaseSysCache(row);
+  return is_made_here;
+}
+
 // Brings the ceiling to `target` at least, on disk and then in memory. Needs my_database->lock.
 void settle(Relation relation, core::UnixMillis target) {
   Database* database = my_database;
@@ -121,8 +148,10 @@ void settle(Relation relation, core::UnixMillis target) {
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(relation, target);
   // The sequence says more than this server has raised it to: the server has started, or a dump was
-  // restored, or somebody called setval. All times up to there may be in use.
-  if (before > known) shared_lift({before.value * 1000});
+  // restored, or somebody called setval. All times up to there may be in use. (Or, with a stand-in,
+  // a parallel worker of this transaction has raised it.)
+  if (before > known && !(SharedHasStandIn() && is_durable_in(relation)))
+    shared_lift({before.value * 1000});
 
   const int64 ceiling_us = std::max(before, target).value * 1000;
   database->ceiling_us.store(ceiling_us, std::memory_order_release);
@@ -131,10 +160,19 @@ void settle(Relation relation, core::UnixMillis target) {
   database->file = file_of(relation);
 }
 
-// Whether the ceiling in memory is durable in `relation`. Needs my_database->lock.
-bool is_durable_in(Relation relation) {
-  return my_database->relation == RelationGetRelid(relation) &&
-         my_database->file == file_of(relation);
+// Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
+// as open_ceiling() does, with no lock taken.
+Relation lock_ceiling(Urgency urgency) {
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return nullptr;
+  shared_stand_in(is_made_here(relation));
+  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  return relation;
+}
+
+void unlock_ceiling(Relation relation) {
+  LWLockRelease(&my_database->lock);
+  relation_close(relation, RowExclusiveLock);
 }
 
 }  // namespace
@@ -143,39 +181,34 @@ void ceiling_learn() {
   static bool registered = false;
   if (!registered) {
     CacheRegisterRelcacheCallback(forget_ceiling, 0);
+    RegisterXactCallback(leave_stand_in, nullptr);
     registered = true;
   }
   shared_attach();
   while (!ceiling_known) {
     const uint64 seen = invalidations;
-    Relation relation = open_ceiling(Urgency::kMust);
-    LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+    Relation relation = lock_ceiling(Urgency::kMust);
     if (!is_durable_in(relation)) settle(relation, {0});
-    LWLockRelease(&my_database->lock);
-    relation_close(relation, RowExclusiveLock);
+    unlock_ceiling(relation);
     // Opening the relation may itself have brought the news that it is another one.
     ceiling_known = seen == invalidations;
   }
 }
 
 void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
-  Relation relation = open_ceiling(urgency);
+  Relation relation = lock_ceiling(urgency);
   if (relation == nullptr) return;
-  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   // Somebody else may have raised it meanwhile.
   if (!is_durable_in(relation) || moment.value + ceiling_step_us() / 2 >
                                       my_database->ceiling_us.load(std::memory_order_relaxed))
     settle(relation, round_up({moment.value + ceiling_step_us()}));
-  LWLockRelease(&my_database->lock);
-  relation_close(relation, RowExclusiveLock);
+  unlock_ceiling(relation);
 }
 
 void ceiling_cover(core::UnixMicros moment) {
-  Relation relation = open_ceiling(Urgency::kMust);
-  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  Relation relation = lock_ceiling(Urgency::kMust);
   settle(relation, round_up(moment));
-  LWLockRelease(&my_database->lock);
-  relation_close(relation, RowExclusiveLock);
+  unlock_ceiling(relation);
 }
 
 }  // namespace snowid::pg

@@ -8,9 +8,9 @@ namespace snowid::pg {
 
 namespace {
 
-// The end of the layout's times. Palloced.
-const char* end_of(const core::Layout& layout) {
-  return timestamptz_to_str(to_timestamptz(StartOf(layout, {layout.MaxTime().value + 1})));
+// timestamptz_to_str has one buffer, and a message may need two times.
+const char* text_of(core::UnixMicros moment) {
+  return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
 }
 
 }  // namespace
@@ -20,9 +20,8 @@ void report_status(const core::Layout& layout, core::Status status) {
     case core::Status::kTimeOutOfRange:
       ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
                       errmsg("time is out of range for the ID layout"),
-                      errdetail("Its times go from %s to before %s.",
-                                pstrdup(timestamptz_to_str(to_timestamptz({layout.epoch_us}))),
-                                end_of(layout))));
+                      errdetail("Its times go from %s to before %s.", text_of({layout.epoch_us}),
+                                text_of(EndOf(layout)))));
       break;
     case core::Status::kSequenceOutOfRange:
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -55,8 +54,14 @@ void report_shard_out_of_range(const core::Layout& layout, int32 shard) {
 void report_used_up(const core::Layout& layout) {
   ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
                   errmsg("the time of the ID layout is used up"),
-                  errdetail("Its last IDs are those before %s.", end_of(layout))));
+                  errdetail("Its last IDs are those before %s.", text_of(EndOf(layout)))));
   pg_unreachable();
+}
+
+void warn_of_end(const core::Layout& layout) {
+  ereport(WARNING, (errmsg("the time of the ID layout is used up within a year"),
+                    errdetail("Its last IDs are those before %s.", text_of(EndOf(layout))),
+                    errhint("Move to another layout before then.")));
 }
 
 void report_clock_behind(core::Shard shard, core::UnixMicros next, int64 behind_us) {
@@ -67,7 +72,7 @@ void report_clock_behind(core::Shard shard, core::UnixMicros next, int64 behind_
               (behind_us + 999) / 1000, shard.value),
        errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock by "
                  "%d ms, and \"snowid.max_wait\" lets a caller wait for %d ms.",
-                 timestamptz_to_str(to_timestamptz(next)), max_lead_ms, max_wait_ms),
+                 text_of(next), max_lead_ms, max_wait_ms),
        errhint("Set the server's clock right. If it is right, wait until it has caught up, or let "
                "a superuser raise \"snowid.max_lead\".")));
   pg_unreachable();

@@ -1,4 +1,4 @@
-// The errors that more than one room reports, so that each is worded once. None of them returns.
+// The errors that more than one room reports, so that each is worded once.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -14,6 +14,9 @@ namespace snowid::pg {
 
 // 2200H: the layout has no IDs left.
 [[noreturn]] void report_used_up(const core::Layout& layout);
+
+// A warning that it will have none left within a year.
+void warn_of_end(const core::Layout& layout);
 
 // 55000: the clock is `behind_us` behind the next ID's time, more than the caller may wait for.
 [[noreturn]] void report_clock_behind(core::Shard shard, core::UnixMicros next, int64 behind_us);

@@ -37,18 +37,13 @@ int64 elapsed_us(instr_time since) {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Says once a day, for all sessions of the server, that the layout's time is almost used up.
-void warn_of_end(const core::Layout& layout, core::UnixMicros now) {
+// Once a day for all sessions of the server, says that the layout's time is almost used up.
+void warn_daily(const core::Layout& layout, core::UnixMicros now) {
   std::atomic<int64_t>* warned_us = shared_warned_us();
   int64_t last = warned_us->load(std::memory_order_relaxed);
-  if (now.value - last < USECS_PER_DAY && now.value >= last) return;
-  if (!warned_us->compare_exchange_strong(last, now.value, std::memory_order_relaxed)) return;
-  ereport(
-      WARNING,
-      (errmsg("the time of the ID layout is used up within a year"),
-       errdetail("Its last IDs are those before %s.",
-                 timestamptz_to_str(to_timestamptz(StartOf(layout, {layout.MaxTime().value + 1})))),
-       errhint("Move to another layout, or shift the epoch, before then.")));
+  if (now.value >= last && now.value - last < USECS_PER_DAY) return;
+  if (warned_us->compare_exchange_strong(last, now.value, std::memory_order_relaxed))
+    warn_of_end(layout);
 }
 
 // Sees to it that an ID with this time is allowed by the ceiling.
@@ -91,7 +86,7 @@ core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, 
       nap(wait_us);
       continue;
     }
-    if (next >= warn_from(layout)) warn_of_end(layout, now);
+    if (next >= warn_from(layout)) warn_daily(layout, now);
     make_room(next);
 
     const core::UnixMicros limit{std::min({now.value + max_lead_us(),

@@ -15,7 +15,7 @@ namespace snowid::pg {
 // From here on the log is told that the layout's time is almost used up.
 constexpr core::UnixMicros warn_from(const core::Layout& layout) {
   constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
-  return {StartOf(layout, layout.MaxTime()).value - kYearUs};
+  return {EndOf(layout).value - kYearUs};
 }
 
 // The last ID that this session got, of whatever shard; kNoId before the first.

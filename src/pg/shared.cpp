@@ -38,6 +38,9 @@ static_assert(sizeof(Root) <= kRootSize);
 Root* root = nullptr;
 dshash_table* databases = nullptr;
 dshash_table* slots = nullptr;
+Database* shared_database = nullptr;
+
+Database stand_in;
 
 Root* find_root() {
   bool found;
@@ -94,17 +97,19 @@ void attach_area(Root* in) {
   dsa_pin_mapping(area);
 }
 
+void initialize(Database* database, int tranche) {
+  LWLockInitialize(&database->lock, tranche);
+  database->relation = InvalidOid;
+  database->file = 0;
+  database->ceiling_us.store(0);
+  database->alert_us.store(0);
+  database->floor_us.store(0);
+}
+
 Database* find_database(int tranche) {
   bool found;
   auto* database = static_cast<Database*>(dshash_find_or_insert(databases, &MyDatabaseId, &found));
-  if (!found) {
-    LWLockInitialize(&database->lock, tranche);
-    database->relation = InvalidOid;
-    database->file = 0;
-    database->ceiling_us.store(0);
-    database->alert_us.store(0);
-    database->floor_us.store(0);
-  }
+  if (!found) initialize(database, tranche);
   dshash_release_lock(databases, database);
   return database;
 }
@@ -114,7 +119,7 @@ Database* find_database(int tranche) {
 Database* my_database = nullptr;
 
 void shared_attach() {
-  if (my_database != nullptr) return;
+  if (shared_database != nullptr) return;
   // What the session keeps of the area must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
   if (root == nullptr) {
@@ -127,8 +132,21 @@ void shared_attach() {
     LWLockRelease(&found->lock);
     root = found;
   }
-  my_database = find_database(root->tranche);
+  shared_database = find_database(root->tranche);
+  my_database = shared_database;
   MemoryContextSwitchTo(caller);
+}
+
+bool SharedHasStandIn() { return my_database == &stand_in; }
+
+void shared_stand_in(bool wanted) {
+  if (wanted && !SharedHasStandIn()) {
+    initialize(&stand_in, root->tranche);
+    stand_in.ceiling_us.store(shared_database->ceiling_us.load());
+    stand_in.alert_us.store(shared_database->alert_us.load());
+    stand_in.floor_us.store(shared_database->floor_us.load());
+  }
+  my_database = wanted ? &stand_in : shared_database;
 }
 
 Slot* shared_slot(const core::Layout& layout, core::Shard shard) {

@@ -47,12 +47,19 @@ struct Slot {
 // of that size on cache lines: no two shards share one.
 static_assert(sizeof(Slot) + 16 == 64);
 
-// This session's database, from shared_attach() on.
+// This session's database, from shared_attach() on: the shared entry, or the session's own stand-in
+// for it, see shared_stand_in().
 extern Database* my_database;
 
 // Finds or makes the shared state. Once in a session; later calls cost nothing. Fails with 55000
 // where a library of another ABI made it, with 53200 where the server's shared memory is used up.
 void shared_attach();
+
+// Has `my_database` be a stand-in that belongs to this session (true), or the shared entry (false).
+// A stand-in begins as the shared entry is, and lets a transaction that has made the ceiling's
+// sequence anew issue IDs without telling others of a ceiling that may yet be rolled back.
+void shared_stand_in(bool wanted);
+bool SharedHasStandIn();
 
 // The slot of a shard of this database, made where there is none. The ceiling must be known.
 // shard: in the layout's range. Fails with 53200 where there are too many slots, or no memory.

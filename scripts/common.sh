@@ -1,0 +1,162 @@
+# What the scripts share: setting the machine up, building the extension, private servers. To be
+# sourced by bash. The caller may set PG_CONFIG to choose among several PostgreSQL installations.
+#
+# Afterwards: SOURCE, the checkout. After setup: WORK, a temporary directory that goes, with its
+# servers, when the script ends; BUILD, the copy of the checkout that was built in it; PG_CONFIG;
+# BINDIR; MAJOR; SERVER_USER, who servers run as.
+
+set -euo pipefail
+
+SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SUPPORTED_MAJORS="18 17 16 15"
+SERVERS=()
+export DEBIAN_FRONTEND=noninteractive
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "This needs root, or sudo: $*"
+  fi
+}
+
+# PostgreSQL does not run as root.
+if [ "$(id -u)" = 0 ]; then SERVER_USER=postgres; else SERVER_USER=$(id -un); fi
+as_server_user() {
+  if [ "$(id -un)" = "$SERVER_USER" ]; then
+    "$@"
+  else
+    (cd / && HOME=/ runuser -u "$SERVER_USER" -- "$@")
+  fi
+}
+
+# Runs a command whose output matters only when it fails.
+quietly() {
+  local log
+  log=$(mktemp)
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    die "This failed: $*"
+  fi
+  rm -f "$log"
+}
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
+update_package_lists() {
+  [ -z "${LISTS_UPDATED:-}" ] || return 0
+  quietly as_root apt-get update
+  LISTS_UPDATED=1
+}
+
+# Installs those of the named Debian packages that are missing.
+install_packages() {
+  local package missing=()
+  for package; do installed "$package" || missing+=("$package"); done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "Installing ${missing[*]}"
+  update_package_lists
+  # A fresh server package would make and start a cluster of its own, which nobody has asked for.
+  local no_cluster=/etc/postgresql-common/createcluster.d/snowid-setup.conf failed=0
+  as_root mkdir -p "${no_cluster%/*}"
+  as_root sh -c "echo 'create_main_cluster = false' >'$no_cluster'"
+  (quietly as_root apt-get install -y --no-install-recommends "${missing[@]}") || failed=1
+  as_root rm -f "$no_cluster"
+  [ $failed = 0 ] || exit 1
+}
+
+# Sets MAJOR and PG_CONFIG: the caller's choice, else the newest supported server that is installed,
+# else the newest that can be.
+choose_postgres() {
+  local major
+  if [ -n "${PG_CONFIG:-}" ]; then
+    MAJOR=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
+    return
+  fi
+  for major in $SUPPORTED_MAJORS; do
+    if [ -x "/usr/lib/postgresql/$major/bin/postgres" ]; then
+      MAJOR=$major
+      PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config
+      return
+    fi
+  done
+  command -v apt-get >/dev/null || die "Install PostgreSQL, with its server headers, and set PG_CONFIG."
+  update_package_lists
+  for major in $SUPPORTED_MAJORS; do
+    if apt-cache show "postgresql-server-dev-$major" >/dev/null 2>&1; then
+      MAJOR=$major
+      PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config
+      return
+    fi
+  done
+  die "No supported PostgreSQL ($SUPPORTED_MAJORS) can be installed here."
+}
+
+clean_up() {
+  local status=$? server
+  for server in "${SERVERS[@]}"; do
+    as_server_user "$BINDIR/pg_ctl" -D "$server/data" -m immediate -s stop >/dev/null 2>&1 || true
+  done
+  [ -z "${WORK:-}" ] || rm -rf "$WORK"
+  exit "$status"
+}
+
+# Builds a copy of the checkout, so that no build for another server gets into it, and installs it.
+build_and_install() {
+  BUILD=$WORK/build
+  mkdir "$BUILD"
+  tar -C "$SOURCE" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . |
+    tar -C "$BUILD" -xf -
+  quietly make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}"
+  if [ -w "$("$PG_CONFIG" --pkglibdir)" ]; then
+    quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
+  else
+    quietly as_root make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
+  fi
+}
+
+# Installs what is missing (the server, the compilers, and the packages named), builds, installs.
+setup() {
+  choose_postgres
+  if [ "${PG_CONFIG#/usr/lib/postgresql/}" != "$PG_CONFIG" ]; then
+    install_packages g++ "postgresql-$MAJOR" "postgresql-server-dev-$MAJOR" "$@"
+  elif command -v dpkg-query >/dev/null; then
+    install_packages g++ "$@"
+  fi
+  BINDIR=$("$PG_CONFIG" --bindir)
+  WORK=$(mktemp -d "${TMPDIR:-/tmp}/snowid.XXXXXX")
+  trap clean_up EXIT
+  trap 'exit 130' INT TERM HUP
+  build_and_install
+  if [ "$(id -un)" != "$SERVER_USER" ]; then chown -R "$SERVER_USER": "$WORK"; fi
+}
+
+# start_server DIR [LINE OF postgresql.conf]...: makes a cluster in DIR/data and starts its server,
+# which listens on a socket in DIR alone. The superuser is postgres.
+start_server() {
+  local dir=$1
+  shift
+  as_server_user mkdir -p "$dir"
+  quietly as_server_user "$BINDIR/initdb" -D "$dir/data" -U postgres -A trust -N -E UTF8 --locale=C
+  printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$dir'" "$@" |
+    as_server_user sh -c "cat >>'$dir/data/postgresql.conf'"
+  as_server_user "$BINDIR/pg_ctl" -D "$dir/data" -l "$dir/log" -w -s start ||
+    die "$(as_server_user tail -n 20 "$dir/log")"
+  SERVERS+=("$dir")
+}
+
+stop_server() {
+  local dir=$1 server rest=()
+  as_server_user "$BINDIR/pg_ctl" -D "$dir/data" -m fast -w -s stop
+  for server in "${SERVERS[@]}"; do [ "$server" = "$dir" ] || rest+=("$server"); done
+  SERVERS=("${rest[@]}")
+}

@@ -1,0 +1,99 @@
+-- The extension as a whole: what CREATE EXTENSION makes, who may use it, and that it can be moved.
+
+CREATE EXTENSION snowid;
+
+-- Every object says what it is.
+SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
+  FROM pg_depend
+ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
+   AND coalesce(obj_description(objid, (SELECT relname FROM pg_class WHERE oid = classid)), '') = '';
+
+-- What the planner and the executor may assume of each function.
+SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict,
+       proparallel AS parallel, pg_get_function_result(p.oid) AS result
+  FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
+ ORDER BY p.oid::regprocedure::text COLLATE "C";
+
+-- It can be moved, and goes on with its IDs; nothing depends on search_path.
+CREATE TABLE moving (n int, id bigint DEFAULT snowid_next(1));
+INSERT INTO moving VALUES (1);
+CREATE SCHEMA elsewhere;
+ALTER EXTENSION snowid SET SCHEMA elsewhere;
+INSERT INTO moving VALUES (2);
+SET search_path = pg_catalog;
+INSERT INTO public.moving VALUES (3);
+SELECT elsewhere.snowid_between(id, elsewhere.snowid_timestamp(id),
+                                elsewhere.snowid_timestamp(id) + interval '1 ms') AS between
+  FROM public.moving WHERE n = 1;
+RESET search_path;
+SELECT count(DISTINCT id), array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order FROM moving;
+DROP TABLE moving;
+DROP EXTENSION snowid;
+DROP SCHEMA elsewhere;
+
+-- It is trusted: who may create objects in the database may create it, and gets the rights that are
+-- not for everyone.
+CREATE ROLE regress_snowid_owner;
+CREATE ROLE regress_snowid_user;
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_snowid_owner', current_database()) \gexec
+GRANT CREATE ON SCHEMA public TO regress_snowid_owner;
+SET ROLE regress_snowid_owner;
+CREATE EXTENSION snowid;
+SELECT snowid_advance(snowid_next(2));
+SELECT last_value > 0 AS readable FROM snowid_ceiling;
+SET ROLE regress_snowid_user;
+SELECT snowid_next() > 0 AS for_everyone;
+SELECT snowid_advance(1);
+SELECT last_value FROM snowid_ceiling;
+SELECT setval('snowid_ceiling', 1);
+RESET ROLE;
+DROP EXTENSION snowid;
+SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_snowid_owner', current_database()) \gexec
+REVOKE CREATE ON SCHEMA public FROM regress_snowid_owner;
+DROP ROLE regress_snowid_owner, regress_snowid_user;
+CREATE EXTENSION snowid;
+
+-- Dropped and created again, in one transaction too, it goes on above the IDs of before.
+SELECT snowid_next(3) AS before \gset
+DROP EXTENSION snowid;
+CREATE EXTENSION snowid;
+SELECT snowid_next(3) AS after \gset
+SELECT :after > :before AS above;
+BEGIN;
+DROP EXTENSION snowid;
+CREATE EXTENSION snowid;
+SELECT snowid_next(3) AS inside \gset
+ROLLBACK;
+SELECT snowid_next(3) AS outside \gset
+SELECT :inside > :after AS above, :outside > :inside AS above_what_was_rolled_back;
+
+-- The ceiling is where the IDs are, and somebody who looks at it sees it as any other sequence's.
+SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
+  FROM snowid_ceiling;
+SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE sequencename = 'snowid_ceiling';
+
+-- A ceiling that cannot be durable is refused. (New storage, so the session looks at it again.)
+CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  message text;
+  hint text;
+BEGIN
+  EXECUTE statement;
+  RETURN 'works';
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+  RETURN concat_ws(' | ', SQLSTATE, message, nullif(hint, ''));
+END $$;
+ALTER SEQUENCE snowid_ceiling SET UNLOGGED;
+SELECT pg_temp.attempt('SELECT snowid_next(3)');
+ALTER SEQUENCE snowid_ceiling SET LOGGED;
+SELECT pg_temp.attempt('SELECT snowid_next(3)');
+-- A reset one is raised again at once.
+ALTER SEQUENCE snowid_ceiling RESTART;
+SELECT last_value FROM snowid_ceiling;
+SELECT snowid_next(3) > :outside AS above;
+SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
+  FROM snowid_ceiling;

@@ -1,0 +1,134 @@
+-- Issuing IDs: the default, shards, batches, reserved runs, and what is refused.
+
+CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  message text;
+  hint text;
+BEGIN
+  EXECUTE statement;
+  RETURN 'works';
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+  RETURN concat_ws(' | ', SQLSTATE, message, nullif(hint, ''));
+END $$;
+
+-- Before the first ID of a session there is no last one.
+SELECT pg_temp.attempt('SELECT snowid_lastval()');
+SELECT pg_temp.attempt('SELECT snowid_currval(1)');
+
+-- As a column default.
+CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int);
+INSERT INTO photos (n) SELECT generate_series(1, 5000);
+SELECT count(DISTINCT id), min(id) > 0 AS positive,
+       array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order,
+       bool_and(snowid_shard(id) = 0) AS shard_0,
+       bool_and(snowid_timestamp(id) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute')
+         AS of_now
+  FROM photos;
+
+-- Low bits are evenly spread: 5,000 consecutive IDs use every sequence.
+SELECT count(DISTINCT id % 1024) FROM photos;
+DROP TABLE photos;
+
+-- Shards: by argument, or by the setting.
+SELECT snowid_shard(snowid_next(0)), snowid_shard(snowid_next(8191));
+SET snowid.shard = 5;
+SELECT snowid_shard(snowid_next());
+SET snowid.shard = 8192;
+SELECT pg_temp.attempt('SELECT snowid_next()');
+RESET snowid.shard;
+SELECT pg_temp.attempt('SELECT snowid_next(-1)');
+SELECT pg_temp.attempt('SELECT snowid_next(8192)');
+SELECT pg_temp.attempt('SELECT snowid_next(2147483647)');
+SELECT pg_temp.attempt('SELECT snowid_next(-2147483648)');
+SELECT snowid_next(NULL) IS NULL AS null_in_null_out;
+
+-- Many shards in one session, each of which keeps its own order.
+SELECT count(DISTINCT id) AS ids, bool_and(ordered) AS in_order FROM (
+  SELECT id, id > lag(id, 1, 0::bigint) OVER (PARTITION BY snowid_shard(id) ORDER BY n) AS ordered
+    FROM (SELECT n, snowid_next(n % 1000) AS id FROM generate_series(0, 19999) n) drawn) checked;
+
+-- The session's last IDs.
+SELECT snowid_next(1) AS one \gset
+SELECT snowid_next(2) AS two \gset
+SELECT snowid_lastval() = :two AS last, snowid_currval(1) = :one AS one, snowid_currval(2) = :two AS two;
+SELECT pg_temp.attempt('SELECT snowid_currval(7777)');
+SELECT pg_temp.attempt('SELECT snowid_currval(-1)');
+SELECT snowid_currval(NULL) IS NULL AS null_in_null_out;
+
+-- Batches.
+SELECT count(*), count(DISTINCT id), bool_and(id > coalesce(before, 0)) AS increasing,
+       bool_and(snowid_shard(id) = 3) AS shard_3
+  FROM (SELECT id, lag(id) OVER () AS before FROM snowid_next_batch(3, 10000) id) batch;
+SELECT snowid_currval(3) = snowid_lastval() AS last_of_batch;
+SELECT snowid_next(3) AS after \gset
+SELECT min(id) > :after AS above FROM snowid_next_batch(3, 10) id;
+SELECT count(*) FROM snowid_next_batch(3, 0);
+SELECT count(*) FROM (SELECT snowid_next_batch(3, 100000) LIMIT 3) read_in_part;
+SELECT pg_temp.attempt('SELECT snowid_next_batch(3, -1)');
+SELECT pg_temp.attempt('SELECT snowid_next_batch(8192, 1)');
+SELECT count(*) FROM snowid_next_batch(NULL, 1);
+SELECT count(*) FROM snowid_next_batch(1, NULL);
+EXPLAIN SELECT * FROM snowid_next_batch(3, 4321);
+EXPLAIN SELECT * FROM snowid_next_batch(NULL, 4321);
+
+-- Reserved runs: consecutive bigints of one time unit, nobody else's.
+SELECT snowid_reserve(4, 1000) AS first \gset
+SELECT snowid_next(4) AS next \gset
+SELECT :next > :first + 999 AS past_the_run, snowid_timestamp(:first) = snowid_timestamp(:first + 999)
+         AS one_unit, snowid_sequence(:first + 999) - snowid_sequence(:first) AS sequences;
+SELECT snowid_reserve(4, 1024) AS first \gset
+SELECT snowid_sequence(:first), snowid_lastval() = :first + 1023 AS last;
+SELECT count(*), count(DISTINCT first / 1024) FROM (
+  SELECT snowid_reserve(4, 1024) AS first FROM generate_series(1, 100)) runs;
+SELECT pg_temp.attempt('SELECT snowid_reserve(4, 0)');
+SELECT pg_temp.attempt('SELECT snowid_reserve(4, 1025)');
+SELECT pg_temp.attempt('SELECT snowid_reserve(8192, 1)');
+SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS null_in_null_out;
+
+-- Advancing a shard.
+SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7) AS moved \gset
+SELECT snowid_advance(:moved);
+SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid_timestamp(:moved)) * 1000
+         AS durable FROM snowid_ceiling;
+SELECT snowid_next(6) AS later \gset
+SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
+SELECT snowid_next(6) > :later AS never_back;
+SELECT regexp_replace(pg_temp.attempt(format('SELECT snowid_advance(%s)',
+         snowid_encode(clock_timestamp() + interval '1 hour', 6, 0))), '\d{7} ms', 'N ms');
+SELECT pg_temp.attempt('SELECT snowid_advance(-1)');
+SELECT snowid_advance(NULL) IS NULL AS null_in_null_out;
+
+-- Refused where nextval is refused.
+SET default_transaction_read_only = on;
+SELECT pg_temp.attempt('SELECT snowid_next()');
+SELECT pg_temp.attempt('SELECT snowid_next(1)');
+SELECT pg_temp.attempt('SELECT snowid_next_batch(1, 1)');
+SELECT pg_temp.attempt('SELECT snowid_reserve(1, 1)');
+SELECT pg_temp.attempt('SELECT snowid_advance(1)');
+SELECT snowid_shard(snowid_lastval()) AS reading_is_not_refused;
+RESET default_transaction_read_only;
+
+-- The settings, their ranges, and who may change them.
+SHOW snowid.shard;
+SHOW snowid.max_lead;
+SHOW snowid.max_wait;
+SHOW snowid.ceiling_step;
+SET snowid.shard = -1;
+SET snowid.max_lead = -1;
+SET snowid.max_wait = -1;
+SET snowid.max_wait = '10s';
+SHOW snowid.max_wait;
+RESET snowid.max_wait;
+SET snowid.ceiling_step = '2s';
+SET snowid.no_such_setting = 1;
+SELECT name, context, min_val, max_val, unit FROM pg_settings WHERE name LIKE 'snowid.%' ORDER BY name;
+CREATE ROLE regress_snowid_user;
+SET ROLE regress_snowid_user;
+SET snowid.shard = 3;
+SET snowid.max_wait = 3;
+SET snowid.max_lead = 3;
+RESET ROLE;
+RESET snowid.shard;
+RESET snowid.max_wait;
+DROP ROLE regress_snowid_user;

@@ -1,0 +1,105 @@
+-- What is compared, and how it is timed and reported. Needs the psql variable `empty`: the path of
+-- the library made from empty.c.
+
+CREATE EXTENSION snowid;
+CREATE FUNCTION empty() RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty';
+CREATE FUNCTION empty(int) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int';
+
+-- Instagram's function as published, of shard 5
+CREATE SEQUENCE table_id_seq;
+CREATE FUNCTION instagram_next_id(OUT result bigint) AS $$
+DECLARE
+    our_epoch bigint := 1314220021721;
+    seq_id bigint;
+    now_millis bigint;
+    shard_id int := 5;
+BEGIN
+    SELECT nextval('table_id_seq') % 1024 INTO seq_id;
+    SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) INTO now_millis;
+    result := (now_millis - our_epoch) << 23;
+    result := result | (shard_id << 10);
+    result := result | (seq_id);
+END;
+$$ LANGUAGE PLPGSQL;
+
+-- Rows to insert, with keys made beforehand
+CREATE TABLE source AS
+  SELECT id, n FROM snowid_next_batch(8191, 1000000) WITH ORDINALITY AS made (id, n);
+CREATE TABLE precomputed (id bigint PRIMARY KEY, n bigint);
+CREATE TABLE with_snowid (id bigint PRIMARY KEY DEFAULT snowid_next(), n bigint);
+CREATE TABLE with_bigserial (id bigserial PRIMARY KEY, n bigint);
+CREATE TABLE with_instagram (id bigint PRIMARY KEY DEFAULT instagram_next_id(), n bigint);
+CREATE TABLE with_uuid (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), n bigint);
+
+-- Shards to draw from: always the same one, and any of 8,192
+CREATE TABLE draws AS
+  SELECT 0 AS same, floor(random() * 8192)::int AS any_of FROM generate_series(1, 500000);
+
+CREATE SEQUENCE numbers;
+VACUUM ANALYZE source, draws;
+
+-- What is timed. Sides of one race take turns. {shard} stands for a shard that is another one each
+-- time: none runs so far ahead of the clock that its callers wait.
+CREATE TABLE sides (place serial, race text, side text, prepare text, run text);
+INSERT INTO sides (race, side, run)
+  SELECT 'call', call, format('SELECT count(%s) FROM generate_series(1, 500000)', call)
+  FROM unnest(ARRAY['empty()', 'clock_timestamp()', 'empty({shard})', 'snowid_next({shard})',
+                    'nextval(''numbers'')']) AS call;
+INSERT INTO sides (race, side, run)
+  SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
+  FROM unnest(ARRAY['generate_series(1::bigint, 500000)', 'seq_x_to_y(1, 500000)',
+                    'snowid_next_batch({shard}, 500000)']) AS rows;
+INSERT INTO sides (race, side, run)
+  SELECT 'shards', call || ' ' || shards,
+    format('SELECT count(%s(%s + {shard} & 8191)) FROM draws', call, shards)
+  FROM unnest(ARRAY['same', 'any_of']) AS shards, unnest(ARRAY['empty', 'snowid_next']) AS call;
+INSERT INTO sides (race, side, prepare, run)
+  SELECT 'insert', into_table, format('TRUNCATE %s; SET snowid.shard = {shard}', into_table),
+    CASE into_table WHEN 'precomputed' THEN 'INSERT INTO precomputed (id, n) SELECT id, n FROM source'
+      ELSE format('INSERT INTO %s (n) SELECT n FROM source', into_table) END
+  FROM unnest(ARRAY['precomputed', 'with_snowid', 'with_bigserial', 'with_instagram',
+                    'with_uuid']) AS into_table;
+
+CREATE SEQUENCE next_shard MAXVALUE 8190 MINVALUE 0 CYCLE;
+CREATE TABLE samples (race text, repetition int, side text, seconds float8);
+
+-- Runs all sides of a race in turn, so many times, after once for warming up.
+CREATE PROCEDURE race(which text, repetitions int) LANGUAGE plpgsql AS $$
+DECLARE
+  entry sides;
+  shard text;
+  started timestamptz;
+  ended timestamptz;
+BEGIN
+  FOR repetition IN 0..repetitions LOOP
+    FOR entry IN SELECT * FROM sides WHERE race = which ORDER BY place LOOP
+      shard := nextval('next_shard');
+      EXECUTE coalesce(replace(entry.prepare, '{shard}', shard), 'SELECT');
+      COMMIT;
+      started := clock_timestamp();
+      EXECUTE replace(entry.run, '{shard}', shard);
+      ended := clock_timestamp();
+      INSERT INTO samples
+        SELECT which, repetition, entry.side, extract(epoch FROM ended - started)
+        WHERE repetition > 0;
+      COMMIT;
+    END LOOP;
+  END LOOP;
+END $$;
+
+-- The median time of a side
+CREATE FUNCTION median(which text) RETURNS float8 LANGUAGE sql AS $$
+  SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) FROM samples WHERE side = which
+$$;
+
+CREATE TABLE figures (place serial, figure text, must_be text, measured numeric, pass boolean);
+
+-- Enters a figure, which must be above 0 and no more than `at_most`, or no less than `at_least`.
+CREATE PROCEDURE enter(figure text, measured float8, at_most float8 = NULL, at_least float8 = NULL)
+LANGUAGE sql AS $$
+  INSERT INTO figures (figure, must_be, measured, pass)
+  VALUES (figure, coalesce('≤ ' || at_most, '≥ ' || at_least), round(measured::numeric, 3),
+          coalesce(measured > 0 AND (measured <= at_most OR measured >= at_least), false))
+$$;

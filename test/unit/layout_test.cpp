@@ -1,0 +1,355 @@
+// Tests of core/layout.hpp: the vectors of the field, and properties that are held against plain
+// arithmetic in 128 bits over random parts, IDs and moments of many layouts.
+#include "core/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "layouts.hpp"
+#include "random.hpp"
+
+namespace snowid::core::test {
+namespace {
+
+bool SameParts(const Parts& a, const Parts& b) {
+  return a.time == b.time && a.shard == b.shard && a.sequence == b.sequence;
+}
+
+constexpr int64_t MicrosOf(std::chrono::sys_time<std::chrono::milliseconds> moment) {
+  return std::chrono::microseconds(moment.time_since_epoch()).count();
+}
+
+using std::chrono::sys_days;
+using namespace std::chrono_literals;
+
+TEST(LayoutVectors, Instagram) {
+  constexpr Parts kParts{{1387263000}, {1341}, {5001 % 1024}};
+  static_assert(Compose(kInstagram, kParts).value == 11637205501278089);
+  EXPECT_EQ(Compose(kInstagram, kParts).value, 11637205501278089);
+  Parts parts{};
+  ASSERT_EQ(Decompose(kInstagram, {11637205501278089}, &parts), Status::kOk);
+  EXPECT_EQ(parts.time.value, 1387263000);
+  EXPECT_EQ(parts.shard.value, 1341u);
+  EXPECT_EQ(parts.sequence.value, 905u);
+  Id id{};
+  const UnixMicros moment{kInstagram.epoch_us + int64_t{1387263000} * 1000};
+  for (const int64_t within_us : {0, 1, 999}) {
+    ASSERT_EQ(Encode(kInstagram, {moment.value + within_us}, 1341, 905, &id), Status::kOk);
+    EXPECT_EQ(id.value, 11637205501278089);
+  }
+}
+
+TEST(LayoutVectors, ShiftIsDoneIn64Bits) {
+  EXPECT_EQ(LeastOf(kInstagram, {1992325551}).value, 16712838055723008);
+  Parts parts{};
+  ASSERT_EQ(Decompose(kInstagram, {16712838055723008}, &parts), Status::kOk);
+  EXPECT_TRUE(SameParts(parts, {{1992325551}, {0}, {0}}));
+}
+
+TEST(LayoutVectors, EpochOf2015) {
+  const UnixMicros moment{MicrosOf(sys_days(2018y / 6 / 9) + 10h)};
+  Id id{};
+  ASSERT_EQ(Encode(kDiscord, moment, 786, 0, &id), Status::kOk);
+  EXPECT_EQ(id.value, 454947766275219456);
+  ASSERT_EQ(Encode(kDiscord, moment, 786, 3450, &id), Status::kOk);
+  EXPECT_EQ(id.value, 454947766275222906);
+  Parts parts{};
+  ASSERT_EQ(Decompose(kDiscord, {454947766275222906}, &parts), Status::kOk);
+  EXPECT_EQ(StartOf(kDiscord, parts.time), moment);
+  EXPECT_EQ(parts.shard.value, 786u);
+  EXPECT_EQ(parts.sequence.value, 3450u);
+}
+
+TEST(LayoutVectors, EpochsAndEnds) {
+  EXPECT_EQ(kInstagram.epoch_us, MicrosOf(sys_days(2011y / 8 / 24) + 21h + 7min + 1721ms));
+  EXPECT_EQ(kInstagram.MaxShard().value, 8191u);
+  EXPECT_EQ(kInstagram.MaxSequence().value, 1023u);
+  const auto end_of = [](const Layout& layout) {
+    return StartOf(layout, {layout.MaxTime().value + 1}).value;
+  };
+  EXPECT_EQ(end_of(kInstagram), MicrosOf(sys_days(2046y / 6 / 27) + 17h + 49497ms));
+  EXPECT_GE(end_of(kTwitter), MicrosOf(sys_days(2080y / 7 / 10)));
+  EXPECT_LT(end_of(kTwitter), MicrosOf(sys_days(2080y / 7 / 11)));
+  EXPECT_EQ(end_of(kBaidu), MicrosOf(sys_days(2024y / 11 / 20) + 13h + 24min + 16s));
+}
+
+TEST(Layout, RangesOfTheParts) {
+  for (const Layout& layout : kLayouts) {
+    EXPECT_EQ(layout.MaxTime().value, ExactMaxTime(layout));
+    EXPECT_EQ(Wide{layout.MaxShard().value}, (Wide{1} << layout.shard_bits) - 1);
+    EXPECT_EQ(Wide{layout.MaxSequence().value}, (Wide{1} << layout.seq_bits) - 1);
+  }
+  EXPECT_EQ(kNoShard.MaxShard().value, 0u);
+  EXPECT_EQ(kWidestShard.MaxShard().value, UINT32_MAX);
+  EXPECT_EQ(kOneTime.MaxTime().value, 0);
+}
+
+TEST(Layout, IsComparedAsBytesOrByField) {
+  static_assert(std::has_unique_object_representations_v<Layout>);
+  const Layout same = kTwitter;
+  EXPECT_TRUE(same == kTwitter);
+  for (const Layout& other :
+       {Layout{1288834974657001, 1000, 41, 10, 12}, Layout{1288834974657000, 1001, 41, 10, 12},
+        Layout{1288834974657000, 1000, 40, 10, 12}, Layout{1288834974657000, 1000, 41, 11, 12},
+        Layout{1288834974657000, 1000, 41, 10, 11}})
+    EXPECT_FALSE(other == kTwitter);
+}
+
+TEST(ComposeDecompose, PartsComeBackAndKeepTheirOrder) {
+  constexpr int kCases = 150000;
+  Random random(1);
+  for (const Layout& layout : kLayouts) {
+    Id before{0};
+    Parts parts_before{{0}, {0}, {0}};
+    for (int i = 0; i < kCases; i++) {
+      const Parts parts = RandomParts(layout, &random);
+      const Id id = Compose(layout, parts);
+      Parts back{};
+      const Status status = Decompose(layout, id, &back);
+      const auto key = [](const Parts& p) {
+        return std::tuple(p.time.value, p.shard.value, p.sequence.value);
+      };
+      if (Wide{id.value} !=
+              ExactId(layout, parts.time.value, parts.shard.value, parts.sequence.value) ||
+          status != Status::kOk || !SameParts(parts, back) ||
+          (before < id) != (key(parts_before) < key(parts)))
+        FAIL() << "time " << parts.time.value << " shard " << parts.shard.value << " sequence "
+               << parts.sequence.value << " of " << layout.time_bits << " time bits: " << id.value;
+      before = id;
+      parts_before = parts;
+    }
+  }
+}
+
+TEST(ComposeDecompose, IdsComeBackOrAreRefused) {
+  constexpr int kCases = 100000;
+  Random random(2);
+  for (const Layout& layout : kLayouts) {
+    const Wide last = ExactId(layout, ExactMaxTime(layout), (Wide{1} << layout.shard_bits) - 1,
+                              (Wide{1} << layout.seq_bits) - 1);
+    for (int i = 0; i < kCases; i++) {
+      const uint64_t bits = random.Below(2) == 0 ? random.Next() : random.Sized();
+      const Id id{static_cast<int64_t>(bits)};
+      Parts parts{};
+      const Status status = Decompose(layout, id, &parts);
+      const Status expected = id.value < 0      ? Status::kNegativeId
+                              : id.value > last ? Status::kTimeOutOfRange
+                                                : Status::kOk;
+      if (status != expected || (status == Status::kOk && Compose(layout, parts) != id))
+        FAIL() << id.value << " with " << layout.time_bits << " time bits";
+    }
+  }
+}
+
+TEST(ComposeDecompose, RefusesNegativeIdsAndTimesBeyondTheLayout) {
+  Parts parts{};
+  for (const Layout& layout : kLayouts) {
+    EXPECT_EQ(Decompose(layout, {-1}, &parts), Status::kNegativeId);
+    EXPECT_EQ(Decompose(layout, {INT64_MIN}, &parts), Status::kNegativeId);
+    EXPECT_EQ(Decompose(layout, GreatestOf(layout, layout.MaxTime()), &parts), Status::kOk);
+    EXPECT_EQ(Decompose(layout, {0}, &parts), Status::kOk);
+  }
+  EXPECT_EQ(Decompose(kFiftyThreeBits, {int64_t{1} << 53}, &parts), Status::kTimeOutOfRange);
+  EXPECT_EQ(Decompose(kFiftyThreeBits, {(int64_t{1} << 53) - 1}, &parts), Status::kOk);
+  EXPECT_EQ(Decompose(kFiftyThreeBits, {INT64_MAX}, &parts), Status::kTimeOutOfRange);
+}
+
+TEST(LeastGreatest, UnitsFollowOneAnotherWithoutAGap) {
+  Random random(3);
+  for (const Layout& layout : kLayouts) {
+    const Time max = layout.MaxTime();
+    EXPECT_EQ(LeastOf(layout, {0}).value, 0);
+    const bool fills_bigint = layout.time_bits + layout.shard_bits + layout.seq_bits >= 63;
+    EXPECT_EQ(GreatestOf(layout, max).value == INT64_MAX, fills_bigint);
+    for (int i = 0; i < 1000 && max.value > 0; i++) {
+      const Time time{random.In(0, max.value - 1)};
+      EXPECT_EQ(GreatestOf(layout, time).value + 1, LeastOf(layout, {time.value + 1}).value);
+      EXPECT_LT(LeastOf(layout, time), GreatestOf(layout, time));
+    }
+  }
+}
+
+TEST(TimeAt, FloorsAroundTheEpoch) {
+  for (const Layout& layout : kLayouts) {
+    const int64_t unit = static_cast<int64_t>(layout.unit_us);
+    const auto time_at = [&](int64_t after_us) {
+      return TimeAt(layout, {layout.epoch_us + after_us}).value;
+    };
+    EXPECT_EQ(time_at(0), 0);
+    EXPECT_EQ(time_at(unit - 1), 0);
+    EXPECT_EQ(time_at(unit), 1);
+    EXPECT_EQ(time_at(-1), -1);
+    EXPECT_EQ(time_at(-unit), -1);
+    EXPECT_EQ(time_at(-unit - 1), -2);
+    EXPECT_EQ(time_at(-2 * unit), -2);
+  }
+}
+
+TEST(TimeAt, EveryMomentAfterTheEndIsJustBeyondIt) {
+  for (const Layout& layout : kLayouts) {
+    const int64_t max = layout.MaxTime().value;
+    const int64_t end = StartOf(layout, {max + 1}).value;
+    EXPECT_EQ(TimeAt(layout, {end - 1}).value, max);
+    EXPECT_EQ(TimeAt(layout, {end}).value, max + 1);
+    EXPECT_EQ(TimeAt(layout, {INT64_MAX}).value, max + 1);
+  }
+  const UnixMicros year_9999{MicrosOf(sys_days(9999y / 12 / 31) + 23h)};
+  EXPECT_EQ(TimeAt(kInstagram, year_9999).value, kInstagram.MaxTime().value + 1);
+}
+
+TEST(TimeAt, IsTheFloorOfEveryMoment) {
+  constexpr int kCases = 100000;
+  Random random(4);
+  for (const Layout& layout : kLayouts) {
+    for (int i = 0; i < kCases; i++) {
+      const int64_t moment = RandomMoment(layout, &random);
+      const Wide expected = std::min(ExactTime(layout, moment), Wide{ExactMaxTime(layout)} + 1);
+      const Time time = TimeAt(layout, {moment});
+      if (Wide{time.value} != expected) FAIL() << moment << " gives " << time.value;
+      if (time.value < 0 || expected > ExactMaxTime(layout)) continue;
+      if (Wide{StartOf(layout, time).value} != ExactStart(layout, expected))
+        FAIL() << time.value << " starts at " << StartOf(layout, time).value;
+    }
+  }
+}
+
+// FAILS: in units of 1 us a moment more than 2^63 us before the epoch wraps to a positive time.
+TEST(TimeAt, DISABLED_IsNegativeForEveryMomentBeforeTheEpoch) {
+  EXPECT_LT(TimeAt(kMicros, {INT64_MIN}).value, 0);
+  EXPECT_LT(TimeAt(kMicros, {kMicros.epoch_us + INT64_MIN - 1}).value, 0);
+}
+
+TEST(Encode, SaysWhichPartIsOutOfRange) {
+  Id id{};
+  for (const Layout& layout : kLayouts) {
+    const int64_t start = layout.epoch_us;
+    const int64_t end = StartOf(layout, {layout.MaxTime().value + 1}).value;
+    const int64_t shard = layout.MaxShard().value;
+    const int64_t sequence = static_cast<int64_t>(layout.MaxSequence().value);
+    ASSERT_EQ(Encode(layout, {start}, 0, 0, &id), Status::kOk);
+    EXPECT_EQ(id.value, 0);
+    ASSERT_EQ(Encode(layout, {end - 1}, shard, sequence, &id), Status::kOk);
+    EXPECT_EQ(id, GreatestOf(layout, layout.MaxTime()));
+    for (const int64_t moment : {start - 1, end, INT64_MAX})
+      EXPECT_EQ(Encode(layout, {moment}, 0, 0, &id), Status::kTimeOutOfRange);
+    for (const int64_t wrong : {int64_t{-1}, shard + 1, INT64_MIN, INT64_MAX, int64_t{1} << 32})
+      EXPECT_EQ(Encode(layout, {start}, wrong, 0, &id), Status::kShardOutOfRange);
+    for (const int64_t wrong : {int64_t{-1}, sequence + 1, INT64_MIN, INT64_MAX})
+      EXPECT_EQ(Encode(layout, {start}, 0, wrong, &id), Status::kSequenceOutOfRange);
+    // The first of several wrong parts is named.
+    EXPECT_EQ(Encode(layout, {end}, -1, -1, &id), Status::kTimeOutOfRange);
+    EXPECT_EQ(Encode(layout, {start}, -1, -1, &id), Status::kShardOutOfRange);
+  }
+}
+
+TEST(Encode, GivesTheIdOfTheUnitThatHoldsTheMoment) {
+  constexpr int kCases = 50000;
+  Random random(5);
+  for (const Layout& layout : kLayouts) {
+    for (int i = 0; i < kCases; i++) {
+      const int64_t moment = RandomMoment(layout, &random);
+      const Parts parts = RandomParts(layout, &random);
+      const Wide time = ExactTime(layout, moment);
+      const bool holds = time >= 0 && time <= ExactMaxTime(layout);
+      Id id{};
+      const Status status = Encode(layout, {moment}, parts.shard.value,
+                                   static_cast<int64_t>(parts.sequence.value), &id);
+      if (status != (holds ? Status::kOk : Status::kTimeOutOfRange) ||
+          (holds && id.value != ExactId(layout, time, parts.shard.value, parts.sequence.value)))
+        FAIL() << moment << " gives " << id.value << " with status " << static_cast<int>(status);
+    }
+  }
+}
+
+// Layouts small enough to look at each of their IDs.
+constexpr Layout kTinyLayouts[] = {
+    {0, 1, 3, 1, 1}, {-13, 7, 3, 2, 2}, {1000, 4, 2, 0, 3}, {-9, 3, 1, 1, 1}};
+
+bool IsNone(const IdRange& range) {
+  return range.first.value == INT64_MAX && range.last.value == INT64_MIN;
+}
+
+TEST(Between, HoldsExactlyTheIdsWhoseUnitBeginsInIt) {
+  for (const Layout& layout : kTinyLayouts) {
+    const int64_t unit = static_cast<int64_t>(layout.unit_us);
+    const int64_t ids = GreatestOf(layout, layout.MaxTime()).value + 1;
+    std::vector<int64_t> moments{INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX};
+    for (int64_t us = -2 * unit; us <= (layout.MaxTime().value + 3) * unit; us++)
+      moments.push_back(layout.epoch_us + us);
+    for (const int64_t from : moments) {
+      for (const int64_t until : moments) {
+        const IdRange range = Between(layout, {from}, {until});
+        bool any = false;
+        for (int64_t id = 0; id < ids; id++) {
+          Parts parts{};
+          ASSERT_EQ(Decompose(layout, {id}, &parts), Status::kOk);
+          const Wide start = ExactStart(layout, parts.time.value);
+          const bool expected = start >= from && start < until;
+          any |= expected;
+          if ((range.first.value <= id && id <= range.last.value) != expected)
+            FAIL() << id << " between " << from << " and " << until;
+        }
+        if (IsNone(range) == any) FAIL() << "none between " << from << " and " << until;
+        if (any && (range.first.value < 0 || range.last.value >= ids))
+          FAIL() << "no ID, yet between " << from << " and " << until;
+      }
+    }
+  }
+}
+
+TEST(Between, TakesAnyMoments) {
+  constexpr int kCases = 50000;
+  Random random(6);
+  for (const Layout& layout : kLayouts) {
+    const Wide max = ExactMaxTime(layout);
+    // The first unit that begins at or after a moment, of all that might be.
+    const auto first_unit = [&](int64_t moment) {
+      return std::clamp<Wide>(ExactTime(layout, moment) +
+                                  (ExactStart(layout, ExactTime(layout, moment)) < moment ? 1 : 0),
+                              0, max + 1);
+    };
+    for (int i = 0; i < kCases; i++) {
+      const int64_t from = RandomMoment(layout, &random);
+      const int64_t until = random.Below(8) == 0 ? from : RandomMoment(layout, &random);
+      const Wide first = first_unit(from);
+      const Wide end = first_unit(until);
+      const IdRange range = Between(layout, {from}, {until});
+      if (first >= end ? !IsNone(range)
+                       : range.first.value != ExactId(layout, first, 0, 0) ||
+                             range.last.value != ExactId(layout, end, 0, 0) - 1)
+        FAIL() << "from " << from << " until " << until << ": " << range.first.value << " to "
+               << range.last.value;
+    }
+  }
+}
+
+TEST(Between, EdgesOfInstagram) {
+  const auto at = [](int64_t time, int64_t us) {
+    return UnixMicros{StartOf(kInstagram, {time}).value + us};
+  };
+  const IdRange all = Between(kInstagram, {INT64_MIN}, {INT64_MAX});
+  EXPECT_EQ(all.first.value, 0);
+  EXPECT_EQ(all.last.value, INT64_MAX);
+  const IdRange one = Between(kInstagram, at(5, 0), at(6, 0));
+  EXPECT_EQ(one.first, LeastOf(kInstagram, {5}));
+  EXPECT_EQ(one.last, GreatestOf(kInstagram, {5}));
+  EXPECT_EQ(Between(kInstagram, at(4, 1), at(5, 1)).first, one.first);
+  EXPECT_EQ(Between(kInstagram, at(4, 1), at(5, 1)).last, one.last);
+  EXPECT_TRUE(IsNone(Between(kInstagram, at(5, 1), at(5, 999))));
+  EXPECT_TRUE(IsNone(Between(kInstagram, at(5, 0), at(5, 0))));
+  EXPECT_TRUE(IsNone(Between(kInstagram, at(6, 0), at(5, 0))));
+  EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MAX}, {INT64_MIN})));
+  EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MIN}, at(0, 0))));
+  EXPECT_EQ(Between(kInstagram, {INT64_MIN}, at(0, 1)).last, GreatestOf(kInstagram, {0}));
+  const int64_t end = kInstagram.MaxTime().value + 1;
+  EXPECT_TRUE(IsNone(Between(kInstagram, at(end, 0), {INT64_MAX})));
+  EXPECT_EQ(Between(kInstagram, at(end - 1, 0), {INT64_MAX}).first, LeastOf(kInstagram, {end - 1}));
+}
+
+}  // namespace
+}  // namespace snowid::core::test
