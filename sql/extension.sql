@@ -60,6 +60,8 @@ CREATE EXTENSION snowid;
 SELECT snowid_next(3) AS before \gset
 DROP EXTENSION snowid;
 CREATE EXTENSION snowid;
+SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS ceiling_carried_over
+  FROM snowid_ceiling;
 SELECT snowid_next(3) AS after \gset
 SELECT :after > :before AS above;
 BEGIN;

@@ -56,6 +56,11 @@ SELECT pg_temp.attempt('SELECT snowid_currval(7777)');
 SELECT pg_temp.attempt('SELECT snowid_currval(-1)');
 SELECT snowid_currval(NULL) IS NULL AS null_in_null_out;
 
+-- A pooler's DISCARD ALL leaves the next client nothing of them.
+DISCARD SEQUENCES;
+SELECT pg_temp.attempt('SELECT snowid_lastval()');
+SELECT pg_temp.attempt('SELECT snowid_currval(1)');
+
 -- Batches.
 SELECT count(*), count(DISTINCT id), bool_and(id > coalesce(before, 0)) AS increasing,
        bool_and(snowid_shard(id) = 3) AS shard_3
@@ -65,6 +70,14 @@ SELECT snowid_next(3) AS after \gset
 SELECT min(id) > :after AS above FROM snowid_next_batch(3, 10) id;
 SELECT count(*) FROM snowid_next_batch(3, 0);
 SELECT count(*) FROM (SELECT snowid_next_batch(3, 100000) LIMIT 3) read_in_part;
+-- One that is open while the session's list of shards grows under it.
+BEGIN;
+DECLARE open_batch CURSOR FOR SELECT snowid_next_batch(3, 5000);
+MOVE 1 FROM open_batch;
+SELECT count(DISTINCT snowid_next(n)) FROM generate_series(1000, 5000) n;
+MOVE ALL FROM open_batch;
+SELECT snowid_shard(snowid_lastval()), snowid_currval(3) = snowid_lastval() AS current;
+COMMIT;
 SELECT pg_temp.attempt('SELECT snowid_next_batch(3, -1)');
 SELECT pg_temp.attempt('SELECT snowid_next_batch(8192, 1)');
 SELECT count(*) FROM snowid_next_batch(NULL, 1);

@@ -122,3 +122,7 @@ CREATE FUNCTION seq_x_to_y(name text, OUT seq bigint) RETURNS SETOF bigint
   SUPPORT snowid_seq_name_support;
 COMMENT ON FUNCTION seq_x_to_y(text) IS
   'numbers of the sequence table that MariaDB knows by a name such as seq_1_to_15_step_3';
+
+-- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
+-- hold it from the beginning, and not only from the next ID on.
+SELECT snowid_advance(0);

@@ -15,14 +15,11 @@ constexpr char kCeilingName[] = "snowid_ceiling";
 
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
-uint64 invalidations = 0;
 
 // A relcache callback: another session may have dropped the sequence, made it anew or given it
 // other storage. InvalidOid stands for all relations.
 void forget_ceiling(Datum, Oid relid) {
-  if (relid != ceiling_relid && relid != InvalidOid) return;
-  ceiling_known = false;
-  invalidations++;
+  if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
 }
 
 // An xact callback: what the transaction made is now everybody's, or gone.
@@ -97,27 +94,26 @@ Form_pg_sequence_data sequence_data(Page page) {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
 
-// Raises the sequence's value to `target`, unless it is there, and returns what it was before. The
-// change is WAL-logged and flushed when this returns. It needs no transaction: like nextval's it
-// stays when the transaction rolls back, but unlike nextval's it takes no transaction id, so a
-// parallel worker can make it.
-core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target) {
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// *lsn to the end of the WAL record, which is flushed when this returns, or to InvalidXLogRecPtr.
+// The change needs no transaction: like nextval's it stays when the transaction rolls back, but
+// unlike nextval's it takes no transaction id, so a parallel worker can make it.
+core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
   Buffer buffer = ReadBuffer(relation, 0);
   LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
   const core::UnixMillis before{sequence_data(BufferGetPage(buffer))->last_value};
-  XLogRecPtr lsn = InvalidXLogRecPtr;
+  *lsn = InvalidXLogRecPtr;
   if (before < target) {
     GenericXLogState* change = GenericXLogStart(relation);
     Form_pg_sequence_data data = sequence_data(GenericXLogRegisterBuffer(change, buffer, 0));
     data->last_value = target.value;
     data->is_called = true;
     data->log_cnt = 0;
-    lsn = GenericXLogFinish(change);
+    *lsn = GenericXLogFinish(change);
   }
   UnlockReleaseBuffer(buffer);
-  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it,
-  // and until then no other session can see it.
-  if (!XLogRecPtrIsInvalid(lsn)) XLogFlush(lsn);
+  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
+  if (!XLogRecPtrIsInvalid(*lsn)) XLogFlush(*lsn);
   return before;
 }
 
@@ -141,12 +137,20 @@ bool is_made_here(Relation relation) {
   return is_made_here;
 }
 
-// Brings the ceiling to `target` at least, on disk and then in memory. Needs my_database->lock.
+// Stores the ceiling in memory, where it is, by now, the same on disk. Needs my_database->lock.
+void publish(int64 ceiling_us) {
+  if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
+  my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
+  my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
+}
+
+// Brings the ceiling to `target` at least, on disk and then in memory. Needs my_database->lock, and
+// lets go of it while it waits for a synchronous standby.
 void settle(Relation relation, core::UnixMillis target) {
-  Database* database = my_database;
-  const core::UnixMillis known{database->ceiling_us.load(std::memory_order_relaxed) / 1000};
+  const core::UnixMillis known{my_database->written_us / 1000};
+  XLogRecPtr lsn;
   target = std::max(target, known);
-  const core::UnixMillis before = raise_sequence(relation, target);
+  const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was
   // restored, or somebody called setval. All times up to there may be in use. (Or, with a stand-in,
   // a parallel worker of this transaction has raised it.)
@@ -154,10 +158,20 @@ void settle(Relation relation, core::UnixMillis target) {
     shared_lift({before.value * 1000});
 
   const int64 ceiling_us = std::max(before, target).value * 1000;
-  database->ceiling_us.store(ceiling_us, std::memory_order_release);
-  database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
-  database->relation = RelationGetRelid(relation);
-  database->file = file_of(relation);
+  my_database->written_us = ceiling_us;
+  if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
+  my_database->relation = RelationGetRelid(relation);
+  my_database->file = file_of(relation);
+  if (!XLogRecPtrIsInvalid(my_database->written_lsn)) {
+    // As a commit would. One that is cancelled goes on, with a warning, as a commit does.
+    lsn = my_database->written_lsn;
+    LWLockRelease(&my_database->lock);
+    hold_interrupts();
+    SyncRepWaitForLSN(lsn, false);
+    resume_interrupts();
+    LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  }
+  publish(ceiling_us);
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
@@ -185,14 +199,12 @@ void ceiling_learn() {
     registered = true;
   }
   shared_attach();
-  while (!ceiling_known) {
-    const uint64 seen = invalidations;
-    Relation relation = lock_ceiling(Urgency::kMust);
-    if (!is_durable_in(relation)) settle(relation, {0});
-    unlock_ceiling(relation);
-    // Opening the relation may itself have brought the news that it is another one.
-    ceiling_known = seen == invalidations;
-  }
+  if (ceiling_known) return;
+  Relation relation = lock_ceiling(Urgency::kMust);
+  if (!is_durable_in(relation)) settle(relation, {0});
+  // While the relation is locked nobody can replace it; invalidations from now on are news.
+  ceiling_known = true;
+  unlock_ceiling(relation);
 }
 
 void ceiling_raise(core::UnixMicros moment, Urgency urgency) {

@@ -30,6 +30,10 @@ inline uint32 clock_wait_event() {
 #endif
 }
 
+// HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.
+inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
+inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
+
 // PostgreSQL 17 gave dshash_parameters a function that copies keys; keys of plain bytes need
 // memcpy.
 inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tranche) {

@@ -1,6 +1,7 @@
 // The module itself: its magic block and what happens when a process loads it. Loading allocates no
 // shared memory, so that it makes no difference whether shared_preload_libraries lists the library.
 #include "pg/compat.hpp"
+#include "pg/discard.hpp"
 #include "pg/prelude.hpp"
 #include "pg/settings.hpp"
 
@@ -12,4 +13,7 @@ SNOWID_MODULE_MAGIC;
 SNOWID_EXPORT void _PG_init(void);
 }
 
-void _PG_init(void) { snowid::pg::settings_register(); }
+void _PG_init(void) {
+  snowid::pg::settings_register();
+  snowid::pg::discard_register();
+}

@@ -8,9 +8,9 @@ namespace snowid::pg {
 namespace {
 
 // What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
-// take.
+// take. Not its place, which moves when another call of the session adds one.
 struct Batch {
-  Place* place;
+  int32 shard;
   core::Tick next;
   uint32 held;
   int32 left;
@@ -65,7 +65,8 @@ Datum snowid_next_shard(PG_FUNCTION_ARGS) {
 // snowid_next_batch(shard int, count int) → SETOF bigint
 //
 // Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
-// fewer than that, and the times of a long batch keep to the clock.
+// fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
+// is taken: other calls get greater ones while the batch returns those it holds.
 Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   constexpr core::Layout layout = core::kInstagram;
   FuncCallContext* call;
@@ -73,28 +74,29 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     const int32 count = PG_GETARG_INT32(1);
     require_read_write("snowid_next_batch()");
     require_count(count, 0, PG_INT32_MAX);
-    Place* place = place_of(layout, PG_GETARG_INT32(0));
+    place_of(layout, PG_GETARG_INT32(0));  // fails early where there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {place, {0}, 0, count};
+    *batch = {PG_GETARG_INT32(0), {0}, 0, count};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
+  if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
+  Place* place = place_of(layout, batch->shard);
   if (batch->held == 0) {
-    if (batch->left == 0) SRF_RETURN_DONE(call);
     const uint64 unit = layout.MaxSequence().value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
-    const core::Grant grant = issue(layout, batch->place, want, core::Span::kAny);
+    const core::Grant grant = issue(layout, place, want, core::Span::kAny);
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
   }
-  const int64 id = IdOf(layout, batch->place->shard, batch->next).value;
+  const int64 id = IdOf(layout, place->shard, batch->next).value;
   batch->next.value++;
   batch->held--;
-  remember(batch->place, id);
+  remember(place, id);
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 

@@ -54,6 +54,10 @@ Place* FindPlace(const core::Layout& layout, int32 shard) {
   return place->slot == nullptr ? nullptr : place;
 }
 
+void ForgetLastIds() {
+  for (uint32 i = 0; i < capacity; i++) places[i].last_id = kNoId;
+}
+
 Place* place_make(const core::Layout& layout, int32 shard) {
   Place* place = FindPlace(layout, shard);
   if (place == nullptr) {

@@ -8,6 +8,7 @@
 
 namespace snowid::pg {
 
+// Moves when place_make() adds one: not to be kept from call to call.
 struct Place {
   core::Layout layout;
   core::Shard shard;
@@ -23,6 +24,9 @@ extern Place* recent_place;
 // The place of a shard, found or made. Fails with 22023 where the layout has no such shard, and as
 // shared_slot() does. The ceiling must be known.
 Place* place_make(const core::Layout& layout, int32 shard);
+
+// Forgets the last IDs of all places.
+void ForgetLastIds();
 
 // The place of a shard, nullptr where this session has not used it. Never fails.
 Place* FindPlace(const core::Layout& layout, int32 shard);

@@ -23,8 +23,9 @@ void settings_register() {
       INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
-      "After a crash, IDs go on above that time; more of it means less WAL.", &ceiling_step_ms,
-      1000, 10, 10000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+      "After a start of the server IDs go on above that time, so the first caller may have to "
+      "wait for as long.",
+      &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   MarkGUCPrefixReserved("snowid");
 }
 

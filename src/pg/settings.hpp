@@ -6,10 +6,12 @@
 
 namespace snowid::pg {
 
-extern int default_shard;    // snowid.shard: 0 to INT_MAX; what a layout can hold is checked in use
-extern int max_lead_ms;      // snowid.max_lead: 0 to INT_MAX
-extern int max_wait_ms;      // snowid.max_wait: 0 to INT_MAX
-extern int ceiling_step_ms;  // snowid.ceiling_step: 10 to 10000
+extern int default_shard;  // snowid.shard: 0 to INT_MAX; what a layout can hold is checked in use
+extern int max_lead_ms;    // snowid.max_lead: 0 to INT_MAX
+extern int max_wait_ms;    // snowid.max_wait: 0 to INT_MAX
+// snowid.ceiling_step: 10 to 5000, the default of max_wait, so that nobody is refused for a
+// restart.
+extern int ceiling_step_ms;
 
 void settings_register();
 

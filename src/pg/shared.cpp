@@ -101,6 +101,8 @@ void initialize(Database* database, int tranche) {
   LWLockInitialize(&database->lock, tranche);
   database->relation = InvalidOid;
   database->file = 0;
+  database->written_us = 0;
+  database->written_lsn = InvalidXLogRecPtr;
   database->ceiling_us.store(0);
   database->alert_us.store(0);
   database->floor_us.store(0);
@@ -142,6 +144,7 @@ bool SharedHasStandIn() { return my_database == &stand_in; }
 void shared_stand_in(bool wanted) {
   if (wanted && !SharedHasStandIn()) {
     initialize(&stand_in, root->tranche);
+    stand_in.written_us = shared_database->ceiling_us.load();
     stand_in.ceiling_us.store(shared_database->ceiling_us.load());
     stand_in.alert_us.store(shared_database->alert_us.load());
     stand_in.floor_us.store(shared_database->floor_us.load());

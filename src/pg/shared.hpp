@@ -19,9 +19,11 @@ namespace snowid::pg {
 struct Database {
   Oid oid;  // the key
 
-  LWLock lock;      // taken to raise the ceiling; guards the next two, and writing the times
-  Oid relation;     // the sequence that the ceiling is durable in, InvalidOid before the first use
-  FileNumber file;  // and its storage, which ALTER SEQUENCE may replace
+  LWLock lock;       // taken to raise the ceiling; guards what follows, but for reading the atomics
+  Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
+  FileNumber file;   // and its storage, which ALTER SEQUENCE may replace
+  int64 written_us;  // what the sequence holds, as far as this server knows; the ceiling or more
+  XLogRecPtr written_lsn;  // the end of the record that says so, where there is one
   // No ID may be issued with a time above this one. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
   // Never above the ceiling. Whoever is to issue an ID with a time above this one sees first to it

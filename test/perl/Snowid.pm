@@ -14,22 +14,29 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(new_server start_server set_clock crash attempt draw finish ids
-  check_round wait_for sqlstate_of);
+  check_round wait_for sqlstate_of open_session ask close_session build_library use_library);
 
-# Servers whose clock is faked read it from `clock_file`, at every look.
+# A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my $clock_file = "$scratch/clock";
+my %clock_files;
 
-# Sets the clock of all servers with a faked one to `offset` seconds from the real one. Takes effect
-# while they run.
+# Sets the clock of a server to `offset` seconds from the real one; without a server, of all that
+# were started. Takes effect while they run.
 sub set_clock
 {
-    my ($offset) = @_;
-    open my $file, '>', "$clock_file.new" or die "$clock_file.new: $!";
-    printf $file "%+.3f\n", $offset;
-    close $file;
-    rename "$clock_file.new", $clock_file or die "$clock_file: $!";
+    my ($offset, $node) = @_;
+    foreach my $file ($node ? clock_file($node) : values %clock_files)
+    {
+        append_to_file("$file.new", sprintf("%+.3f\n", $offset));
+        rename "$file.new", $file or die "$file: $!";
+    }
     return;
+}
+
+sub clock_file
+{
+    my ($node) = @_;
+    return $clock_files{ $node->name } //= "$scratch/clock." . $node->name;
 }
 
 # A new server, not started. Crashes lose what was not flushed to the system, so fsync may be off.
@@ -42,17 +49,17 @@ sub new_server
     return $node;
 }
 
-# Starts a server with the faked clock.
+# Starts a server with a faked clock: the real one, unless set_clock was called for it.
 sub start_server
 {
     my ($node) = @_;
     my ($library) = glob '/usr/lib/*/faketime/libfaketime.so.1';
     die 'libfaketime is not installed' unless defined $library;
-    set_clock(0) unless -e $clock_file;
+    set_clock(0, $node) unless -e clock_file($node);
     local %ENV = (
         %ENV,
         LD_PRELOAD => $library,
-        FAKETIME_TIMESTAMP_FILE => $clock_file,
+        FAKETIME_TIMESTAMP_FILE => clock_file($node),
         FAKETIME_NO_CACHE => 1,
         FAKETIME_DONT_FAKE_MONOTONIC => 1);
     $node->start;
@@ -132,6 +139,68 @@ sub draw
 sub finish
 {
     $_->{run}->finish for @_;
+    return;
+}
+
+# Opens a session that is asked one statement after another.
+sub open_session
+{
+    my ($node, %options) = @_;
+    my $session = { in => '', out => '', err => '' };
+    $session->{run} = IPC::Run::start(
+        [
+            'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
+            '-d', $node->connstr($options{dbname} // 'postgres')
+        ],
+        '<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
+        IPC::Run::timeout(180));
+    return $session;
+}
+
+# Has a session run a statement. Returns as attempt() does; the session goes on after an error, and
+# its `err` has the whole message.
+sub ask
+{
+    my ($session, $sql) = @_;
+    $session->{$_} = '' foreach qw(out err);
+    $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
+    $session->{run}->pump
+      until $session->{out} =~ /^end of answer$/m && $session->{err} =~ /^end of answer$/m;
+    $session->{out} =~ s/\n?^end of answer\n//m;
+    return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
+}
+
+# Ends sessions, those of a crashed server too.
+sub close_session
+{
+    foreach my $session (@_)
+    {
+        $session->{in} .= "\\q\n";
+        eval { $session->{run}->finish };
+    }
+    return;
+}
+
+# Builds another variant of the library, with macros of its own, and returns its path.
+sub build_library
+{
+    my ($name, $macros) = @_;
+    my $dir = "$scratch/$name";
+    mkdir $dir or die "$dir: $!";
+    system_or_bail('cp', '-r', 'src', 'Makefile', 'snowid.control', $dir);
+    unlink glob "$dir/src/pg/*.o";
+    my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+    system_or_bail('make', '-s', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
+        'with_llvm=no', "SNOWID_CPPFLAGS=$macros", 'SNOWID_CXXFLAGS=-O0');
+    return "$dir/snowid.so";
+}
+
+# Has the functions of a database's extension be those of another library.
+sub use_library
+{
+    my ($node, $dbname, $library) = @_;
+    $node->safe_psql($dbname,
+        "UPDATE pg_proc SET probin = '$library' WHERE probin = '\$libdir/snowid'");
     return;
 }
 

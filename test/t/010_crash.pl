@@ -15,7 +15,6 @@ my $rounds = 10;
 my $ids_per_round = 220_000;
 
 my $node = new_server('crash');
-set_clock(0);
 start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 
