@@ -116,7 +116,9 @@ sub sqlstate_of
 }
 
 # Starts a session that sends `rows` results of an expression to its client one by one, who records
-# each as it comes: what it has seen counts, whether or not anything is ever committed.
+# each as it comes: what it has seen counts, whether or not anything is ever committed. The expression
+# may bring a FROM clause of its own, for a single row. Options: setup, a statement to run before;
+# dbname.
 my $sessions = 0;
 
 sub draw
@@ -124,7 +126,8 @@ sub draw
     my ($node, $expression, $rows, %options) = @_;
     my $file = "$scratch/drawn" . $sessions++;
     my $setup = $options{setup} // '';
-    my $sql = "COPY (SELECT $expression FROM generate_series(1, $rows)) TO STDOUT";
+    my $from = $expression =~ /\bFROM\b/ ? '' : "FROM generate_series(1, $rows)";
+    my $sql = "COPY (SELECT $expression $from) TO STDOUT";
     my $run = IPC::Run::start(
         [
             'psql', '-XAtq', '-v', 'VERBOSITY=verbose',

@@ -1,0 +1,103 @@
+# Promise 1, through fail-over: the primary dies while sessions draw, a streaming standby whose clock
+# is ten minutes behind is promoted, and no ID comes twice. A raise of the ceiling waits for
+# synchronous standbys.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my @shards = (1, 2);
+
+my $primary = new_server('primary', allows_streaming => 1);
+start_server($primary);
+$primary->safe_psql('postgres', 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+set_clock(-600, $standby);
+start_server($standby);
+$primary->wait_for_catchup($standby);
+
+# On a standby: no IDs, but all that only reads.
+foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)',
+    'snowid_advance(1)')
+{
+    is(attempt($standby, "SELECT $call"), 'ERROR 25006', "on a standby: $call");
+}
+is(attempt($standby, 'SELECT snowid_shard(snowid_min(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
+is(attempt($standby, 'SELECT last_value > 0 FROM snowid_ceiling'), 't', 'on a standby: the ceiling');
+
+my %drawing;
+foreach my $shard (@shards)
+{
+    $drawing{$shard} = [ map { draw($primary, "snowid_next($shard)", 5_000_000) } 1 .. 4 ];
+}
+my @all = map { @{ $drawing{$_} } } @shards;
+wait_for(
+    sub {
+        my $bytes = 0;
+        $bytes += -s $_->{file} // 0 foreach @all;
+        return $bytes >= 20 * 500_000;
+    },
+    'the sessions to draw');
+crash($primary, 'kill');
+finish(@all);
+my %greatest;
+foreach my $shard (@shards)
+{
+    my $count;
+    ($count, $greatest{$shard}) =
+      check_round("on the primary, shard $shard", 0, @{ $drawing{$shard} });
+    cmp_ok($count, '>', 50_000, "clients saw $count IDs");
+}
+
+$standby->promote;
+my $no_patience = "SET statement_timeout = '3s'; SET snowid.max_wait = '2s';";
+foreach my $shard (@shards)
+{
+    is(attempt($standby, "$no_patience SELECT snowid_next($shard)"), 'ERROR 55000',
+        "promoted, clock behind: refused, shard $shard");
+    my $ahead = draw($standby, "snowid_next($shard)", 50_000, setup => "SET snowid.max_lead = '1h'");
+    finish($ahead);
+    my ($count, $max) = check_round("promoted, allowed to run ahead, shard $shard", $greatest{$shard}, $ahead);
+    is($count, 50_000, 'served');
+    $greatest{$shard} = $max;
+}
+set_clock(0, $standby);
+foreach my $shard (@shards)
+{
+    my @sessions = map { draw($standby, "snowid_next($shard)", 50_000) } 1 .. 4;
+    finish(@sessions);
+    my ($count) = check_round("promoted, clock right, shard $shard", $greatest{$shard}, @sessions);
+    is($count, 200_000, 'served');
+}
+
+# Where commits wait for a synchronous standby, so does the ceiling: the ID is not handed out before.
+$standby->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
+$standby->reload;
+my $waiting = sub {
+    return $standby->safe_psql('postgres',
+        q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'snowid_next'));
+};
+# A clock further on than the ceiling, so that the next ID needs a raise.
+set_clock(3600, $standby);
+my $session = draw($standby, 'snowid_next(1)', 1);
+wait_for(sub { return $waiting->() eq '1' }, 'the session to wait');
+my $other = draw($standby, 'snowid_next(2)', 1);
+wait_for(sub { return $waiting->() eq '2' }, 'another to wait with it');
+is(-s $session->{file}, 0, 'no ID before a standby has the ceiling');
+$standby->append_conf('postgresql.conf', "synchronous_standby_names = ''");
+$standby->reload;
+finish($session, $other);
+is(scalar(@{ ids($session) }) + scalar(@{ ids($other) }), 2, 'both get theirs when the wait is over');
+$standby->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
+$standby->reload;
+set_clock(7200, $standby);
+$session = draw($standby, 'snowid_next(1)', 1, setup => 'SET synchronous_commit = local');
+finish($session);
+is(scalar(@{ ids($session) }), 1, 'nobody waits who would not wait for a commit');
+$standby->stop;
+done_testing();
