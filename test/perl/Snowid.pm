@@ -73,18 +73,31 @@ sub crash
     my ($node, $how) = @_;
     if ($how eq 'kill')
     {
-        my $postmaster = $node->{_pid};
-        chomp(my @children = qx(ps -o pid= --ppid $postmaster));
+        my @children = children_of($node->{_pid});
         $node->kill9;
-        kill 'KILL', map { $_ + 0 } @children;
+        kill 'KILL', @children;
         # The new server refuses to start while the old one's memory is in use.
-        wait_for(sub { !grep { kill 0, $_ + 0 } @children }, 'the children to go');
+        wait_for(sub { !grep { kill 0, $_ } @children }, 'the children to go');
     }
     else
     {
         $node->stop('immediate');
     }
     return;
+}
+
+# The processes that a process has started, as far as they are its own children.
+sub children_of
+{
+    my ($parent) = @_;
+    my @children;
+    foreach my $stat (glob '/proc/[0-9]*/stat')
+    {
+        open my $file, '<', $stat or next;
+        # The name, in parentheses, may hold anything; the parent is the second field after it.
+        push @children, $1 if (<$file> // '') =~ /^(\d+) \(.*\) \S (\d+) /s && $2 == $parent;
+    }
+    return @children;
 }
 
 # Waits, up to three minutes, until a condition holds.
