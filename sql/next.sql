@@ -127,9 +127,9 @@ SHOW snowid.shard;
 SHOW snowid.max_lead;
 SHOW snowid.max_wait;
 SHOW snowid.ceiling_step;
-SET snowid.shard = -1;
-SET snowid.max_lead = -1;
-SET snowid.max_wait = -1;
+-- (Releases word the range itself differently.)
+SELECT split_part(pg_temp.attempt(format('SET snowid.%s = -1', name)), ' (', 1)
+  FROM unnest(ARRAY['shard', 'max_lead', 'max_wait']) name;
 SET snowid.max_wait = '10s';
 SHOW snowid.max_wait;
 RESET snowid.max_wait;
