@@ -24,7 +24,8 @@ DATA = $(wildcard src/upgrade/*.sql)
 EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/*.bc
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
-REGRESS = extension next decode series
+# In this order: setup makes what the others use.
+REGRESS = setup extension next decode series
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 

@@ -4,18 +4,6 @@
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
-CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  message text;
-  detail text;
-BEGIN
-  EXECUTE statement;
-  RETURN 'works';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-  RETURN concat_ws(' | ', SQLSTATE, message, nullif(detail, ''));
-END $$;
-
 -- Instagram's published example: 1,387,263,000 ms after the epoch, shard 1341, sequence 5001 % 1024.
 SELECT * FROM snowid_decode(11637205501278089);
 SELECT snowid_timestamp(11637205501278089), snowid_shard(11637205501278089),
@@ -29,20 +17,20 @@ SELECT * FROM snowid_decode(0);
 SELECT * FROM snowid_decode(9223372036854775807);
 SELECT snowid_encode('2011-08-24 21:07:01.721Z', 0, 0),
        snowid_encode('2046-06-27 17:00:49.496Z', 8191, 1023);
-SELECT pg_temp.attempt('SELECT snowid_decode(-1)');
-SELECT pg_temp.attempt('SELECT snowid_timestamp(-1)');
-SELECT pg_temp.attempt('SELECT snowid_shard((-9223372036854775808)::bigint)');
-SELECT pg_temp.attempt('SELECT snowid_sequence(-1)');
-SELECT pg_temp.attempt($$SELECT snowid_encode('2011-08-24 21:07:01.720999Z', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('2046-06-27 17:00:49.497Z', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('infinity', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('-infinity', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('294276-12-31 23:59:59.999999Z', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('4714-11-24 00:00:00Z BC', 0, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('2026-01-01Z', -1, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('2026-01-01Z', 8192, 0)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('2026-01-01Z', 0, -1)$$);
-SELECT pg_temp.attempt($$SELECT snowid_encode('2026-01-01Z', 0, 1024)$$);
+SELECT attempt('SELECT snowid_decode(-1)');
+SELECT attempt('SELECT snowid_timestamp(-1)');
+SELECT attempt('SELECT snowid_shard((-9223372036854775808)::bigint)');
+SELECT attempt('SELECT snowid_sequence(-1)');
+SELECT attempt($$SELECT snowid_encode('2011-08-24 21:07:01.720999Z', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('2046-06-27 17:00:49.497Z', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('infinity', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('-infinity', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('294276-12-31 23:59:59.999999Z', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('4714-11-24 00:00:00Z BC', 0, 0)$$);
+SELECT attempt($$SELECT snowid_encode('2026-01-01Z', -1, 0)$$);
+SELECT attempt($$SELECT snowid_encode('2026-01-01Z', 8192, 0)$$);
+SELECT attempt($$SELECT snowid_encode('2026-01-01Z', 0, -1)$$);
+SELECT attempt($$SELECT snowid_encode('2026-01-01Z', 0, 1024)$$);
 
 -- There and back, over the whole range.
 SELECT count(*) AS wrong FROM (
@@ -56,9 +44,9 @@ SELECT snowid_min('2026-01-01 00:00:00.0009Z') = snowid_min('2026-01-01 00:00:00
        snowid_max('2026-01-01 00:00:00Z') + 1 = snowid_min('2026-01-01 00:00:00.001Z') AS no_gap;
 SELECT * FROM snowid_decode(snowid_min('2026-01-01Z'));
 SELECT * FROM snowid_decode(snowid_max('2026-01-01Z'));
-SELECT pg_temp.attempt($$SELECT snowid_min('2011-08-24 21:07:01.720Z')$$);
-SELECT pg_temp.attempt($$SELECT snowid_max('2046-06-27 17:00:49.497Z')$$);
-SELECT pg_temp.attempt($$SELECT snowid_max('infinity')$$);
+SELECT attempt($$SELECT snowid_min('2011-08-24 21:07:01.720Z')$$);
+SELECT attempt($$SELECT snowid_max('2046-06-27 17:00:49.497Z')$$);
+SELECT attempt($$SELECT snowid_max('infinity')$$);
 
 -- NULL in gives NULL out.
 SELECT num_nulls(snowid_timestamp(NULL), snowid_shard(NULL), snowid_sequence(NULL), snowid_min(NULL),

@@ -78,21 +78,10 @@ SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS co
 SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE sequencename = 'snowid_ceiling';
 
 -- A ceiling that cannot be durable is refused. (New storage, so the session looks at it again.)
-CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  message text;
-  hint text;
-BEGIN
-  EXECUTE statement;
-  RETURN 'works';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-  RETURN concat_ws(' | ', SQLSTATE, message, nullif(hint, ''));
-END $$;
 ALTER SEQUENCE snowid_ceiling SET UNLOGGED;
-SELECT pg_temp.attempt('SELECT snowid_next(3)');
+SELECT attempt('SELECT snowid_next(3)');
 ALTER SEQUENCE snowid_ceiling SET LOGGED;
-SELECT pg_temp.attempt('SELECT snowid_next(3)');
+SELECT attempt('SELECT snowid_next(3)');
 -- A reset one is raised again at once.
 ALTER SEQUENCE snowid_ceiling RESTART;
 SELECT last_value FROM snowid_ceiling;

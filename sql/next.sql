@@ -1,20 +1,8 @@
 -- Issuing IDs: the default, shards, batches, reserved runs, and what is refused.
 
-CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  message text;
-  hint text;
-BEGIN
-  EXECUTE statement;
-  RETURN 'works';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-  RETURN concat_ws(' | ', SQLSTATE, message, nullif(hint, ''));
-END $$;
-
 -- Before the first ID of a session there is no last one.
-SELECT pg_temp.attempt('SELECT snowid_lastval()');
-SELECT pg_temp.attempt('SELECT snowid_currval(1)');
+SELECT attempt('SELECT snowid_lastval()');
+SELECT attempt('SELECT snowid_currval(1)');
 
 -- As a column default.
 CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int);
@@ -35,12 +23,12 @@ SELECT snowid_shard(snowid_next(0)), snowid_shard(snowid_next(8191));
 SET snowid.shard = 5;
 SELECT snowid_shard(snowid_next());
 SET snowid.shard = 8192;
-SELECT pg_temp.attempt('SELECT snowid_next()');
+SELECT attempt('SELECT snowid_next()');
 RESET snowid.shard;
-SELECT pg_temp.attempt('SELECT snowid_next(-1)');
-SELECT pg_temp.attempt('SELECT snowid_next(8192)');
-SELECT pg_temp.attempt('SELECT snowid_next(2147483647)');
-SELECT pg_temp.attempt('SELECT snowid_next(-2147483648)');
+SELECT attempt('SELECT snowid_next(-1)');
+SELECT attempt('SELECT snowid_next(8192)');
+SELECT attempt('SELECT snowid_next(2147483647)');
+SELECT attempt('SELECT snowid_next(-2147483648)');
 SELECT snowid_next(NULL) IS NULL AS null_in_null_out;
 
 -- Many shards in one session, each of which keeps its own order.
@@ -52,14 +40,14 @@ SELECT count(DISTINCT id) AS ids, bool_and(ordered) AS in_order FROM (
 SELECT snowid_next(1) AS one \gset
 SELECT snowid_next(2) AS two \gset
 SELECT snowid_lastval() = :two AS last, snowid_currval(1) = :one AS one, snowid_currval(2) = :two AS two;
-SELECT pg_temp.attempt('SELECT snowid_currval(7777)');
-SELECT pg_temp.attempt('SELECT snowid_currval(-1)');
+SELECT attempt('SELECT snowid_currval(7777)');
+SELECT attempt('SELECT snowid_currval(-1)');
 SELECT snowid_currval(NULL) IS NULL AS null_in_null_out;
 
 -- A pooler's DISCARD ALL leaves the next client nothing of them.
 DISCARD SEQUENCES;
-SELECT pg_temp.attempt('SELECT snowid_lastval()');
-SELECT pg_temp.attempt('SELECT snowid_currval(1)');
+SELECT attempt('SELECT snowid_lastval()');
+SELECT attempt('SELECT snowid_currval(1)');
 
 -- Batches.
 SELECT count(*), count(DISTINCT id), bool_and(id > coalesce(before, 0)) AS increasing,
@@ -78,8 +66,8 @@ SELECT count(DISTINCT snowid_next(n)) FROM generate_series(1000, 5000) n;
 MOVE ALL FROM open_batch;
 SELECT snowid_shard(snowid_lastval()), snowid_currval(3) = snowid_lastval() AS current;
 COMMIT;
-SELECT pg_temp.attempt('SELECT snowid_next_batch(3, -1)');
-SELECT pg_temp.attempt('SELECT snowid_next_batch(8192, 1)');
+SELECT attempt('SELECT snowid_next_batch(3, -1)');
+SELECT attempt('SELECT snowid_next_batch(8192, 1)');
 SELECT count(*) FROM snowid_next_batch(NULL, 1);
 SELECT count(*) FROM snowid_next_batch(1, NULL);
 EXPLAIN SELECT * FROM snowid_next_batch(3, 4321);
@@ -94,9 +82,9 @@ SELECT snowid_reserve(4, 1024) AS first \gset
 SELECT snowid_sequence(:first), snowid_lastval() = :first + 1023 AS last;
 SELECT count(*), count(DISTINCT first / 1024) FROM (
   SELECT snowid_reserve(4, 1024) AS first FROM generate_series(1, 100)) runs;
-SELECT pg_temp.attempt('SELECT snowid_reserve(4, 0)');
-SELECT pg_temp.attempt('SELECT snowid_reserve(4, 1025)');
-SELECT pg_temp.attempt('SELECT snowid_reserve(8192, 1)');
+SELECT attempt('SELECT snowid_reserve(4, 0)');
+SELECT attempt('SELECT snowid_reserve(4, 1025)');
+SELECT attempt('SELECT snowid_reserve(8192, 1)');
 SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS null_in_null_out;
 
 -- Advancing a shard.
@@ -107,18 +95,18 @@ SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid
 SELECT snowid_next(6) AS later \gset
 SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
 SELECT snowid_next(6) > :later AS never_back;
-SELECT regexp_replace(pg_temp.attempt(format('SELECT snowid_advance(%s)',
+SELECT regexp_replace(attempt(format('SELECT snowid_advance(%s)',
          snowid_encode(clock_timestamp() + interval '1 hour', 6, 0))), '\d{7} ms', 'N ms');
-SELECT pg_temp.attempt('SELECT snowid_advance(-1)');
+SELECT attempt('SELECT snowid_advance(-1)');
 SELECT snowid_advance(NULL) IS NULL AS null_in_null_out;
 
 -- Refused where nextval is refused.
 SET default_transaction_read_only = on;
-SELECT pg_temp.attempt('SELECT snowid_next()');
-SELECT pg_temp.attempt('SELECT snowid_next(1)');
-SELECT pg_temp.attempt('SELECT snowid_next_batch(1, 1)');
-SELECT pg_temp.attempt('SELECT snowid_reserve(1, 1)');
-SELECT pg_temp.attempt('SELECT snowid_advance(1)');
+SELECT attempt('SELECT snowid_next()');
+SELECT attempt('SELECT snowid_next(1)');
+SELECT attempt('SELECT snowid_next_batch(1, 1)');
+SELECT attempt('SELECT snowid_reserve(1, 1)');
+SELECT attempt('SELECT snowid_advance(1)');
 SELECT snowid_shard(snowid_lastval()) AS reading_is_not_refused;
 RESET default_transaction_read_only;
 
@@ -128,7 +116,7 @@ SHOW snowid.max_lead;
 SHOW snowid.max_wait;
 SHOW snowid.ceiling_step;
 -- (Releases word the range itself differently.)
-SELECT split_part(pg_temp.attempt(format('SET snowid.%s = -1', name)), ' (', 1)
+SELECT split_part(attempt(format('SET snowid.%s = -1', name)), ' (', 1)
   FROM unnest(ARRAY['shard', 'max_lead', 'max_wait']) name;
 SET snowid.max_wait = '10s';
 SHOW snowid.max_wait;

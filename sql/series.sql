@@ -3,17 +3,6 @@
 
 SET datestyle = 'ISO';
 
-CREATE FUNCTION pg_temp.attempt(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  message text;
-BEGIN
-  EXECUTE statement;
-  RETURN 'works';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
-  RETURN concat_ws(' | ', SQLSTATE, message);
-END $$;
-
 SELECT seq FROM seq_x_to_y(1, 15, 3);
 SELECT * FROM seq_x_to_y('seq_1_to_5');
 SELECT name, (SELECT string_agg(seq::text, ' ') FROM seq_x_to_y(name) seq) AS numbers
@@ -32,9 +21,9 @@ SELECT string_agg(seq::text, ' ')
   FROM seq_x_to_y(9223372036854775807, (-9223372036854775808)::bigint, 9223372036854775807);
 SELECT seq_x_to_y(1, 3), seq_x_to_y(4, 6);
 
-SELECT pg_temp.attempt('SELECT seq_x_to_y(1, 5, 0)');
-SELECT pg_temp.attempt('SELECT seq_x_to_y(1, 5, -1)');
-SELECT name, pg_temp.attempt(format('SELECT seq_x_to_y(%L)', name))
+SELECT attempt('SELECT seq_x_to_y(1, 5, 0)');
+SELECT attempt('SELECT seq_x_to_y(1, 5, -1)');
+SELECT name, attempt(format('SELECT seq_x_to_y(%L)', name))
   FROM unnest(ARRAY['', 'seq', 'seq_', 'seq_1', 'seq_1_to', 'seq_1_to_', 'seq__to_5', 'seq_1_to_5_',
                     'seq_1_to_5_step', 'seq_1_to_5_step_', 'seq_1_to_5_step_0', 'seq_1_to_5_step_1_',
                     'seq_-1_to_5', 'seq_1_to_-5', 'seq_1_to_+5', 'seq_+1_to_5', 'seq_1.0_to_5',
