@@ -68,10 +68,12 @@ constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
   const Time beyond{layout.MaxTime().value + 1};
   if (moment >= EndOf(layout)) return beyond;
   if (moment.value < layout.epoch_us) {
-    // Division truncates towards zero, and a unit that began before the epoch is negative.
+    // Division truncates towards zero, and a unit that began before the epoch is negative. The
+    // difference of two moments need not be an int64_t.
     const uint64_t before =
         static_cast<uint64_t>(layout.epoch_us) - static_cast<uint64_t>(moment.value);
-    return {-static_cast<int64_t>((before - 1) / static_cast<uint64_t>(unit)) - 1};
+    const uint64_t units = (before - 1) / static_cast<uint64_t>(unit);
+    return {units < INT64_MAX ? -static_cast<int64_t>(units) - 1 : INT64_MIN};
   }
   return {(moment.value - layout.epoch_us) / unit};
 }

@@ -70,22 +70,24 @@ struct Grant {
 };
 
 // Takes up to `want` consecutive ticks after the last one, none of a unit that begins after
-// `limit`. want: at least 1; for Span::kOneUnit at most the sequences of one unit.
+// `limit`, and none past the layout's last. want: at least 1; for Span::kOneUnit at most the
+// sequences of one unit.
 inline Grant Take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time now,
                   UnixMicros limit, uint32_t want, Span span = Span::kAny) {
+  const UnixMicros last_start = StartOf(layout, layout.MaxTime());
+  if (limit > last_start) limit = last_start;
   uint64_t last = last_tick.load(std::memory_order_relaxed);
   for (;;) {
     const Tick first = FirstTick(layout, {last}, now, want, span);
     if (StartOf(layout, TimeOf(layout, first)) > limit) return {first, 0};
-    uint32_t count = want;
-    Tick end{first.value + count - 1};
-    if (want > 1 && StartOf(layout, TimeOf(layout, end)) > limit) {
-      end = LastTickAt(layout, limit);
-      count = static_cast<uint32_t>(end.value - first.value + 1);
+    Tick end{first.value + want - 1};
+    if (want > 1) {
+      const Tick last_allowed = LastTickAt(layout, limit);
+      if (end > last_allowed) end = last_allowed;
     }
     if (last_tick.compare_exchange_weak(last, end.value, std::memory_order_acq_rel,
                                         std::memory_order_relaxed))
-      return {first, count};
+      return {first, static_cast<uint32_t>(end.value - first.value + 1)};
   }
 }
 

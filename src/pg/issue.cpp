@@ -89,9 +89,8 @@ core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, 
     if (next >= warn_from(layout)) warn_daily(layout, now);
     make_room(next);
 
-    const core::UnixMicros limit{std::min({now.value + max_lead_us(),
-                                           my_database->ceiling_us.load(std::memory_order_acquire),
-                                           StartOf(layout, layout.MaxTime()).value})};
+    const core::UnixMicros limit{std::min(now.value + max_lead_us(),
+                                          my_database->ceiling_us.load(std::memory_order_acquire))};
     const core::Grant grant = Take(place->slot->last_tick, layout, now_time, limit, want, span);
     if (grant.count > 0) return grant;
   }

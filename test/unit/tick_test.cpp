@@ -20,7 +20,8 @@ constexpr Layout kTwoSequences{-50, 1000, 40, 23, 1};
 constexpr Layout kTickLayouts[] = {kInstagram, kTwitter,     kShortUnits, kTwoSequences,
                                    kNoShard,   kWidestShard, kDays,       kTiny};
 
-UnixMicros EndOf(const Layout& layout) { return StartOf(layout, layout.MaxTime()); }
+// Where the last unit of a layout begins: the furthest limit that its caller may give to Take.
+UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.MaxTime()); }
 
 // A shard of a layout, and its Take with the clock and the limit in units of time.
 struct Allocator {
@@ -34,7 +35,7 @@ struct Allocator {
     return Take(word, layout, {now}, limit, want, span);
   }
   Grant TakeAt(int64_t now, uint32_t want = 1, Span span = Span::kAny) {
-    return TakeUntil(EndOf(layout), now, want, span);
+    return TakeUntil(LastStartOf(layout), now, want, span);
   }
 };
 
@@ -249,6 +250,33 @@ TEST(Take, StopsAtTheEndOfTheLayoutsTime) {
   }
 }
 
+// The layout's own end is a limit, whatever the caller's.
+TEST(Take, StopsAtTheEndWithoutALimit) {
+  const Time end = kInstagram.MaxTime();
+  for (const UnixMicros limit : {UnixMicros{INT64_MAX}, EndOf(kInstagram)}) {
+    std::atomic<uint64_t> word{MakeTick(kInstagram, end, {1023}).value};
+    EXPECT_EQ(Take(word, kInstagram, end, limit, 1).count, 0u);
+    EXPECT_EQ(word, MakeTick(kInstagram, end, {1023}).value);
+
+    word = MakeTick(kInstagram, end, {1000}).value;
+    EXPECT_EQ(Take(word, kInstagram, end, limit, 100).count, 23u);
+    EXPECT_EQ(word, MakeTick(kInstagram, end, {1023}).value);
+
+    word = MakeTick(kInstagram, {end.value + 1}, {1}).value;
+    EXPECT_EQ(Take(word, kInstagram, end, limit, 2000).count, 0u);
+    EXPECT_EQ(word, MakeTick(kInstagram, {end.value + 1}, {1}).value);
+  }
+}
+
+// More than all the ticks there are, in units so long that their times overflow.
+TEST(Take, AsMuchAsCanBeAskedFor) {
+  constexpr Layout kDays{0, 86400000000, 26, 32, 5};
+  std::atomic<uint64_t> word{MakeTick(kDays, {20000}, {0}).value};
+  const Grant grant = Take(word, kDays, {20000}, StartOf(kDays, {20001}), UINT32_MAX);
+  EXPECT_EQ(grant.count, 63u);
+  EXPECT_EQ(word, MakeTick(kDays, {20001}, {31}).value);
+}
+
 TEST(Take, ClockFarBeyondTheEndTakesNothing) {
   constexpr int64_t kYear9999Us = 253402300799000000;
   for (const Layout& layout : kTickLayouts) {
@@ -330,8 +358,8 @@ TEST(Take, DoesAsTheModelDoes) {
                               random.In(-1, random.Below(2) == 0 ? 1 : unit);
       const int64_t limit =
           random.Below(8) == 0
-              ? EndOf(layout).value
-              : static_cast<int64_t>(std::min<Wide>(limit_near, EndOf(layout).value));
+              ? LastStartOf(layout).value
+              : static_cast<int64_t>(std::min<Wide>(limit_near, LastStartOf(layout).value));
       const Span span = random.Below(2) == 0 ? Span::kAny : Span::kOneUnit;
       const uint64_t sequences = layout.MaxSequence().value + 1;
       const uint32_t want = 1 + static_cast<uint32_t>(random.Below(std::min<uint64_t>(
