@@ -73,11 +73,11 @@ sub crash
     my ($node, $how) = @_;
     if ($how eq 'kill')
     {
-        my @children = children_of($node->{_pid});
+        my @processes = ($node->{_pid}, children_of($node->{_pid}));
         $node->kill9;
-        kill 'KILL', @children;
-        # The new server refuses to start while the old one's memory is in use.
-        wait_for(sub { !grep { kill 0, $_ } @children }, 'the children to go');
+        kill 'KILL', @processes;
+        # The new server refuses to start while the old one is there, or its memory is in use.
+        wait_for(sub { !grep { kill 0, $_ } @processes }, 'the processes to go');
     }
     else
     {
@@ -182,7 +182,7 @@ sub ask
     $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
     $session->{run}->pump
       until $session->{out} =~ /^end of answer$/m && $session->{err} =~ /^end of answer$/m;
-    $session->{out} =~ s/\n?^end of answer\n//m;
+    $session->{$_} =~ s/\n?^end of answer\n//m foreach qw(out err);
     return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
 }
 

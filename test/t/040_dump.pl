@@ -1,0 +1,204 @@
+# Promise 1 through dump and restore: a dump carries the ceiling, and wherever it is restored (a new
+# server whose clock is behind, a database that has issued IDs of its own, one that is at work), IDs go
+# on above all that were issued in either place. Who owns the database can dump and restore it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+
+# Lets a superuser's session issue IDs however far the clock is behind.
+my $far = "SET snowid.max_lead = '1d'";
+my $insert = 'INSERT INTO photos SELECT FROM generate_series(1, 1000)';
+
+# The greatest ID, of all shards, with a time in Unix milliseconds.
+sub max_of
+{
+    my ($ms) = @_;
+    return ($ms - 1314220021721) << 23 | 0x7FFFFF;
+}
+
+sub ceiling_of
+{
+    my ($node, $dbname) = @_;
+    return $node->safe_psql($dbname, 'SELECT last_value FROM snowid_ceiling');
+}
+
+# Makes a database that belongs to an ordinary user.
+sub new_database
+{
+    my ($node, $dbname, $owner) = @_;
+    $node->safe_psql('postgres', "CREATE ROLE $owner LOGIN; CREATE DATABASE $dbname OWNER $owner");
+    return;
+}
+
+sub dump_to
+{
+    my ($file, $node, $dbname, @options) = @_;
+    system_or_bail('pg_dump', '-d', $node->connstr($dbname), '-f', $file, @options);
+    return;
+}
+
+sub restore_plain
+{
+    my ($name, $file, $node, $connection) = @_;
+    command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $connection, '-f', $file ],
+        "$name: restored");
+    return;
+}
+
+sub restore_custom
+{
+    my ($name, $file, $node, $dbname) = @_;
+    command_ok(
+        [
+            'pg_restore', '--clean', '--if-exists', '--exit-on-error',
+            '-d', $node->connstr($dbname), $file
+        ],
+        "$name: restored");
+    return;
+}
+
+# Checks that a database, whose clock may be behind, goes on above an ID. Returns the greatest ID that
+# it has then issued.
+sub check_above
+{
+    my ($name, $node, $dbname, $floor) = @_;
+    my @sessions = map { draw($node, 'snowid_next()', 5000, dbname => $dbname, setup => $far) } 1 .. 2;
+    finish(@sessions);
+    my ($count, $max) = check_round($name, $floor, @sessions);
+    is($count, 10_000, "$name: as many as asked for");
+    is(attempt($node, "$far; $insert", dbname => $dbname), '', "$name: no duplicate key");
+    return $node->safe_psql($dbname, "$far; SELECT snowid_next()");
+}
+
+# The server that dumps are made of, one database of which belongs to an ordinary user.
+my $source = new_server('source');
+$source->start;
+new_database($source, 'owned', 'alice');
+my %setup = (
+    postgres => $source->connstr('postgres'),
+    owned => $source->connstr('owned') . ' user=alice');
+foreach my $dbname (sort keys %setup)
+{
+    command_ok(
+        [
+            'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $setup{$dbname}, '-c',
+            'CREATE EXTENSION snowid', '-c', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())',
+            '-c', $insert
+        ],
+        "$dbname: made");
+}
+
+# Into a new server whose clock is ten minutes behind.
+my $target = new_server('target');
+set_clock(-600, $target);
+start_server($target);
+new_database($target, 'owned', 'alice');
+my %issued;
+foreach my $dbname (sort keys %setup)
+{
+    my $name = $dbname eq 'owned' ? 'by the owner' : 'by a superuser';
+    my $file = "$dir/$dbname.sql";
+    my $greatest = $source->safe_psql($dbname, 'SELECT max(id) FROM photos');
+    my $ceiling = ceiling_of($source, $dbname);
+    cmp_ok(max_of($ceiling), '>', $greatest, "$name: the ceiling is above all rows");
+    my $connection = $target->connstr($dbname);
+    if ($dbname eq 'owned')
+    {
+        system_or_bail('pg_dump', '-d', $setup{owned}, '-f', $file);
+        $connection .= ' user=alice';
+    }
+    else
+    {
+        dump_to($file, $source, $dbname);
+    }
+    restore_plain($name, $file, $target, $connection);
+    is(ceiling_of($target, $dbname), $ceiling, "$name: so is the ceiling");
+    is($target->safe_psql($dbname, 'SELECT count(*), max(id) FROM photos'), "1000|$greatest",
+        "$name: so are the rows");
+    is(attempt($target, 'SELECT snowid_next()', dbname => $dbname), 'ERROR 55000',
+        "$name: refused while the clock is behind");
+    is(attempt($target, $insert, dbname => $dbname), 'ERROR 55000', "$name: as a default, too");
+    $issued{$dbname} = check_above("$name, clock behind", $target, $dbname, max_of($ceiling));
+}
+set_clock(0, $target);
+foreach my $dbname (sort keys %setup)
+{
+    cmp_ok(attempt($target, 'SELECT snowid_next()', dbname => $dbname),
+        '>', $issued{$dbname}, "$dbname: served when the clock is right, above what was there");
+}
+my $owner = $target->connstr('owned') . ' user=alice';
+command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $owner, '-c', $insert, '-c',
+        'SELECT snowid_advance(snowid_next())' ], 'the owner has kept the rights');
+
+# A dump of the schema alone makes the same schema, and a database that works.
+dump_to("$dir/schema.sql", $source, 'postgres', '--schema-only');
+unlike(slurp_file("$dir/schema.sql"), qr/setval/, 'the schema alone has no ceiling');
+$target->safe_psql('postgres', 'CREATE DATABASE bare');
+restore_plain('schema', "$dir/schema.sql", $target, $target->connstr('bare'));
+dump_to("$dir/again.sql", $target, 'bare', '--schema-only');
+my ($once, $again) = map { join '', grep { !/^\\(?:un)?restrict / } split /^/, slurp_file("$dir/$_.sql") }
+  qw(schema again);
+is($again, $once, 'schema: the same when dumped again');
+check_above('schema', $target, 'bare', 0);
+
+# Over a database that has issued IDs since, and has run ahead of the dump's ceiling by an hour.
+dump_to("$dir/old.dump", $source, 'postgres', '-Fc');
+my $ahead = sub {
+    my ($node, $interval) = @_;
+    return $node->safe_psql('postgres', "$far; SELECT snowid_advance("
+          . "snowid_encode(clock_timestamp() + interval '$interval', 0, 0)); SELECT snowid_next()") =~ /(\d+)/
+      ? $1
+      : undef;
+};
+my $last = $ahead->($target, '1 hour');
+my $session = open_session($target);
+ask($session, $far);
+cmp_ok(ask($session, 'SELECT snowid_next()'), '>', $last, 'a session draws');
+restore_custom('old dump', "$dir/old.dump", $target, 'postgres');
+cmp_ok(max_of(ceiling_of($target, 'postgres')), '<', $last, 'old dump: its ceiling is lower');
+cmp_ok(ask($session, 'SELECT snowid_next()'), '>', $last, 'old dump: the session goes on above its own IDs');
+$last = check_above('old dump', $target, 'postgres', ask($session, 'SELECT snowid_next()'));
+crash($target, 'kill');
+close_session($session);
+set_clock(-600, $target);
+start_server($target);
+$last = check_above('old dump, after a crash', $target, 'postgres', $last);
+
+# Of a server that has run ahead by more.
+$ahead->($source, '3 hours');
+my $ceiling = ceiling_of($source, 'postgres');
+cmp_ok(max_of($ceiling), '>', $last, 'new dump: its ceiling is higher');
+dump_to("$dir/new.dump", $source, 'postgres', '-Fc');
+$session = open_session($target);
+ask($session, $far);
+cmp_ok(ask($session, 'SELECT snowid_next()'), '>', $last, 'a session draws');
+restore_custom('new dump', "$dir/new.dump", $target, 'postgres');
+cmp_ok(ask($session, 'SELECT snowid_next()'), '>', max_of($ceiling), 'new dump: the session goes on above it');
+$last = check_above('new dump', $target, 'postgres', max_of($ceiling));
+
+# A ceiling restored while a session draws, into the very sequence that it uses. It has nobody to tell
+# it: it goes on below the ceiling that it knows, and above the restored one from the next raise on.
+ask($session, 'SELECT snowid_next()');
+my $known = ceiling_of($target, 'postgres');
+my $restored = $known + 600_000;
+$target->safe_psql('postgres', "SELECT setval('snowid_ceiling', $restored)");
+# Each of these has a millisecond of its own. The ceiling is raised a second ahead.
+my @ids = split /\n/, ask($session, 'SELECT snowid_reserve(0, 1024) FROM generate_series(1, 3000)');
+is(scalar(@ids), 3000, 'restored in use: the session goes on');
+is(scalar(grep { $ids[$_] <= $ids[ $_ - 1 ] } 1 .. $#ids), 0, 'restored in use: in order');
+cmp_ok($ids[0], '>', $last, 'restored in use: above those of before');
+my @between = grep { $_ > max_of($known) && $_ <= max_of($restored) } @ids;
+is(scalar(@between), 0, 'restored in use: none above the old ceiling and not above the restored one');
+cmp_ok($ids[1000], '>', max_of($restored), 'restored in use: noticed within a step of the ceiling');
+cmp_ok(max_of(ceiling_of($target, 'postgres')), '>', $ids[-1], 'restored in use: the ceiling is above all');
+close_session($session);
+
+$source->stop;
+$target->stop;
+done_testing();

@@ -1,0 +1,351 @@
+# Promises 1 and 2 through all that happens to a database in its life: neighbours, copies of it,
+# transactions that roll back or are prepared, parallel workers, the extension dropped and created
+# again under running sessions, wal_level = minimal, a preloaded library, a killed backend. Crashes
+# come with the clock set back, so that the clock is no help. Clients record every ID that they saw.
+# None comes twice, and later ones are greater.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+# The greatest ID seen of each database and shard.
+my %greatest;
+
+sub see
+{
+    my ($node, $dbname, $shard, $id) = @_;
+    $greatest{ $node->name }{$dbname}{$shard} = $id;
+    return;
+}
+
+sub seen
+{
+    my ($node, $dbname, $shard) = @_;
+    return $greatest{ $node->name }{$dbname}{$shard} // 0;
+}
+
+# Draws an ID and checks that it is above those seen of its shard.
+sub above
+{
+    my ($name, $node, $dbname, $shard) = @_;
+    my $id = attempt($node, "SELECT snowid_next($shard)", dbname => $dbname);
+    cmp_ok($id, '>', seen($node, $dbname, $shard), "$name: above all those of before");
+    see($node, $dbname, $shard, $id);
+    return $id;
+}
+
+# Checks what sessions saw of one shard; they are through with it.
+sub check
+{
+    my ($name, $node, $dbname, $shard, @sessions) = @_;
+    my ($count, $max) = check_round($name, seen($node, $dbname, $shard), @sessions);
+    see($node, $dbname, $shard, $max);
+    return $count;
+}
+
+# Waits until a session's client has seen as many more IDs.
+sub wait_for_ids
+{
+    my ($session, $more) = @_;
+    my $bytes = (-s $session->{file} // 0) + 20 * $more;
+    wait_for(sub { (-s $session->{file} // 0) >= $bytes }, 'a session to draw');
+    return;
+}
+
+# Crashes a server, and starts it with its clock so many seconds behind.
+sub crash_behind
+{
+    my ($node, $how, $behind) = @_;
+    crash($node, $how);
+    set_clock(-$behind, $node);
+    start_server($node);
+    my $clock = $node->safe_psql('postgres', 'SELECT extract(epoch FROM clock_timestamp())');
+    die 'the clock is not what it should be' if abs($clock + $behind - time) > 30;
+    return;
+}
+
+# Draws slowly, some thousand IDs a second, so that it is at work while the server is worked at.
+sub slowly
+{
+    my ($call) = @_;
+    return "CASE WHEN generate_series % 32 > 0 OR pg_sleep(0.0001) IS NOT NULL THEN $call END";
+}
+
+# Fills a new table with IDs that only parallel workers draw, and checks that it was they who did.
+# setup and teardown: statements that go before and after in the same session.
+sub check_parallel
+{
+    my ($name, $node, $dbname, $setup, $teardown) = @_;
+    my $session = open_session($node, dbname => $dbname);
+    ask($session, "SET $_") foreach 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+      'min_parallel_table_scan_size = 0', 'max_parallel_workers_per_gather = 3',
+      'parallel_leader_participation = off';
+    ask($session, $_) foreach @$setup;
+    # A statement that only reads has no transaction id, and a worker cannot get one.
+    my ($checked, $highest) = split / /,
+      ask($session,
+            q{SELECT concat_ws('|', count(*) = (SELECT count(*) FROM rows), count(DISTINCT id) = count(*),}
+          . q{ bool_and(pid <> pg_backend_pid()), min(id) > } . seen($node, $dbname, 3) . q{) || ' ' || max(id)}
+          . q{ FROM (SELECT snowid_next(3) AS id, backend() AS pid FROM rows OFFSET 0) only_read});
+    is($checked, 't|t|t|t', "$name: in workers, without a transaction id");
+    see($node, $dbname, 3, $highest // 0);
+    is(
+        ask($session, 'CREATE TABLE drawn AS SELECT snowid_next(3) AS id, backend() AS pid FROM rows'),
+        '', "$name: done");
+    is(
+        ask($session,
+                'SELECT count(*) = (SELECT count(*) FROM rows), count(DISTINCT id) = count(*),'
+              . ' count(DISTINCT pid) > 1, bool_and(pid <> pg_backend_pid()) FROM drawn'),
+        't|t|t|t', "$name: each row has an ID of its own, drawn in several workers");
+    my ($min, $max) = split /\|/, ask($session, 'SELECT min(id), max(id) FROM drawn');
+    cmp_ok($min, '>', seen($node, $dbname, 3), "$name: above all those of before");
+    see($node, $dbname, 3, $max);
+    ask($session, $_) foreach 'DROP TABLE drawn', @$teardown;
+    close_session($session);
+    return;
+}
+
+# What check_parallel works with. pg_backend_pid() is not allowed in a worker, a function that calls
+# it is.
+my $parallel_objects = <<'SQL';
+CREATE TABLE rows AS SELECT generate_series(1, 60000) AS n;
+ANALYZE rows;
+CREATE FUNCTION backend() RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN pg_backend_pid(); END';
+SQL
+
+my $node = new_server('lifecycle');
+$node->append_conf('postgresql.conf', <<'CONF');
+snowid.max_lead = '1d'
+max_prepared_transactions = 5
+max_worker_processes = 16
+max_parallel_workers = 16
+CONF
+start_server($node);
+
+# Two databases at once: each is unique and in order in itself.
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(one two);
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(one two);
+my @in_one = map { draw($node, 'snowid_next(0)', 100_000, dbname => 'one') } 1 .. 2;
+my @in_two = map { draw($node, 'snowid_next(0)', 100_000, dbname => 'two') } 1 .. 2;
+finish(@in_one, @in_two);
+is(check('first of two databases', $node, 'one', 0, @in_one), 200_000, 'its sessions got all');
+is(check('second of two databases', $node, 'two', 0, @in_two), 200_000, 'its sessions got all');
+
+# Neither moves the other. From here on the first one's IDs are hours ahead of any clock here, so it is
+# never the clock that keeps them from repeating.
+$node->safe_psql('one',
+    "SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '6 hours', 0, 0))");
+my $of_now = "SELECT snowid_timestamp(snowid_lastval()) < clock_timestamp() + interval '1 hour'";
+my $two = open_session($node, dbname => 'two');
+ask($two, 'SELECT snowid_next(0)');
+is(ask($two, $of_now), 't', 'an advance in one database leaves the other alone');
+close_session($two);
+above('one database, advanced', $node, 'one', 0);
+crash_behind($node, 'kill', 0);
+$two = open_session($node, dbname => 'two');
+see($node, 'two', 0, ask($two, 'SELECT snowid_next(0)'));
+above('one database, after a crash', $node, 'one', 0);
+ask($two, 'SELECT snowid_next(0)');
+is(ask($two, $of_now), 't', "so does what it learns from its own ceiling");
+$node->safe_psql('one', 'DROP EXTENSION snowid');
+cmp_ok(ask($two, 'SELECT snowid_next(0)'), '>', seen($node, 'two', 0), 'and that it drops the extension');
+close_session($two);
+is(attempt($node, 'SELECT snowid_next(0)', dbname => 'one'), 'ERROR 42883', 'which then is gone there');
+$node->safe_psql('one', 'CREATE EXTENSION snowid');
+above('created again', $node, 'one', 0);
+
+# A copy of a database goes on above what the original has.
+foreach my $strategy (qw(wal_log file_copy))
+{
+    $node->safe_psql('postgres', "CREATE DATABASE $strategy TEMPLATE one STRATEGY $strategy");
+    see($node, $strategy, 0, seen($node, 'one', 0));
+    above("copy by $strategy", $node, $strategy, 0);
+}
+crash_behind($node, 'kill', 600);
+above("copy by $_, after a crash", $node, $_, 0) foreach qw(wal_log file_copy);
+
+# A transaction that rolls back takes no ID back, nor the ceiling that it has raised.
+my $session = open_session($node, dbname => 'one');
+ask($session, 'BEGIN');
+see($node, 'one', 0, ask($session, 'SELECT snowid_next(0)'));
+ask($session, 'ROLLBACK');
+cmp_ok(ask($session, 'SELECT snowid_next(0)'), '>', seen($node, 'one', 0), 'rolled back: not reissued');
+ask($session, 'BEGIN');
+ask($session, 'SELECT snowid_reserve(0, 1024) FROM generate_series(1, 5000)');
+see($node, 'one', 0, ask($session, 'SELECT snowid_next(0)'));
+ask($session, 'ROLLBACK');
+crash_behind($node, 'immediate', 3600);
+close_session($session);
+above('rolled back, and crashed', $node, 'one', 0);
+
+# Prepared transactions, one that has made the extension among them.
+$node->safe_psql('one', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())');
+$node->safe_psql('postgres', 'CREATE DATABASE fresh');
+my ($prepared, $in_fresh) = map {
+    $node->safe_psql($_->[0],
+        "BEGIN; $_->[1]; INSERT INTO photos DEFAULT VALUES RETURNING id; PREPARE TRANSACTION '$_->[0]'")
+} ['one', 'SELECT'],
+  ['fresh', 'CREATE EXTENSION snowid; CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())'];
+see($node, 'one', 0, (split /\n/, $prepared)[-1]);
+see($node, 'fresh', 0, (split /\n/, $in_fresh)[-1]);
+crash_behind($node, 'kill', 7200);
+above('after a crash, before COMMIT PREPARED', $node, 'one', 0);
+foreach my $dbname (qw(one fresh))
+{
+    my $id = (split /\n/, $dbname eq 'one' ? $prepared : $in_fresh)[-1];
+    $node->safe_psql($dbname, "COMMIT PREPARED '$dbname'");
+    is($node->safe_psql($dbname, 'SELECT id FROM photos'), $id, "$dbname: what was prepared is there");
+    above("$dbname, after COMMIT PREPARED", $node, $dbname, 0);
+    is($node->safe_psql($dbname, 'INSERT INTO photos SELECT FROM generate_series(1, 1000);'
+              . ' SELECT count(*) FROM photos'), 1001, "$dbname: no duplicate key");
+}
+
+# Parallel workers. Just after a start one of them is the first to use the shared memory and to raise
+# the ceiling.
+$node->safe_psql('one', $parallel_objects);
+check_parallel('parallel', $node, 'one', [], []);
+crash_behind($node, 'kill', 1200);
+check_parallel('parallel, first after a start', $node, 'one', [], []);
+$node->safe_psql('fresh', $parallel_objects);
+my @anew = ('BEGIN', 'DROP EXTENSION snowid CASCADE', 'CREATE EXTENSION snowid');
+check_parallel('parallel, extension created here', $node, 'fresh', \@anew, ['COMMIT']);
+above('after that', $node, 'fresh', 3);
+check_parallel('parallel, that rolled back', $node, 'fresh', \@anew, ['ROLLBACK']);
+above('after that', $node, 'fresh', 3);
+crash_behind($node, 'kill', 2400);
+above('parallel, after a crash', $node, $_, 3) foreach qw(one fresh);
+
+# The extension dropped and created again while sessions draw, in one transaction. One of them raises the
+# ceiling every few hundred IDs, each of which has a millisecond of its own.
+my $again = 'BEGIN; DROP EXTENSION snowid CASCADE; CREATE EXTENSION snowid; COMMIT';
+my $drawing = draw($node, slowly('snowid_reserve(7, 1024)'), 400_000, dbname => 'one');
+foreach (1 .. 5)
+{
+    wait_for_ids($drawing, 500);
+    $node->safe_psql('one', $again);
+}
+wait_for_ids($drawing, 2_000);
+crash_behind($node, 'kill', 600);
+finish($drawing);
+check('created again, ceiling raised', $node, 'one', 7, $drawing);
+unlike(slurp_file("$drawing->{file}.err"), qr/ERROR/, 'created again, ceiling raised: the session goes on');
+above('created again, ceiling raised, after a crash', $node, 'one', 7);
+
+# The other does not come to raise it before the crash.
+$drawing = draw($node, slowly('snowid_next(7)'), 400_000, dbname => 'one');
+wait_for_ids($drawing, 500);
+$node->safe_psql('one', $again);
+wait_for_ids($drawing, 500);
+crash_behind($node, 'kill', 1200);
+finish($drawing);
+check('created again, ceiling not raised', $node, 'one', 7, $drawing);
+above('created again, ceiling not raised, after a crash', $node, 'one', 7);
+
+# In two transactions. A session goes on up to the ceiling that was, and is refused there.
+$drawing = draw($node, slowly('snowid_reserve(7, 1024)'), 400_000, dbname => 'one');
+wait_for_ids($drawing, 500);
+$node->safe_psql('one', 'DROP EXTENSION snowid');
+finish($drawing);
+check('dropped', $node, 'one', 7, $drawing);
+is(sqlstate_of(slurp_file("$drawing->{file}.err")), '55000', 'dropped: the session is refused in the end');
+$node->safe_psql('one', 'CREATE EXTENSION snowid');
+above('created again later', $node, 'one', 7);
+crash_behind($node, 'kill', 1800);
+above('created again later, after a crash', $node, 'one', 7);
+
+# A transaction that has dropped and created the extension runs far ahead, on a shard of its own, while
+# another session draws. The crash takes that transaction away; what the other session saw stays.
+$drawing = draw($node, slowly('snowid_reserve(7, 1024)'), 400_000, dbname => 'one');
+wait_for_ids($drawing, 500);
+$session = open_session($node, dbname => 'one');
+ask($session, $_) foreach 'BEGIN', 'DROP EXTENSION snowid', 'CREATE EXTENSION snowid';
+my $ahead = 'SELECT max(snowid_reserve(8, 1024)) FROM generate_series(1, 30000)';
+like(ask($session, $ahead), qr/^\d+$/, 'a transaction runs ahead on an extension of its own');
+# The other one goes on below the ceiling that it knows, and then waits for the transaction.
+my $waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ '^COPY'";
+wait_for(sub { $node->safe_psql('postgres', $waits) }, 'the other session to wait');
+crash_behind($node, 'kill', 2400);
+close_session($session);
+finish($drawing);
+check('beside an uncommitted extension', $node, 'one', 7, $drawing);
+above('beside an uncommitted extension, after a crash', $node, 'one', 7);
+
+# Rolled back, it goes on with the extension that was, and on what that one's ceiling allows.
+$session = open_session($node, dbname => 'one');
+ask($session, $_) foreach 'BEGIN', 'DROP EXTENSION snowid', 'CREATE EXTENSION snowid';
+my $highest = ask($session, $ahead);
+ask($session, 'ROLLBACK');
+my $id = ask($session, 'SELECT snowid_next(8)');
+cmp_ok($id, '>', $highest, 'an extension rolled back: above those of the transaction');
+see($node, 'one', 8, $id);
+crash_behind($node, 'kill', 3000);
+close_session($session);
+above('an extension rolled back, after a crash', $node, 'one', 8);
+
+# A killed backend: the postmaster starts all anew by itself, with the clock set back meanwhile. So
+# too where it has the library preloaded, which behaves as one that is not.
+foreach my $preloaded ('', 'snowid')
+{
+    $node->append_conf('postgresql.conf',
+        "restart_after_crash = on\nshared_preload_libraries = '$preloaded'\n");
+    crash_behind($node, 'kill', 60);
+    is(attempt($node, 'SHOW snowid.ceiling_step'), $preloaded ? '1s' : 'ERROR 42704',
+        $preloaded ? 'preloaded' : 'not preloaded');
+    my $name = $preloaded ? 'preloaded' : 'as it comes';
+    above("$name, after a crash", $node, 'one', 7);
+    my @drawing = map { draw($node, slowly('snowid_next(7)'), 400_000, dbname => 'one') } 1 .. 3;
+    wait_for_ids($_, 500) foreach @drawing;
+    my $victim = $node->safe_psql('postgres',
+        "SELECT pid FROM pg_stat_activity WHERE query ~ '^COPY' AND state = 'active' LIMIT 1");
+    set_clock(-3600, $node);
+    kill 'KILL', $victim;
+    finish(@drawing);
+    wait_for(sub { $node->psql('one', 'SELECT 1') == 0 }, 'the server to be back');
+    check("$name, backend killed", $node, 'one', 7, @drawing);
+    above("$name, after that", $node, 'one', 7);
+    my @later = map { draw($node, 'snowid_next(7)', 20_000, dbname => 'one') } 1 .. 3;
+    finish(@later);
+    is(check("$name, drawn after that", $node, 'one', 7, @later), 60_000, "$name: drawn after that");
+}
+check_parallel('parallel, preloaded', $node, 'one', [], []);
+$node->stop;
+
+# With wal_level = minimal, what a transaction does to a relation that it has made is not WAL-logged.
+my $minimal = new_server('minimal');
+$minimal->append_conf('postgresql.conf', <<'CONF');
+wal_level = minimal
+max_wal_senders = 0
+snowid.max_lead = '1d'
+CONF
+start_server($minimal);
+$minimal->safe_psql('postgres', $parallel_objects);
+my $table = 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(0))';
+my $insert = 'INSERT INTO photos SELECT FROM generate_series(1, 10000)';
+my $last = $minimal->safe_psql('postgres',
+    "BEGIN; CREATE EXTENSION snowid; $table; $insert; COMMIT; SELECT max(id) FROM photos");
+crash_behind($minimal, 'kill', 3600);
+is($minimal->safe_psql('postgres', 'SELECT count(*), max(id) FROM photos'), "10000|$last",
+    'minimal: what was committed is there');
+see($minimal, 'postgres', 0, $last);
+above('minimal, made before the crash', $minimal, 'postgres', 0);
+is(attempt($minimal, $insert), '', 'minimal: no duplicate key');
+
+foreach my $behind (4000, 5000)
+{
+    my @drawing = map { draw($minimal, slowly('snowid_next(7)'), 400_000) } 1 .. 3;
+    wait_for_ids($_, 500) foreach @drawing;
+    crash_behind($minimal, $behind == 4000 ? 'kill' : 'immediate', $behind);
+    finish(@drawing);
+    check("minimal, drawn with the clock set back to $behind s", $minimal, 'postgres', 7, @drawing);
+    above('minimal, after that', $minimal, 'postgres', 7);
+}
+
+$minimal->safe_psql('postgres', 'DROP TABLE photos');
+check_parallel('minimal, parallel, created here', $minimal, 'postgres', \@anew, ['COMMIT']);
+crash_behind($minimal, 'kill', 6000);
+above('minimal, parallel, after a crash', $minimal, 'postgres', $_) foreach 3, 7;
+$minimal->stop;
+done_testing();
