@@ -16,19 +16,11 @@ constexpr char kCeilingName[] = "snowid_ceiling";
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
 
-// A relcache callback: another session may have dropped the sequence, made it anew or given it
-// other storage. InvalidOid stands for all relations.
+// A relcache callback: the sequence may have been dropped, made anew or given other storage, by
+// another session or this one; or a transaction that did so has ended. InvalidOid stands for all
+// relations.
 void forget_ceiling(Datum, Oid relid) {
   if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
-}
-
-// An xact callback: what the transaction made is now everybody's, or gone.
-void leave_stand_in(XactEvent event, void*) {
-  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PARALLEL_PRE_COMMIT ||
-      event == XACT_EVENT_PRE_PREPARE || my_database == nullptr || !SharedHasStandIn())
-    return;
-  shared_stand_in(false);
-  ceiling_known = false;
 }
 
 Oid schema_of_extension(Oid extension) {
@@ -195,7 +187,6 @@ void ceiling_learn() {
   static bool registered = false;
   if (!registered) {
     CacheRegisterRelcacheCallback(forget_ceiling, 0);
-    RegisterXactCallback(leave_stand_in, nullptr);
     registered = true;
   }
   shared_attach();

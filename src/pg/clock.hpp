@@ -5,12 +5,11 @@
 
 namespace snowid::pg {
 
-// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do, and costs
-// one read of the clock and two multiplications.
+// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
 inline core::UnixMicros unix_now() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return {int64{now.tv_sec} * 1000000 + now.tv_nsec / 1000};
+  timeval now;
+  gettimeofday(&now, nullptr);
+  return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
 // Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.

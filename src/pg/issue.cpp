@@ -65,13 +65,14 @@ void make_room(core::UnixMicros moment) {
 
 }  // namespace
 
-core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, core::Span span) {
+core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
+                         core::Span span) {
   bool waited = false;
   instr_time wait_start;
   for (;;) {
     const core::UnixMicros now = unix_now();
     const core::Time now_time = TimeAt(layout, now);
-    const core::Tick last{place->slot->last_tick.load(std::memory_order_relaxed)};
+    const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
     if (next_time > layout.MaxTime()) report_used_up(layout);
@@ -82,7 +83,7 @@ core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, 
       const int64 waited_us = waited ? elapsed_us(wait_start) : 0;
       waited = true;
       if (waited_us + wait_us > max_wait_us())
-        report_clock_behind(place->shard, next, next.value - now.value);
+        report_clock_behind(shard, next, next.value - now.value);
       nap(wait_us);
       continue;
     }
@@ -91,7 +92,7 @@ core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, 
 
     const core::UnixMicros limit{std::min(now.value + max_lead_us(),
                                           my_database->ceiling_us.load(std::memory_order_acquire))};
-    const core::Grant grant = Take(place->slot->last_tick, layout, now_time, limit, want, span);
+    const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
     if (grant.count > 0) return grant;
   }
 }

@@ -6,6 +6,7 @@
 // ceiling.
 #pragma once
 
+#include "pg/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/place.hpp"
 #include "pg/settings.hpp"
@@ -23,43 +24,44 @@ extern int64 session_last_id;
 
 // The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
 // and with what ceiling_learn() and shared_slot() fail with.
-inline Place* place_of(const core::Layout& layout, int32 shard) {
-  Place* place = recent_place;
-  if (likely(ceiling_known && place != nullptr &&
-             place->shard.value == static_cast<uint32>(shard) && place->layout == layout))
-    return place;
+static pg_attribute_always_inline Place place_of(const core::Layout& layout, int32 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
-  return place_make(layout, shard);
+  Place place = FindPlace(layout, shard);
+  if (unlikely(place.slot == nullptr)) place = place_make(layout, shard);
+  return place;
 }
 
 // As issue(), for where that cannot go on: waits for the clock, raises the ceiling, or reports why
 // there is no ID. Always grants something.
-core::Grant issue_slowly(const core::Layout& layout, Place* place, uint32 want, core::Span span);
+core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
+                         core::Span span);
 
 // Takes up to `want` IDs of a shard, as core::Take does, and at least one. Fails with 2200H where
-// the layout's time is used up, and with 55000 where the clock is too far behind.
-inline core::Grant issue(const core::Layout& layout, Place* place, uint32 want, core::Span span) {
+// the layout's time is used up, and with 55000 where the clock is too far behind. Inlined, so that
+// the arithmetic of a layout known to the compiler costs no division.
+static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
+                                                    Slot* slot, uint32 want, core::Span span) {
   const core::UnixMicros now = unix_now();
   const core::UnixMicros limit{
       std::min({now.value + max_lead_us(), my_database->alert_us.load(std::memory_order_acquire),
                 warn_from(layout).value})};
-  const core::Grant grant =
-      Take(place->slot->last_tick, layout, TimeAt(layout, now), limit, want, span);
-  if (unlikely(grant.count == 0)) return issue_slowly(layout, place, want, span);
+  const core::Grant grant = Take(slot->last_tick, layout, TimeAt(layout, now), limit, want, span);
+  if (unlikely(grant.count == 0)) return issue_slowly(layout, shard, slot, want, span);
   return grant;
 }
 
 // Keeps what snowid_currval() and snowid_lastval() give.
-inline void remember(Place* place, int64 id) {
-  place->last_id = id;
+inline void remember(Place place, int64 id) {
+  *place.last_id = id;
   session_last_id = id;
 }
 
 // The shard's next ID.
-inline int64 issue_one(const core::Layout& layout, int32 shard) {
-  Place* place = place_of(layout, shard);
-  const core::Grant grant = issue(layout, place, 1, core::Span::kAny);
-  const int64 id = IdOf(layout, place->shard, grant.first).value;
+static pg_attribute_always_inline int64 issue_one(const core::Layout& layout, int32 shard) {
+  const Place place = place_of(layout, shard);
+  const core::Shard valid{static_cast<uint32>(shard)};
+  const core::Grant grant = issue(layout, valid, place.slot, 1, core::Span::kAny);
+  const int64 id = IdOf(layout, valid, grant.first).value;
   remember(place, id);
   return id;
 }

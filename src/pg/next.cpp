@@ -8,9 +8,9 @@ namespace snowid::pg {
 namespace {
 
 // What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
-// take. Not its place, which moves when another call of the session adds one.
+// take.
 struct Batch {
-  int32 shard;
+  core::Shard shard;
   core::Tick next;
   uint32 held;
   int32 left;
@@ -74,26 +74,27 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     const int32 count = PG_GETARG_INT32(1);
     require_read_write("snowid_next_batch()");
     require_count(count, 0, PG_INT32_MAX);
-    place_of(layout, PG_GETARG_INT32(0));  // fails early where there is no such shard
+    const int32 shard = PG_GETARG_INT32(0);
+    place_of(layout, shard);  // fails where there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {PG_GETARG_INT32(0), {0}, 0, count};
+    *batch = {{static_cast<uint32>(shard)}, {0}, 0, count};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
   if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
-  Place* place = place_of(layout, batch->shard);
+  const Place place = place_of(layout, static_cast<int32>(batch->shard.value));
   if (batch->held == 0) {
     const uint64 unit = layout.MaxSequence().value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
-    const core::Grant grant = issue(layout, place, want, core::Span::kAny);
+    const core::Grant grant = issue(layout, batch->shard, place.slot, want, core::Span::kAny);
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
   }
-  const int64 id = IdOf(layout, place->shard, batch->next).value;
+  const int64 id = IdOf(layout, batch->shard, batch->next).value;
   batch->next.value++;
   batch->held--;
   remember(place, id);
@@ -106,9 +107,12 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
   const int32 count = PG_GETARG_INT32(1);
   require_read_write("snowid_reserve()");
   require_count(count, 1, static_cast<int64>(layout.MaxSequence().value) + 1);
-  Place* place = place_of(layout, PG_GETARG_INT32(0));
-  const core::Grant grant = issue(layout, place, static_cast<uint32>(count), core::Span::kOneUnit);
-  const int64 first = IdOf(layout, place->shard, grant.first).value;
+  const int32 shard = PG_GETARG_INT32(0);
+  const Place place = place_of(layout, shard);
+  const core::Shard valid{static_cast<uint32>(shard)};
+  const core::Grant grant =
+      issue(layout, valid, place.slot, static_cast<uint32>(count), core::Span::kOneUnit);
+  const int64 first = IdOf(layout, valid, grant.first).value;
   remember(place, first + count - 1);
   PG_RETURN_INT64(first);
 }
@@ -125,9 +129,9 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int32 shard = PG_GETARG_INT32(0);
   if (shard < 0 || static_cast<uint32>(shard) > core::kInstagram.MaxShard().value)
     report_shard_out_of_range(core::kInstagram, shard);
-  const Place* place = FindPlace(core::kInstagram, shard);
-  if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
-  PG_RETURN_INT64(place->last_id);
+  const Place place = FindPlace(core::kInstagram, shard);
+  if (place.slot == nullptr || *place.last_id == kNoId) report_undefined("snowid_currval()");
+  PG_RETURN_INT64(*place.last_id);
 }
 
 // snowid_advance(id bigint) → void
@@ -150,9 +154,9 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
              errhint("Compare the clocks of the two servers. If they are right, let a superuser "
                      "raise \"snowid.max_lead\".")));
 
-  Place* place = place_of(layout, static_cast<int32>(parts.shard.value));
+  const Place place = place_of(layout, static_cast<int32>(parts.shard.value));
   ceiling_cover(moment);
-  RaiseTo(place->slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  RaiseTo(place.slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 }

@@ -1,76 +1,69 @@
-// The list of places: an open-addressing hash table with linear probing, at most half full. An
-// entry is never removed, since a session's shards are few and slots live as long as the server.
+// Making places. See place.hpp. Nothing is ever removed, since slots live as long as the server.
 #include "pg/place.hpp"
 
 #include "pg/errors.hpp"
 
 namespace snowid::pg {
 
-Place* recent_place = nullptr;
+PlaceDirectory* place_directories = nullptr;
 
 namespace {
 
-constexpr uint32 kFirstCapacity = 16;
-
-Place* places = nullptr;
-uint32 capacity = 0;  // a power of two, or 0 before the first place is made
-uint32 used = 0;
-
-uint32 bucket_of(const core::Layout& layout, uint32 shard) {
-  const uint64 mixed =
-      (static_cast<uint64>(layout.epoch_us) ^ layout.unit_us ^ (uint64{layout.seq_bits} << 40)) +
-      shard * UINT64CONST(0x9E3779B97F4A7C15);
-  return static_cast<uint32>(mixed >> 32) & (capacity - 1);
+// In the session's memory, zeroed.
+void* allocate(Size size) {
+  return MemoryContextAllocExtended(TopMemoryContext, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
-// The entry of a shard, or the empty one where it belongs.
-Place* probe(const core::Layout& layout, uint32 shard) {
-  uint32 at = bucket_of(layout, shard);
-  while (places[at].slot != nullptr &&
-         !(places[at].shard.value == shard && places[at].layout == layout))
-    at = (at + 1) & (capacity - 1);
-  return &places[at];
+PlaceDirectory* directory_of(const core::Layout& layout) {
+  PlaceDirectory* directory = place_directories;
+  while (directory != nullptr && !(directory->layout == layout)) directory = directory->next;
+  if (directory == nullptr) {
+    directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
+    directory->layout = layout;
+    directory->next = place_directories;
+    place_directories = directory;
+  }
+  return directory;
 }
 
-void grow() {
-  Place* old = places;
-  const uint32 old_capacity = capacity;
-  const uint32 wider = old_capacity == 0 ? kFirstCapacity : old_capacity * 2;
+void widen(PlaceDirectory* directory, uint32 number) {
+  uint32 capacity = std::max(directory->capacity, uint32{1});
+  while (capacity <= number) capacity *= 2;
   // Allocated before anything changes, since it may fail.
-  places = static_cast<Place*>(MemoryContextAllocExtended(TopMemoryContext, wider * sizeof(Place),
-                                                          MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
-  capacity = wider;
-  recent_place = nullptr;
-  for (uint32 i = 0; i < old_capacity; i++)
-    if (old[i].slot != nullptr) *probe(old[i].layout, old[i].shard.value) = old[i];
-  if (old != nullptr) pfree(old);
+  auto** chunks = static_cast<PlaceChunk**>(allocate(capacity * sizeof(PlaceChunk*)));
+  std::copy_n(directory->chunks, directory->capacity, chunks);
+  if (directory->chunks != nullptr) pfree(directory->chunks);
+  directory->chunks = chunks;
+  directory->capacity = capacity;
 }
 
 }  // namespace
 
-Place* FindPlace(const core::Layout& layout, int32 shard) {
-  if (shard < 0 || capacity == 0) return nullptr;
-  Place* place = probe(layout, static_cast<uint32>(shard));
-  return place->slot == nullptr ? nullptr : place;
+Place place_make(const core::Layout& layout, int32 shard) {
+  if (shard < 0 || static_cast<uint32>(shard) > layout.MaxShard().value)
+    report_shard_out_of_range(layout, shard);
+  Slot* slot = shared_slot(layout, {static_cast<uint32>(shard)});
+
+  PlaceDirectory* directory = directory_of(layout);
+  const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
+  const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
+  if (number >= directory->capacity) widen(directory, number);
+  PlaceChunk*& chunk = directory->chunks[number];
+  if (chunk == nullptr) {
+    auto* made = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
+    std::fill_n(made->last_ids, PlaceChunk::kShards, kNoId);
+    chunk = made;
+  }
+  chunk->slots[at] = slot;
+  return {slot, &chunk->last_ids[at]};
 }
 
 void ForgetLastIds() {
-  for (uint32 i = 0; i < capacity; i++) places[i].last_id = kNoId;
-}
-
-Place* place_make(const core::Layout& layout, int32 shard) {
-  Place* place = FindPlace(layout, shard);
-  if (place == nullptr) {
-    if (shard < 0 || static_cast<uint32>(shard) > layout.MaxShard().value)
-      report_shard_out_of_range(layout, shard);
-    if (2 * (used + 1) > capacity) grow();
-    Slot* slot = shared_slot(layout, {static_cast<uint32>(shard)});
-    place = probe(layout, static_cast<uint32>(shard));
-    *place = {layout, {static_cast<uint32>(shard)}, slot, kNoId};
-    used++;
-  }
-  recent_place = place;
-  return place;
+  for (PlaceDirectory* directory = place_directories; directory != nullptr;
+       directory = directory->next)
+    for (uint32 number = 0; number < directory->capacity; number++)
+      if (directory->chunks[number] != nullptr)
+        std::fill_n(directory->chunks[number]->last_ids, PlaceChunk::kShards, kNoId);
 }
 
 }  // namespace snowid::pg

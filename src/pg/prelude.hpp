@@ -2,7 +2,7 @@
 // compiler; they also redefine names of the C library, so the C++ library and src/core come first.
 #pragma once
 
-#include <time.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <atomic>
