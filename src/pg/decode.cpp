@@ -78,9 +78,11 @@ Datum snowid_sequence(PG_FUNCTION_ARGS) {
 
 // snowid_encode(created_at timestamptz, shard int, sequence int) → bigint
 Datum snowid_encode(PG_FUNCTION_ARGS) {
+  const int32 shard = PG_GETARG_INT32(1);
   core::Id id;
   const core::Status status = Encode(core::kInstagram, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
-                                     PG_GETARG_INT32(1), PG_GETARG_INT32(2), &id);
+                                     shard, PG_GETARG_INT32(2), &id);
+  if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(core::kInstagram, shard);
   if (status != core::Status::kOk) report_status(core::kInstagram, status);
   PG_RETURN_INT64(id.value);
 }

@@ -29,11 +29,6 @@ void report_status(const core::Layout& layout, core::Status status) {
                       errdetail("Its sequences go from 0 to " UINT64_FORMAT ".",
                                 layout.MaxSequence().value)));
       break;
-    case core::Status::kShardOutOfRange:
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("shard is out of range for the ID layout"),
-                      errdetail("Its shards go from 0 to %u.", layout.MaxShard().value)));
-      break;
     case core::Status::kNegativeId:
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                       errmsg("the ID layout has no negative IDs")));

@@ -5,8 +5,8 @@
 
 namespace snowid::pg {
 
-// Reports what src/core answered with, other than Status::kOk, for a layout's parts: 22008 for
-// times, 22023 for the rest.
+// Reports what src/core answered with for a time, a sequence or an ID: 22008 for a
+// time, 22023 for the others.
 [[noreturn]] void report_status(const core::Layout& layout, core::Status status);
 
 // 22023.
