@@ -1,0 +1,53 @@
+-- Runs the races and enters all the figures. Needs the psql variables `first_bytes` and `shard_bytes`.
+
+CALL race('call', 1001);
+CALL enter('snowid_next(shard) ÷ clock_timestamp(), over an empty C function',
+  excess('call', 'snowid_next({shard})', 'empty({shard})') /
+  excess('call', 'clock_timestamp()', 'empty()'), at_most => 1.6);
+CALL enter('snowid_next(shard) ÷ nextval, over an empty C function',
+  excess('call', 'snowid_next({shard})', 'empty({shard})') /
+  excess('call', 'nextval(''numbers'')', 'empty({shard})'), at_most => 0.2);
+
+CALL race('insert', 15);
+CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys',
+  ratio('insert', 'with_snowid', 'precomputed'), at_most => 1.10);
+CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ bigserial',
+  ratio('insert', 'with_snowid', 'with_bigserial'), at_most => 0.85);
+CALL race('long insert', 5);
+CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ Instagram''s PL/pgSQL',
+  ratio('long insert', 'with_snowid', 'with_instagram'), at_most => 0.4);
+CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ gen_random_uuid()',
+  ratio('long insert', 'with_snowid', 'with_uuid'), at_most => 0.4);
+
+-- The median of all full quarters of a second; in a round's first and last millisecond only a part
+-- was drawn in.
+WITH milliseconds AS (
+  SELECT round, ms - min(ms) OVER of_round AS nth, max(ms) OVER of_round - min(ms) OVER of_round AS last,
+    sum(ids) AS ids
+  FROM overload GROUP BY round, ms WINDOW of_round AS (PARTITION BY round)
+), quarters AS (
+  SELECT sum(ids) / (250 * 1024) AS share
+  FROM milliseconds WHERE nth > 0 AND nth < last
+  GROUP BY round, (nth - 1) / 250, last HAVING ((nth - 1) / 250 + 1) * 250 < last
+)
+SELECT (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY share) FROM quarters) AS share,
+  (SELECT max(ids) / 1024 FROM milliseconds) AS fullest \gset
+CALL enter('overload of one shard, max_lead = 0: share of 1,024 IDs/ms', :share, at_least => 0.99);
+CALL enter('overload of one shard, max_lead = 0: share in the fullest ms', :fullest, at_most => 1);
+
+CALL race('rows', 201);
+CALL enter('snowid_next_batch ÷ generate_series of as many rows',
+  ratio('rows', 'snowid_next_batch({shard}, 100000)', 'generate_series(1::bigint, 100000)'),
+  at_most => 1.5);
+CALL enter('seq_x_to_y ÷ generate_series',
+  ratio('rows', 'seq_x_to_y(1, 100000)', 'generate_series(1::bigint, 100000)'), at_most => 1.05);
+
+CALL race('shards', 41);
+CALL enter('snowid_next(shard): 8,192 shards ÷ one, over an empty C function',
+  excess('shards', 'snowid_next of 8,192', 'empty of 8,192') /
+  excess('shards', 'snowid_next of one', 'empty of one'), at_most => 1.5);
+
+CALL enter('shared memory: bytes a shard', :shard_bytes, at_most => 128);
+CALL enter('shared memory at first: MiB', :first_bytes / 1024.0 ^ 2, at_most => 1);
+SELECT size AS root_bytes FROM pg_shmem_allocations WHERE name = 'snowid' \gset
+CALL enter('shared memory at first: KiB of the server''s own', :root_bytes / 1024.0, at_most => 4);
