@@ -87,9 +87,9 @@ Form_pg_sequence_data sequence_data(Page page) {
 }
 
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
-// *lsn to the end of the WAL record, which is flushed when this returns, or to InvalidXLogRecPtr.
-// The change needs no transaction: like nextval's it stays when the transaction rolls back, but
-// unlike nextval's it takes no transaction id, so a parallel worker can make it.
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr. The change
+// needs no transaction: like nextval's it stays when the transaction rolls back, but unlike
+// nextval's it takes no transaction id, so a parallel worker can make it.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
   Buffer buffer = ReadBuffer(relation, 0);
   LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -104,15 +104,13 @@ core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLog
     *lsn = GenericXLogFinish(change);
   }
   UnlockReleaseBuffer(buffer);
-  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
-  if (!XLogRecPtrIsInvalid(*lsn)) XLogFlush(*lsn);
   return before;
 }
 
 core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
 
-// Whether the ceiling in memory is durable in `relation`. Needs my_database->lock.
-bool is_durable_in(Relation relation) {
+// Whether `relation` is the sequence that the ceiling was written to. Needs my_database->lock.
+bool is_written_in(Relation relation) {
   return my_database->relation == RelationGetRelid(relation) &&
          my_database->file == file_of(relation);
 }
@@ -129,16 +127,9 @@ bool is_made_here(Relation relation) {
   return is_made_here;
 }
 
-// Stores the ceiling in memory, where it is, by now, the same on disk. Needs my_database->lock.
-void publish(int64 ceiling_us) {
-  if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
-  my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
-  my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
-}
-
-// Brings the ceiling to `target` at least, on disk and then in memory. Needs my_database->lock, and
-// lets go of it while it waits for a synchronous standby.
-void settle(Relation relation, core::UnixMillis target) {
+// Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
+// Needs my_database->lock.
+void write(Relation relation, core::UnixMillis target) {
   const core::UnixMillis known{my_database->written_us / 1000};
   XLogRecPtr lsn;
   target = std::max(target, known);
@@ -146,24 +137,33 @@ void settle(Relation relation, core::UnixMillis target) {
   // The sequence says more than this server has raised it to: the server has started, or a dump was
   // restored, or somebody called setval. All times up to there may be in use. (Or, with a stand-in,
   // a parallel worker of this transaction has raised it.)
-  if (before > known && !(SharedHasStandIn() && is_durable_in(relation)))
+  if (before > known && !(SharedHasStandIn() && is_written_in(relation)))
     shared_lift({before.value * 1000});
 
-  const int64 ceiling_us = std::max(before, target).value * 1000;
-  my_database->written_us = ceiling_us;
+  my_database->written_us = std::max(before, target).value * 1000;
+  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
   my_database->relation = RelationGetRelid(relation);
   my_database->file = file_of(relation);
-  if (!XLogRecPtrIsInvalid(my_database->written_lsn)) {
+}
+
+// Makes the ceiling that was written durable, and the one in memory. Needs my_database->lock, and
+// lets go of it while it waits for a synchronous standby.
+void publish() {
+  const int64 ceiling_us = my_database->written_us;
+  const XLogRecPtr lsn = my_database->written_lsn;
+  if (!XLogRecPtrIsInvalid(lsn)) {
+    XLogFlush(lsn);
     // As a commit would. One that is cancelled goes on, with a warning, as a commit does.
-    lsn = my_database->written_lsn;
     LWLockRelease(&my_database->lock);
     hold_interrupts();
     SyncRepWaitForLSN(lsn, false);
     resume_interrupts();
     LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   }
-  publish(ceiling_us);
+  if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
+  my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
+  my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
@@ -192,7 +192,10 @@ void ceiling_learn() {
   shared_attach();
   if (ceiling_known) return;
   Relation relation = lock_ceiling(Urgency::kMust);
-  if (!is_durable_in(relation)) settle(relation, {0});
+  if (!is_written_in(relation)) {
+    write(relation, {0});
+    publish();
+  }
   // While the relation is locked nobody can replace it; invalidations from now on are news.
   ceiling_known = true;
   unlock_ceiling(relation);
@@ -202,15 +205,28 @@ void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
   Relation relation = lock_ceiling(urgency);
   if (relation == nullptr) return;
   // Somebody else may have raised it meanwhile.
-  if (!is_durable_in(relation) || moment.value + ceiling_step_us() / 2 >
-                                      my_database->ceiling_us.load(std::memory_order_relaxed))
-    settle(relation, round_up({moment.value + ceiling_step_us()}));
+  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
+  const bool is_replaced = !is_written_in(relation);
+  if (is_replaced || moment.value + ceiling_step_us() / 2 > ceiling_us) {
+    const bool is_under_way = !is_replaced && my_database->written_us > ceiling_us;
+    if (!is_under_way || urgency == Urgency::kMust)
+      write(relation, round_up({moment.value + ceiling_step_us()}));
+    // Who is early need not wait for the disk: the WAL writer flushes what was written, and the
+    // next to be early finds that it has.
+    const XLogRecPtr lsn = my_database->written_lsn;
+    if (urgency == Urgency::kMust || is_replaced || XLogRecPtrIsInvalid(lsn) ||
+        !XLogNeedsFlush(lsn))
+      publish();
+    else
+      XLogSetAsyncXactLSN(lsn);
+  }
   unlock_ceiling(relation);
 }
 
 void ceiling_cover(core::UnixMicros moment) {
   Relation relation = lock_ceiling(Urgency::kMust);
-  settle(relation, round_up(moment));
+  write(relation, round_up(moment));
+  publish();
   unlock_ceiling(relation);
 }
 
