@@ -5,7 +5,7 @@
 
 namespace snowid::pg {
 
-PlaceDirectory* place_directories = nullptr;
+PlaceDirectory place_directories = {core::kInstagram, nullptr, 0, nullptr};
 
 namespace {
 
@@ -15,13 +15,12 @@ void* allocate(Size size) {
 }
 
 PlaceDirectory* directory_of(const core::Layout& layout) {
-  PlaceDirectory* directory = place_directories;
-  while (directory != nullptr && !(directory->layout == layout)) directory = directory->next;
+  PlaceDirectory* directory = FindDirectory(layout);
   if (directory == nullptr) {
     directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
     directory->layout = layout;
-    directory->next = place_directories;
-    place_directories = directory;
+    directory->next = place_directories.next;
+    place_directories.next = directory;
   }
   return directory;
 }
@@ -59,7 +58,7 @@ Place place_make(const core::Layout& layout, int32 shard) {
 }
 
 void ForgetLastIds() {
-  for (PlaceDirectory* directory = place_directories; directory != nullptr;
+  for (PlaceDirectory* directory = &place_directories; directory != nullptr;
        directory = directory->next)
     for (uint32 number = 0; number < directory->capacity; number++)
       if (directory->chunks[number] != nullptr)

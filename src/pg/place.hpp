@@ -33,22 +33,29 @@ struct PlaceDirectory {
   uint32 capacity;      // how many chunks there is room for: enough for the greatest shard used
   PlaceDirectory* next;
 };
-extern PlaceDirectory* place_directories;
+
+// The list. Its head, which is always there, is that of core::kInstagram, and is found without a
+// look at it by those whom the compiler sees to ask for it.
+extern PlaceDirectory place_directories;
+
+// The places of a layout, nullptr where this session has used none. Never fails.
+inline PlaceDirectory* FindDirectory(const core::Layout& layout) {
+  if (layout == core::kInstagram) return &place_directories;
+  PlaceDirectory* directory = place_directories.next;
+  while (directory != nullptr && !(directory->layout == layout)) directory = directory->next;
+  return directory;
+}
 
 // The place of a shard, with a slot of nullptr where this session has not used it. Never fails.
 inline Place FindPlace(const core::Layout& layout, int32 shard) {
+  const PlaceDirectory* directory = FindDirectory(layout);
   const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
   const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
-  for (PlaceDirectory* directory = place_directories; directory != nullptr;
-       directory = directory->next) {
-    if (!(directory->layout == layout)) continue;
-    // A negative shard is beyond every chunk.
-    if (number >= directory->capacity) break;
-    PlaceChunk* chunk = directory->chunks[number];
-    if (chunk == nullptr) break;
-    return {chunk->slots[at], &chunk->last_ids[at]};
-  }
-  return {nullptr, nullptr};
+  // A negative shard is beyond every chunk.
+  if (directory == nullptr || number >= directory->capacity) return {nullptr, nullptr};
+  PlaceChunk* chunk = directory->chunks[number];
+  if (chunk == nullptr) return {nullptr, nullptr};
+  return {chunk->slots[at], &chunk->last_ids[at]};
 }
 
 // Makes the place of a shard that has none. Fails with 22023 where the layout has no such shard,
