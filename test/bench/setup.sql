@@ -7,6 +7,9 @@ CREATE FUNCTION empty() RETURNS bigint
 CREATE FUNCTION empty(int) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int';
 
+CREATE FUNCTION repeat(regprocedure, int, int, int) RETURNS void
+  VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat';
+
 -- Instagram's function as published, of shard 5
 CREATE SEQUENCE table_id_seq;
 CREATE FUNCTION instagram_next_id(OUT result bigint) AS $$
@@ -42,20 +45,20 @@ VACUUM ANALYZE source;
 -- the clock.
 CREATE TABLE sides (place serial, race text, side text, prepare text, run text);
 INSERT INTO sides (race, side, run)
-  SELECT 'call', call, format('SELECT count(%s) FROM generate_series(1, 20000)', call)
-  FROM unnest(ARRAY['empty()', 'clock_timestamp()', 'empty({shard})', 'snowid_next({shard})',
-                    'nextval(''numbers'')']) AS call;
+  SELECT 'call', side, format('SELECT repeat(%L, %s, 0, 20000)', function, argument)
+  FROM (VALUES ('empty()', 'empty()', '0'), ('clock_timestamp()', 'clock_timestamp()', '0'),
+               ('empty({shard})', 'empty(int)', '{shard}'),
+               ('snowid_next({shard})', 'snowid_next(int)', '{shard}'),
+               ('nextval(''numbers'')', 'nextval(regclass)', '''numbers''::regclass::oid::int'))
+    AS calls (side, function, argument);
 INSERT INTO sides (race, side, run)
   SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
   FROM unnest(ARRAY['generate_series(1::bigint, 100000)', 'seq_x_to_y(1, 100000)',
                     'snowid_next_batch({shard}, 100000)']) AS rows;
--- The numbers are not collected before use here, as those of a function in FROM are: the processor's
--- caches are the shards'.
 INSERT INTO sides (race, side, run)
   SELECT 'shards', call || ' ' || shards,
-    format('SELECT count(%s(hashint4(%s) & 8191))
-            FROM (SELECT generate_series(1, 500000) AS n OFFSET 0) AS numbers', call, number)
-  FROM (VALUES ('of one', 'n * 0 + {shard}'), ('of 8,192', 'n + {shard}')) AS draws (shards, number),
+    format('SELECT repeat(%L, {shard}, %s, 200000)', call || '(int)', mask)
+  FROM (VALUES ('of one', 0), ('of 8,192', 8191)) AS draws (shards, mask),
     unnest(ARRAY['empty', 'snowid_next']) AS call;
 INSERT INTO sides (race, side, prepare, run)
   SELECT race, into_table, format('TRUNCATE %s; SET snowid.shard = {shard}; CHECKPOINT', into_table),
