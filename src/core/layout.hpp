@@ -1,48 +1,179 @@
 // How time, shard and sequence share the 64 bits of an ID: making IDs from their parts and taking
 // them apart. Pure functions of their arguments; nothing here is shared.
 //
-// A layout has the time in its most significant bits, then the shard, then the sequence. Where the
-// three take all 64 bits, the top bit of the time is the sign of a bigint: times that would set it
-// are beyond MaxTime(), so IDs stay positive and keep their order.
+// No ID is negative. Where the fields take all 64 bits, the top one is the sign of a bigint, so the
+// most significant field goes without it: IDs stay positive and keep their order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/types.hpp"
 
 namespace snowid::core {
 
-// A value of 16 bytes without padding, so that it can be part of a key that is compared as bytes.
-struct Layout {
-  int64_t epoch_us;       // Unix microseconds at time 0
-  uint64_t unit_us : 40;  // microseconds in one unit of time: 1 to 86,400,000,000 (a day)
-  uint64_t time_bits : 8;
-  uint64_t shard_bits : 8;
-  uint64_t seq_bits : 8;
+inline constexpr uint64_t kLongestUnitUs = 86'400'000'000;  // a day
 
-  constexpr int ShardShift() const { return static_cast<int>(seq_bits); }
-  constexpr int TimeShift() const { return static_cast<int>(seq_bits + shard_bits); }
+// The epochs that a text can name: the years 1 to 9999.
+inline constexpr UnixMicros kFirstEpoch{-62'135'596'800'000'000};
+inline constexpr UnixMicros kLastEpoch{253'402'300'799'999'999};
 
-  constexpr Sequence MaxSequence() const { return {(uint64_t{1} << seq_bits) - 1}; }
-  constexpr Shard MaxShard() const {
-    return {static_cast<uint32_t>((uint64_t{1} << shard_bits) - 1)};
-  }
-  // The last time whose IDs are positive.
-  constexpr Time MaxTime() const {
-    const bool has_sign = time_bits + shard_bits + seq_bits == 64;
-    return {static_cast<int64_t>((uint64_t{1} << (time_bits - (has_sign ? 1 : 0))) - 1)};
-  }
-
-  friend constexpr bool operator==(const Layout& a, const Layout& b) {
-    return a.epoch_us == b.epoch_us && a.unit_us == b.unit_us && a.time_bits == b.time_bits &&
-           a.shard_bits == b.shard_bits && a.seq_bits == b.seq_bits;
-  }
+// The order of the fields, from the most significant down. The numbers are stored in databases.
+enum class Order : uint8_t {
+  kTimeShardSeq = 0,
+  kTimeSeqShard = 1,
+  kShardTimeSeq = 2,
+  kShardSeqTime = 3,
+  kSeqTimeShard = 4,
+  kSeqShardTime = 5,
 };
-static_assert(sizeof(Layout) == 16);
+
+// All that tells one layout from another: what a database stores, and a part of a shard's key.
+// 16 bytes without padding, so that it can be compared as bytes.
+struct LayoutSpec {
+  int64_t epoch_us;         // Unix microseconds at time 0
+  uint64_t unit_us : 40;    // microseconds in one unit of time: 1 to kLongestUnitUs
+  uint64_t time_bits : 7;   // 1 to 63
+  uint64_t shard_bits : 7;  // 0 to 62
+  uint64_t seq_bits : 7;    // 1 to 63; the three widths add up to at most 64
+  uint64_t order : 3;       // an Order
+
+  friend constexpr bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
+};
+static_assert(sizeof(LayoutSpec) == 16);
+
+// Whether every field is in its range.
+constexpr bool IsValid(const LayoutSpec& spec) {
+  return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
+         spec.unit_us >= 1 && spec.unit_us <= kLongestUnitUs && spec.time_bits >= 1 &&
+         spec.seq_bits >= 1 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
+         spec.order <= static_cast<uint64_t>(Order::kSeqShardTime);
+}
+
+// The same layout in the one form that stands for it: where a shard without bits is said to lie
+// makes no difference.
+constexpr LayoutSpec Canonical(LayoutSpec spec) {
+  if (spec.shard_bits > 0) return spec;
+  switch (static_cast<Order>(spec.order)) {
+    case Order::kTimeShardSeq:
+    case Order::kTimeSeqShard:
+    case Order::kShardTimeSeq:
+      spec.order = static_cast<uint64_t>(Order::kTimeShardSeq);
+      break;
+    case Order::kShardSeqTime:
+    case Order::kSeqTimeShard:
+    case Order::kSeqShardTime:
+      spec.order = static_cast<uint64_t>(Order::kSeqShardTime);
+  }
+  return spec;
+}
+
+// A layout made ready to compute with.
+struct Layout {
+  LayoutSpec spec;
+  UnixMicros epoch;
+  int64_t unit_us;
+
+  uint8_t time_shift;
+  uint8_t shard_shift;
+  uint8_t seq_shift;
+  uint8_t seq_bits;  // as many as are used: one less than the specification says, or as many
+
+  bool time_is_first;  // later IDs are greater ones, whatever their shards
+  // Whether the sequence goes on from one unit to the next instead of starting at 0, as Instagram's
+  // `nextval % 1024` does, so that the low bits of IDs are evenly spread. Not where a unit is so
+  // long that nobody could wait for the next one.
+  bool sequence_goes_on;
+
+  Shard max_shard;
+  Sequence max_sequence;
+  Id max_id;
+  Time max_time;          // the last time whose IDs are positive, and that UnixMicros can tell
+  UnixMicros last_start;  // when it begins
+  UnixMicros end;         // and when it ends: the layout is used up
+
+  // Multiplied by this and shifted right by this, a number below 2^63 is divided by unit_us.
+  // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+  uint64_t unit_reciprocal;
+  uint8_t unit_shift;
+
+  friend constexpr bool operator==(const Layout& a, const Layout& b) { return a.spec == b.spec; }
+};
+
+__extension__ typedef unsigned __int128 Uint128;
+
+// The layout of a valid specification.
+constexpr Layout MakeLayout(LayoutSpec spec) {
+  Layout layout{};
+  layout.spec = spec = Canonical(spec);
+  layout.epoch = {spec.epoch_us};
+  layout.unit_us = static_cast<int64_t>(spec.unit_us);
+  layout.sequence_goes_on = spec.unit_us <= 1'000'000;
+
+  uint8_t time_bits = static_cast<uint8_t>(spec.time_bits);
+  uint8_t shard_bits = static_cast<uint8_t>(spec.shard_bits);
+  uint8_t seq_bits = static_cast<uint8_t>(spec.seq_bits);
+  uint8_t* top = nullptr;
+  switch (static_cast<Order>(spec.order)) {
+    case Order::kTimeShardSeq:
+      layout.shard_shift = seq_bits;
+      layout.time_shift = static_cast<uint8_t>(seq_bits + shard_bits);
+      top = &time_bits;
+      break;
+    case Order::kTimeSeqShard:
+      layout.seq_shift = shard_bits;
+      layout.time_shift = static_cast<uint8_t>(seq_bits + shard_bits);
+      top = &time_bits;
+      break;
+    case Order::kShardTimeSeq:
+      layout.time_shift = seq_bits;
+      layout.shard_shift = static_cast<uint8_t>(seq_bits + time_bits);
+      top = &shard_bits;
+      break;
+    case Order::kShardSeqTime:
+      layout.seq_shift = time_bits;
+      layout.shard_shift = static_cast<uint8_t>(seq_bits + time_bits);
+      top = &shard_bits;
+      break;
+    case Order::kSeqTimeShard:
+      layout.time_shift = shard_bits;
+      layout.seq_shift = static_cast<uint8_t>(time_bits + shard_bits);
+      top = &seq_bits;
+      break;
+    case Order::kSeqShardTime:
+      layout.shard_shift = time_bits;
+      layout.seq_shift = static_cast<uint8_t>(time_bits + shard_bits);
+      top = &seq_bits;
+  }
+  layout.time_is_first = top == &time_bits;
+  if (time_bits + shard_bits + seq_bits == 64) --*top;
+
+  layout.seq_bits = seq_bits;
+  layout.max_shard = {(uint64_t{1} << shard_bits) - 1};
+  layout.max_sequence = {(uint64_t{1} << seq_bits) - 1};
+  const int id_bits = time_bits + shard_bits + seq_bits;
+  layout.max_id = {static_cast<int64_t>((uint64_t{1} << id_bits) - 1)};
+
+  // Neither the end nor its distance from the epoch may be beyond an int64_t.
+  const int64_t longest_us = INT64_MAX - std::max(spec.epoch_us, int64_t{0});
+  const int64_t most_units = longest_us / layout.unit_us;
+  const int64_t units =
+      static_cast<int64_t>(std::min(uint64_t{1} << time_bits, static_cast<uint64_t>(most_units)));
+  layout.max_time = {units - 1};
+  layout.last_start = {spec.epoch_us + (units - 1) * layout.unit_us};
+  layout.end = {layout.last_start.value + layout.unit_us};
+
+  uint8_t log = 0;
+  while ((uint64_t{1} << log) < spec.unit_us) log++;
+  layout.unit_shift = static_cast<uint8_t>(63 + log);
+  const Uint128 power = Uint128{1} << layout.unit_shift;
+  layout.unit_reciprocal = static_cast<uint64_t>((power + spec.unit_us - 1) / spec.unit_us);
+  return layout;
+}
 
 // Instagram's: 41 bits of milliseconds since 2011-08-24 21:07:01.721 UTC, 13 of shard, 10 of
 // sequence. Positive until 2046-06-27 17:00:49.497 UTC.
-inline constexpr Layout kInstagram{1314220021721000, 1000, 41, 13, 10};
+inline constexpr Layout kInstagram = MakeLayout({1314220021721000, 1000, 41, 13, 10, 0});
 
 // An ID's parts.
 struct Parts {
@@ -51,50 +182,48 @@ struct Parts {
   Sequence sequence;
 };
 
-// When a time unit begins. Range: any time from 0 to MaxTime() + 1 of a layout in use.
+// When a time unit begins. Range: any time from 0 to max_time + 1.
 constexpr UnixMicros StartOf(const Layout& layout, Time time) {
-  return {layout.epoch_us + time.value * static_cast<int64_t>(layout.unit_us)};
+  return {layout.epoch.value + time.value * layout.unit_us};
 }
 
-// When the layout's time is used up: the end of its last unit.
-constexpr UnixMicros EndOf(const Layout& layout) {
-  return StartOf(layout, {layout.MaxTime().value + 1});
-}
-
-// The time unit that holds `moment`; every moment after MaxTime() gives MaxTime() + 1, so that the
+// The time unit that holds `moment`; every moment from the end on gives max_time + 1, so that the
 // result can be shifted without overflow. Negative for moments before the epoch.
 constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
-  const int64_t unit = static_cast<int64_t>(layout.unit_us);
-  const Time beyond{layout.MaxTime().value + 1};
-  if (moment >= EndOf(layout)) return beyond;
-  if (moment.value < layout.epoch_us) {
+  if (moment >= layout.end) return {layout.max_time.value + 1};
+  if (moment < layout.epoch) {
     // Division truncates towards zero, and a unit that began before the epoch is negative. The
     // difference of two moments need not be an int64_t.
     const uint64_t before =
-        static_cast<uint64_t>(layout.epoch_us) - static_cast<uint64_t>(moment.value);
-    const uint64_t units = (before - 1) / static_cast<uint64_t>(unit);
+        static_cast<uint64_t>(layout.epoch.value) - static_cast<uint64_t>(moment.value);
+    const uint64_t units = (before - 1) / static_cast<uint64_t>(layout.unit_us);
     return {units < INT64_MAX ? -static_cast<int64_t>(units) - 1 : INT64_MIN};
   }
-  return {(moment.value - layout.epoch_us) / unit};
+  const uint64_t after = static_cast<uint64_t>(moment.value - layout.epoch.value);
+  return {static_cast<int64_t>(Uint128{after} * layout.unit_reciprocal >> layout.unit_shift)};
 }
 
 // The ID with these parts, each of which must be in the layout's range.
 constexpr Id Compose(const Layout& layout, Parts parts) {
-  const uint64_t bits = (static_cast<uint64_t>(parts.time.value) << layout.TimeShift()) |
-                        (static_cast<uint64_t>(parts.shard.value) << layout.ShardShift()) |
-                        parts.sequence.value;
+  const uint64_t bits = (static_cast<uint64_t>(parts.time.value) << layout.time_shift) |
+                        (parts.shard.value << layout.shard_shift) |
+                        (parts.sequence.value << layout.seq_shift);
   return {static_cast<int64_t>(bits)};
 }
 
-// The parts of an ID. Fails with kNegativeId.
+// The parts of an ID. Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange, where the layout's
+// bits can hold the time and UnixMicros cannot.
 constexpr Status Decompose(const Layout& layout, Id id, Parts* parts) {
   if (id.value < 0) return Status::kNegativeId;
+  if (id > layout.max_id) return Status::kIdOutOfRange;
   const uint64_t bits = static_cast<uint64_t>(id.value);
-  parts->time = {static_cast<int64_t>(bits >> layout.TimeShift())};
-  parts->shard = {static_cast<uint32_t>(bits >> layout.ShardShift()) & layout.MaxShard().value};
-  parts->sequence = {bits & layout.MaxSequence().value};
-  if (parts->time > layout.MaxTime()) return Status::kTimeOutOfRange;
-  return Status::kOk;
+  const auto field = [bits](uint8_t shift, uint64_t width) {
+    return bits >> shift & ((uint64_t{1} << width) - 1);
+  };
+  parts->time = {static_cast<int64_t>(field(layout.time_shift, layout.spec.time_bits))};
+  parts->shard = {field(layout.shard_shift, layout.spec.shard_bits)};
+  parts->sequence = {field(layout.seq_shift, layout.spec.seq_bits)};
+  return parts->time > layout.max_time ? Status::kTimeOutOfRange : Status::kOk;
 }
 
 // The ID made at `moment` with this shard and sequence. Fails with kTimeOutOfRange,
@@ -102,19 +231,38 @@ constexpr Status Decompose(const Layout& layout, Id id, Parts* parts) {
 constexpr Status Encode(const Layout& layout, UnixMicros moment, int64_t shard, int64_t sequence,
                         Id* id) {
   const Time time = TimeAt(layout, moment);
-  if (time.value < 0 || time > layout.MaxTime()) return Status::kTimeOutOfRange;
-  if (shard < 0 || shard > int64_t{layout.MaxShard().value}) return Status::kShardOutOfRange;
-  if (sequence < 0 || static_cast<uint64_t>(sequence) > layout.MaxSequence().value)
+  if (time.value < 0 || time > layout.max_time) return Status::kTimeOutOfRange;
+  if (shard < 0 || static_cast<uint64_t>(shard) > layout.max_shard.value)
+    return Status::kShardOutOfRange;
+  if (sequence < 0 || static_cast<uint64_t>(sequence) > layout.max_sequence.value)
     return Status::kSequenceOutOfRange;
-  *id = Compose(layout, {time, {static_cast<uint32_t>(shard)}, {static_cast<uint64_t>(sequence)}});
+  *id = Compose(layout, {time, {static_cast<uint64_t>(shard)}, {static_cast<uint64_t>(sequence)}});
   return Status::kOk;
 }
 
 // The least and the greatest ID of a time unit, over all shards and sequences.
-// Range: 0 to MaxTime().
+// Range: 0 to max_time.
 constexpr Id LeastOf(const Layout& layout, Time time) { return Compose(layout, {time, {0}, {0}}); }
 constexpr Id GreatestOf(const Layout& layout, Time time) {
-  return Compose(layout, {time, layout.MaxShard(), layout.MaxSequence()});
+  return Compose(layout, {time, layout.max_shard, layout.max_sequence});
+}
+
+// Units of time from `first` to before `end`; none where first >= end.
+struct TimeRange {
+  Time first;
+  Time end;
+};
+
+// The units that begin in [from, until). Never fails: none lies outside the layout's times.
+constexpr TimeRange UnitsBetween(const Layout& layout, UnixMicros from, UnixMicros until) {
+  // The first unit that begins at or after a moment.
+  const auto first_unit = [&layout](UnixMicros moment) -> Time {
+    if (moment <= layout.epoch) return {0};
+    const Time time = TimeAt(layout, moment);
+    if (time > layout.max_time) return time;
+    return {time.value + (StartOf(layout, time) < moment ? 1 : 0)};
+  };
+  return {first_unit(from), first_unit(until)};
 }
 
 // The IDs from `first` to `last`; none where first > last.
@@ -123,21 +271,21 @@ struct IdRange {
   Id last;
 };
 
-// The IDs whose time unit begins in [from, until). Never fails: what lies outside the layout's
-// times holds no ID. Where there is none, `first` is the greatest bigint and `last` the least.
+// From the least to the greatest ID whose time unit begins in [from, until): exactly those IDs
+// where time_is_first, else others between them too. Never fails. Where there is none, `first` is
+// the greatest bigint and `last` the least.
 constexpr IdRange Between(const Layout& layout, UnixMicros from, UnixMicros until) {
-  constexpr IdRange kNone{{INT64_MAX}, {INT64_MIN}};
-  // The first unit that begins at or after a moment.
-  const auto first_unit = [&layout](UnixMicros moment) -> Time {
-    if (moment.value <= layout.epoch_us) return {0};
-    const Time time = TimeAt(layout, moment);
-    if (time > layout.MaxTime()) return time;
-    return {time.value + (StartOf(layout, time) < moment ? 1 : 0)};
-  };
-  const Time first = first_unit(from);
-  const Time end = first_unit(until);
-  if (first >= end) return kNone;
-  return {LeastOf(layout, first), GreatestOf(layout, {end.value - 1})};
+  const TimeRange units = UnitsBetween(layout, from, until);
+  if (units.first >= units.end) return {{INT64_MAX}, {INT64_MIN}};
+  return {LeastOf(layout, units.first), GreatestOf(layout, {units.end.value - 1})};
+}
+
+// Whether this is an ID of the layout and its time unit begins in [from, until).
+constexpr bool IsBetween(const Layout& layout, Id id, UnixMicros from, UnixMicros until) {
+  const TimeRange units = UnitsBetween(layout, from, until);
+  Parts parts{};
+  return Decompose(layout, id, &parts) == Status::kOk && parts.time >= units.first &&
+         parts.time < units.end;
 }
 
 }  // namespace snowid::core

@@ -25,7 +25,7 @@ constexpr Time TimeOf(const Layout& layout, Tick tick) {
   return {static_cast<int64_t>(tick.value >> layout.seq_bits)};
 }
 constexpr Sequence SequenceOf(const Layout& layout, Tick tick) {
-  return {tick.value & layout.MaxSequence().value};
+  return {tick.value & layout.max_sequence.value};
 }
 constexpr Id IdOf(const Layout& layout, Shard shard, Tick tick) {
   return Compose(layout, {TimeOf(layout, tick), shard, SequenceOf(layout, tick)});
@@ -36,8 +36,8 @@ constexpr Id IdOf(const Layout& layout, Shard shard, Tick tick) {
 constexpr Tick LastTickAt(const Layout& layout, UnixMicros moment) {
   const Time time = TimeAt(layout, moment);
   if (time.value < 0) return {0};
-  if (time > layout.MaxTime()) return MakeTick(layout, layout.MaxTime(), layout.MaxSequence());
-  return MakeTick(layout, time, layout.MaxSequence());
+  if (time > layout.max_time) return MakeTick(layout, layout.max_time, layout.max_sequence);
+  return MakeTick(layout, time, layout.max_sequence);
 }
 
 // Where the ticks of one Take may lie.
@@ -47,15 +47,14 @@ enum class Span : uint8_t {
   kOneUnit,  // all of them in one unit, so that their sequences are consecutive numbers
 };
 
-// The first tick that comes after `last` when the clock is in unit `now`. The sequence goes on from
-// one unit to the next instead of starting at 0 (Instagram's `nextval % 1024`), so that the low
-// bits of IDs are evenly spread; within a unit it only grows.
+// The first tick that comes after `last` when the clock is in unit `now`. Where the layout's
+// sequence goes on from one unit to the next, within a unit it still only grows.
 constexpr Tick FirstTick(const Layout& layout, Tick last, Time now, uint32_t want, Span span) {
   const bool fresh = now > TimeOf(layout, last);
   const Tick next{last.value + 1};
-  const Tick first = fresh ? MakeTick(layout, now, SequenceOf(layout, next)) : next;
-  if (span == Span::kAny ||
-      SequenceOf(layout, first).value + want <= layout.MaxSequence().value + 1)
+  const Sequence fresh_sequence = layout.sequence_goes_on ? SequenceOf(layout, next) : Sequence{0};
+  const Tick first = fresh ? MakeTick(layout, now, fresh_sequence) : next;
+  if (span == Span::kAny || SequenceOf(layout, first).value + want <= layout.max_sequence.value + 1)
     return first;
   // The rest of the unit is too short. Of a fresh one nothing is used yet: begin it anew.
   const Time unit = fresh ? now : Time{TimeOf(layout, last).value + 1};
@@ -74,8 +73,7 @@ struct Grant {
 // sequences of one unit.
 inline Grant Take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time now,
                   UnixMicros limit, uint32_t want, Span span = Span::kAny) {
-  const UnixMicros last_start = StartOf(layout, layout.MaxTime());
-  if (limit > last_start) limit = last_start;
+  if (limit > layout.last_start) limit = layout.last_start;
   uint64_t last = last_tick.load(std::memory_order_relaxed);
   for (;;) {
     const Tick first = FirstTick(layout, {last}, now, want, span);

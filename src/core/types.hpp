@@ -26,13 +26,13 @@ struct Time {
   friend constexpr auto operator<=>(const Time&, const Time&) = default;
 };
 
-// The number of one allocator of IDs. Range: 0 to Layout::MaxShard().
+// The number of one allocator of IDs. Range: 0 to Layout::max_shard.
 struct Shard {
-  uint32_t value;
+  uint64_t value;
   friend constexpr auto operator<=>(const Shard&, const Shard&) = default;
 };
 
-// Tells the IDs of one shard and one time unit apart. Range: 0 to Layout::MaxSequence().
+// Tells the IDs of one shard and one time unit apart. Range: 0 to Layout::max_sequence.
 struct Sequence {
   uint64_t value;
   friend constexpr auto operator<=>(const Sequence&, const Sequence&) = default;
@@ -54,13 +54,14 @@ struct Tick {
 // What the functions of src/core answer with. They never throw and never report.
 enum class Status : uint8_t {
   kOk,
+  kIdOutOfRange,        // the layout has fewer bits than this ID
   kTimeOutOfRange,      // the layout cannot hold this time
   kShardOutOfRange,     // the layout cannot hold this shard
   kSequenceOutOfRange,  // the layout cannot hold this sequence
   kNegativeId,          // no ID of this layout is negative
   kStepOutOfRange,      // a series' step is zero or negative
   kMalformed,           // text that is not of the form expected
-  kNumberOutOfRange,    // text of the right form, with a number that no bigint holds
+  kNumberOutOfRange,    // text of the right form, with a number that cannot be
 };
 
 }  // namespace snowid::core

@@ -2,6 +2,7 @@
 #include "pg/errors.hpp"
 
 #include "pg/clock.hpp"
+#include "pg/layouts.hpp"
 #include "pg/settings.hpp"
 
 namespace snowid::pg {
@@ -19,19 +20,25 @@ void report_status(const core::Layout& layout, core::Status status) {
   switch (status) {
     case core::Status::kTimeOutOfRange:
       ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-                      errmsg("time is out of range for the ID layout"),
-                      errdetail("Its times go from %s to before %s.", text_of({layout.epoch_us}),
-                                text_of(EndOf(layout)))));
+                      errmsg("time is out of range for ID layout \"%s\"", layout_text(layout.spec)),
+                      errdetail("Its times go from %s to before %s.", text_of(layout.epoch),
+                                text_of(layout.end))));
       break;
     case core::Status::kSequenceOutOfRange:
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("sequence is out of range for the ID layout"),
-                      errdetail("Its sequences go from 0 to " UINT64_FORMAT ".",
-                                layout.MaxSequence().value)));
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+           errmsg("sequence is out of range for ID layout \"%s\"", layout_text(layout.spec)),
+           errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value)));
       break;
     case core::Status::kNegativeId:
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("the ID layout has no negative IDs")));
+                      errmsg("ID layout \"%s\" has no negative IDs", layout_text(layout.spec))));
+      break;
+    case core::Status::kIdOutOfRange:
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("ID is out of range for ID layout \"%s\"", layout_text(layout.spec)),
+                      errdetail("Its IDs go from 0 to " INT64_FORMAT ".", layout.max_id.value)));
       break;
     default:
       elog(ERROR, "unexpected status %d", static_cast<int>(status));
@@ -40,34 +47,47 @@ void report_status(const core::Layout& layout, core::Status status) {
 }
 
 void report_shard_out_of_range(const core::Layout& layout, int32 shard) {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+           errmsg("shard %d is out of range for ID layout \"%s\"", shard, layout_text(layout.spec)),
+           errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value)));
+  pg_unreachable();
+}
+
+void report_part_too_great(const core::Layout& layout, const char* part, uint64 number) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                  errmsg("shard %d is out of range for the ID layout", shard),
-                  errdetail("Its shards go from 0 to %u.", layout.MaxShard().value)));
+                  errmsg("%s " UINT64_FORMAT " of the ID is out of range for type %s", part, number,
+                         "integer"),
+                  errdetail("IDs of layout \"%s\" can hold numbers that snowid cannot work with.",
+                            layout_text(layout.spec))));
   pg_unreachable();
 }
 
 void report_used_up(const core::Layout& layout) {
   ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-                  errmsg("the time of the ID layout is used up"),
-                  errdetail("Its last IDs are those before %s.", text_of(EndOf(layout)))));
+                  errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
+                  errdetail("Its last IDs are those before %s.", text_of(layout.end)),
+                  errhint("Use another layout, or the same one with a later epoch.")));
   pg_unreachable();
 }
 
 void warn_of_end(const core::Layout& layout) {
-  ereport(WARNING, (errmsg("the time of the ID layout is used up within a year"),
-                    errdetail("Its last IDs are those before %s.", text_of(EndOf(layout))),
+  ereport(WARNING, (errmsg("the time of ID layout \"%s\" is used up within a year",
+                           layout_text(layout.spec)),
+                    errdetail("Its last IDs are those before %s.", text_of(layout.end)),
                     errhint("Move to another layout before then.")));
 }
 
-void report_clock_behind(core::Shard shard, core::UnixMicros next, int64 behind_us) {
+void report_clock_behind(const core::Layout& layout, core::Shard shard, core::UnixMicros next,
+                         int64 behind_us) {
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("clock is " INT64_FORMAT " ms behind the next ID of shard %u",
-              (behind_us + 999) / 1000, shard.value),
-       errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock by "
-                 "%d ms, and \"snowid.max_wait\" lets a caller wait for %d ms.",
-                 text_of(next), max_lead_ms, max_wait_ms),
+       errmsg("clock is " INT64_FORMAT " ms behind the next ID", (behind_us + 999) / 1000),
+       errdetail("The time of the next ID of shard " UINT64_FORMAT " of ID layout \"%s\" is %s; "
+                 "\"snowid.max_lead\" lets it run ahead of the clock by %d ms, and "
+                 "\"snowid.max_wait\" lets a caller wait for %d ms.",
+                 shard.value, layout_text(layout.spec), text_of(next), max_lead_ms, max_wait_ms),
        errhint("Set the server's clock right. If it is right, wait until it has caught up, or let "
                "a superuser raise \"snowid.max_lead\".")));
   pg_unreachable();

@@ -39,7 +39,7 @@ int64 elapsed_us(instr_time since) {
 
 // Once a day for all sessions of the server, says that the layout's time is almost used up.
 void warn_daily(const core::Layout& layout, core::UnixMicros now) {
-  std::atomic<int64_t>* warned_us = shared_warned_us();
+  std::atomic<int64_t>* warned_us = shared_warned_us(layout.spec);
   int64_t last = warned_us->load(std::memory_order_relaxed);
   if (now.value >= last && now.value - last < USECS_PER_DAY) return;
   if (warned_us->compare_exchange_strong(last, now.value, std::memory_order_relaxed))
@@ -75,7 +75,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
-    if (next_time > layout.MaxTime()) report_used_up(layout);
+    if (next_time > layout.max_time) report_used_up(layout);
 
     const int64 wait_us = next.value - now.value - max_lead_us();
     if (wait_us > 0) {
@@ -83,7 +83,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       const int64 waited_us = waited ? elapsed_us(wait_start) : 0;
       waited = true;
       if (waited_us + wait_us > max_wait_us())
-        report_clock_behind(shard, next, next.value - now.value);
+        report_clock_behind(layout, shard, next, next.value - now.value);
       nap(wait_us);
       continue;
     }

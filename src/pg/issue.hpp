@@ -16,7 +16,7 @@ namespace snowid::pg {
 // From here on the log is told that the layout's time is almost used up.
 constexpr core::UnixMicros warn_from(const core::Layout& layout) {
   constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
-  return {EndOf(layout).value - kYearUs};
+  return {layout.end.value - kYearUs};
 }
 
 // The last ID that this session got, of whatever shard; kNoId before the first.
@@ -24,10 +24,10 @@ extern int64 session_last_id;
 
 // The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
 // and with what ceiling_learn() and shared_slot() fail with.
-static pg_attribute_always_inline Place place_of(const core::Layout& layout, int32 shard) {
+static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int32 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
-  Place place = FindPlace(layout, shard);
-  if (unlikely(place.slot == nullptr)) place = place_make(layout, shard);
+  Place place = FindPlace(directory, shard);
+  if (unlikely(place.slot == nullptr)) place = place_make(directory, shard);
   return place;
 }
 
@@ -56,9 +56,10 @@ inline void remember(Place place, int64 id) {
   session_last_id = id;
 }
 
-// The shard's next ID.
-static pg_attribute_always_inline int64 issue_one(const core::Layout& layout, int32 shard) {
-  const Place place = place_of(layout, shard);
+// The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
+static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
+                                                  const core::Layout& layout, int32 shard) {
+  const Place place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint32>(shard)};
   const core::Grant grant = issue(layout, valid, place.slot, 1, core::Span::kAny);
   const int64 id = IdOf(layout, valid, grant.first).value;

@@ -2,6 +2,7 @@
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/issue.hpp"
+#include "pg/layouts.hpp"
 
 namespace snowid::pg {
 
@@ -10,7 +11,8 @@ namespace {
 // What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
 // take.
 struct Batch {
-  core::Shard shard;
+  PlaceDirectory* directory;
+  int32 shard;
   core::Tick next;
   uint32 held;
   int32 left;
@@ -43,6 +45,8 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_next);
 SNOWID_FUNCTION(snowid_next_shard);
+SNOWID_FUNCTION(snowid_next_layout);
+SNOWID_FUNCTION(snowid_next_shard_layout);
 SNOWID_FUNCTION(snowid_next_batch);
 SNOWID_FUNCTION(snowid_reserve);
 SNOWID_FUNCTION(snowid_lastval);
@@ -53,62 +57,85 @@ SNOWID_FUNCTION(snowid_advance);
 Datum snowid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(core::kInstagram, default_shard));
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, default_shard));
 }
 
 // snowid_next(shard int) → bigint
 Datum snowid_next_shard(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(core::kInstagram, PG_GETARG_INT32(0)));
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT32(0)));
 }
 
-// snowid_next_batch(shard int, count int) → SETOF bigint
+// snowid_next(layout snowid_layout) → bigint
+Datum snowid_next_layout(PG_FUNCTION_ARGS) {
+  require_read_write("snowid_next()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 0));
+  PG_RETURN_INT64(issue_one(directory, directory->layout, default_shard));
+}
+
+// snowid_next(shard int, layout snowid_layout) → bigint
+Datum snowid_next_shard_layout(PG_FUNCTION_ARGS) {
+  require_read_write("snowid_next()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT32(0)));
+}
+
+// snowid_next_batch(shard int, count int, layout snowid_layout) → SETOF bigint
 //
 // Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
 // fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
 // is taken: other calls get greater ones while the batch returns those it holds.
 Datum snowid_next_batch(PG_FUNCTION_ARGS) {
-  constexpr core::Layout layout = core::kInstagram;
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
     const int32 count = PG_GETARG_INT32(1);
     require_read_write("snowid_next_batch()");
     require_count(count, 0, PG_INT32_MAX);
     const int32 shard = PG_GETARG_INT32(0);
-    place_of(layout, shard);  // fails where there is no such shard
+    PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+    place_of(directory, shard);  // fails where there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {{static_cast<uint32>(shard)}, {0}, 0, count};
+    *batch = {directory, shard, {0}, 0, count};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
   if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
-  const Place place = place_of(layout, static_cast<int32>(batch->shard.value));
+  const core::Layout& layout = batch->directory->layout;
+  const core::Shard shard{static_cast<uint32>(batch->shard)};
+  const Place place = place_of(batch->directory, batch->shard);
   if (batch->held == 0) {
-    const uint64 unit = layout.MaxSequence().value + 1;
+    const uint64 unit = layout.max_sequence.value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
-    const core::Grant grant = issue(layout, batch->shard, place.slot, want, core::Span::kAny);
+    const core::Grant grant = issue(layout, shard, place.slot, want, core::Span::kAny);
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
   }
-  const int64 id = IdOf(layout, batch->shard, batch->next).value;
+  const int64 id = IdOf(layout, shard, batch->next).value;
   batch->next.value++;
   batch->held--;
   remember(place, id);
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 
-// snowid_reserve(shard int, count int) → bigint
+// snowid_reserve(shard int, count int, layout snowid_layout) → bigint
 Datum snowid_reserve(PG_FUNCTION_ARGS) {
-  constexpr core::Layout layout = core::kInstagram;
   const int32 count = PG_GETARG_INT32(1);
   require_read_write("snowid_reserve()");
-  require_count(count, 1, static_cast<int64>(layout.MaxSequence().value) + 1);
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+  const core::Layout& layout = directory->layout;
+  if (count > 1 && layout.seq_shift > 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
+                    errdetail("Its sequence is not the last field."),
+                    errhint("Use snowid_next_batch() instead.")));
+  require_count(count, 1,
+                static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
   const int32 shard = PG_GETARG_INT32(0);
-  const Place place = place_of(layout, shard);
+  const Place place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint32>(shard)};
   const core::Grant grant =
       issue(layout, valid, place.slot, static_cast<uint32>(count), core::Span::kOneUnit);
@@ -124,21 +151,23 @@ Datum snowid_lastval(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(session_last_id);
 }
 
-// snowid_currval(shard int) → bigint
+// snowid_currval(shard int, layout snowid_layout) → bigint
 Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int32 shard = PG_GETARG_INT32(0);
-  if (shard < 0 || static_cast<uint32>(shard) > core::kInstagram.MaxShard().value)
-    report_shard_out_of_range(core::kInstagram, shard);
-  const Place place = FindPlace(core::kInstagram, shard);
+  const PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  if (shard < 0 || static_cast<uint32>(shard) > directory->layout.max_shard.value)
+    report_shard_out_of_range(directory->layout, shard);
+  const Place place = FindPlace(directory, shard);
   if (place.slot == nullptr || *place.last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(*place.last_id);
 }
 
-// snowid_advance(id bigint) → void
+// snowid_advance(id bigint, layout snowid_layout) → void
 Datum snowid_advance(PG_FUNCTION_ARGS) {
-  constexpr core::Layout layout = core::kInstagram;
   core::Parts parts;
   require_read_write("snowid_advance()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
   const core::Status status = Decompose(layout, {PG_GETARG_INT64(0)}, &parts);
   if (status != core::Status::kOk) report_status(layout, status);
 
@@ -154,7 +183,7 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
              errhint("Compare the clocks of the two servers. If they are right, let a superuser "
                      "raise \"snowid.max_lead\".")));
 
-  const Place place = place_of(layout, static_cast<int32>(parts.shard.value));
+  const Place place = place_of(directory, shard_of(layout, parts));
   ceiling_cover(moment);
   RaiseTo(place.slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();

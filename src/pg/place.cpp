@@ -5,24 +5,24 @@
 
 namespace snowid::pg {
 
-PlaceDirectory place_directories = {core::kInstagram, nullptr, 0, nullptr};
+PlaceDirectory place_directories = {core::kInstagram, nullptr, 0, nullptr, nullptr};
+PlaceDirectory* recent_directory = &place_directories;
 
 namespace {
 
-// In the session's memory, zeroed.
-void* allocate(Size size) {
-  return MemoryContextAllocExtended(TopMemoryContext, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
+// An entry of PlaceDirectory::far.
+struct FarChunk {
+  uint32 number;  // the key
+  PlaceChunk* chunk;
+};
 
-PlaceDirectory* directory_of(const core::Layout& layout) {
-  PlaceDirectory* directory = FindDirectory(layout);
-  if (directory == nullptr) {
-    directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
-    directory->layout = layout;
-    directory->next = place_directories.next;
-    place_directories.next = directory;
-  }
-  return directory;
+// In the session's memory, zeroed.
+void* allocate(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
+
+PlaceChunk* make_chunk() {
+  auto* chunk = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
+  std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId);
+  return chunk;
 }
 
 void widen(PlaceDirectory* directory, uint32 number) {
@@ -36,33 +36,79 @@ void widen(PlaceDirectory* directory, uint32 number) {
   directory->capacity = capacity;
 }
 
-}  // namespace
-
-Place place_make(const core::Layout& layout, int32 shard) {
-  if (shard < 0 || static_cast<uint32>(shard) > layout.MaxShard().value)
-    report_shard_out_of_range(layout, shard);
-  Slot* slot = shared_slot(layout, {static_cast<uint32>(shard)});
-
-  PlaceDirectory* directory = directory_of(layout);
-  const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
-  const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
+PlaceChunk* near_chunk(PlaceDirectory* directory, uint32 number) {
   if (number >= directory->capacity) widen(directory, number);
   PlaceChunk*& chunk = directory->chunks[number];
-  if (chunk == nullptr) {
-    auto* made = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
-    std::fill_n(made->last_ids, PlaceChunk::kShards, kNoId);
-    chunk = made;
+  if (chunk == nullptr) chunk = make_chunk();
+  return chunk;
+}
+
+PlaceChunk* far_chunk(PlaceDirectory* directory, uint32 number) {
+  PlaceChunk* chunk = FindFarChunk(directory, number);
+  if (chunk != nullptr) return chunk;
+  if (directory->far == nullptr) {
+    HASHCTL options{};
+    options.keysize = sizeof(uint32);
+    options.entrysize = sizeof(FarChunk);
+    options.hcxt = TopMemoryContext;
+    directory->far =
+        hash_create("snowid shards", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
   }
+  chunk = make_chunk();
+  auto* entry = static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_ENTER, nullptr));
+  entry->chunk = chunk;
+  return chunk;
+}
+
+void ForgetLastIdsOf(PlaceChunk* chunk) {
+  if (chunk != nullptr) std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId);
+}
+
+}  // namespace
+
+PlaceDirectory* directory_look_up(const core::LayoutSpec& layout) {
+  PlaceDirectory* directory = &place_directories;
+  while (directory != nullptr && !(directory->layout.spec == layout)) directory = directory->next;
+  if (directory == nullptr) {
+    directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
+    directory->layout = core::MakeLayout(layout);
+    directory->next = place_directories.next;
+    place_directories.next = directory;
+  }
+  return directory;
+}
+
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint32 number) {
+  if (directory->far == nullptr) return nullptr;
+  const auto* entry =
+      static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_FIND, nullptr));
+  return entry == nullptr ? nullptr : entry->chunk;
+}
+
+Place place_make(PlaceDirectory* directory, int32 shard) {
+  if (shard < 0 || static_cast<uint32>(shard) > directory->layout.max_shard.value)
+    report_shard_out_of_range(directory->layout, shard);
+  Slot* slot = shared_slot(directory->layout, shard);
+
+  const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
+  const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
+  PlaceChunk* chunk =
+      number < PlaceDirectory::kNear ? near_chunk(directory, number) : far_chunk(directory, number);
   chunk->slots[at] = slot;
   return {slot, &chunk->last_ids[at]};
 }
 
 void ForgetLastIds() {
   for (PlaceDirectory* directory = &place_directories; directory != nullptr;
-       directory = directory->next)
+       directory = directory->next) {
     for (uint32 number = 0; number < directory->capacity; number++)
-      if (directory->chunks[number] != nullptr)
-        std::fill_n(directory->chunks[number]->last_ids, PlaceChunk::kShards, kNoId);
+      ForgetLastIdsOf(directory->chunks[number]);
+    if (directory->far == nullptr) continue;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, directory->far);
+    while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan)))
+      ForgetLastIdsOf(entry->chunk);
+  }
 }
 
 }  // namespace snowid::pg

@@ -2,7 +2,8 @@
 // only once. Belongs to one process; nothing here is shared.
 //
 // What an ID costs must not depend on how many shards are in use, so a place is two loads away, and
-// no hash is computed: a layout's places lie in chunks of neighbouring shards, by number.
+// no hash is computed: a layout's places lie in chunks of neighbouring shards, by number. Only the
+// shards that have a number of seven digits are found by hash.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -26,41 +27,54 @@ struct PlaceChunk {
   int64 last_ids[kShards];
 };
 
-// The places of a layout. A list, since a session uses one layout, or a few.
+// The places of a layout. Made once and kept for as long as the session lasts.
 struct PlaceDirectory {
+  // The chunks below this number, that is the shards below a million, lie in `chunks`.
+  static constexpr uint32 kNear = 1 << 14;
+
   core::Layout layout;
-  PlaceChunk** chunks;  // nullptr where no shard of the chunk was used
-  uint32 capacity;      // how many chunks there is room for: enough for the greatest shard used
-  PlaceDirectory* next;
+  PlaceChunk** chunks;   // nullptr where no shard of the chunk was used
+  uint32 capacity;       // how many chunks there is room for: enough for the greatest near one used
+  HTAB* far;             // the others by their numbers; nullptr where there are none
+  PlaceDirectory* next;  // a list, since a session uses one layout, or a few
 };
 
-// The list. Its head, which is always there, is that of core::kInstagram, and is found without a
-// look at it by those whom the compiler sees to ask for it.
+// The list. Its head, which is always there, is that of core::kInstagram.
 extern PlaceDirectory place_directories;
 
-// The places of a layout, nullptr where this session has used none. Never fails.
-inline PlaceDirectory* FindDirectory(const core::Layout& layout) {
-  if (layout == core::kInstagram) return &place_directories;
-  PlaceDirectory* directory = place_directories.next;
-  while (directory != nullptr && !(directory->layout == layout)) directory = directory->next;
-  return directory;
+// The one that directory_of() gave last.
+extern PlaceDirectory* recent_directory;
+
+// Looks for the places of a layout, and makes them where there are none.
+PlaceDirectory* directory_look_up(const core::LayoutSpec& layout);
+
+// The places of a layout.
+inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
+  if (unlikely(!(layout == recent_directory->layout.spec)))
+    recent_directory = directory_look_up(layout);
+  return recent_directory;
 }
 
+// The chunk of this number among the far ones, nullptr where no shard of it was used.
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint32 number);
+
 // The place of a shard, with a slot of nullptr where this session has not used it. Never fails.
-inline Place FindPlace(const core::Layout& layout, int32 shard) {
-  const PlaceDirectory* directory = FindDirectory(layout);
+inline Place FindPlace(const PlaceDirectory* directory, int32 shard) {
+  // That of a negative shard is a far one, which there is none of.
   const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
   const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
-  // A negative shard is beyond every chunk.
-  if (directory == nullptr || number >= directory->capacity) return {nullptr, nullptr};
-  PlaceChunk* chunk = directory->chunks[number];
-  if (chunk == nullptr) return {nullptr, nullptr};
+  PlaceChunk* chunk = nullptr;
+  if (likely(number < directory->capacity))
+    chunk = directory->chunks[number];
+  else if (number >= PlaceDirectory::kNear)
+    chunk = FindFarChunk(directory, number);
+  if (unlikely(chunk == nullptr)) return {nullptr, nullptr};
   return {chunk->slots[at], &chunk->last_ids[at]};
 }
 
 // Makes the place of a shard that has none. Fails with 22023 where the layout has no such shard,
 // and as shared_slot() does. The ceiling must be known.
-Place place_make(const core::Layout& layout, int32 shard);
+Place place_make(PlaceDirectory* directory, int32 shard);
 
 // Forgets the last IDs of all places.
 void ForgetLastIds();

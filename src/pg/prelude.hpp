@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/layout.hpp"
+#include "core/layout_text.hpp"
 #include "core/series.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
@@ -36,6 +37,7 @@ extern "C" {
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/dshash.h"
+#include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
@@ -53,6 +55,7 @@ extern "C" {
 #include "utils/dsa.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"

@@ -4,7 +4,7 @@
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
 #ifndef SNOWID_ABI
-#define SNOWID_ABI 1
+#define SNOWID_ABI 2
 #endif
 
 // 80 bytes each. A bound, since callers choose shards, and one of them must not use up the memory
@@ -22,6 +22,9 @@ constexpr char kRootName[] = "snowid";
 // Never to be changed, or a new library could not even look at the root of an old one.
 constexpr Size kRootSize = 2048;
 
+// How many layouts can be about to end, and the log be told of each.
+constexpr uint32 kWarnings = 64;
+
 struct Root {
   uint32 abi;  // must stay the first field
   int tranche;
@@ -30,7 +33,7 @@ struct Root {
   dshash_table_handle databases;
   dshash_table_handle slots;
   std::atomic<uint32_t> slot_count;
-  std::atomic<int64_t> warned_us;
+  std::atomic<int64_t> warned_us[kWarnings];
 };
 static_assert(sizeof(Root) <= kRootSize);
 
@@ -152,8 +155,8 @@ void shared_stand_in(bool wanted) {
   my_database = wanted ? &stand_in : shared_database;
 }
 
-Slot* shared_slot(const core::Layout& layout, core::Shard shard) {
-  const SlotKey key{MyDatabaseId, shard, layout};
+Slot* shared_slot(const core::Layout& layout, int32 shard) {
+  const SlotKey key{MyDatabaseId, static_cast<uint32>(shard), layout.spec};
   auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
   if (slot == nullptr) {
     if (root->slot_count.load(std::memory_order_relaxed) >= SNOWID_MAX_SLOTS)
@@ -179,12 +182,18 @@ void shared_lift(core::UnixMicros floor) {
   my_database->floor_us.store(floor.value, std::memory_order_release);
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots, false);
-  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
-    if (slot->key.database == MyDatabaseId)
-      RaiseTo(slot->last_tick, LastTickAt(slot->key.layout, floor));
+  core::Layout layout = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    if (slot->key.database != MyDatabaseId) continue;
+    if (!(slot->key.layout == layout.spec)) layout = core::MakeLayout(slot->key.layout);
+    RaiseTo(slot->last_tick, LastTickAt(layout, floor));
+  }
   dshash_seq_term(&scan);
 }
 
-std::atomic<int64_t>* shared_warned_us() { return &root->warned_us; }
+std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&layout);
+  return &root->warned_us[hash_bytes(bytes, sizeof(layout)) % kWarnings];
+}
 
 }  // namespace snowid::pg

@@ -5,7 +5,8 @@
 //           changes. `lock` guards the handles of the area and its tables, written once; the other
 //           fields are atomics.
 // Database  one for each database that draws IDs, an entry of the dshash table `databases`.
-// Slot      one for each (database, layout, shard), an entry of the dshash table `slots`.
+// Slot      one for each (database, layout, shard), an entry of the dshash table `slots`; and a few
+//           that all databases share, for the kinds of ID that know no shard.
 //
 // A dshash table never moves its entries and snowid never deletes one, so a session keeps plain
 // pointers to those that it has used and needs the table's lock only to find them.
@@ -34,9 +35,9 @@ struct Database {
 };
 
 struct SlotKey {
-  Oid database;
-  core::Shard shard;
-  core::Layout layout;
+  Oid database;  // InvalidOid for those that all databases share
+  uint32 shard;  // an SQL int, which is narrower than a layout's shard can be
+  core::LayoutSpec layout;
 };
 static_assert(sizeof(SlotKey) == 24);
 
@@ -64,14 +65,15 @@ void shared_stand_in(bool wanted);
 bool SharedHasStandIn();
 
 // The slot of a shard of this database, made where there is none. The ceiling must be known.
-// shard: in the layout's range. Fails with 53200 where there are too many slots, or no memory.
-Slot* shared_slot(const core::Layout& layout, core::Shard shard);
+// shard: from 0, in the layout's range. Fails with 53200 where there are too many slots, or no
+// memory.
+Slot* shared_slot(const core::Layout& layout, int32 shard);
 
-// From now on no slot of this database issues an ID with a time up to `floor`.
+// From now on no slot of this database, nor of all, issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);
 
-// The last time that the server's log was told that a layout is used up within a year, as Unix
-// microseconds.
-std::atomic<int64_t>* shared_warned_us();
+// The last time that the server's log was told that this layout is used up within a year, as Unix
+// microseconds. (Some layouts share one; the log is then told of one of them.)
+std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout);
 
 }  // namespace snowid::pg

@@ -37,7 +37,7 @@ TEST(LayoutVectors, Instagram) {
   EXPECT_EQ(parts.shard.value, 1341u);
   EXPECT_EQ(parts.sequence.value, 905u);
   Id id{};
-  const UnixMicros moment{kInstagram.epoch_us + int64_t{1387263000} * 1000};
+  const UnixMicros moment{kInstagram.epoch.value + int64_t{1387263000} * 1000};
   for (const int64_t within_us : {0, 1, 999}) {
     ASSERT_EQ(Encode(kInstagram, {moment.value + within_us}, 1341, 905, &id), Status::kOk);
     EXPECT_EQ(id.value, 11637205501278089);
@@ -66,35 +66,36 @@ TEST(LayoutVectors, EpochOf2015) {
 }
 
 TEST(LayoutVectors, EpochsAndEnds) {
-  EXPECT_EQ(kInstagram.epoch_us, MicrosOf(sys_days(2011y / 8 / 24) + 21h + 7min + 1721ms));
-  EXPECT_EQ(kInstagram.MaxShard().value, 8191u);
-  EXPECT_EQ(kInstagram.MaxSequence().value, 1023u);
-  EXPECT_EQ(EndOf(kInstagram).value, MicrosOf(sys_days(2046y / 6 / 27) + 17h + 49497ms));
-  EXPECT_GE(EndOf(kTwitter).value, MicrosOf(sys_days(2080y / 7 / 10)));
-  EXPECT_LT(EndOf(kTwitter).value, MicrosOf(sys_days(2080y / 7 / 11)));
-  EXPECT_EQ(EndOf(kBaidu).value, MicrosOf(sys_days(2024y / 11 / 20) + 13h + 24min + 16s));
+  EXPECT_EQ(kInstagram.epoch.value, MicrosOf(sys_days(2011y / 8 / 24) + 21h + 7min + 1721ms));
+  EXPECT_EQ(kInstagram.max_shard.value, 8191u);
+  EXPECT_EQ(kInstagram.max_sequence.value, 1023u);
+  EXPECT_EQ(kInstagram.end.value, MicrosOf(sys_days(2046y / 6 / 27) + 17h + 49497ms));
+  EXPECT_GE(kTwitter.end.value, MicrosOf(sys_days(2080y / 7 / 10)));
+  EXPECT_LT(kTwitter.end.value, MicrosOf(sys_days(2080y / 7 / 11)));
+  EXPECT_EQ(kBaidu.end.value, MicrosOf(sys_days(2024y / 11 / 20) + 13h + 24min + 16s));
 }
 
 TEST(Layout, RangesOfTheParts) {
   for (const Layout& layout : kLayouts) {
-    EXPECT_EQ(layout.MaxTime().value, ExactMaxTime(layout));
-    EXPECT_EQ(Wide{layout.MaxShard().value}, (Wide{1} << layout.shard_bits) - 1);
-    EXPECT_EQ(Wide{layout.MaxSequence().value}, (Wide{1} << layout.seq_bits) - 1);
+    EXPECT_EQ(layout.max_time.value, ExactMaxTime(layout));
+    EXPECT_EQ(Wide{layout.max_shard.value}, (Wide{1} << layout.spec.shard_bits) - 1);
+    EXPECT_EQ(Wide{layout.max_sequence.value}, (Wide{1} << layout.spec.seq_bits) - 1);
   }
-  EXPECT_EQ(kNoShard.MaxShard().value, 0u);
-  EXPECT_EQ(kWidestShard.MaxShard().value, UINT32_MAX);
-  EXPECT_EQ(kOneTime.MaxTime().value, 0);
+  EXPECT_EQ(kNoShard.max_shard.value, 0u);
+  EXPECT_EQ(kWidestShard.max_shard.value, UINT32_MAX);
+  EXPECT_EQ(kOneTime.max_time.value, 0);
 }
 
-TEST(Layout, IsComparedAsBytesOrByField) {
-  static_assert(std::has_unique_object_representations_v<Layout>);
-  const Layout same = kTwitter;
-  EXPECT_TRUE(same == kTwitter);
-  for (const Layout& other :
-       {Layout{1288834974657001, 1000, 41, 10, 12}, Layout{1288834974657000, 1001, 41, 10, 12},
-        Layout{1288834974657000, 1000, 40, 10, 12}, Layout{1288834974657000, 1000, 41, 11, 12},
-        Layout{1288834974657000, 1000, 41, 10, 11}})
-    EXPECT_FALSE(other == kTwitter);
+TEST(Layout, IsComparedBySpecification) {
+  static_assert(std::has_unique_object_representations_v<LayoutSpec>);
+  EXPECT_TRUE(kTwitter == MakeLayout(kTwitter.spec));
+  for (const LayoutSpec& other : {LayoutSpec{1288834974657001, 1000, 41, 10, 12, 0},
+                                  LayoutSpec{1288834974657000, 1001, 41, 10, 12, 0},
+                                  LayoutSpec{1288834974657000, 1000, 40, 10, 12, 0},
+                                  LayoutSpec{1288834974657000, 1000, 41, 11, 12, 0},
+                                  LayoutSpec{1288834974657000, 1000, 41, 10, 11, 0},
+                                  LayoutSpec{1288834974657000, 1000, 41, 10, 12, 1}})
+    EXPECT_FALSE(MakeLayout(other) == kTwitter);
 }
 
 TEST(ComposeDecompose, PartsComeBackAndKeepTheirOrder) {
@@ -116,7 +117,8 @@ TEST(ComposeDecompose, PartsComeBackAndKeepTheirOrder) {
           status != Status::kOk || !SameParts(parts, back) ||
           (before < id) != (key(parts_before) < key(parts)))
         FAIL() << "time " << parts.time.value << " shard " << parts.shard.value << " sequence "
-               << parts.sequence.value << " of " << layout.time_bits << " time bits: " << id.value;
+               << parts.sequence.value << " of " << layout.spec.time_bits
+               << " time bits: " << id.value;
       before = id;
       parts_before = parts;
     }
@@ -127,18 +129,18 @@ TEST(ComposeDecompose, IdsComeBackOrAreRefused) {
   constexpr int kCases = 100000;
   Random random(2);
   for (const Layout& layout : kLayouts) {
-    const Wide last = ExactId(layout, ExactMaxTime(layout), (Wide{1} << layout.shard_bits) - 1,
-                              (Wide{1} << layout.seq_bits) - 1);
+    const Wide last = ExactId(layout, ExactMaxTime(layout), (Wide{1} << layout.spec.shard_bits) - 1,
+                              (Wide{1} << layout.spec.seq_bits) - 1);
     for (int i = 0; i < kCases; i++) {
       const uint64_t bits = random.Below(2) == 0 ? random.Next() : random.Sized();
       const Id id{static_cast<int64_t>(bits)};
       Parts parts{};
       const Status status = Decompose(layout, id, &parts);
       const Status expected = id.value < 0      ? Status::kNegativeId
-                              : id.value > last ? Status::kTimeOutOfRange
+                              : id.value > last ? Status::kIdOutOfRange
                                                 : Status::kOk;
       if (status != expected || (status == Status::kOk && Compose(layout, parts) != id))
-        FAIL() << id.value << " with " << layout.time_bits << " time bits";
+        FAIL() << id.value << " with " << layout.spec.time_bits << " time bits";
     }
   }
 }
@@ -148,20 +150,21 @@ TEST(ComposeDecompose, RefusesNegativeIdsAndTimesBeyondTheLayout) {
   for (const Layout& layout : kLayouts) {
     EXPECT_EQ(Decompose(layout, {-1}, &parts), Status::kNegativeId);
     EXPECT_EQ(Decompose(layout, {INT64_MIN}, &parts), Status::kNegativeId);
-    EXPECT_EQ(Decompose(layout, GreatestOf(layout, layout.MaxTime()), &parts), Status::kOk);
+    EXPECT_EQ(Decompose(layout, GreatestOf(layout, layout.max_time), &parts), Status::kOk);
     EXPECT_EQ(Decompose(layout, {0}, &parts), Status::kOk);
   }
-  EXPECT_EQ(Decompose(kFiftyThreeBits, {int64_t{1} << 53}, &parts), Status::kTimeOutOfRange);
+  EXPECT_EQ(Decompose(kFiftyThreeBits, {int64_t{1} << 53}, &parts), Status::kIdOutOfRange);
   EXPECT_EQ(Decompose(kFiftyThreeBits, {(int64_t{1} << 53) - 1}, &parts), Status::kOk);
-  EXPECT_EQ(Decompose(kFiftyThreeBits, {INT64_MAX}, &parts), Status::kTimeOutOfRange);
+  EXPECT_EQ(Decompose(kFiftyThreeBits, {INT64_MAX}, &parts), Status::kIdOutOfRange);
 }
 
 TEST(LeastGreatest, UnitsFollowOneAnotherWithoutAGap) {
   Random random(3);
   for (const Layout& layout : kLayouts) {
-    const Time max = layout.MaxTime();
+    const Time max = layout.max_time;
     EXPECT_EQ(LeastOf(layout, {0}).value, 0);
-    const bool fills_bigint = layout.time_bits + layout.shard_bits + layout.seq_bits >= 63;
+    const bool fills_bigint =
+        layout.spec.time_bits + layout.spec.shard_bits + layout.spec.seq_bits >= 63;
     EXPECT_EQ(GreatestOf(layout, max).value == INT64_MAX, fills_bigint);
     for (int i = 0; i < 1000 && max.value > 0; i++) {
       const Time time{random.In(0, max.value - 1)};
@@ -173,9 +176,9 @@ TEST(LeastGreatest, UnitsFollowOneAnotherWithoutAGap) {
 
 TEST(TimeAt, FloorsAroundTheEpoch) {
   for (const Layout& layout : kLayouts) {
-    const int64_t unit = static_cast<int64_t>(layout.unit_us);
+    const int64_t unit = layout.unit_us;
     const auto time_at = [&](int64_t after_us) {
-      return TimeAt(layout, {layout.epoch_us + after_us}).value;
+      return TimeAt(layout, {layout.epoch.value + after_us}).value;
     };
     EXPECT_EQ(time_at(0), 0);
     EXPECT_EQ(time_at(unit - 1), 0);
@@ -189,14 +192,14 @@ TEST(TimeAt, FloorsAroundTheEpoch) {
 
 TEST(TimeAt, EveryMomentAfterTheEndIsJustBeyondIt) {
   for (const Layout& layout : kLayouts) {
-    const int64_t max = layout.MaxTime().value;
-    const int64_t end = EndOf(layout).value;
+    const int64_t max = layout.max_time.value;
+    const int64_t end = layout.end.value;
     EXPECT_EQ(TimeAt(layout, {end - 1}).value, max);
     EXPECT_EQ(TimeAt(layout, {end}).value, max + 1);
     EXPECT_EQ(TimeAt(layout, {INT64_MAX}).value, max + 1);
   }
   const UnixMicros year_9999{MicrosOf(sys_days(9999y / 12 / 31) + 23h)};
-  EXPECT_EQ(TimeAt(kInstagram, year_9999).value, kInstagram.MaxTime().value + 1);
+  EXPECT_EQ(TimeAt(kInstagram, year_9999).value, kInstagram.max_time.value + 1);
 }
 
 TEST(TimeAt, IsTheFloorOfEveryMoment) {
@@ -218,20 +221,20 @@ TEST(TimeAt, IsTheFloorOfEveryMoment) {
 // In units of 1 us a moment may be more than 2^63 units before the epoch.
 TEST(TimeAt, IsNegativeForEveryMomentBeforeTheEpoch) {
   EXPECT_LT(TimeAt(kMicros, {INT64_MIN}).value, 0);
-  EXPECT_LT(TimeAt(kMicros, {kMicros.epoch_us + INT64_MIN - 1}).value, 0);
+  EXPECT_LT(TimeAt(kMicros, {kMicros.epoch.value + INT64_MIN - 1}).value, 0);
 }
 
 TEST(Encode, SaysWhichPartIsOutOfRange) {
   Id id{};
   for (const Layout& layout : kLayouts) {
-    const int64_t start = layout.epoch_us;
-    const int64_t end = EndOf(layout).value;
-    const int64_t shard = layout.MaxShard().value;
-    const int64_t sequence = static_cast<int64_t>(layout.MaxSequence().value);
+    const int64_t start = layout.epoch.value;
+    const int64_t end = layout.end.value;
+    const int64_t shard = layout.max_shard.value;
+    const int64_t sequence = static_cast<int64_t>(layout.max_sequence.value);
     ASSERT_EQ(Encode(layout, {start}, 0, 0, &id), Status::kOk);
     EXPECT_EQ(id.value, 0);
     ASSERT_EQ(Encode(layout, {end - 1}, shard, sequence, &id), Status::kOk);
-    EXPECT_EQ(id, GreatestOf(layout, layout.MaxTime()));
+    EXPECT_EQ(id, GreatestOf(layout, layout.max_time));
     for (const int64_t moment : {start - 1, end, INT64_MAX})
       EXPECT_EQ(Encode(layout, {moment}, 0, 0, &id), Status::kTimeOutOfRange);
     for (const int64_t wrong : {int64_t{-1}, shard + 1, INT64_MIN, INT64_MAX, int64_t{1} << 32})
@@ -264,8 +267,9 @@ TEST(Encode, GivesTheIdOfTheUnitThatHoldsTheMoment) {
 }
 
 // Layouts small enough to look at each of their IDs.
-constexpr Layout kTinyLayouts[] = {
-    {0, 1, 3, 1, 1}, {-13, 7, 3, 2, 2}, {1000, 4, 2, 0, 3}, {-9, 3, 1, 1, 1}};
+constexpr Layout kTinyLayouts[] = {MakeLayout({0, 1, 3, 1, 1, 0}), MakeLayout({-13, 7, 3, 2, 2, 0}),
+                                   MakeLayout({1000, 4, 2, 0, 3, 0}),
+                                   MakeLayout({-9, 3, 1, 1, 1, 0})};
 
 bool IsNone(const IdRange& range) {
   return range.first.value == INT64_MAX && range.last.value == INT64_MIN;
@@ -273,11 +277,11 @@ bool IsNone(const IdRange& range) {
 
 TEST(Between, HoldsExactlyTheIdsWhoseUnitBeginsInIt) {
   for (const Layout& layout : kTinyLayouts) {
-    const int64_t unit = static_cast<int64_t>(layout.unit_us);
-    const int64_t ids = GreatestOf(layout, layout.MaxTime()).value + 1;
+    const int64_t unit = layout.unit_us;
+    const int64_t ids = GreatestOf(layout, layout.max_time).value + 1;
     std::vector<int64_t> moments{INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX};
-    for (int64_t us = -2 * unit; us <= (layout.MaxTime().value + 3) * unit; us++)
-      moments.push_back(layout.epoch_us + us);
+    for (int64_t us = -2 * unit; us <= (layout.max_time.value + 3) * unit; us++)
+      moments.push_back(layout.epoch.value + us);
     for (const int64_t from : moments) {
       for (const int64_t until : moments) {
         const IdRange range = Between(layout, {from}, {until});
@@ -343,7 +347,7 @@ TEST(Between, EdgesOfInstagram) {
   EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MAX}, {INT64_MIN})));
   EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MIN}, at(0, 0))));
   EXPECT_EQ(Between(kInstagram, {INT64_MIN}, at(0, 1)).last, GreatestOf(kInstagram, {0}));
-  const int64_t end = kInstagram.MaxTime().value + 1;
+  const int64_t end = kInstagram.max_time.value + 1;
   EXPECT_TRUE(IsNone(Between(kInstagram, at(end, 0), {INT64_MAX})));
   EXPECT_EQ(Between(kInstagram, at(end - 1, 0), {INT64_MAX}).first, LeastOf(kInstagram, {end - 1}));
 }

@@ -15,13 +15,16 @@ namespace snowid::core::test {
 namespace {
 
 // Many time units in reach, and units so short that they are full at every turn.
-constexpr Layout kShortUnits{1000, 7, 41, 3, 2};
-constexpr Layout kTwoSequences{-50, 1000, 40, 23, 1};
+constexpr Layout kShortUnits = MakeLayout({1000, 7, 41, 3, 2, 0});
+constexpr Layout kTwoSequences = MakeLayout({-50, 1000, 40, 23, 1, 0});
 constexpr Layout kTickLayouts[] = {kInstagram, kTwitter,     kShortUnits, kTwoSequences,
                                    kNoShard,   kWidestShard, kDays,       kTiny};
 
 // Where the last unit of a layout begins: the furthest limit that its caller may give to Take.
-UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.MaxTime()); }
+UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.max_time); }
+
+// Whether a unit is so short that the sequence goes on from the one before: a second at most.
+bool HasShortUnits(const Layout& layout) { return layout.spec.unit_us <= 1000000; }
 
 // A shard of a layout, and its Take with the clock and the limit in units of time.
 struct Allocator {
@@ -86,14 +89,14 @@ TEST(Tick, LaterTicksOfAShardAreGreaterIds) {
 
 TEST(LastTickAt, IsTheLastOfTheUnitThatHoldsTheMoment) {
   for (const Layout& layout : kTickLayouts) {
-    const Sequence full = layout.MaxSequence();
-    const Time max = layout.MaxTime();
+    const Sequence full = layout.max_sequence;
+    const Time max = layout.max_time;
     const UnixMicros start = StartOf(layout, {3});
     EXPECT_EQ(LastTickAt(layout, start), MakeTick(layout, {3}, full));
     EXPECT_EQ(LastTickAt(layout, {start.value - 1}), MakeTick(layout, {2}, full));
     EXPECT_EQ(LastTickAt(layout, {start.value + 1}), MakeTick(layout, {3}, full));
-    EXPECT_EQ(LastTickAt(layout, {layout.epoch_us}), MakeTick(layout, {0}, full));
-    for (const int64_t moment : {layout.epoch_us - 1, layout.epoch_us - 1000000, INT64_MIN})
+    EXPECT_EQ(LastTickAt(layout, {layout.epoch.value}), MakeTick(layout, {0}, full));
+    for (const int64_t moment : {layout.epoch.value - 1, layout.epoch.value - 1000000, INT64_MIN})
       EXPECT_EQ(LastTickAt(layout, {moment}).value, 0u);
     const UnixMicros end = StartOf(layout, {max.value + 1});
     for (const int64_t moment : {end.value - 1, end.value, end.value + 1, INT64_MAX})
@@ -108,6 +111,16 @@ TEST(Take, SequenceGoesOnFromOneMillisecondToTheNext) {
   ExpectGrant(from, from.TakeAt(5000), 5000, 8, 1);
   from.word = MakeTick(kInstagram, {6000}, {1023}).value;
   ExpectGrant(from, from.TakeAt(6009), 6009, 0, 1);
+}
+
+// Nobody could wait for the next day when the sequences from here on are used up.
+TEST(Take, SequenceBeginsAnewInEachLongUnit) {
+  Allocator from(kDays, 100, 5);
+  ExpectGrant(from, from.TakeAt(100), 100, 6, 1);
+  ExpectGrant(from, from.TakeAt(101), 101, 0, 1);
+  ExpectGrant(from, from.TakeAt(101), 101, 1, 1);
+  Allocator of_seconds(kBaidu, 100, 5);
+  ExpectGrant(of_seconds, of_seconds.TakeAt(101), 101, 6, 1);
 }
 
 TEST(Take, SpreadsSlowIdsEvenlyOverTheSequences) {
@@ -137,7 +150,7 @@ TEST(Take, ClockThatGoesBackGoesUnnoticed) {
 }
 
 TEST(Take, ClockBeforeTheEpoch) {
-  for (const int64_t moment : {kInstagram.epoch_us - 1, int64_t{0}, INT64_MIN}) {
+  for (const int64_t moment : {kInstagram.epoch.value - 1, int64_t{0}, INT64_MIN}) {
     const int64_t now = TimeAt(kInstagram, {moment}).value;
     ASSERT_LT(now, 0);
     Allocator from(kInstagram, 0, 0);
@@ -223,8 +236,8 @@ TEST(Take, StartsAfterEveryTickUpToTheCeiling) {
 
 TEST(Take, StopsAtTheEndOfTheLayoutsTime) {
   for (const Layout& layout : kTickLayouts) {
-    const int64_t max = layout.MaxTime().value;
-    const uint64_t full = layout.MaxSequence().value;
+    const int64_t max = layout.max_time.value;
+    const uint64_t full = layout.max_sequence.value;
     const uint64_t left = std::min(full, uint64_t{1500});
     const uint64_t last = MakeTick(layout, {max}, {full}).value;
     for (const uint32_t want : {1u, 2u, 7u, 1000u}) {
@@ -236,13 +249,13 @@ TEST(Take, StopsAtTheEndOfTheLayoutsTime) {
         if (grant.count == 0) break;
         taken += grant.count;
         ASSERT_LE(taken, left);
-        const Id first = IdOf(layout, layout.MaxShard(), grant.first);
+        const Id first = IdOf(layout, layout.max_shard, grant.first);
         ASSERT_GT(first, id);
-        id = IdOf(layout, layout.MaxShard(), {grant.first.value + grant.count - 1});
+        id = IdOf(layout, layout.max_shard, {grant.first.value + grant.count - 1});
         ASSERT_GE(id, first);
       }
       EXPECT_EQ(taken, left);
-      EXPECT_EQ(id, GreatestOf(layout, layout.MaxTime()));
+      EXPECT_EQ(id, GreatestOf(layout, layout.max_time));
       ExpectRefused(from, from.TakeAt(max, want), max + 1, 0, last);
       ExpectRefused(from, from.TakeAt(-1, want), max + 1, 0, last);
       ExpectRefused(from, from.TakeAt(max + 1, 2, Span::kOneUnit), max + 1, 0, last);
@@ -252,8 +265,8 @@ TEST(Take, StopsAtTheEndOfTheLayoutsTime) {
 
 // The layout's own end is a limit, whatever the caller's.
 TEST(Take, StopsAtTheEndWithoutALimit) {
-  const Time end = kInstagram.MaxTime();
-  for (const UnixMicros limit : {UnixMicros{INT64_MAX}, EndOf(kInstagram)}) {
+  const Time end = kInstagram.max_time;
+  for (const UnixMicros limit : {UnixMicros{INT64_MAX}, kInstagram.end}) {
     std::atomic<uint64_t> word{MakeTick(kInstagram, end, {1023}).value};
     EXPECT_EQ(Take(word, kInstagram, end, limit, 1).count, 0u);
     EXPECT_EQ(word, MakeTick(kInstagram, end, {1023}).value);
@@ -270,7 +283,7 @@ TEST(Take, StopsAtTheEndWithoutALimit) {
 
 // More than all the ticks there are, in units so long that their times overflow.
 TEST(Take, AsMuchAsCanBeAskedFor) {
-  constexpr Layout kDays{0, 86400000000, 26, 32, 5};
+  constexpr Layout kDays = MakeLayout({0, 86400000000, 26, 32, 5, 0});
   std::atomic<uint64_t> word{MakeTick(kDays, {20000}, {0}).value};
   const Grant grant = Take(word, kDays, {20000}, StartOf(kDays, {20001}), UINT32_MAX);
   EXPECT_EQ(grant.count, 63u);
@@ -280,18 +293,19 @@ TEST(Take, AsMuchAsCanBeAskedFor) {
 TEST(Take, ClockFarBeyondTheEndTakesNothing) {
   constexpr int64_t kYear9999Us = 253402300799000000;
   for (const Layout& layout : kTickLayouts) {
-    const int64_t max = layout.MaxTime().value;
+    const int64_t max = layout.max_time.value;
     for (const int64_t moment : {StartOf(layout, {max + 1}).value, kYear9999Us, INT64_MAX}) {
       const int64_t now = TimeAt(layout, {moment}).value;
       if (now <= max) continue;  // A layout that lasts beyond the year 9999.
       Allocator from(layout, 1, 0);
       const uint64_t word = from.word.load();
-      ExpectRefused(from, from.TakeAt(now), max + 1, 1, word);
+      const uint64_t next = HasShortUnits(layout) ? 1 : 0;
+      ExpectRefused(from, from.TakeAt(now), max + 1, next, word);
       ExpectRefused(from, from.TakeAt(now, 2, Span::kOneUnit), max + 1,
-                    layout.seq_bits == 1 ? 0 : 1, word);
-      ExpectRefused(from, from.TakeUntil({INT64_MIN}, now), max + 1, 1, word);
+                    layout.spec.seq_bits == 1 ? 0 : next, word);
+      ExpectRefused(from, from.TakeUntil({INT64_MIN}, now), max + 1, next, word);
       // Put right, the clock serves again.
-      ExpectGrant(from, from.TakeAt(2), 2, 1, 1);
+      ExpectGrant(from, from.TakeAt(2), 2, next, 1);
     }
   }
 }
@@ -317,7 +331,7 @@ TEST(RaiseTo, OnlyEverRaises) {
 // The tick after another one, found by counting.
 Tick ModelNext(const Layout& layout, Tick tick) {
   const uint64_t sequence = SequenceOf(layout, tick).value;
-  if (sequence < layout.MaxSequence().value)
+  if (sequence < layout.max_sequence.value)
     return MakeTick(layout, TimeOf(layout, tick), {sequence + 1});
   return MakeTick(layout, {TimeOf(layout, tick).value + 1}, {0});
 }
@@ -330,7 +344,9 @@ Grant ModelTake(const Layout& layout, Tick last, int64_t now, int64_t limit, uin
   };
   Tick first = ModelNext(layout, last);
   const bool fresh = now > TimeOf(layout, last).value;
-  if (fresh) first = MakeTick(layout, {now}, SequenceOf(layout, first));
+  if (fresh)
+    first =
+        MakeTick(layout, {now}, HasShortUnits(layout) ? SequenceOf(layout, first) : Sequence{0});
   if (span == Span::kOneUnit) {
     Tick end = first;
     for (uint32_t i = 1; i < want; i++) end = ModelNext(layout, end);
@@ -347,8 +363,8 @@ TEST(Take, DoesAsTheModelDoes) {
   constexpr int kCases = 60000;
   Random random(3);
   for (const Layout& layout : kTickLayouts) {
-    const int64_t unit = static_cast<int64_t>(layout.unit_us);
-    const int64_t max = layout.MaxTime().value;
+    const int64_t unit = layout.unit_us;
+    const int64_t max = layout.max_time.value;
     for (int i = 0; i < kCases; i++) {
       const Parts parts = RandomParts(layout, &random);
       const Tick last = MakeTick(layout, parts.time, parts.sequence);
@@ -361,7 +377,7 @@ TEST(Take, DoesAsTheModelDoes) {
               ? LastStartOf(layout).value
               : static_cast<int64_t>(std::min<Wide>(limit_near, LastStartOf(layout).value));
       const Span span = random.Below(2) == 0 ? Span::kAny : Span::kOneUnit;
-      const uint64_t sequences = layout.MaxSequence().value + 1;
+      const uint64_t sequences = layout.max_sequence.value + 1;
       const uint32_t want = 1 + static_cast<uint32_t>(random.Below(std::min<uint64_t>(
                                     span == Span::kAny ? 3 * sequences : sequences, 12)));
       std::atomic<uint64_t> word{last.value};

@@ -32,9 +32,9 @@ constexpr int kThinning = 1;
 #endif
 
 // Units of four sequences, so that most grants come to the end of one.
-constexpr Layout kShortUnits{1000, 7, 41, 3, 2};
+constexpr Layout kShortUnits = MakeLayout({1000, 7, 41, 3, 2, 0});
 
-UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.MaxTime()); }
+UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.max_time); }
 
 // Calls body(thread's number) in every thread, all let go at once.
 template <typename Body>
@@ -54,7 +54,7 @@ void RunThreads(Body body) {
 class ShakyClock {
  public:
   ShakyClock(const Layout& layout, Time start)
-      : unit_us_(static_cast<int64_t>(layout.unit_us)), now_(StartOf(layout, start).value) {}
+      : unit_us_(layout.unit_us), now_(StartOf(layout, start).value) {}
 
   UnixMicros Read(Random* random) {
     int64_t jump = 0;
@@ -184,8 +184,8 @@ TEST_P(TickThreads, CountsSpansLimitsAndRaisesMixed) {
   constexpr int kTakes = 150000 / kThinning;
   Shared shared(GetParam(), {1000000000});
   const Layout& layout = shared.layout;
-  const uint64_t sequences = layout.MaxSequence().value + 1;
-  const int64_t unit_us = static_cast<int64_t>(layout.unit_us);
+  const uint64_t sequences = layout.max_sequence.value + 1;
+  const int64_t unit_us = layout.unit_us;
   std::vector<Trace> traces(kThreads);
   RunThreads([&](int number) {
     Random random(200 + static_cast<uint64_t>(number));
@@ -236,19 +236,19 @@ void TakeAllUntil(const Layout& layout, Time start, Time last, uint32_t most) {
                        1 + static_cast<uint32_t>(random.Below(most)), Span::kAny)) {
     }
   });
-  const uint64_t end = MakeTick(layout, last, layout.MaxSequence()).value;
+  const uint64_t end = MakeTick(layout, last, layout.max_sequence).value;
   EXPECT_EQ(shared.word.load(), end);
   EXPECT_EQ(ExpectNoneTwice(traces), end - first + 1);
 }
 
 TEST_P(TickThreads, EveryTickUpToTheLimitIsIssuedOnce) {
-  const int64_t units = (1000000 / kThinning) >> GetParam().seq_bits;
+  const int64_t units = (1000000 / kThinning) >> GetParam().spec.seq_bits;
   TakeAllUntil(GetParam(), {5000}, {5000 + units}, 1);
   TakeAllUntil(GetParam(), {5000}, {5000 + 4 * units}, 7);
 }
 
 TEST_P(TickThreads, NothingIsIssuedBeyondTheLayoutsTime) {
-  const Time max = GetParam().MaxTime();
+  const Time max = GetParam().max_time;
   TakeAllUntil(GetParam(), {max.value - 40}, max, 3);
 }
 

@@ -1,0 +1,275 @@
+// Layouts as text: the names of those that are known, and specifications such as
+// `time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z`. Pure functions of their
+// arguments; nothing here is shared.
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+struct NamedLayout {
+  std::string_view name;
+  LayoutSpec spec;
+};
+
+// Databases hold layouts by value and dumps hold them by name, so a name keeps its meaning for
+// ever. Where two names mean the same, the first one stands for both.
+//
+// js53 stays within JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1: 40 bits of milliseconds last
+// until November 2060. Of the other 13, 8 give a shard 256,000 IDs a second, which is more than a
+// server with clients in JavaScript will want, and 5 are left for 32 shards.
+inline constexpr NamedLayout kNamedLayouts[] = {
+    {"instagram", kInstagram.spec},
+    {"twitter", {1288834974657000, 1000, 41, 10, 12, 0}},
+    {"discord", {1420070400000000, 1000, 41, 10, 12, 0}},
+    {"leaf", {1288834974657000, 1000, 41, 10, 12, 0}},
+    {"sonyflake", {1409529600000000, 10000, 39, 16, 8, 1}},
+    {"baidu", {1463673600000000, 1000000, 28, 22, 13, 0}},
+    {"pgedge", {1672531200000000, 1000, 41, 10, 12, 0}},
+    {"taobao", {1361753741828000, 1000, 49, 4, 10, 0}},
+    {"js53", {1767225600000000, 1000, 40, 5, 8, 0}},
+};
+
+// The layout's name, empty where it has none.
+constexpr std::string_view NameOf(const LayoutSpec& spec) {
+  for (const NamedLayout& named : kNamedLayouts)
+    if (named.spec == spec) return named.name;
+  return {};
+}
+
+// The longest text is shorter: three fields, an epoch with microseconds, a unit with eleven digits.
+inline constexpr size_t kLayoutTextSize = 96;
+
+namespace layout_text {
+
+enum Field : uint8_t { kTime, kShard, kSeq, kUnit, kEpoch };
+inline constexpr std::string_view kFieldNames[] = {"time", "shard", "seq", "unit", "epoch"};
+
+// The fields in each Order.
+inline constexpr Field kFieldsInOrder[][3] = {
+    {kTime, kShard, kSeq}, {kTime, kSeq, kShard}, {kShard, kTime, kSeq},
+    {kShard, kSeq, kTime}, {kSeq, kTime, kShard}, {kSeq, kShard, kTime},
+};
+
+// PostgreSQL's names of units of time, the longest first.
+struct Unit {
+  std::string_view name;
+  uint64_t us;
+};
+inline constexpr Unit kUnits[] = {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"min", 60'000'000},
+                                  {"s", 1'000'000},      {"ms", 1000},         {"us", 1}};
+
+constexpr bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes the text up to the next space, and the spaces after it.
+constexpr std::string_view TakeWord(std::string_view* text) {
+  size_t end = 0;
+  while (end < text->size() && !IsSpace((*text)[end])) end++;
+  const std::string_view word = text->substr(0, end);
+  while (end < text->size() && IsSpace((*text)[end])) end++;
+  text->remove_prefix(end);
+  return word;
+}
+
+// Takes digits alone. Fails with kMalformed where there are none, and with kNumberOutOfRange,
+// having taken them, where they make more than a uint64_t.
+inline Status TakeNumber(std::string_view* text, uint64_t* number) {
+  if (text->empty() || !IsDigit(text->front())) return Status::kMalformed;
+  const auto [rest, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
+  text->remove_prefix(static_cast<size_t>(rest - text->data()));
+  return error == std::errc{} ? Status::kOk : Status::kNumberOutOfRange;
+}
+
+inline Status ParseUnit(std::string_view text, uint64_t* unit_us) {
+  uint64_t number = 0;
+  const Status status = TakeNumber(&text, &number);
+  if (status == Status::kMalformed) return status;
+  for (const Unit& unit : kUnits) {
+    if (unit.name != text) continue;
+    if (status != Status::kOk || number < 1 || number > kLongestUnitUs / unit.us)
+      return Status::kNumberOutOfRange;
+    *unit_us = number * unit.us;
+    return Status::kOk;
+  }
+  return Status::kMalformed;
+}
+
+// Reads an epoch: 2011-08-24T21:07:01.721Z, with one to six digits after the point, or without it.
+inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
+  constexpr std::string_view kForm = "0000-00-00T00:00:00";
+  if (text.size() < kForm.size() + 1 || text.back() != 'Z') return Status::kMalformed;
+  for (size_t at = 0; at < kForm.size(); at++)
+    if (IsDigit(kForm[at]) ? !IsDigit(text[at]) : text[at] != kForm[at]) return Status::kMalformed;
+  const auto number = [text](size_t at, size_t digits) {
+    int value = 0;
+    for (size_t i = at; i < at + digits; i++) value = value * 10 + (text[i] - '0');
+    return value;
+  };
+
+  int64_t fraction_us = 0;
+  std::string_view fraction = text.substr(kForm.size());
+  fraction.remove_suffix(1);
+  if (!fraction.empty()) {
+    if (fraction.size() < 2 || fraction.size() > 7 || fraction.front() != '.')
+      return Status::kMalformed;
+    for (size_t at = 1; at <= 6; at++) {
+      const char digit = at < fraction.size() ? fraction[at] : '0';
+      if (!IsDigit(digit)) return Status::kMalformed;
+      fraction_us = fraction_us * 10 + (digit - '0');
+    }
+  }
+
+  const std::chrono::year_month_day day{std::chrono::year{number(0, 4)},
+                                        std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                        std::chrono::day{static_cast<unsigned>(number(8, 2))}};
+  if (number(0, 4) < 1 || !day.ok() || number(11, 2) > 23 || number(14, 2) > 59 ||
+      number(17, 2) > 59)
+    return Status::kNumberOutOfRange;
+  const int64_t seconds = std::chrono::sys_days{day}.time_since_epoch().count() * int64_t{86400} +
+                          number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+  *epoch_us = seconds * 1'000'000 + fraction_us;
+  return Status::kOk;
+}
+
+// Writes text one piece after another.
+struct Writer {
+  char* at;
+
+  constexpr void Put(std::string_view text) { at = std::copy(text.begin(), text.end(), at); }
+  // In decimal, with zeros in front where there are fewer digits than `digits`.
+  constexpr void PutNumber(uint64_t number, int digits = 1) {
+    char reversed[20];
+    int length = 0;
+    for (; number > 0 || length < digits; number /= 10)
+      reversed[length++] = static_cast<char>('0' + number % 10);
+    while (length > 0) *at++ = reversed[--length];
+  }
+};
+
+inline void FormatEpoch(int64_t epoch_us, Writer* out) {
+  const std::chrono::sys_time<std::chrono::microseconds> epoch{std::chrono::microseconds{epoch_us}};
+  const auto midnight = std::chrono::floor<std::chrono::days>(epoch);
+  const std::chrono::year_month_day day{midnight};
+  const uint64_t us = static_cast<uint64_t>((epoch - midnight).count());
+  out->PutNumber(static_cast<uint64_t>(static_cast<int>(day.year())), 4);
+  out->Put("-");
+  out->PutNumber(static_cast<unsigned>(day.month()), 2);
+  out->Put("-");
+  out->PutNumber(static_cast<unsigned>(day.day()), 2);
+  out->Put("T");
+  out->PutNumber(us / 3'600'000'000, 2);
+  out->Put(":");
+  out->PutNumber(us / 60'000'000 % 60, 2);
+  out->Put(":");
+  out->PutNumber(us / 1'000'000 % 60, 2);
+  if (us % 1'000'000 != 0) {
+    out->Put(".");
+    const bool has_micros = us % 1000 != 0;
+    out->PutNumber(has_micros ? us % 1'000'000 : us % 1'000'000 / 1000, has_micros ? 6 : 3);
+  }
+  out->Put("Z");
+}
+
+}  // namespace layout_text
+
+// Writes the canonical specification of a valid layout, without a terminator, to a buffer of
+// kLayoutTextSize. Returns its length.
+inline size_t FormatLayoutSpec(const LayoutSpec& spec, char* text) {
+  using namespace layout_text;
+  Writer out{text};
+  for (const Field field : kFieldsInOrder[spec.order]) {
+    const uint64_t widths[] = {spec.time_bits, spec.shard_bits, spec.seq_bits};
+    out.Put(kFieldNames[field]);
+    out.Put(":");
+    out.PutNumber(widths[field]);
+    out.Put(" ");
+  }
+  for (const Unit& unit : kUnits) {
+    if (spec.unit_us % unit.us != 0) continue;
+    out.Put("unit:");
+    out.PutNumber(spec.unit_us / unit.us);
+    out.Put(unit.name);
+    break;
+  }
+  out.Put(" epoch:");
+  FormatEpoch(spec.epoch_us, &out);
+  return static_cast<size_t>(out.at - text);
+}
+
+// Writes the layout's name, or its specification where it has none, as FormatLayoutSpec does.
+inline size_t FormatLayout(const LayoutSpec& spec, char* text) {
+  const std::string_view name = NameOf(spec);
+  if (name.empty()) return FormatLayoutSpec(spec, text);
+  std::copy(name.begin(), name.end(), text);
+  return name.size();
+}
+
+// Reads a name or a specification: time, shard, seq, unit and epoch, each once, in any order; that
+// of the first three is the order of the fields. Spaces around and between them do not matter.
+// Fails with kMalformed, and with kNumberOutOfRange for a width, unit or epoch that no layout has.
+inline Status ParseLayout(std::string_view text, LayoutSpec* spec) {
+  using namespace layout_text;
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  std::string_view rest = text;
+  const std::string_view first_word = TakeWord(&rest);
+  for (const NamedLayout& named : kNamedLayouts) {
+    if (named.name != first_word || !rest.empty()) continue;
+    *spec = named.spec;
+    return Status::kOk;
+  }
+
+  uint64_t widths[3] = {};
+  uint64_t unit_us = 0;
+  int64_t epoch_us = 0;
+  Field order[3] = {};
+  int fields = 0;
+  unsigned seen = 0;
+  Status range_status = Status::kOk;
+  while (!text.empty()) {
+    std::string_view word = TakeWord(&text);
+    const size_t colon = word.find(':');
+    if (colon == std::string_view::npos) return Status::kMalformed;
+    const auto* name =
+        std::find(std::begin(kFieldNames), std::end(kFieldNames), word.substr(0, colon));
+    if (name == std::end(kFieldNames)) return Status::kMalformed;
+    const Field field = static_cast<Field>(name - std::begin(kFieldNames));
+    if (seen & 1u << field) return Status::kMalformed;
+    seen |= 1u << field;
+    word.remove_prefix(colon + 1);
+
+    Status status = Status::kOk;
+    if (field == kUnit) {
+      status = ParseUnit(word, &unit_us);
+    } else if (field == kEpoch) {
+      status = ParseEpoch(word, &epoch_us);
+    } else {
+      status = TakeNumber(&word, &widths[field]);
+      if (status != Status::kMalformed && !word.empty()) status = Status::kMalformed;
+      // More than fits the specification's own fields.
+      if (status == Status::kOk && widths[field] > 64) status = Status::kNumberOutOfRange;
+      order[fields++] = field;
+    }
+    if (status == Status::kMalformed) return status;
+    if (status != Status::kOk) range_status = status;
+  }
+  if (seen != (1u << std::size(kFieldNames)) - 1) return Status::kMalformed;
+  if (range_status != Status::kOk) return range_status;
+
+  uint64_t order_number = 0;
+  while (!std::equal(std::begin(order), std::end(order), kFieldsInOrder[order_number]))
+    order_number++;
+  const LayoutSpec read{epoch_us,       unit_us,      widths[kTime],
+                        widths[kShard], widths[kSeq], order_number};
+  if (!IsValid(read)) return Status::kNumberOutOfRange;
+  *spec = Canonical(read);
+  return Status::kOk;
+}
+
+}  // namespace snowid::core
