@@ -78,3 +78,13 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
   extern SNOWID_EXPORT const Pg_finfo_record* pg_finfo_##name(void); \
   PG_FUNCTION_INFO_V1(name)
 #endif
+
+// PostgreSQL 16 lets the caller of a type's input function ask to be told of malformed input
+// without an error being raised (pg_input_is_valid). For input functions alone, in place of
+// ereport(ERROR,
+// ...): it uses their fcinfo, and returns from them.
+#if PG_VERSION_NUM >= 160000
+#define SNOWID_INPUT_ERROR(...) ereturn(fcinfo->context, Datum{0}, __VA_ARGS__)
+#else
+#define SNOWID_INPUT_ERROR(...) ereport(ERROR, __VA_ARGS__)
+#endif
