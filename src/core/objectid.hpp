@@ -1,0 +1,89 @@
+// MongoDB's ObjectID: what its 12 bytes mean, and its text form. Pure functions of their arguments;
+// nothing here is shared.
+//
+// Source: the BSON specification's ObjectID: 4 bytes of Unix seconds, 5 that are random for each
+// process, 3 of a counter that starts anywhere. All of them are big-endian, so ObjectIDs compared
+// as bytes are ordered by time.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+inline constexpr size_t kObjectIdBytes = 12;
+inline constexpr size_t kObjectIdDigits = 2 * kObjectIdBytes;
+
+// Stored as it is, so it must need no alignment. Compares as its bytes do, unsigned.
+struct ObjectId {
+  std::array<uint8_t, kObjectIdBytes> bytes;
+  friend constexpr auto operator<=>(const ObjectId&, const ObjectId&) = default;
+};
+static_assert(sizeof(ObjectId) == kObjectIdBytes && alignof(ObjectId) == 1);
+
+// An ObjectID's parts, in the order in which they weigh when two are compared.
+struct ObjectIdParts {
+  uint32_t seconds;  // since 1970-01-01 00:00:00 UTC; unsigned, so until 2106-02-07 06:28:15 UTC
+  uint64_t random;   // 0 to kMaxObjectIdRandom
+  uint32_t counter;  // 0 to kMaxObjectIdCounter
+};
+inline constexpr uint64_t kMaxObjectIdRandom = (uint64_t{1} << 40) - 1;
+inline constexpr uint32_t kMaxObjectIdCounter = (uint32_t{1} << 24) - 1;
+
+// The ObjectID with these parts, each of which must be in its range.
+constexpr ObjectId ComposeObjectId(const ObjectIdParts& parts) {
+  ObjectId id{};
+  size_t place = 0;
+  const auto put = [&id, &place](uint64_t value, int bytes) {
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+      id.bytes[place++] = static_cast<uint8_t>(value >> shift);
+  };
+  put(parts.seconds, 4);
+  put(parts.random, 5);
+  put(parts.counter, 3);
+  return id;
+}
+
+// When an ObjectID was made, to the second.
+constexpr UnixMicros TimeOf(const ObjectId& id) {
+  int64_t seconds = 0;
+  for (size_t place = 0; place < 4; place++) seconds = seconds << 8 | id.bytes[place];
+  return {seconds * 1000000};
+}
+
+// Reads 24 hexadecimal digits in either case, and nothing else. Fails with kMalformed.
+constexpr Status ParseObjectId(std::string_view text, ObjectId* id) {
+  if (text.size() != kObjectIdDigits) return Status::kMalformed;
+  *id = {};
+  for (size_t place = 0; place < kObjectIdDigits; place++) {
+    const char letter = text[place];
+    int digit = 0;
+    if (letter >= '0' && letter <= '9')
+      digit = letter - '0';
+    else if (letter >= 'a' && letter <= 'f')
+      digit = letter - 'a' + 10;
+    else if (letter >= 'A' && letter <= 'F')
+      digit = letter - 'A' + 10;
+    else
+      return Status::kMalformed;
+    uint8_t& byte = id->bytes[place / 2];
+    byte = static_cast<uint8_t>(byte << 4 | digit);
+  }
+  return Status::kOk;
+}
+
+// Writes 24 hexadecimal digits in lower case to `text`, without a terminating null.
+constexpr void FormatObjectId(const ObjectId& id, char* text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const uint8_t byte : id.bytes) {
+    *text++ = kDigits[byte >> 4];
+    *text++ = kDigits[byte & 15];
+  }
+}
+
+}  // namespace snowid::core
