@@ -30,14 +30,6 @@ inline uint32 clock_wait_event() {
 #endif
 }
 
-// PostgreSQL 16 lets an input function hand an error to its caller, who need not abort for it
-// (pg_input_is_valid; COPY … ON_ERROR from 17 on). Returns from the function.
-#if PG_VERSION_NUM >= 160000
-#define SNOWID_INPUT_ERROR(fcinfo, rest) ereturn((fcinfo)->context, (Datum)0, rest)
-#else
-#define SNOWID_INPUT_ERROR(fcinfo, rest) ereport(ERROR, rest)
-#endif
-
 // HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
@@ -81,8 +73,7 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 
 // PostgreSQL 16 lets the caller of a type's input function ask to be told of malformed input
 // without an error being raised (pg_input_is_valid). For input functions alone, in place of
-// ereport(ERROR,
-// ...): it uses their fcinfo, and returns from them.
+// ereport(ERROR, …): it uses their fcinfo, and returns from them.
 #if PG_VERSION_NUM >= 160000
 #define SNOWID_INPUT_ERROR(...) ereturn(fcinfo->context, Datum{0}, __VA_ARGS__)
 #else

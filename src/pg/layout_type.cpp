@@ -52,7 +52,6 @@ Datum snowid_layout_in(PG_FUNCTION_ARGS) {
   const core::Status status = core::ParseLayout(text, &spec);
   if (status == core::Status::kOk) PG_RETURN_POINTER(palloc_spec(spec));
   SNOWID_INPUT_ERROR(
-      fcinfo,
       (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
        errmsg("invalid input syntax for type %s: \"%s\"", "snowid_layout", text),
        status == core::Status::kNumberOutOfRange

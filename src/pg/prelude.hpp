@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <compare>
 #include <cstdint>
 #include <string_view>
 
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"
+#include "core/objectid.hpp"
 #include "core/series.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
