@@ -12,6 +12,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(empty);
 PG_FUNCTION_INFO_V1(empty_int);
+PG_FUNCTION_INFO_V1(empty_int_layout);
 PG_FUNCTION_INFO_V1(repeat);
 
 Datum empty(PG_FUNCTION_ARGS)
@@ -24,14 +25,20 @@ Datum empty_int(PG_FUNCTION_ARGS)
   PG_RETURN_INT64(PG_GETARG_INT32(0));
 }
 
+Datum empty_int_layout(PG_FUNCTION_ARGS)
+{
+  PG_RETURN_INT64(PG_GETARG_INT32(0) + *(int64 *) PG_GETARG_POINTER(1));
+}
+
 /*
- * repeat(function regprocedure, argument int, mask int, calls int): calls a function that takes one
- * argument, or none, with this argument, or, where there is a mask, with a random number of its bits.
+ * repeat(function regprocedure, argument int, mask int, calls int [, layout snowid_layout]): calls a
+ * function that takes these arguments, or one, or none. Where there is a mask, the argument is a
+ * random number of its bits instead.
  */
 Datum repeat(PG_FUNCTION_ARGS)
 {
   FmgrInfo function;
-  LOCAL_FCINFO(call, 1);
+  LOCAL_FCINFO(call, 2);
   uint32 random = 1;
   int32 argument = PG_GETARG_INT32(1);
   int32 mask = PG_GETARG_INT32(2);
@@ -44,6 +51,8 @@ Datum repeat(PG_FUNCTION_ARGS)
     InitFunctionCallInfoData(*call, &function, function.fn_nargs, InvalidOid, NULL, NULL);
     call->args[0].value = Int32GetDatum(mask == 0 ? argument : (int32) (random >> 16) & mask);
     call->args[0].isnull = false;
+    call->args[1].value = PG_NARGS() > 4 ? PG_GETARG_DATUM(4) : 0;
+    call->args[1].isnull = false;
     (void) FunctionCallInvoke(call);
   }
   PG_RETURN_VOID();

@@ -1,0 +1,187 @@
+-- Layouts: the type, the named ones, and every function with other layouts than Instagram's.
+
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+
+-- The named ones.
+SELECT name, specification FROM snowid_layouts;
+SELECT name, epoch, unit, max_shard, ids_per_second, positive_until, used_up_at FROM snowid_layouts;
+SELECT count(*) AS not_read_back FROM snowid_layouts
+ WHERE specification::snowid_layout <> name::snowid_layout;
+SELECT n::snowid_layout FROM unnest(ARRAY['leaf', ' taobao ',
+  'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
+  'epoch:2011-08-24T21:07:01.721Z  unit:1000us time:41 shard:13 seq:10',
+  'time:41 seq:10 shard:13 unit:1ms epoch:2011-08-24T21:07:01.721Z',
+  'seq:20 shard:0 time:40 unit:24h epoch:0001-01-01T00:00:00.000001Z']) n;
+
+-- What is no layout.
+SELECT l, attempt(format('SELECT %L::snowid_layout', l)) FROM unnest(ARRAY['', 'Twitter', 'twitter2',
+  'time:41 shard:13 seq:10 unit:1ms', 'time:41 shard:13 seq:11 unit:1ms epoch:2011-08-24T21:07:01.721Z',
+  'time:0 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
+  'time:41 shard:13 seq:10 unit:2d epoch:2011-08-24T21:07:01.721Z',
+  'time:41 shard:13 seq:10 unit:1ms epoch:2011-02-29T21:07:01.721Z',
+  'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24']) l;
+
+-- It is a value: compared, hashed, grouped by, stored, sent as binary.
+SELECT layout, count(*) FROM (SELECT name::snowid_layout AS layout FROM snowid_layouts) l
+ GROUP BY layout HAVING count(*) > 1;
+SELECT 'twitter'::snowid_layout = 'leaf' AS equal, 'twitter'::snowid_layout <> 'discord' AS unequal,
+       'twitter'::snowid_layout = 'time:41 shard:10 seq:12 unit:1ms epoch:2010-11-04T01:42:54.657Z'
+         AS the_same_value;
+CREATE TABLE stored (name text, layout snowid_layout) PARTITION BY HASH (layout);
+CREATE TABLE stored_0 PARTITION OF stored FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE stored_1 PARTITION OF stored FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO stored SELECT name, name::snowid_layout FROM snowid_layouts;
+CREATE INDEX ON stored USING hash (layout);
+SELECT name, layout FROM stored WHERE layout = 'leaf' ORDER BY name;
+SELECT count(*) FROM stored a JOIN stored b USING (layout);
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT name FROM stored_0 WHERE layout = 'leaf';
+RESET enable_seqscan;
+SELECT encode(snowid_layout_send('sonyflake'), 'hex');
+-- There and back as binary, which has a file of the server's to go through.
+CREATE TABLE received (LIKE stored);
+SELECT current_setting('data_directory') || '/layouts.binary' AS file \gset
+COPY stored_0 TO :'file' (FORMAT binary);
+COPY received FROM :'file' (FORMAT binary);
+SELECT count(*) = (SELECT count(*) FROM stored_0) AS all, count(*) FILTER (WHERE layout <> name::snowid_layout) AS wrong
+  FROM received;
+DROP TABLE stored, received;
+
+-- Vectors of the field.
+SELECT snowid_encode('2018-06-09 10:00:00Z', 786, 0, 'discord'),
+       snowid_encode('2018-06-09 10:00:00Z', 786, 3450, 'discord');
+SELECT * FROM snowid_decode(454947766275222906, 'discord');
+SELECT snowid_decode(11637205501278089), snowid_decode(11637205501278089, 'instagram');
+
+-- The ends of each, and what lies beyond.
+SELECT name, snowid_decode(greatest, name::snowid_layout) AS last, greatest
+  FROM (SELECT name, snowid_encode(positive_until - unit, max_shard::int,
+                                   (ids_per_second * extract(epoch FROM unit))::int - 1,
+                                   name::snowid_layout) AS greatest FROM snowid_layouts) l;
+SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', positive_until, name)) AS late
+  FROM snowid_layouts WHERE name IN ('twitter', 'js53');
+SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 1024, 0, 'discord')$$);
+SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 0, 4096, 'discord')$$);
+SELECT attempt($$SELECT snowid_decode(9007199254740992, 'js53')$$);
+SELECT attempt($$SELECT snowid_decode(-1, 'js53')$$);
+SELECT snowid_decode(9007199254740991, 'js53');
+SELECT attempt($$SELECT snowid_decode(9223372036854775807,
+  'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid_sequence(9223372036854775807,
+  'time:10 shard:10 seq:43 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+SELECT snowid_timestamp(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
+SELECT attempt($$SELECT snowid_decode(9223372036854775807,
+  'time:62 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z')$$);
+SELECT * FROM snowid_layout_describe('time:63 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
+
+-- Generation: the right time, shard and sequence for each, and none twice.
+SELECT l.name, count(DISTINCT id) AS ids, bool_and(id > 0) AS positive,
+       bool_and(snowid_shard(id, l.layout) = 3) AS shard_3,
+       bool_and(snowid_timestamp(id, l.layout) BETWEEN now() - interval '1 minute'
+                AND now() + interval '1 minute') AS of_now,
+       bool_and(id = snowid_encode(snowid_timestamp(id, l.layout), 3, snowid_sequence(id, l.layout), l.layout))
+         AS encoded,
+       bool_and(ordered) AS ordered
+  FROM (SELECT name, layout FROM snowid_layout_names() WHERE name <> 'baidu') l,
+       LATERAL (SELECT id, id > lag(id, 1, 0::bigint) OVER () AS ordered
+                  FROM (SELECT snowid_next(3, layout) AS id FROM generate_series(1, 2000)) drawn) ids
+ GROUP BY l.name ORDER BY l.name;
+
+-- Past its end, one says so clearly.
+SELECT attempt($$SELECT snowid_next(0, 'baidu')$$);
+SELECT attempt($$SELECT snowid_next_batch(0, 10, 'baidu')$$);
+SELECT snowid_timestamp(0, 'baidu');
+
+-- Two layouts share no tick, two names of one layout do.
+SELECT snowid_next(9, 'twitter') AS one \gset
+SELECT snowid_next(9, 'discord') AS two \gset
+SELECT snowid_currval(9, 'twitter') = :one AS one, snowid_currval(9, 'discord') = :two AS two,
+       snowid_currval(9, 'leaf') = :one AS leaf, snowid_lastval() = :two AS last;
+SELECT attempt($$SELECT snowid_currval(9, 'pgedge')$$);
+SELECT attempt($$SELECT snowid_currval(1024, 'pgedge')$$);
+DISCARD SEQUENCES;
+SELECT attempt($$SELECT snowid_currval(9, 'twitter')$$);
+
+-- In each kind of call.
+SET snowid.shard = 7;
+SELECT snowid_shard(snowid_next('twitter'), 'twitter'),
+       snowid_shard(snowid_next(layout => 'sonyflake'), 'sonyflake'),
+       snowid_shard(snowid_next(shard => 8, layout => 'js53'), 'js53');
+RESET snowid.shard;
+SELECT attempt($$SELECT snowid_next(32, 'js53')$$);
+SELECT attempt($$SELECT snowid_next(-1, 'js53')$$);
+SELECT snowid_next(NULL, 'js53') IS NULL AND snowid_next(1, NULL) IS NULL AS null_in_null_out;
+SELECT count(*), count(DISTINCT id), bool_and(snowid_shard(id, 'sonyflake') = 11) AS shard_11
+  FROM snowid_next_batch(11, 1000, 'sonyflake') id;
+SELECT snowid_reserve(3, 4096, 'twitter') AS first \gset
+SELECT snowid_sequence(:first, 'twitter') AS sequence, snowid_next(3, 'twitter') > :first + 4095 AS past;
+SELECT attempt($$SELECT snowid_reserve(3, 4097, 'twitter')$$);
+SELECT snowid_shard(snowid_reserve(3, 1, 'sonyflake'), 'sonyflake');
+SELECT attempt($$SELECT snowid_reserve(3, 2, 'sonyflake')$$);
+SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7, 'twitter') AS moved \gset
+SELECT snowid_advance(:moved, 'twitter');
+SELECT snowid_next(6, 'twitter') > :moved AS above;
+
+-- Shards far apart; those with great numbers are found by another way.
+SELECT count(DISTINCT id) AS ids, bool_and(snowid_shard(id, 'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z') = s)
+         AS of_its_shard
+  FROM (SELECT s, snowid_next(s, 'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z') AS id
+          FROM unnest(ARRAY[0, 63, 64, 1048575, 1048576, 1048577, 2000000000, 2147483647]) s,
+               generate_series(1, 2)) drawn;
+SELECT snowid_shard(snowid_currval(2147483647, 'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
+                    'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z');
+DISCARD SEQUENCES;
+SELECT attempt($$SELECT snowid_currval(2147483647, 'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z')$$);
+
+-- Long units begin their sequence at 0, and have all of it.
+SELECT min(s), max(s), count(DISTINCT s) FROM (
+  SELECT snowid_sequence(snowid_next(1, l), l) AS s
+    FROM (SELECT 'time:30 shard:4 seq:12 unit:1d epoch:2020-01-01T00:00:00Z'::snowid_layout AS l) one,
+         generate_series(1, 4000)) drawn;
+
+-- A layout whose epoch has yet to come.
+SET snowid.max_wait = 0;
+SELECT regexp_replace(attempt($$SELECT snowid_next(1, 'time:40 shard:4 seq:12 unit:1ms epoch:9999-01-01T00:00:00Z')$$),
+                      'is \d+ ms behind.*', 'is … behind');
+RESET snowid.max_wait;
+
+-- Ranges of time: exact in every order of the fields, and by index where the time comes first.
+CREATE TABLE events (id bigint PRIMARY KEY);
+INSERT INTO events SELECT snowid_encode('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 1000, n % 4096, 'twitter')
+  FROM generate_series(0, 9999) n;
+ANALYZE events;
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
+SELECT count(*) FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
+SELECT o, count(*) AS ids, count(*) FILTER (WHERE snowid_between(id, a, b, o::snowid_layout) <>
+         (snowid_timestamp(id, o::snowid_layout) >= a AND snowid_timestamp(id, o::snowid_layout) < b)) AS wrong
+  FROM unnest(ARRAY['time:4 shard:2 seq:2 unit:1s epoch:2026-01-01T00:00:00Z',
+                    'time:4 seq:2 shard:2 unit:1s epoch:2026-01-01T00:00:00Z',
+                    'shard:2 time:4 seq:2 unit:1s epoch:2026-01-01T00:00:00Z',
+                    'shard:2 seq:2 time:4 unit:1s epoch:2026-01-01T00:00:00Z',
+                    'seq:2 time:4 shard:2 unit:1s epoch:2026-01-01T00:00:00Z',
+                    'seq:2 shard:2 time:4 unit:1s epoch:2026-01-01T00:00:00Z']) o,
+       generate_series(0, 255) id,
+       unnest(ARRAY['2025-12-31Z', '2026-01-01Z', '2026-01-01 00:00:03Z', '2026-01-01 00:00:03.5Z',
+                    '2026-01-01 00:00:16Z']::timestamptz[]) a,
+       unnest(ARRAY['2025-12-31Z', '2026-01-01 00:00:04Z', '2026-01-01 00:00:09.5Z', '2026-01-02Z']::timestamptz[]) b
+ GROUP BY o ORDER BY o;
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z',
+  'shard:12 time:41 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
+SELECT num_nulls(snowid_between(1, now(), now(), NULL), snowid_timestamp(1, NULL), snowid_encode(now(), 0, 0, NULL),
+                 snowid_min(now(), NULL), snowid_max(now(), NULL), snowid_shard(1, NULL), snowid_sequence(1, NULL),
+                 snowid_layout_describe(NULL));
+SELECT snowid_min('2026-01-01Z', 'sonyflake'), snowid_max('2026-01-01Z', 'sonyflake');
+DROP TABLE events;
+
+-- In a default, a generated column and an index, as dumps show them.
+CREATE TABLE tweets (
+  id bigint PRIMARY KEY DEFAULT snowid_next(5, 'leaf'),
+  created_at timestamptz GENERATED ALWAYS AS (snowid_timestamp(id, 'twitter')) STORED,
+  other bigint DEFAULT snowid_next(5, 'time:41 shard:13 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z'));
+CREATE INDEX ON tweets (snowid_shard(other, 'time:41 shard:13 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z'));
+INSERT INTO tweets DEFAULT VALUES;
+SELECT created_at BETWEEN now() - interval '1 minute' AND now() + interval '1 minute' AS of_now FROM tweets;
+SELECT column_name, coalesce(column_default, generation_expression) AS expression
+  FROM information_schema.columns WHERE table_name = 'tweets' ORDER BY ordinal_position;
+DROP TABLE tweets;
