@@ -231,6 +231,26 @@ CREATE FUNCTION snowid_between(id bigint, "from" timestamptz, until timestamptz,
 COMMENT ON FUNCTION snowid_between(bigint, timestamptz, timestamptz, snowid_layout) IS
   'whether an ID has a time from one moment until before another; an index on the ID serves';
 
+-- UUIDs
+
+CREATE FUNCTION snowid_uuidv7() RETURNS uuid
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7';
+COMMENT ON FUNCTION snowid_uuidv7() IS
+  'next UUID of version 7, greater than all that this server has made before';
+
+CREATE FUNCTION snowid_timestamp(uuid uuid) RETURNS timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp_uuid';
+COMMENT ON FUNCTION snowid_timestamp(uuid) IS 'time of a UUID of version 7';
+
+CREATE FUNCTION snowid_to_uuid(id bigint, layout snowid_layout DEFAULT 'instagram') RETURNS uuid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_to_uuid';
+COMMENT ON FUNCTION snowid_to_uuid(bigint, snowid_layout) IS
+  'UUID that holds an ID, in the order of the IDs';
+
+CREATE FUNCTION snowid_from_uuid(uuid uuid, layout snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_from_uuid';
+COMMENT ON FUNCTION snowid_from_uuid(uuid, snowid_layout) IS 'ID that snowid_to_uuid has made a UUID of';
+
 -- MariaDB's sequence tables
 
 CREATE FUNCTION snowid_seq_support(internal) RETURNS internal

@@ -59,6 +59,8 @@ enum class Status : uint8_t {
   kShardOutOfRange,     // the layout cannot hold this shard
   kSequenceOutOfRange,  // the layout cannot hold this sequence
   kNegativeId,          // no ID of this layout is negative
+  kNoTime,              // a UUID that has no time in it
+  kForeignUuid,         // a UUID that holds no ID of the layout
   kStepOutOfRange,      // a series' step is zero or negative
   kMalformed,           // text that is not of the form expected
   kNumberOutOfRange,    // text of the right form, with a number that cannot be

@@ -17,6 +17,7 @@
 #include "core/series.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
+#include "core/uuid.hpp"
 
 extern "C" {
 // clang-format off: postgres.h must come before the others
@@ -44,6 +45,7 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
+#include "port/pg_bswap.h"
 #include "portability/instr_time.h"
 #include "replication/syncrep.h"
 #include "storage/bufmgr.h"
@@ -64,6 +66,7 @@ extern "C" {
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/uuid.h"
 #include "utils/wait_event.h"
 // clang-format on
 }

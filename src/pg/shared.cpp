@@ -155,8 +155,16 @@ void shared_stand_in(bool wanted) {
   my_database = wanted ? &stand_in : shared_database;
 }
 
-Slot* shared_slot(const core::Layout& layout, int32 shard) {
-  const SlotKey key{MyDatabaseId, static_cast<uint32>(shard), layout.spec};
+namespace {
+
+// The last tick that may have been used of a slot that has none yet.
+core::Tick floor_tick(const core::Layout& layout) {
+  return LastTickAt(layout, {my_database->floor_us.load(std::memory_order_acquire)});
+}
+
+// The slot of a key, made where there is none, and then with ticks above `floor` alone. With its
+// lock held.
+Slot* find_slot(const SlotKey& key, const core::Layout& layout, core::Tick floor) {
   auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
   if (slot == nullptr) {
     if (root->slot_count.load(std::memory_order_relaxed) >= SNOWID_MAX_SLOTS)
@@ -167,11 +175,25 @@ Slot* shared_slot(const core::Layout& layout, int32 shard) {
     bool found;
     slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
     if (!found) {
-      const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
-      slot->last_tick.store(LastTickAt(layout, floor).value, std::memory_order_relaxed);
+      slot->last_tick.store(std::max(floor, floor_tick(layout)).value, std::memory_order_relaxed);
       root->slot_count.fetch_add(1, std::memory_order_relaxed);
     }
   }
+  return slot;
+}
+
+}  // namespace
+
+Slot* shared_slot(const core::Layout& layout, int32 shard) {
+  Slot* slot = find_slot({MyDatabaseId, static_cast<uint32>(shard), layout.spec}, layout, {0});
+  dshash_release_lock(slots, slot);
+  return slot;
+}
+
+Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
+  Slot* slot = find_slot({InvalidOid, 0, layout.spec}, layout, floor);
+  // A session of another database may have made it, by that one's floor.
+  RaiseTo(slot->last_tick, floor_tick(layout));
   dshash_release_lock(slots, slot);
   return slot;
 }
@@ -184,7 +206,7 @@ void shared_lift(core::UnixMicros floor) {
   dshash_seq_init(&scan, slots, false);
   core::Layout layout = core::kInstagram;
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database != MyDatabaseId) continue;
+    if (slot->key.database != MyDatabaseId && OidIsValid(slot->key.database)) continue;
     if (!(slot->key.layout == layout.spec)) layout = core::MakeLayout(slot->key.layout);
     RaiseTo(slot->last_tick, LastTickAt(layout, floor));
   }

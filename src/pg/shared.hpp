@@ -69,6 +69,11 @@ bool SharedHasStandIn();
 // memory.
 Slot* shared_slot(const core::Layout& layout, int32 shard);
 
+// The one slot of this layout that all databases share, made where there is none; above `floor`,
+// and above every time that this database may have used. The ceiling must be known. Fails as
+// shared_slot() does.
+Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
+
 // From now on no slot of this database, nor of all, issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);
 

@@ -8,6 +8,14 @@ CALL enter('snowid_next(shard) ÷ nextval, over an empty C function',
   excess('call', 'snowid_next({shard})', 'empty({shard})') /
   excess('call', 'nextval(''numbers'')', 'empty({shard})'), at_most => 0.2);
 
+CALL enter('snowid_next(shard, ''sonyflake'') ÷ snowid_next(shard), over empty C functions',
+  excess('call', 'snowid_next({shard}, sonyflake)', 'empty({shard}, sonyflake)') /
+  excess('call', 'snowid_next({shard})', 'empty({shard})'), at_most => 1.2);
+
+CALL enter('snowid_uuidv7() ÷ gen_random_uuid(), over an empty C function',
+  excess('call', 'snowid_uuidv7()', 'empty()') / excess('call', 'gen_random_uuid()', 'empty()'),
+  at_most => 0.333);
+
 CALL race('insert', 15);
 CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys',
   ratio('insert', 'with_snowid', 'precomputed'), at_most => 1.10);

@@ -6,8 +6,12 @@ CREATE FUNCTION empty() RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty';
 CREATE FUNCTION empty(int) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int';
+CREATE FUNCTION empty(int, snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int_layout';
 
 CREATE FUNCTION repeat(regprocedure, int, int, int) RETURNS void
+  VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat';
+CREATE FUNCTION repeat(regprocedure, int, int, int, snowid_layout) RETURNS void
   VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat';
 
 -- Instagram's function as published, of shard 5
@@ -49,8 +53,14 @@ INSERT INTO sides (race, side, run)
   FROM (VALUES ('empty()', 'empty()', '0'), ('clock_timestamp()', 'clock_timestamp()', '0'),
                ('empty({shard})', 'empty(int)', '{shard}'),
                ('snowid_next({shard})', 'snowid_next(int)', '{shard}'),
+               ('snowid_uuidv7()', 'snowid_uuidv7()', '0'),
+               ('gen_random_uuid()', 'gen_random_uuid()', '0'),
                ('nextval(''numbers'')', 'nextval(regclass)', '''numbers''::regclass::oid::int'))
     AS calls (side, function, argument);
+INSERT INTO sides (race, side, run)
+  SELECT 'call', format('%s({shard}, sonyflake)', function),
+    format('SELECT repeat(''%s(int, snowid_layout)'', {shard}, 0, 20000, ''sonyflake'')', function)
+  FROM unnest(ARRAY['empty', 'snowid_next']) AS function;
 INSERT INTO sides (race, side, run)
   SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
   FROM unnest(ARRAY['generate_series(1::bigint, 100000)', 'seq_x_to_y(1, 100000)',

@@ -1,0 +1,109 @@
+// UUIDs (RFC 9562): those of version 7 that are made from ticks, and those that hold an ID. Pure
+// functions of their arguments; nothing here is shared.
+//
+// Version 7 is 48 bits of Unix milliseconds, 4 of version, 12 bits, 2 of variant, 62 bits; version
+// 8 leaves the 48 bits to its maker too.
+#pragma once
+
+#include <cstdint>
+
+#include "core/layout.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+// A UUID's 16 bytes, the first in the most significant place: UUIDs compare as their bytes do.
+struct Uuid {
+  uint64_t high;
+  uint64_t low;
+  friend constexpr auto operator<=>(const Uuid&, const Uuid&) = default;
+};
+
+// What snowid_uuidv7() draws ticks from: the milliseconds of version 7, and a sequence in the 12
+// bits behind them.
+inline constexpr Layout kUuid7 = MakeLayout({0, 1000, 48, 0, 12, 0});
+
+namespace uuid {
+
+// A UUID of 48, 12 and 62 bits; `c` may have others above them.
+constexpr Uuid Assemble(unsigned version, uint64_t a, uint64_t b, uint64_t c) {
+  return {a << 16 | uint64_t{version} << 12 | b, uint64_t{0b10} << 62 | (c & (UINT64_MAX >> 2))};
+}
+
+constexpr unsigned VersionOf(Uuid uuid) { return uuid.high >> 12 & 0xf; }
+constexpr bool IsOfRfc(Uuid uuid) { return uuid.low >> 62 == 0b10; }
+constexpr uint64_t A(Uuid uuid) { return uuid.high >> 16; }
+constexpr uint64_t B(Uuid uuid) { return uuid.high & 0xfff; }
+constexpr uint64_t C(Uuid uuid) { return uuid.low & (UINT64_MAX >> 2); }
+
+// Spreads a difference in any bit over all of them: SplitMix64's last step (Steele, Lea and Flood,
+// 2014).
+constexpr uint64_t Mix(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
+// A number that few other pairs of layout and ID have. UUIDs with it are stored in databases: never
+// to be changed.
+constexpr uint64_t CheckOf(const LayoutSpec& spec, Id id) {
+  const uint64_t fields = spec.unit_us | uint64_t{spec.time_bits} << 40 |
+                          uint64_t{spec.shard_bits} << 47 | uint64_t{spec.seq_bits} << 54 |
+                          uint64_t{spec.order} << 61;
+  uint64_t check = Mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
+  check = Mix(check ^ fields);
+  return Mix(check ^ static_cast<uint64_t>(id.value));
+}
+
+// Whether all times of a layout are those of version 7, and its IDs are in their order.
+constexpr bool IsFitForVersion7(const Layout& layout) {
+  return layout.time_is_first && layout.epoch.value >= 0 &&
+         layout.end.value <= (int64_t{1} << 48) * 1000;
+}
+
+}  // namespace uuid
+
+// The UUID of version 7 of a tick of kUuid7 and 62 random bits. A later tick's is greater.
+constexpr Uuid Uuid7Of(Tick tick, uint64_t random) {
+  return uuid::Assemble(7, static_cast<uint64_t>(TimeOf(kUuid7, tick).value),
+                        SequenceOf(kUuid7, tick).value, random);
+}
+
+// The time of a UUID of version 7. Fails with kNoTime for any other.
+constexpr Status TimeOfUuid7(Uuid uuid, UnixMicros* moment) {
+  if (!uuid::IsOfRfc(uuid) || uuid::VersionOf(uuid) != 7) return Status::kNoTime;
+  *moment = {static_cast<int64_t>(uuid::A(uuid)) * 1000};
+  return Status::kOk;
+}
+
+// The UUID that holds an ID: of version 7, with the ID's time, where all of the layout's times and
+// their order allow it, else of version 8. Either has the 63 bits of the ID, then check bits; UUIDs
+// of one layout are in the order of their IDs. Fails as Decompose does.
+constexpr Status ToUuid(const Layout& layout, Id id, Uuid* out) {
+  Parts parts{};
+  const Status status = Decompose(layout, id, &parts);
+  if (status != Status::kOk) return status;
+  const uint64_t bits = static_cast<uint64_t>(id.value);
+  const uint64_t check = uuid::CheckOf(layout.spec, id);
+  if (uuid::IsFitForVersion7(layout)) {
+    const uint64_t ms = static_cast<uint64_t>(StartOf(layout, parts.time).value) / 1000;
+    *out = uuid::Assemble(7, ms, bits >> 51, bits << 11 | check >> (64 - 11));
+  } else {
+    *out = uuid::Assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> (64 - 59));
+  }
+  return Status::kOk;
+}
+
+// The ID that ToUuid() made a UUID of. Fails with kForeignUuid for any other UUID.
+constexpr Status FromUuid(const Layout& layout, Uuid uuid, Id* id) {
+  const uint64_t bits = uuid::IsFitForVersion7(layout)
+                            ? uuid::B(uuid) << 51 | uuid::C(uuid) >> 11
+                            : uuid::A(uuid) << 15 | uuid::B(uuid) << 3 | uuid::C(uuid) >> 59;
+  *id = {static_cast<int64_t>(bits)};
+  Uuid again{};
+  if (ToUuid(layout, *id, &again) != Status::kOk || again != uuid) return Status::kForeignUuid;
+  return Status::kOk;
+}
+
+}  // namespace snowid::core
