@@ -276,3 +276,20 @@ SELECT num_nonnulls(NULL::text::objectid, NULL::bytea::objectid, NULL::objectid:
 
 DROP TABLE stored, samples, documents, visits, parts, years, received;
 DROP FUNCTION is_objectid, plan_has;
+
+-- Making them: in order, none twice, of one process, with the counter going on from a random start.
+CREATE TABLE made (n serial, id objectid PRIMARY KEY DEFAULT objectid_next());
+INSERT INTO made SELECT FROM generate_series(1, 5000);
+SELECT count(DISTINCT id), array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order,
+       count(DISTINCT substr(id::text, 9, 10)) AS processes,
+       count(DISTINCT substr(id::text, 19, 6)) AS counters,
+       bool_and(snowid_timestamp(id) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute') AS of_now
+  FROM made;
+SELECT count(*) AS gaps FROM (
+  SELECT ('x' || right(id::text, 6))::bit(24)::int AS counter,
+         lag(('x' || right(id::text, 6))::bit(24)::int) OVER (ORDER BY n) AS before FROM made) counted
+ WHERE counter <> (before + 1) % 16777216;
+DROP TABLE made;
+SET default_transaction_read_only = on;
+SELECT attempt('SELECT objectid_next()');
+RESET default_transaction_read_only;

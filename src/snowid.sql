@@ -315,48 +315,54 @@ COMMENT ON CAST (bytea AS objectid) IS 'ObjectID of 12 bytes';
 CREATE CAST (objectid AS bytea) WITH FUNCTION objectid_to_bytea(objectid);
 COMMENT ON CAST (objectid AS bytea) IS '12 bytes of an ObjectID';
 
+CREATE FUNCTION objectid_next() RETURNS objectid
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_next';
+COMMENT ON FUNCTION objectid_next() IS
+  'next ObjectID, greater than all that this server has made before';
+
 CREATE FUNCTION snowid_timestamp(id objectid) RETURNS timestamptz
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp_objectid';
 COMMENT ON FUNCTION snowid_timestamp(objectid) IS
   'time at which an ObjectID was made, to the second';
 
 CREATE FUNCTION objectid_eq(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_eq';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_eq';
 COMMENT ON FUNCTION objectid_eq(objectid, objectid) IS 'whether two ObjectIDs are the same';
 
 CREATE FUNCTION objectid_ne(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ne';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ne';
 COMMENT ON FUNCTION objectid_ne(objectid, objectid) IS 'whether two ObjectIDs differ';
 
 CREATE FUNCTION objectid_lt(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_lt';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_lt';
 COMMENT ON FUNCTION objectid_lt(objectid, objectid) IS 'whether an ObjectID comes before another';
 
 CREATE FUNCTION objectid_le(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_le';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_le';
 COMMENT ON FUNCTION objectid_le(objectid, objectid) IS
   'whether an ObjectID comes before another or is the same';
 
 CREATE FUNCTION objectid_gt(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_gt';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_gt';
 COMMENT ON FUNCTION objectid_gt(objectid, objectid) IS 'whether an ObjectID comes after another';
 
 CREATE FUNCTION objectid_ge(objectid, objectid) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ge';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ge';
 COMMENT ON FUNCTION objectid_ge(objectid, objectid) IS
   'whether an ObjectID comes after another or is the same';
 
 CREATE FUNCTION objectid_cmp(objectid, objectid) RETURNS int
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_cmp';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_cmp';
 COMMENT ON FUNCTION objectid_cmp(objectid, objectid) IS
   '-1, 0 or 1 as an ObjectID comes before another, is the same or comes after it';
 
 CREATE FUNCTION objectid_hash(objectid) RETURNS int
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash';
 COMMENT ON FUNCTION objectid_hash(objectid) IS 'hash of an ObjectID';
 
 CREATE FUNCTION objectid_hash_extended(objectid, bigint) RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash_extended';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C
+  AS 'MODULE_PATHNAME', 'objectid_hash_extended';
 COMMENT ON FUNCTION objectid_hash_extended(objectid, bigint) IS
   'hash of an ObjectID in 64 bits, with a seed';
 

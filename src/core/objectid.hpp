@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/layout.hpp"
+#include "core/tick.hpp"
 #include "core/types.hpp"
 
 namespace snowid::core {
@@ -47,6 +49,15 @@ constexpr ObjectId ComposeObjectId(const ObjectIdParts& parts) {
   put(parts.random, 5);
   put(parts.counter, 3);
   return id;
+}
+
+// What objectid_next() draws ticks from: seconds, and a sequence that is the counter.
+inline constexpr Layout kObjectIdLayout = MakeLayout({0, 1'000'000, 32, 0, 24, 0});
+
+// The ObjectID of a tick of kObjectIdLayout. With the same random number a later tick's is greater.
+constexpr ObjectId ObjectIdOf(Tick tick, uint64_t random) {
+  return ComposeObjectId({static_cast<uint32_t>(TimeOf(kObjectIdLayout, tick).value), random,
+                          static_cast<uint32_t>(SequenceOf(kObjectIdLayout, tick).value)});
 }
 
 // When an ObjectID was made, to the second.

@@ -1,6 +1,8 @@
 // The root, the area and its tables. See shared.hpp for who locks what.
 #include "pg/shared.hpp"
 
+#include "pg/random.hpp"
+
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
 #ifndef SNOWID_ABI
@@ -33,6 +35,7 @@ struct Root {
   dshash_table_handle databases;
   dshash_table_handle slots;
   std::atomic<uint32_t> slot_count;
+  std::atomic<uint64_t> random;  // 0 until somebody asks for it
   std::atomic<int64_t> warned_us[kWarnings];
 };
 static_assert(sizeof(Root) <= kRootSize);
@@ -211,6 +214,20 @@ void shared_lift(core::UnixMicros floor) {
     RaiseTo(slot->last_tick, LastTickAt(layout, floor));
   }
   dshash_seq_term(&scan);
+}
+
+uint64 shared_random() {
+  constexpr uint64 kBits = uint64{1} << 40;
+  uint64_t random = root->random.load(std::memory_order_relaxed);
+  if (random == 0) {
+    uint64 fresh;
+    fetch_random(&fresh, sizeof(fresh));
+    // A bit above the others, since they may all be 0.
+    fresh = fresh % kBits | kBits;
+    if (root->random.compare_exchange_strong(random, fresh, std::memory_order_relaxed))
+      random = fresh;
+  }
+  return random % kBits;
 }
 
 std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout) {

@@ -77,6 +77,10 @@ Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
 // From now on no slot of this database, nor of all, issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);
 
+// 40 random bits that are the same for all sessions, and others after the next start of the server.
+// Fails with XX000 where the source of random bytes does.
+uint64 shared_random();
+
 // The last time that the server's log was told that this layout is used up within a year, as Unix
 // microseconds. (Some layouts share one; the log is then told of one of them.)
 std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout);
