@@ -2,6 +2,7 @@
 // set-returning functions. Nothing here is shared.
 #include "pg/compat.hpp"
 #include "pg/prelude.hpp"
+#include "pg/view.hpp"
 
 namespace snowid::pg {
 
@@ -35,10 +36,6 @@ struct Cursor {
                       errhint("Names have the form seq_FROM_to_TO or seq_FROM_to_TO_step_STEP.")));
   }
   pg_unreachable();
-}
-
-std::string_view view_of(text* value) {
-  return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
 Datum next_of_series(FunctionCallInfo fcinfo) {
