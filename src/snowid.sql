@@ -423,6 +423,16 @@ COMMENT ON AGGREGATE min(objectid) IS 'first of many ObjectIDs';
 CREATE AGGREGATE max(objectid) (SFUNC = objectid_larger, STYPE = objectid,
   COMBINEFUNC = objectid_larger, SORTOP = >, PARALLEL = SAFE);
 COMMENT ON AGGREGATE max(objectid) IS 'last of many ObjectIDs';
+-- IDs as text
+
+CREATE FUNCTION snowid_to_text(id bigint) RETURNS text
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_to_text';
+COMMENT ON FUNCTION snowid_to_text(bigint) IS
+  'text form of an ID: 11 characters that sort, under COLLATE "C", as the numbers do';
+
+CREATE FUNCTION snowid_from_text(text_form text) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_from_text';
+COMMENT ON FUNCTION snowid_from_text(text) IS 'ID of a text form';
 
 -- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
 -- hold it from the beginning, and not only from the next ID on.

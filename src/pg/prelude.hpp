@@ -15,6 +15,7 @@
 #include "core/layout_text.hpp"
 #include "core/objectid.hpp"
 #include "core/series.hpp"
+#include "core/text.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
 #include "core/uuid.hpp"

@@ -1,0 +1,58 @@
+// IDs as text: base 62, eleven characters, in the numbers' own order. Pure functions of their
+// arguments; nothing here is shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+// The length of every text: 62^10 < 2^64 <= 62^11.
+inline constexpr size_t kTextLength = 11;
+
+// In the order of ASCII, so that texts compare under COLLATE "C" as the numbers do.
+inline constexpr std::string_view kTextDigits =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+// Put on a number before it is written and taken off after it is read: with the sign bit flipped,
+// negative numbers are the lower half of the unsigned ones.
+inline constexpr uint64_t kTextBias = uint64_t{1} << 63;
+
+// The text of an ID. Every bigint has one, from 00000000000 to LygHa16AHYF.
+struct IdText {
+  char digits[kTextLength];
+  constexpr std::string_view View() const { return {digits, kTextLength}; }
+};
+
+constexpr IdText FormatText(Id id) {
+  IdText text{};
+  uint64_t rest = static_cast<uint64_t>(id.value) ^ kTextBias;
+  for (size_t at = kTextLength; at > 0; at--) {
+    text.digits[at - 1] = kTextDigits[rest % kTextDigits.size()];
+    rest /= kTextDigits.size();
+  }
+  return text;
+}
+
+// Reads what FormatText has written, and nothing else. Fails with kMalformed where there are not
+// just kTextLength digits, and with kNumberOutOfRange where they are no bigint's.
+constexpr Status ParseText(std::string_view text, Id* id) {
+  if (text.size() != kTextLength) return Status::kMalformed;
+  uint64_t number = 0;
+  bool fits = true;
+  for (const char character : text) {
+    const size_t digit = kTextDigits.find(character);
+    if (digit == kTextDigits.npos) return Status::kMalformed;
+    // Eleven digits can make more than 64 bits hold.
+    fits = fits && number <= (UINT64_MAX - digit) / kTextDigits.size();
+    number = number * kTextDigits.size() + digit;
+  }
+  if (!fits) return Status::kNumberOutOfRange;
+  *id = {static_cast<int64_t>(number ^ kTextBias)};
+  return Status::kOk;
+}
+
+}  // namespace snowid::core
