@@ -434,6 +434,18 @@ CREATE FUNCTION snowid_from_text(text_form text) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_from_text';
 COMMENT ON FUNCTION snowid_from_text(text) IS 'ID of a text form';
 
+-- IDs scattered over the key space, as TiDB's users do
+
+CREATE FUNCTION snowid_scatter(id bigint, digits int DEFAULT 1) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_scatter';
+COMMENT ON FUNCTION snowid_scatter(bigint, int) IS
+  'ID with its last decimal digits, up to three, moved behind its first one';
+
+CREATE FUNCTION snowid_unscatter(id bigint, digits int DEFAULT 1) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_unscatter';
+COMMENT ON FUNCTION snowid_unscatter(bigint, int) IS
+  'ID that snowid_scatter has scattered, by the same number of digits';
+
 -- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
 -- hold it from the beginning, and not only from the next ID on.
 SELECT snowid_advance(0);

@@ -58,12 +58,15 @@ enum class Status : uint8_t {
   kTimeOutOfRange,      // the layout cannot hold this time
   kShardOutOfRange,     // the layout cannot hold this shard
   kSequenceOutOfRange,  // the layout cannot hold this sequence
-  kNegativeId,          // no ID of this layout is negative
+  kNegativeId,          // a negative ID, of a layout or for a use that has none
   kNoTime,              // a UUID that has no time in it
   kForeignUuid,         // a UUID that holds no ID of the layout
   kStepOutOfRange,      // a series' step is zero or negative
   kMalformed,           // text that is not of the form expected
   kNumberOutOfRange,    // text of the right form, with a number that cannot be
+  kDigitsOutOfRange,    // so many digits cannot be moved at once
+  kTooFewDigits,        // the ID has not one digit more than are to be moved
+  kResultOutOfRange,    // no bigint holds the result
 };
 
 }  // namespace snowid::core

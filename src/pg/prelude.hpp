@@ -14,6 +14,7 @@
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"
 #include "core/objectid.hpp"
+#include "core/scatter.hpp"
 #include "core/series.hpp"
 #include "core/text.hpp"
 #include "core/tick.hpp"
