@@ -1,9 +1,9 @@
 # What the scripts share: setting the machine up, building the extension, private servers. To be
 # sourced by bash. The caller may set PG_CONFIG to choose among several PostgreSQL installations.
 #
-# Afterwards: SOURCE, the checkout. After setup: WORK, a temporary directory that goes, with its
-# servers, when the script ends; BUILD, the copy of the checkout that was built in it; PG_CONFIG;
-# BINDIR; MAJOR; SERVER_USER, who servers run as.
+# Afterwards: SOURCE, the checkout. After make_work, or setup: WORK, a temporary directory that goes,
+# with its servers, when the script ends. After setup: BUILD, the copy of the checkout that was built in
+# it; PG_CONFIG; BINDIR; MAJOR; SERVER_USER, who servers run as.
 
 set -euo pipefail
 
@@ -106,8 +106,17 @@ clean_up() {
   for server in "${SERVERS[@]}"; do
     as_server_user "$BINDIR/pg_ctl" -D "$server/data" -m immediate -s stop >/dev/null 2>&1 || true
   done
+  # What is still in the background would write there.
+  wait
   [ -z "${WORK:-}" ] || rm -rf "$WORK"
   exit "$status"
+}
+
+# Makes WORK.
+make_work() {
+  WORK=$(mktemp -d "${TMPDIR:-/tmp}/snowid.XXXXXX")
+  trap clean_up EXIT
+  trap 'exit 130' INT TERM HUP
 }
 
 # Builds a copy of the checkout, so that no build for another server gets into it, and installs it.
@@ -133,9 +142,7 @@ setup() {
     install_packages g++ "$@"
   fi
   BINDIR=$("$PG_CONFIG" --bindir)
-  WORK=$(mktemp -d "${TMPDIR:-/tmp}/snowid.XXXXXX")
-  trap clean_up EXIT
-  trap 'exit 130' INT TERM HUP
+  make_work
   build_and_install
   if [ "$(id -un)" != "$SERVER_USER" ]; then chown -R "$SERVER_USER": "$WORK"; fi
 }
