@@ -1,0 +1,168 @@
+// Tests of core/uuid.hpp: the form that RFC 9562 gives, the order of ticks and of IDs, and that
+// nothing but what was made of an ID is read as one.
+#include "core/uuid.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "core/layout_text.hpp"
+#include "layouts.hpp"
+#include "random.hpp"
+
+namespace snowid::core::test {
+namespace {
+
+unsigned VersionOf(Uuid uuid) { return static_cast<unsigned>(uuid.high / 0x1000 % 16); }
+bool IsOfRfc(Uuid uuid) { return uuid.low / (uint64_t{1} << 62) == 2; }
+
+// Layouts whose times version 7 can hold, and others: the shard or the sequence first, times beyond
+// 48 bits of milliseconds, times before 1970.
+std::vector<Layout> SomeLayouts() {
+  std::vector<Layout> layouts;
+  for (const NamedLayout& named : kNamedLayouts) layouts.push_back(MakeLayout(named.spec));
+  for (const uint64_t order : {0, 1, 2, 3, 4, 5}) {
+    layouts.push_back(MakeLayout({1600000000000000, 1000, 41, 13, 10, order}));
+    layouts.push_back(MakeLayout({1600000000000000, 250, 38, 9, 8, order}));
+  }
+  layouts.push_back(MakeLayout({-1, 1000, 41, 13, 10, 0}));
+  layouts.push_back(MakeLayout({0, kLongestUnitUs, 30, 13, 10, 0}));
+  return layouts;
+}
+
+Id RandomId(const Layout& layout, Random* random) {
+  const uint64_t most_time = static_cast<uint64_t>(layout.max_time.value);
+  return Compose(layout, {{static_cast<int64_t>(random->UpTo(most_time))},
+                          {random->UpTo(layout.max_shard.value)},
+                          {random->UpTo(layout.max_sequence.value)}});
+}
+
+TEST(Uuid7, HoldsTimeSequenceAndRandomBits) {
+  const Tick tick = MakeTick(kUuid7, {0x17f22e279b0}, {0xcc3});
+  const Uuid uuid = Uuid7Of(tick, 0x18c4dc0c0c07398f);
+  EXPECT_EQ(uuid.high, 0x017f22e279b07cc3u);  // the example of RFC 9562, A.6
+  EXPECT_EQ(uuid.low, 0x98c4dc0c0c07398fu);
+  UnixMicros moment{};
+  ASSERT_EQ(TimeOfUuid7(uuid, &moment), Status::kOk);
+  EXPECT_EQ(moment.value, 1645557742000000);
+}
+
+TEST(Uuid7, TakesAllButTwoOfTheRandomBits) {
+  const Tick tick = MakeTick(kUuid7, {1}, {1});
+  for (int bit = 0; bit < 64; bit++) {
+    const Uuid uuid = Uuid7Of(tick, uint64_t{1} << bit);
+    EXPECT_EQ(uuid.low - (uint64_t{2} << 62), bit < 62 ? uint64_t{1} << bit : 0);
+    EXPECT_EQ(uuid.high, Uuid7Of(tick, 0).high);
+  }
+}
+
+TEST(Uuid7, LaterTicksAreGreaterWhateverTheRandomBits) {
+  Random random(1);
+  const uint64_t last = MakeTick(kUuid7, kUuid7.max_time, kUuid7.max_sequence).value;
+  for (int i = 0; i < 100000; i++) {
+    const uint64_t tick = random.UpTo(last - 1);
+    const Uuid uuid = Uuid7Of({tick}, random.Next());
+    const Uuid later = Uuid7Of({tick + 1}, random.Next());
+    if (!(uuid < later) || VersionOf(uuid) != 7 || !IsOfRfc(uuid)) FAIL() << tick;
+    UnixMicros moment{};
+    if (TimeOfUuid7(uuid, &moment) != Status::kOk ||
+        moment != StartOf(kUuid7, TimeOf(kUuid7, {tick})))
+      FAIL() << tick << " has " << moment.value;
+  }
+}
+
+TEST(Uuid7, NoOtherVersionOrVariantHasATime) {
+  const Uuid uuid = Uuid7Of(MakeTick(kUuid7, {1}, {1}), 1);
+  UnixMicros moment{};
+  for (uint64_t version = 0; version < 16; version++)
+    EXPECT_EQ(TimeOfUuid7({(uuid.high & ~uint64_t{0xf000}) | version << 12, uuid.low}, &moment),
+              version == 7 ? Status::kOk : Status::kNoTime);
+  for (uint64_t variant = 0; variant < 4; variant++)
+    EXPECT_EQ(TimeOfUuid7({uuid.high, (uuid.low & UINT64_MAX >> 2) | variant << 62}, &moment),
+              variant == 2 ? Status::kOk : Status::kNoTime);
+}
+
+// Stored UUIDs must be read for ever.
+TEST(ToUuid, GivesWhatItAlwaysGave) {
+  Uuid uuid{};
+  ASSERT_EQ(ToUuid(kInstagram, {11637205501278089}, &uuid), Status::kOk);
+  EXPECT_EQ(uuid, (Uuid{0x0132504e0bf17005, 0x8abfd060a7bc4e28}));
+  ASSERT_EQ(ToUuid(kTaobao, {1}, &uuid), Status::kOk);
+  EXPECT_EQ(uuid, (Uuid{0x0000000000008000, 0x8c2aeea11ebda4a9}));
+}
+
+TEST(ToUuid, KeepsTheIdAndTheOrder) {
+  Random random(2);
+  for (const Layout& layout : SomeLayouts()) {
+    const bool fits = layout.spec.order <= 1 && layout.epoch.value >= 0 &&
+                      layout.end.value / 1000 <= int64_t{1} << 48;
+    for (int i = 0; i < 5000; i++) {
+      const Id id = RandomId(layout, &random);
+      const Id other = RandomId(layout, &random);
+      Uuid uuid{};
+      Uuid other_uuid{};
+      ASSERT_EQ(ToUuid(layout, id, &uuid), Status::kOk);
+      ASSERT_EQ(ToUuid(layout, other, &other_uuid), Status::kOk);
+      Id back{};
+      if (VersionOf(uuid) != (fits ? 7u : 8u) || !IsOfRfc(uuid) ||
+          (id <=> other) != (uuid <=> other_uuid) || FromUuid(layout, uuid, &back) != Status::kOk ||
+          back != id)
+        FAIL() << id.value << " of " << layout.spec.epoch_us << ", order " << layout.spec.order;
+      if (!fits) continue;
+      Parts parts{};
+      ASSERT_EQ(Decompose(layout, id, &parts), Status::kOk);
+      UnixMicros moment{};
+      ASSERT_EQ(TimeOfUuid7(uuid, &moment), Status::kOk);
+      if (moment.value != StartOf(layout, parts.time).value / 1000 * 1000)
+        FAIL() << id.value << " has " << moment.value;
+    }
+  }
+}
+
+TEST(ToUuid, FailsAsDecomposeDoes) {
+  Uuid uuid{};
+  EXPECT_EQ(ToUuid(kInstagram, {-1}, &uuid), Status::kNegativeId);
+  EXPECT_EQ(ToUuid(kFiftyThreeBits, {int64_t{1} << 53}, &uuid), Status::kIdOutOfRange);
+  const Layout days = MakeLayout({0, kLongestUnitUs, 60, 0, 3, 0});
+  EXPECT_EQ(ToUuid(days, days.max_id, &uuid), Status::kTimeOutOfRange);
+}
+
+TEST(FromUuid, RefusesWhatWasNotMadeOfAnId) {
+  Random random(3);
+  const std::vector<Layout> layouts = SomeLayouts();
+  for (const Layout& layout : layouts) {
+    const Id id = RandomId(layout, &random);
+    Uuid uuid{};
+    ASSERT_EQ(ToUuid(layout, id, &uuid), Status::kOk);
+    Id back{};
+    for (int bit = 0; bit < 64; bit++) {
+      EXPECT_EQ(FromUuid(layout, {uuid.high ^ uint64_t{1} << bit, uuid.low}, &back),
+                Status::kForeignUuid);
+      EXPECT_EQ(FromUuid(layout, {uuid.high, uuid.low ^ uint64_t{1} << bit}, &back),
+                Status::kForeignUuid);
+    }
+    for (const Layout& other : layouts)
+      EXPECT_EQ(FromUuid(other, uuid, &back) == Status::kOk, other == layout);
+  }
+}
+
+TEST(FromUuid, RefusesRandomOnes) {
+  Random random(4);
+  Id id{};
+  for (const Layout& layout : SomeLayouts()) {
+    for (int i = 0; i < 20000; i++) {
+      const uint64_t ms = random.Below(uint64_t{1} << 41);
+      const Uuid version_7{ms << 16 | 0x7000 | random.Below(4096),
+                           uint64_t{2} << 62 | random.Next() >> 2};
+      const Uuid version_4{(random.Next() & ~uint64_t{0xf000}) | 0x4000, version_7.low};
+      if (FromUuid(layout, version_7, &id) == Status::kOk ||
+          FromUuid(layout, version_4, &id) == Status::kOk)
+        FAIL() << version_7.high << " " << version_7.low;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snowid::core::test
