@@ -15,6 +15,9 @@ CALL enter('snowid_next(shard, ''sonyflake'') ÷ snowid_next(shard), over empty 
 CALL enter('snowid_uuidv7() ÷ gen_random_uuid(), over an empty C function',
   excess('call', 'snowid_uuidv7()', 'empty()') / excess('call', 'gen_random_uuid()', 'empty()'),
   at_most => 0.333);
+CALL enter('objectid_next() ÷ gen_random_uuid(), over an empty C function',
+  excess('call', 'objectid_next()', 'empty()') / excess('call', 'gen_random_uuid()', 'empty()'),
+  at_most => 0.333);
 
 CALL race('insert', 15);
 CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys',

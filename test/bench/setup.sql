@@ -54,6 +54,7 @@ INSERT INTO sides (race, side, run)
                ('empty({shard})', 'empty(int)', '{shard}'),
                ('snowid_next({shard})', 'snowid_next(int)', '{shard}'),
                ('snowid_uuidv7()', 'snowid_uuidv7()', '0'),
+               ('objectid_next()', 'objectid_next()', '0'),
                ('gen_random_uuid()', 'gen_random_uuid()', '0'),
                ('nextval(''numbers'')', 'nextval(regclass)', '''numbers''::regclass::oid::int'))
     AS calls (side, function, argument);
