@@ -190,8 +190,9 @@ constexpr UnixMicros StartOf(const Layout& layout, Time time) {
 // The time unit that holds `moment`; every moment from the end on gives max_time + 1, so that the
 // result can be shifted without overflow. Negative for moments before the epoch.
 constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
-  if (moment >= layout.end) return {layout.max_time.value + 1};
-  if (moment < layout.epoch) {
+  if (moment >= layout.end) [[unlikely]]
+    return {layout.max_time.value + 1};
+  if (moment < layout.epoch) [[unlikely]] {
     // Division truncates towards zero, and a unit that began before the epoch is negative. The
     // difference of two moments need not be an int64_t.
     const uint64_t before =
@@ -199,7 +200,8 @@ constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
     const uint64_t units = (before - 1) / static_cast<uint64_t>(layout.unit_us);
     return {units < INT64_MAX ? -static_cast<int64_t>(units) - 1 : INT64_MIN};
   }
-  const uint64_t after = static_cast<uint64_t>(moment.value - layout.epoch.value);
+  const uint64_t after =
+      static_cast<uint64_t>(moment.value) - static_cast<uint64_t>(layout.epoch.value);
   return {static_cast<int64_t>(Uint128{after} * layout.unit_reciprocal >> layout.unit_shift)};
 }
 
