@@ -18,14 +18,22 @@ inline constexpr uint64_t kLongestUnitUs = 86'400'000'000;  // a day
 inline constexpr UnixMicros kFirstEpoch{-62'135'596'800'000'000};
 inline constexpr UnixMicros kLastEpoch{253'402'300'799'999'999};
 
-// The order of the fields, from the most significant down. The numbers are stored in databases.
-enum class Order : uint8_t {
-  kTimeShardSeq = 0,
-  kTimeSeqShard = 1,
-  kShardTimeSeq = 2,
-  kShardSeqTime = 3,
-  kSeqTimeShard = 4,
-  kSeqShardTime = 5,
+// The fields of an ID.
+enum Field : uint8_t { kTimeField, kShardField, kSeqField };
+
+// The orders that they can be in, from the most significant down. Databases store the numbers.
+enum Order : uint8_t {
+  kTimeShardSeq,
+  kTimeSeqShard,
+  kShardTimeSeq,
+  kShardSeqTime,
+  kSeqTimeShard,
+  kSeqShardTime,
+};
+inline constexpr Field kFieldsInOrder[][3] = {
+    {kTimeField, kShardField, kSeqField}, {kTimeField, kSeqField, kShardField},
+    {kShardField, kTimeField, kSeqField}, {kShardField, kSeqField, kTimeField},
+    {kSeqField, kTimeField, kShardField}, {kSeqField, kShardField, kTimeField},
 };
 
 // All that tells one layout from another: what a database stores, and a part of a shard's key.
@@ -47,24 +55,14 @@ constexpr bool IsValid(const LayoutSpec& spec) {
   return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
          spec.unit_us >= 1 && spec.unit_us <= kLongestUnitUs && spec.time_bits >= 1 &&
          spec.seq_bits >= 1 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
-         spec.order <= static_cast<uint64_t>(Order::kSeqShardTime);
+         spec.order <= kSeqShardTime;
 }
 
 // The same layout in the one form that stands for it: where a shard without bits is said to lie
 // makes no difference.
 constexpr LayoutSpec Canonical(LayoutSpec spec) {
-  if (spec.shard_bits > 0) return spec;
-  switch (static_cast<Order>(spec.order)) {
-    case Order::kTimeShardSeq:
-    case Order::kTimeSeqShard:
-    case Order::kShardTimeSeq:
-      spec.order = static_cast<uint64_t>(Order::kTimeShardSeq);
-      break;
-    case Order::kShardSeqTime:
-    case Order::kSeqTimeShard:
-    case Order::kSeqShardTime:
-      spec.order = static_cast<uint64_t>(Order::kSeqShardTime);
-  }
+  const bool time_is_above_seq = spec.order <= kShardTimeSeq;
+  if (spec.shard_bits == 0) spec.order = time_is_above_seq ? kTimeShardSeq : kSeqShardTime;
   return spec;
 }
 
@@ -110,55 +108,34 @@ constexpr Layout MakeLayout(LayoutSpec spec) {
   layout.unit_us = static_cast<int64_t>(spec.unit_us);
   layout.sequence_goes_on = spec.unit_us <= 1'000'000;
 
-  uint8_t time_bits = static_cast<uint8_t>(spec.time_bits);
-  uint8_t shard_bits = static_cast<uint8_t>(spec.shard_bits);
-  uint8_t seq_bits = static_cast<uint8_t>(spec.seq_bits);
-  uint8_t* top = nullptr;
-  switch (static_cast<Order>(spec.order)) {
-    case Order::kTimeShardSeq:
-      layout.shard_shift = seq_bits;
-      layout.time_shift = static_cast<uint8_t>(seq_bits + shard_bits);
-      top = &time_bits;
-      break;
-    case Order::kTimeSeqShard:
-      layout.seq_shift = shard_bits;
-      layout.time_shift = static_cast<uint8_t>(seq_bits + shard_bits);
-      top = &time_bits;
-      break;
-    case Order::kShardTimeSeq:
-      layout.time_shift = seq_bits;
-      layout.shard_shift = static_cast<uint8_t>(seq_bits + time_bits);
-      top = &shard_bits;
-      break;
-    case Order::kShardSeqTime:
-      layout.seq_shift = time_bits;
-      layout.shard_shift = static_cast<uint8_t>(seq_bits + time_bits);
-      top = &shard_bits;
-      break;
-    case Order::kSeqTimeShard:
-      layout.time_shift = shard_bits;
-      layout.seq_shift = static_cast<uint8_t>(time_bits + shard_bits);
-      top = &seq_bits;
-      break;
-    case Order::kSeqShardTime:
-      layout.shard_shift = time_bits;
-      layout.seq_shift = static_cast<uint8_t>(time_bits + shard_bits);
-      top = &seq_bits;
+  const Field* fields = kFieldsInOrder[spec.order];
+  uint8_t bits[] = {static_cast<uint8_t>(spec.time_bits), static_cast<uint8_t>(spec.shard_bits),
+                    static_cast<uint8_t>(spec.seq_bits)};
+  uint8_t shifts[3] = {};
+  int id_bits = 0;
+  for (int place = 2; place >= 0; place--) {
+    shifts[fields[place]] = static_cast<uint8_t>(id_bits);
+    id_bits += bits[fields[place]];
   }
-  layout.time_is_first = top == &time_bits;
-  if (time_bits + shard_bits + seq_bits == 64) --*top;
+  layout.time_shift = shifts[kTimeField];
+  layout.shard_shift = shifts[kShardField];
+  layout.seq_shift = shifts[kSeqField];
+  layout.time_is_first = fields[0] == kTimeField;
+  if (id_bits == 64) {
+    id_bits--;
+    bits[fields[0]]--;
+  }
 
-  layout.seq_bits = seq_bits;
-  layout.max_shard = {(uint64_t{1} << shard_bits) - 1};
-  layout.max_sequence = {(uint64_t{1} << seq_bits) - 1};
-  const int id_bits = time_bits + shard_bits + seq_bits;
+  layout.seq_bits = bits[kSeqField];
+  layout.max_shard = {(uint64_t{1} << bits[kShardField]) - 1};
+  layout.max_sequence = {(uint64_t{1} << bits[kSeqField]) - 1};
   layout.max_id = {static_cast<int64_t>((uint64_t{1} << id_bits) - 1)};
 
   // Neither the end nor its distance from the epoch may be beyond an int64_t.
   const int64_t longest_us = INT64_MAX - std::max(spec.epoch_us, int64_t{0});
   const int64_t most_units = longest_us / layout.unit_us;
-  const int64_t units =
-      static_cast<int64_t>(std::min(uint64_t{1} << time_bits, static_cast<uint64_t>(most_units)));
+  const int64_t units = static_cast<int64_t>(
+      std::min(uint64_t{1} << bits[kTimeField], static_cast<uint64_t>(most_units)));
   layout.max_time = {units - 1};
   layout.last_start = {spec.epoch_us + (units - 1) * layout.unit_us};
   layout.end = {layout.last_start.value + layout.unit_us};
@@ -173,7 +150,8 @@ constexpr Layout MakeLayout(LayoutSpec spec) {
 
 // Instagram's: 41 bits of milliseconds since 2011-08-24 21:07:01.721 UTC, 13 of shard, 10 of
 // sequence. Positive until 2046-06-27 17:00:49.497 UTC.
-inline constexpr Layout kInstagram = MakeLayout({1314220021721000, 1000, 41, 13, 10, 0});
+inline constexpr Layout kInstagram =
+    MakeLayout({1314220021721000, 1000, 41, 13, 10, kTimeShardSeq});
 
 // An ID's parts.
 struct Parts {

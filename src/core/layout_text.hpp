@@ -26,14 +26,14 @@ struct NamedLayout {
 // server with clients in JavaScript will want, and 5 are left for 32 shards.
 inline constexpr NamedLayout kNamedLayouts[] = {
     {"instagram", kInstagram.spec},
-    {"twitter", {1288834974657000, 1000, 41, 10, 12, 0}},
-    {"discord", {1420070400000000, 1000, 41, 10, 12, 0}},
-    {"leaf", {1288834974657000, 1000, 41, 10, 12, 0}},
-    {"sonyflake", {1409529600000000, 10000, 39, 16, 8, 1}},
-    {"baidu", {1463673600000000, 1000000, 28, 22, 13, 0}},
-    {"pgedge", {1672531200000000, 1000, 41, 10, 12, 0}},
-    {"taobao", {1361753741828000, 1000, 49, 4, 10, 0}},
-    {"js53", {1767225600000000, 1000, 40, 5, 8, 0}},
+    {"twitter", {1288834974657000, 1000, 41, 10, 12, kTimeShardSeq}},
+    {"discord", {1420070400000000, 1000, 41, 10, 12, kTimeShardSeq}},
+    {"leaf", {1288834974657000, 1000, 41, 10, 12, kTimeShardSeq}},
+    {"sonyflake", {1409529600000000, 10000, 39, 16, 8, kTimeSeqShard}},
+    {"baidu", {1463673600000000, 1000000, 28, 22, 13, kTimeShardSeq}},
+    {"pgedge", {1672531200000000, 1000, 41, 10, 12, kTimeShardSeq}},
+    {"taobao", {1361753741828000, 1000, 49, 4, 10, kTimeShardSeq}},
+    {"js53", {1767225600000000, 1000, 40, 5, 8, kTimeShardSeq}},
 };
 
 // The layout's name, empty where it has none.
@@ -48,14 +48,9 @@ inline constexpr size_t kLayoutTextSize = 96;
 
 namespace layout_text {
 
-enum Field : uint8_t { kTime, kShard, kSeq, kUnit, kEpoch };
-inline constexpr std::string_view kFieldNames[] = {"time", "shard", "seq", "unit", "epoch"};
-
-// The fields in each Order.
-inline constexpr Field kFieldsInOrder[][3] = {
-    {kTime, kShard, kSeq}, {kTime, kSeq, kShard}, {kShard, kTime, kSeq},
-    {kShard, kSeq, kTime}, {kSeq, kTime, kShard}, {kSeq, kShard, kTime},
-};
+// What a specification is made of: the fields, by their numbers, then the others.
+enum Key : uint8_t { kUnitKey = kSeqField + 1, kEpochKey };
+inline constexpr std::string_view kKeyNames[] = {"time", "shard", "seq", "unit", "epoch"};
 
 // PostgreSQL's names of units of time, the longest first.
 struct Unit {
@@ -177,6 +172,57 @@ inline void FormatEpoch(int64_t epoch_us, Writer* out) {
   out->Put("Z");
 }
 
+// What has been read of a specification.
+struct Words {
+  uint64_t widths[3];
+  uint64_t unit_us;
+  int64_t epoch_us;
+  Field order[3];
+  int fields;
+  unsigned seen;  // a bit for each key
+};
+
+inline Status ParseWord(std::string_view word, Words* words) {
+  const size_t colon = word.find(':');
+  if (colon == std::string_view::npos) return Status::kMalformed;
+  const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), word.substr(0, colon));
+  if (name == std::end(kKeyNames)) return Status::kMalformed;
+  const auto key = static_cast<unsigned>(name - std::begin(kKeyNames));
+  if (words->seen & 1u << key) return Status::kMalformed;
+  words->seen |= 1u << key;
+  word.remove_prefix(colon + 1);
+
+  if (key == kUnitKey) return ParseUnit(word, &words->unit_us);
+  if (key == kEpochKey) return ParseEpoch(word, &words->epoch_us);
+  words->order[words->fields++] = static_cast<Field>(key);
+  const Status status = TakeNumber(&word, &words->widths[key]);
+  if (status == Status::kMalformed || !word.empty()) return Status::kMalformed;
+  // More than the fields of a LayoutSpec can hold.
+  return words->widths[key] > 64 ? Status::kNumberOutOfRange : status;
+}
+
+inline Status ParseSpec(std::string_view text, LayoutSpec* spec) {
+  Words words{};
+  Status range_status = Status::kOk;
+  while (!text.empty()) {
+    const Status status = ParseWord(TakeWord(&text), &words);
+    if (status == Status::kMalformed) return status;
+    if (status != Status::kOk) range_status = status;
+  }
+  if (words.seen != (1u << std::size(kKeyNames)) - 1) return Status::kMalformed;
+  if (range_status != Status::kOk) return range_status;
+
+  uint64_t order = 0;
+  while (!std::equal(std::begin(words.order), std::end(words.order), kFieldsInOrder[order]))
+    order++;
+  *spec = {words.epoch_us,           words.unit_us,
+           words.widths[kTimeField], words.widths[kShardField],
+           words.widths[kSeqField],  order};
+  if (!IsValid(*spec)) return Status::kNumberOutOfRange;
+  *spec = Canonical(*spec);
+  return Status::kOk;
+}
+
 }  // namespace layout_text
 
 // Writes the canonical specification of a valid layout, without a terminator, to a buffer of
@@ -186,7 +232,7 @@ inline size_t FormatLayoutSpec(const LayoutSpec& spec, char* text) {
   Writer out{text};
   for (const Field field : kFieldsInOrder[spec.order]) {
     const uint64_t widths[] = {spec.time_bits, spec.shard_bits, spec.seq_bits};
-    out.Put(kFieldNames[field]);
+    out.Put(kKeyNames[field]);
     out.Put(":");
     out.PutNumber(widths[field]);
     out.Put(" ");
@@ -215,61 +261,15 @@ inline size_t FormatLayout(const LayoutSpec& spec, char* text) {
 // of the first three is the order of the fields. Spaces around and between them do not matter.
 // Fails with kMalformed, and with kNumberOutOfRange for a width, unit or epoch that no layout has.
 inline Status ParseLayout(std::string_view text, LayoutSpec* spec) {
-  using namespace layout_text;
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && layout_text::IsSpace(text.front())) text.remove_prefix(1);
   std::string_view rest = text;
-  const std::string_view first_word = TakeWord(&rest);
+  const std::string_view first_word = layout_text::TakeWord(&rest);
   for (const NamedLayout& named : kNamedLayouts) {
     if (named.name != first_word || !rest.empty()) continue;
     *spec = named.spec;
     return Status::kOk;
   }
-
-  uint64_t widths[3] = {};
-  uint64_t unit_us = 0;
-  int64_t epoch_us = 0;
-  Field order[3] = {};
-  int fields = 0;
-  unsigned seen = 0;
-  Status range_status = Status::kOk;
-  while (!text.empty()) {
-    std::string_view word = TakeWord(&text);
-    const size_t colon = word.find(':');
-    if (colon == std::string_view::npos) return Status::kMalformed;
-    const auto* name =
-        std::find(std::begin(kFieldNames), std::end(kFieldNames), word.substr(0, colon));
-    if (name == std::end(kFieldNames)) return Status::kMalformed;
-    const Field field = static_cast<Field>(name - std::begin(kFieldNames));
-    if (seen & 1u << field) return Status::kMalformed;
-    seen |= 1u << field;
-    word.remove_prefix(colon + 1);
-
-    Status status = Status::kOk;
-    if (field == kUnit) {
-      status = ParseUnit(word, &unit_us);
-    } else if (field == kEpoch) {
-      status = ParseEpoch(word, &epoch_us);
-    } else {
-      status = TakeNumber(&word, &widths[field]);
-      if (status != Status::kMalformed && !word.empty()) status = Status::kMalformed;
-      // More than fits the specification's own fields.
-      if (status == Status::kOk && widths[field] > 64) status = Status::kNumberOutOfRange;
-      order[fields++] = field;
-    }
-    if (status == Status::kMalformed) return status;
-    if (status != Status::kOk) range_status = status;
-  }
-  if (seen != (1u << std::size(kFieldNames)) - 1) return Status::kMalformed;
-  if (range_status != Status::kOk) return range_status;
-
-  uint64_t order_number = 0;
-  while (!std::equal(std::begin(order), std::end(order), kFieldsInOrder[order_number]))
-    order_number++;
-  const LayoutSpec read{epoch_us,       unit_us,      widths[kTime],
-                        widths[kShard], widths[kSeq], order_number};
-  if (!IsValid(read)) return Status::kNumberOutOfRange;
-  *spec = Canonical(read);
-  return Status::kOk;
+  return layout_text::ParseSpec(text, spec);
 }
 
 }  // namespace snowid::core

@@ -78,7 +78,7 @@ Datum snowid_layout_recv(PG_FUNCTION_ARGS) {
   const uint8 order = static_cast<uint8>(pq_getmsgbyte(message));
   const bool fits = unit_us <= core::kLongestUnitUs &&
                     std::max({widths[0], widths[1], widths[2]}) <= 64 &&
-                    order <= static_cast<uint8>(core::Order::kSeqShardTime);
+                    order <= core::kSeqShardTime;
   core::LayoutSpec spec{};
   if (fits) spec = {epoch_us, unit_us, widths[0], widths[1], widths[2], order};
   if (!fits || !IsValid(spec))
