@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "core/layout.hpp"
 #include "random.hpp"
@@ -35,15 +36,60 @@ inline constexpr Layout kLayouts[] = {kInstagram, kTwitter,        kDiscord,   k
                                       kTenMillis, kFiftyThreeBits, kDays,      kMicros,  kNoShard,
                                       kNoShard63, kWidestShard,    kTimeAlone, kOneTime, kTiny};
 
-// What the layout means, said in another way than the headers do.
+// What a layout means, said in another way than the headers do.
 
+// One of an ID's fields: how many bits the layout gives it, and how many of them are used.
+struct ExactField {
+  char letter;  // T, H or Q: of time, shard or sequence
+  int bits;
+  int used_bits;
+};
+
+// From the most significant down. All 64 bits are one more than a positive bigint has: the first
+// field that has bits goes without one.
+struct ExactFields {
+  ExactField fields[3];
+
+  explicit ExactFields(const LayoutSpec& spec) {
+    static constexpr const char* kOrders[] = {"THQ", "TQH", "HTQ", "HQT", "QTH", "QHT"};
+    int too_many =
+        std::max(0, static_cast<int>(spec.time_bits + spec.shard_bits + spec.seq_bits) - 63);
+    for (int i = 0; i < 3; i++) {
+      const char letter = kOrders[spec.order][i];
+      const int bits = static_cast<int>(letter == 'T'   ? spec.time_bits
+                                        : letter == 'H' ? spec.shard_bits
+                                                        : spec.seq_bits);
+      fields[i] = {letter, bits, bits > 0 ? bits - too_many : 0};
+      if (bits > 0) too_many = 0;
+    }
+  }
+
+  // Which one the letter's is, from 0.
+  int PlaceOf(char letter) const {
+    return letter == fields[0].letter ? 0 : letter == fields[1].letter ? 1 : 2;
+  }
+  // The greatest value that the bits of the letter's field can tell.
+  Wide MostOf(char letter) const { return (Wide{1} << fields[PlaceOf(letter)].used_bits) - 1; }
+  // Whether the time is the first field that there is.
+  bool TimeIsFirst() const {
+    return PlaceOf('T') == 0 || (PlaceOf('T') == 1 && fields[0].bits == 0);
+  }
+};
+
+// As many as the bits can tell, but none that ends later than a 64-bit number of microseconds,
+// since 1970 or since the epoch, can tell.
 inline int64_t ExactMaxTime(const Layout& layout) {
-  const uint64_t positive_bits =
-      std::min<uint64_t>(63, layout.spec.time_bits + layout.spec.shard_bits + layout.spec.seq_bits);
-  Wide times = 1;
-  for (uint64_t bit = layout.spec.shard_bits + layout.spec.seq_bits; bit < positive_bits; bit++)
-    times *= 2;
-  return static_cast<int64_t>(times - 1);
+  const Wide longest = Wide{INT64_MAX} - std::max<int64_t>(layout.spec.epoch_us, 0);
+  return static_cast<int64_t>(std::min(ExactFields(layout.spec).MostOf('T'),
+                                       longest / static_cast<int64_t>(layout.spec.unit_us) - 1));
+}
+
+inline uint64_t ExactMaxShard(const Layout& layout) {
+  return static_cast<uint64_t>(ExactFields(layout.spec).MostOf('H'));
+}
+
+inline uint64_t ExactMaxSequence(const Layout& layout) {
+  return static_cast<uint64_t>(ExactFields(layout.spec).MostOf('Q'));
 }
 
 inline Wide ExactStart(const Layout& layout, Wide time) {
@@ -61,18 +107,43 @@ inline Wide ExactTime(const Layout& layout, int64_t moment) {
   return FloorOf(Wide{moment} - layout.epoch.value, layout.unit_us);
 }
 
+// Field by field, each below the one before.
 inline Wide ExactId(const Layout& layout, Wide time, uint64_t shard, uint64_t sequence) {
-  const Wide shards = Wide{1} << layout.spec.shard_bits;
-  const Wide sequences = Wide{1} << layout.spec.seq_bits;
-  return (time * shards + shard) * sequences + sequence;
+  Wide id = 0;
+  for (const ExactField& field : ExactFields(layout.spec).fields)
+    id = id * (Wide{1} << field.bits) + (field.letter == 'T'   ? time
+                                         : field.letter == 'H' ? Wide{shard}
+                                                               : Wide{sequence});
+  return id;
+}
+
+// Any valid specification: each order; 64 bits in all as often as fewer; units and epochs that are
+// round, odd, or at the ends of their ranges.
+inline LayoutSpec RandomSpec(Random* random) {
+  const uint64_t total = random->Below(2) == 0 ? 64 : 2 + random->UpTo(62);
+  uint64_t widths[3];
+  widths[0] = random->UpTo(total - 2);
+  widths[1] = random->UpTo(total - 2 - widths[0]);
+  widths[2] = total - 2 - widths[0] - widths[1];
+  for (int i = 2; i > 0; i--) std::swap(widths[i], widths[random->Below(uint64_t(i) + 1)]);
+
+  constexpr uint64_t kRoundUnits[] = {1, 1000, 10000, 1000000, 60000000, 3600000000, kDayUs};
+  const uint64_t unit_us =
+      random->Below(2) == 0 ? kRoundUnits[random->Below(7)] : 1 + random->UpTo(kDayUs - 1);
+
+  constexpr int64_t kRoundEpochs[] = {1, 1000, 1000000, kDayUs};
+  const uint64_t epochs = static_cast<uint64_t>(kLastEpoch.value - kFirstEpoch.value);
+  int64_t epoch_us = kFirstEpoch.value + static_cast<int64_t>(random->UpTo(epochs));
+  if (random->Below(8) == 0) epoch_us = random->In(-2, 2);
+  epoch_us -= epoch_us % kRoundEpochs[random->Below(4)];
+
+  return Canonical({epoch_us, unit_us, widths[0] + 1, widths[1], widths[2] + 1, random->Below(6)});
 }
 
 inline Parts RandomParts(const Layout& layout, Random* random) {
-  const uint64_t max_shard = (uint64_t{1} << layout.spec.shard_bits) - 1;
-  const uint64_t max_sequence = (uint64_t{1} << layout.spec.seq_bits) - 1;
   return {{static_cast<int64_t>(random->UpTo(static_cast<uint64_t>(ExactMaxTime(layout))))},
-          {static_cast<uint32_t>(random->UpTo(max_shard))},
-          {random->UpTo(max_sequence)}};
+          {random->UpTo(ExactMaxShard(layout))},
+          {random->UpTo(ExactMaxSequence(layout))}};
 }
 
 // Any moment; those near the epoch, near the end and near where a unit begins are frequent. None is
