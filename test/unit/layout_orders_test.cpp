@@ -88,6 +88,17 @@ TEST(Canonical, TakesNoNoteOfWhereAShardWithoutBitsLies) {
   }
 }
 
+// Values of it are stored, and found equal by their bytes.
+TEST(Canonical, IsTheSameForEver) {
+  for (uint64_t order = 0; order < 6; order++) {
+    const LayoutSpec spec{0, 1000, 41, 0, 22, order};
+    const bool time_is_above = ExactFields(spec).PlaceOf('T') < ExactFields(spec).PlaceOf('Q');
+    EXPECT_EQ(Canonical(spec).order, time_is_above ? 0u : 5u) << order;
+  }
+  EXPECT_EQ(kFirstEpoch.value, -62135596800000000);  // 0001-01-01 00:00:00
+  EXPECT_EQ(kLastEpoch.value, 253402300799999999);   // 9999-12-31 23:59:59.999999
+}
+
 TEST(MakeLayout, SaysHowMuchEachPartCanBe) {
   Random random(2);
   ForRandomLayouts(&random, 5 * kSpecs, [](const Layout& layout) {
@@ -212,6 +223,18 @@ TEST(RandomLayouts, TimeAtIsTheFloorOfEveryMoment) {
       ASSERT_EQ(time.value, static_cast<int64_t>(expected)) << moment;
       if (time.value < 0) continue;
       ASSERT_EQ(StartOf(layout, time).value, static_cast<int64_t>(ExactStart(layout, expected)));
+    }
+  });
+}
+
+// Also where the distance from the epoch, in units of 1 us, is no 64-bit number.
+TEST(RandomLayouts, TimeAtIsNegativeForEveryMomentBeforeTheEpoch) {
+  Random random(14);
+  ForRandomLayouts(&random, kSpecs, [&random](const Layout& layout) {
+    for (int i = 0; i < kCasesOfEach; i++) {
+      const int64_t after_first = static_cast<int64_t>(random.Sized() >> 1);
+      const int64_t moment = std::min(INT64_MIN + after_first, layout.epoch.value - 1);
+      ASSERT_LT(TimeAt(layout, {moment}).value, 0) << moment;
     }
   });
 }
