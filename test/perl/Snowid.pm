@@ -13,8 +13,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server start_server set_clock crash attempt draw finish ids
-  check_round wait_for sqlstate_of open_session ask close_session build_library use_library);
+our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_draw finish ids
+  check_round check_text_round wait_for sqlstate_of open_session ask close_session build_library
+  use_library);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -151,6 +152,14 @@ sub draw
     return { run => $run, file => $file };
 }
 
+# Waits until the client of each session has seen so many bytes.
+sub wait_to_draw
+{
+    my ($bytes, @drawing) = @_;
+    wait_for(sub { !grep { (-s $_->{file} // 0) < $bytes } @drawing }, 'the sessions to draw');
+    return;
+}
+
 # Waits for sessions to end; their exit status does not matter.
 sub finish
 {
@@ -236,22 +245,36 @@ sub ids
 sub check_round
 {
     my ($name, $floor, @sessions) = @_;
+    return check_in_order($name, 0, $floor, @sessions);
+}
+
+# The same of UUIDs, or of ObjectIDs: their order is that of their text.
+sub check_text_round
+{
+    my ($name, $floor, @sessions) = @_;
+    return check_in_order($name, 1, $floor, @sessions);
+}
+
+sub check_in_order
+{
+    my ($name, $is_text, $floor, @sessions) = @_;
     my @all;
     my $unordered = 0;
     foreach my $session (@sessions)
     {
-        my $last = 0;
+        my $last = $is_text ? '' : 0;
         foreach my $id (@{ ids($session) })
         {
-            $unordered++ if $id <= $last;
+            $unordered++ if $is_text ? $id le $last : $id <= $last;
             $last = $id;
             push @all, $id;
         }
     }
-    @all = sort { $a <=> $b } @all;
-    my $repeated = grep { $all[$_] == $all[ $_ - 1 ] } 1 .. $#all;
-    my $least = @all ? $all[0] : $floor + 1;
-    ok($unordered == 0 && $repeated == 0 && $least > $floor,
+    @all = $is_text ? sort @all : sort { $a <=> $b } @all;
+    my $repeated = grep { $all[$_] eq $all[ $_ - 1 ] } 1 .. $#all;
+    my $least = @all ? $all[0] : 'none';
+    my $above = !@all || ($is_text ? $least gt $floor : $least > $floor);
+    ok($unordered == 0 && $repeated == 0 && $above,
         "$name: in order, none twice, all above those of before")
       or diag("$unordered out of order, $repeated repeated, least $least, floor $floor");
     return (scalar(@all), @all ? $all[-1] : $floor);
