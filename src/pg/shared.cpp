@@ -6,7 +6,7 @@
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
 #ifndef SNOWID_ABI
-#define SNOWID_ABI 2
+#define SNOWID_ABI 3
 #endif
 
 // 80 bytes each. A bound, since callers choose shards, and one of them must not use up the memory
@@ -27,6 +27,12 @@ constexpr Size kRootSize = 2048;
 // How many layouts can be about to end, and the log be told of each.
 constexpr uint32 kWarnings = 64;
 
+// A layout that is about to end. Nothing is ever removed.
+struct Warning {
+  std::atomic<uint64_t> layout;  // a hash of it; 0 where nobody has used this yet
+  std::atomic<int64_t> warned_us;
+};
+
 struct Root {
   uint32 abi;  // must stay the first field
   int tranche;
@@ -36,7 +42,7 @@ struct Root {
   dshash_table_handle slots;
   std::atomic<uint32_t> slot_count;
   std::atomic<uint64_t> random;  // 0 until somebody asks for it
-  std::atomic<int64_t> warned_us[kWarnings];
+  Warning warnings[kWarnings];
 };
 static_assert(sizeof(Root) <= kRootSize);
 
@@ -232,7 +238,16 @@ uint64 shared_random() {
 
 std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&layout);
-  return &root->warned_us[hash_bytes(bytes, sizeof(layout)) % kWarnings];
+  const uint64_t hash = hash_bytes_extended(bytes, sizeof(layout), 0) | 1;
+  const uint64_t home = (hash >> 32) % kWarnings;
+  for (uint64_t at = home; at < home + kWarnings; at++) {
+    Warning& warning = root->warnings[at % kWarnings];
+    uint64_t owner = 0;
+    if (warning.layout.compare_exchange_strong(owner, hash, std::memory_order_relaxed) ||
+        owner == hash)
+      return &warning.warned_us;
+  }
+  return &root->warnings[home].warned_us;
 }
 
 }  // namespace snowid::pg

@@ -82,7 +82,8 @@ void shared_lift(core::UnixMicros floor);
 uint64 shared_random();
 
 // The last time that the server's log was told that this layout is used up within a year, as Unix
-// microseconds. (Some layouts share one; the log is then told of one of them.)
+// microseconds. (Where very many layouts are about to end, some share one; the log is then told of
+// one of them.)
 std::atomic<int64_t>* shared_warned_us(const core::LayoutSpec& layout);
 
 }  // namespace snowid::pg

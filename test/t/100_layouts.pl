@@ -173,6 +173,9 @@ foreach my $round (1 .. 2)
     draw_late($also, 'baidu', $last);
     is(warnings_of($_), $round, "day $round, hours later: still one of $_") foreach 'baidu', $also, $last;
 }
+my @many = map { sprintf 'time:28 seq:4 shard:4 unit:1s epoch:2016-05-19T16:00:%02dZ', $_ } 1 .. 30;
+draw_late(@many);
+is(scalar(grep { warnings_of($_) == 1 } @many), 30, 'so has each of many');
 is(warnings_of('twitter') + warnings_of('leaf'), 0, 'none of a layout that does not end');
 
 # Uses up what a shard of a layout has before its end, and checks that all the bits of the time are set
