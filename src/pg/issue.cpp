@@ -16,6 +16,9 @@ constexpr int64 kLongestNapUs = 100000;
 // A latch counts in milliseconds, which is too coarse to begin the next one with; shorter waits
 // sleep uninterruptibly.
 constexpr int64 kShortestLatchUs = 2000;
+// How far ahead of the clock a slot that all databases share starts at most: the default of
+// snowid.max_wait.
+constexpr int64 kLongestStartUs = 5000000;
 
 // Sleeps until the clock may have reached `until`, or for kLongestNapUs. Interruptible.
 void nap(int64 for_us) {
@@ -95,6 +98,22 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
     if (grant.count > 0) return grant;
   }
+}
+
+void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
+  if (place->slot == nullptr) {
+    // Before a crash some database may have been as far ahead of the clock as this. No further than
+    // callers will wait, whatever somebody has set for his session.
+    const core::UnixMicros used{unix_now().value + std::min(max_lead_us(), kLongestStartUs)};
+    const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
+    place->slot = shared_common_slot(layout, MakeTick(layout, unused, start));
+  }
+  const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
+  Slot own{};
+  own.last_tick.store(LastTickAt(layout, {floor_us}).value, std::memory_order_relaxed);
+  const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
+  core::RaiseTo(place->slot->last_tick, {above.value - 1});
+  place->floor_us = floor_us;
 }
 
 }  // namespace snowid::pg

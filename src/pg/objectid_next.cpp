@@ -11,21 +11,15 @@ namespace snowid::pg {
 
 namespace {
 
-Slot* objectid_slot = nullptr;
+CommonPlace objectid_place;
 uint64 objectid_random;
 
-void find_slot() {
-  constexpr core::Layout kLayout = core::kObjectIdLayout;
+void make_ready() {
   uint32 counter;
   fetch_random(&counter, sizeof(counter));
-  // The counter starts anywhere, in the first second of which nothing may have been used.
-  const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
-  const core::Time unused =
-      std::max(core::Time{TimeAt(kLayout, floor).value + 1}, TimeAt(kLayout, unix_now()));
-  const core::Sequence start{counter & kLayout.max_sequence.value};
-  Slot* slot = shared_common_slot(kLayout, MakeTick(kLayout, unused, start));
   objectid_random = shared_random();
-  objectid_slot = slot;
+  common_make_ready(core::kObjectIdLayout, &objectid_place,
+                    {counter & core::kObjectIdLayout.max_sequence.value});
 }
 
 }  // namespace
@@ -44,10 +38,9 @@ Datum objectid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("objectid_next()");
   if (unlikely(!ceiling_known)) ceiling_learn();
-  if (unlikely(objectid_slot == nullptr)) find_slot();
+  if (unlikely(!CommonIsReady(objectid_place))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
-  const core::Grant grant = issue(core::kObjectIdLayout, {0}, objectid_slot, 1, core::Span::kAny);
-  *made = ObjectIdOf(grant.first, objectid_random);
+  *made = ObjectIdOf(issue_common(core::kObjectIdLayout, objectid_place), objectid_random);
   PG_RETURN_POINTER(made);
 }
 }

@@ -6,11 +6,11 @@
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
 #ifndef SNOWID_ABI
-#define SNOWID_ABI 3
+#define SNOWID_ABI 2
 #endif
 
-// 80 bytes each. A bound, since callers choose shards, and one of them must not use up the memory
-// of all.
+// 80 bytes each. A bound, since callers choose shards and layouts, and one of them must not use up
+// the memory of all; nor may one database, which gets a quarter at most.
 #ifndef SNOWID_MAX_SLOTS
 #define SNOWID_MAX_SLOTS 1000000
 #endif
@@ -118,6 +118,7 @@ void initialize(Database* database, int tranche) {
   database->ceiling_us.store(0);
   database->alert_us.store(0);
   database->floor_us.store(0);
+  database->slot_count.store(0);
 }
 
 Database* find_database(int tranche) {
@@ -166,43 +167,41 @@ void shared_stand_in(bool wanted) {
 
 namespace {
 
-// The last tick that may have been used of a slot that has none yet.
-core::Tick floor_tick(const core::Layout& layout) {
-  return LastTickAt(layout, {my_database->floor_us.load(std::memory_order_acquire)});
-}
-
-// The slot of a key, made where there is none, and then with ticks above `floor` alone. With its
-// lock held.
-Slot* find_slot(const SlotKey& key, const core::Layout& layout, core::Tick floor) {
-  auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
-  if (slot == nullptr) {
-    if (root->slot_count.load(std::memory_order_relaxed) >= SNOWID_MAX_SLOTS)
-      ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many shards are in use"),
-                      errdetail("A server can hold the state of %d shards of all its databases.",
-                                SNOWID_MAX_SLOTS),
-                      errhint("A restart of the server forgets the shards that are not used.")));
-    bool found;
-    slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
-    if (!found) {
-      slot->last_tick.store(std::max(floor, floor_tick(layout)).value, std::memory_order_relaxed);
-      root->slot_count.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-  return slot;
+void require_room_for_slot() {
+  if (root->slot_count.load(std::memory_order_relaxed) < SNOWID_MAX_SLOTS &&
+      shared_database->slot_count.load(std::memory_order_relaxed) < SNOWID_MAX_SLOTS / 4)
+    return;
+  ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many shards are in use"),
+                  errdetail("A server can hold the state of %d shards, and of %d of one database.",
+                            SNOWID_MAX_SLOTS, SNOWID_MAX_SLOTS / 4),
+                  errhint("A restart of the server forgets the shards that are not used.")));
 }
 
 }  // namespace
 
 Slot* shared_slot(const core::Layout& layout, int32 shard) {
-  Slot* slot = find_slot({MyDatabaseId, static_cast<uint32>(shard), layout.spec}, layout, {0});
+  const SlotKey key{MyDatabaseId, static_cast<uint32>(shard), layout.spec};
+  auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
+  if (slot == nullptr) {
+    require_room_for_slot();
+    bool found;
+    slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
+    if (!found) {
+      const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
+      slot->last_tick.store(LastTickAt(layout, floor).value, std::memory_order_relaxed);
+      root->slot_count.fetch_add(1, std::memory_order_relaxed);
+      shared_database->slot_count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
   dshash_release_lock(slots, slot);
   return slot;
 }
 
 Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
-  Slot* slot = find_slot({InvalidOid, 0, layout.spec}, layout, floor);
-  // A session of another database may have made it, by that one's floor.
-  RaiseTo(slot->last_tick, floor_tick(layout));
+  const SlotKey key{InvalidOid, 0, layout.spec};
+  bool found;
+  auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
+  if (!found) slot->last_tick.store(floor.value, std::memory_order_relaxed);
   dshash_release_lock(slots, slot);
   return slot;
 }
@@ -215,7 +214,7 @@ void shared_lift(core::UnixMicros floor) {
   dshash_seq_init(&scan, slots, false);
   core::Layout layout = core::kInstagram;
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database != MyDatabaseId && OidIsValid(slot->key.database)) continue;
+    if (slot->key.database != MyDatabaseId) continue;
     if (!(slot->key.layout == layout.spec)) layout = core::MakeLayout(slot->key.layout);
     RaiseTo(slot->last_tick, LastTickAt(layout, floor));
   }

@@ -32,6 +32,7 @@ struct Database {
   std::atomic<int64_t> alert_us;
   // Every time up to this one may have been used: where a slot starts that has no tick yet.
   std::atomic<int64_t> floor_us;
+  std::atomic<uint32_t> slot_count;
 };
 
 struct SlotKey {
@@ -69,12 +70,11 @@ bool SharedHasStandIn();
 // memory.
 Slot* shared_slot(const core::Layout& layout, int32 shard);
 
-// The one slot of this layout that all databases share, made where there is none; above `floor`,
-// and above every time that this database may have used. The ceiling must be known. Fails as
-// shared_slot() does.
+// The one slot of this layout that all databases share, made where there is none, with ticks above
+// `floor`. No ceiling lifts it, see issue_common(). Fails with 53200 where there is no memory.
 Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
 
-// From now on no slot of this database, nor of all, issues an ID with a time up to `floor`.
+// From now on no slot of this database issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);
 
 // 40 random bits that are the same for all sessions, and others after the next start of the server.

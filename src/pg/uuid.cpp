@@ -15,7 +15,7 @@ namespace snowid::pg {
 
 namespace {
 
-Slot* uuid_slot = nullptr;
+CommonPlace uuid_place;
 
 // Random bytes are fetched many at a time: it is the fetching that takes its time. Each is used
 // once, and not left behind.
@@ -72,10 +72,9 @@ Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("snowid_uuidv7()");
   if (unlikely(!ceiling_known)) ceiling_learn();
-  if (unlikely(uuid_slot == nullptr)) uuid_slot = shared_common_slot(core::kUuid7, {0});
+  if (unlikely(!CommonIsReady(uuid_place))) common_make_ready(core::kUuid7, &uuid_place, {0});
   const uint64 random = random_pool.take();
-  const core::Grant grant = issue(core::kUuid7, {0}, uuid_slot, 1, core::Span::kAny);
-  return uuid_datum(core::Uuid7Of(grant.first, random));
+  return uuid_datum(core::Uuid7Of(issue_common(core::kUuid7, uuid_place), random));
 }
 
 // snowid_timestamp(uuid) → timestamptz

@@ -18,8 +18,8 @@ $node->append_conf('postgresql.conf', "dynamic_shared_memory_type = mmap\n");
 $node->start;
 my @databases = qw(postgres other);
 my @more_databases = qw(third fourth);
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach 'other', @more_databases;
-$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach @databases, @more_databases;
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach 'other', @more_databases, 'fifth';
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach @databases, @more_databases, 'fifth';
 
 # All the IDs there ever were, by database.
 my %drawn;
@@ -47,37 +47,45 @@ sub check_unharmed
     return;
 }
 
-# 1. The bound on shards, which callers choose. Here it is low.
+# 1. The bounds on shards, which callers choose: of the server, and of one database. Here they are low.
 my $low = build_library('low', '-DSNOWID_MAX_SLOTS=100');
-use_library($node, $_, $low) foreach @databases;
+use_library($node, $_, $low) foreach @databases, @more_databases, 'fifth';
 $node->restart;
 my %session = map { $_ => open_session($node, dbname => $_) } @databases;
-is(take($session{other}, 'other', 'snowid_next(n)', 0, 9), 10, 'bound: 10 shards of one database');
-is(take($session{postgres}, 'postgres', 'snowid_next(n)', 0, 89), 90, 'bound: 90 of another');
-foreach my $dbname (@databases)
+
+# Checks that a database gets no other shard, in whatever way, and goes on with those that it has.
+sub check_bound
 {
-    is(take($session{$dbname}, $dbname, 'snowid_next(n)', 90, 90), 'ERROR 53200', "bound: no more in $dbname");
+    my ($dbname, $has) = @_;
+    is(take($session{$dbname}, $dbname, $_, $has, $has), 'ERROR 53200', "bound: no more in $dbname: $_")
+      foreach 'snowid_next(n)', 'snowid_reserve(n, 5)', "snowid_next(0, 'twitter')";
     like(
         $session{$dbname}{err},
-        qr/too many shards are in use\nDETAIL:.* 100 shards .*\nHINT:.*restart/,
+        qr/too many shards are in use\nDETAIL:.* 100 shards, and of 25 of one database.*\nHINT:.*restart/,
         "bound: with a clear message in $dbname");
     check_unharmed("bound, $dbname", $session{$dbname});
+    is(take($session{$dbname}, $dbname, 'snowid_next(n)', 0, $has - 1), $has, "bound: $dbname goes on");
+    return;
 }
-is(take($session{postgres}, 'postgres', 'snowid_reserve(n, 5)', 5000, 5000),
-    'ERROR 53200', 'bound: a run is refused, too');
-foreach my $who ('the same', 'another')
-{
-    %session = map { $_ => open_session($node, dbname => $_) } @databases if $who eq 'another';
-    is(take($session{other}, 'other', 'snowid_next(n)', 0, 9), 10, "bound: $who session goes on");
-    is(take($session{postgres}, 'postgres', 'snowid_next(n)', 0, 89),
-        90, "bound: $who session goes on in the other database");
-}
+is(take($session{$_}, $_, 'snowid_next(n)', 0, 9), 10, "bound: 10 shards of $_") foreach @databases;
+is(take($session{postgres}, 'postgres', 'snowid_next(n)', 10, 24), 15, 'bound: 15 more of one database');
+check_bound('postgres', 25);
+is(take($session{other}, 'other', 'snowid_next(n)', 10, 23), 14, 'bound: another one has its own share');
+is(ask($session{postgres}, 'SELECT snowid_uuidv7() < snowid_uuidv7()'), 't', 'bound: UUIDs need none of it');
+%session = map { $_ => open_session($node, dbname => $_) } @databases;
+is(take($session{postgres}, 'postgres', 'snowid_next(n)', 0, 24), 25, 'bound: another session goes on');
+
+# Four databases with a quarter each leave a fifth nothing.
+is(take(open_session($node, dbname => $_), $_, 'snowid_next(n)', 0, 24), 25, "bound: a quarter for $_")
+  foreach @more_databases;
+is(take($session{other}, 'other', 'snowid_next(n)', 24, 24), 1, 'bound: the last shard of all');
+is(ask(open_session($node, dbname => 'fifth'), 'SELECT snowid_next(1)'), 'ERROR 53200', 'bound: none is left');
+check_bound($_, 25) foreach @databases;
 $node->restart;
 %session = map { $_ => open_session($node, dbname => $_) } @databases;
-is(take($session{postgres}, 'postgres', 'snowid_next(n)', 50, 149), 100, 'bound: a restart makes room');
-is(take($session{other}, 'other', 'snowid_next(n)', 0, 0), 'ERROR 53200', 'bound: for as many again');
+is(take($session{postgres}, 'postgres', 'snowid_next(n)', 50, 74), 25, 'bound: a restart makes room');
 $node->safe_psql($_, "UPDATE pg_proc SET probin = '\$libdir/snowid' WHERE probin = '$low'")
-  foreach @databases;
+  foreach @databases, @more_databases, 'fifth';
 
 # 2. Main shared memory, used up before snowid is used for the first time since the start.
 my $hog = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/hog.so';
