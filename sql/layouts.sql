@@ -38,6 +38,22 @@ SELECT count(*) FROM stored a JOIN stored b USING (layout);
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT name FROM stored_0 WHERE layout = 'leaf';
 RESET enable_seqscan;
+-- Grouping by sorting, too.
+SELECT layout, count(DISTINCT name), array_agg(name ORDER BY name) FROM stored
+ GROUP BY layout HAVING count(*) > 1;
+SELECT count(DISTINCT layout) FROM stored;
+SELECT count(*) FILTER (WHERE (a.layout <= b.layout) <> (a.layout < b.layout OR a.layout = b.layout)) AS le_wrong,
+       count(*) FILTER (WHERE (a.layout > b.layout) <> (b.layout < a.layout)) AS gt_wrong,
+       count(*) FILTER (WHERE (a.layout >= b.layout) <> (b.layout <= a.layout)) AS ge_wrong,
+       count(*) FILTER (WHERE (a.layout <> b.layout) = (a.layout = b.layout)) AS ne_wrong,
+       count(*) FILTER (WHERE (a.layout < b.layout)::int + (a.layout = b.layout)::int + (a.layout > b.layout)::int <> 1)
+         AS not_one_of_three,
+       count(*) FILTER (WHERE snowid_layout_cmp(a.layout, b.layout) <>
+                              (a.layout > b.layout)::int - (a.layout < b.layout)::int) AS cmp_wrong
+  FROM stored a, stored b;
+SELECT count(*) AS unsorted FROM (SELECT layout, lag(layout) OVER (ORDER BY layout) AS before FROM stored) s
+ WHERE layout < before;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'snowid_layout_ops';
 SELECT encode(snowid_layout_send('sonyflake'), 'hex');
 -- There and back as binary, which has a file of the server's to go through.
 CREATE TABLE received (LIKE stored);
@@ -105,8 +121,7 @@ SELECT attempt($$SELECT snowid_currval(9, 'twitter')$$);
 
 -- In each kind of call.
 SET snowid.shard = 7;
-SELECT snowid_shard(snowid_next('twitter'), 'twitter'),
-       snowid_shard(snowid_next(layout => 'sonyflake'), 'sonyflake'),
+SELECT snowid_shard(snowid_next(snowid_default_shard(), 'twitter'), 'twitter'),
        snowid_shard(snowid_next(shard => 8, layout => 'js53'), 'js53');
 RESET snowid.shard;
 SELECT attempt($$SELECT snowid_next(32, 'js53')$$);
@@ -122,6 +137,14 @@ SELECT attempt($$SELECT snowid_reserve(3, 2, 'sonyflake')$$);
 SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7, 'twitter') AS moved \gset
 SELECT snowid_advance(:moved, 'twitter');
 SELECT snowid_next(6, 'twitter') > :moved AS above;
+
+-- A parameter without a type is what it was before there were layouts.
+PREPARE untyped AS SELECT snowid_shard(snowid_next($1));
+SELECT parameter_types FROM pg_prepared_statements WHERE name = 'untyped';
+EXECUTE untyped(5);
+SELECT snowid_shard(snowid_next('6'));
+SELECT attempt($$SELECT snowid_timestamp('454947766275222906')$$);
+SELECT snowid_timestamp('454947766275222906'::bigint, 'discord');
 
 -- Shards far apart; those with great numbers are found by another way.
 SELECT count(DISTINCT id) AS ids, bool_and(snowid_shard(id, 'time:32 shard:31 seq:1 unit:1s epoch:2020-01-01T00:00:00Z') = s)

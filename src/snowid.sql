@@ -31,12 +31,10 @@ CREATE FUNCTION snowid_layout_send(snowid_layout) RETURNS bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_send';
 COMMENT ON FUNCTION snowid_layout_send(snowid_layout) IS 'binary output of snowid_layout';
 
--- Of the category of strings, so that snowid_next('twitter') means this type: a literal could be an
--- integer too.
 CREATE TYPE snowid_layout (
   INPUT = snowid_layout_in, OUTPUT = snowid_layout_out,
   RECEIVE = snowid_layout_recv, SEND = snowid_layout_send,
-  INTERNALLENGTH = 16, ALIGNMENT = double, STORAGE = plain, CATEGORY = 'S'
+  INTERNALLENGTH = 16, ALIGNMENT = double, STORAGE = plain
 );
 COMMENT ON TYPE snowid_layout IS
   'how time, shard and sequence share the bits of an ID: a name or a specification';
@@ -49,6 +47,26 @@ CREATE FUNCTION snowid_layout_ne(snowid_layout, snowid_layout) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_ne';
 COMMENT ON FUNCTION snowid_layout_ne(snowid_layout, snowid_layout) IS 'implementation of <> operator';
 
+CREATE FUNCTION snowid_layout_lt(snowid_layout, snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_lt';
+COMMENT ON FUNCTION snowid_layout_lt(snowid_layout, snowid_layout) IS 'implementation of < operator';
+
+CREATE FUNCTION snowid_layout_le(snowid_layout, snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_le';
+COMMENT ON FUNCTION snowid_layout_le(snowid_layout, snowid_layout) IS 'implementation of <= operator';
+
+CREATE FUNCTION snowid_layout_gt(snowid_layout, snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_gt';
+COMMENT ON FUNCTION snowid_layout_gt(snowid_layout, snowid_layout) IS 'implementation of > operator';
+
+CREATE FUNCTION snowid_layout_ge(snowid_layout, snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_ge';
+COMMENT ON FUNCTION snowid_layout_ge(snowid_layout, snowid_layout) IS 'implementation of >= operator';
+
+CREATE FUNCTION snowid_layout_cmp(snowid_layout, snowid_layout) RETURNS int
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_cmp';
+COMMENT ON FUNCTION snowid_layout_cmp(snowid_layout, snowid_layout) IS 'less-equal-greater';
+
 CREATE FUNCTION snowid_layout_hash(snowid_layout) RETURNS int
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_hash';
 COMMENT ON FUNCTION snowid_layout_hash(snowid_layout) IS 'hash';
@@ -58,25 +76,43 @@ CREATE FUNCTION snowid_layout_hash_extended(snowid_layout, bigint) RETURNS bigin
   AS 'MODULE_PATHNAME', 'snowid_layout_hash_extended';
 COMMENT ON FUNCTION snowid_layout_hash_extended(snowid_layout, bigint) IS 'hash';
 
-CREATE OPERATOR = (
-  LEFTARG = snowid_layout, RIGHTARG = snowid_layout, FUNCTION = snowid_layout_eq,
-  COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES
-);
+CREATE OPERATOR = (FUNCTION = snowid_layout_eq, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR = (snowid_layout, snowid_layout) IS 'equal';
 
-CREATE OPERATOR <> (
-  LEFTARG = snowid_layout, RIGHTARG = snowid_layout, FUNCTION = snowid_layout_ne,
-  COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
-);
+CREATE OPERATOR <> (FUNCTION = snowid_layout_ne, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (snowid_layout, snowid_layout) IS 'not equal';
 
-CREATE OPERATOR FAMILY snowid_layout_ops USING hash;
-COMMENT ON OPERATOR FAMILY snowid_layout_ops USING hash IS 'hashing of snowid_layout';
-CREATE OPERATOR CLASS snowid_layout_ops DEFAULT FOR TYPE snowid_layout USING hash
-  FAMILY snowid_layout_ops AS
+CREATE OPERATOR < (FUNCTION = snowid_layout_lt, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR < (snowid_layout, snowid_layout) IS 'less than';
+
+CREATE OPERATOR <= (FUNCTION = snowid_layout_le, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR <= (snowid_layout, snowid_layout) IS 'less than or equal';
+
+CREATE OPERATOR > (FUNCTION = snowid_layout_gt, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR > (snowid_layout, snowid_layout) IS 'greater than';
+
+CREATE OPERATOR >= (FUNCTION = snowid_layout_ge, LEFTARG = snowid_layout, RIGHTARG = snowid_layout,
+  COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR >= (snowid_layout, snowid_layout) IS 'greater than or equal';
+
+-- The order of layouts means nothing; sorting serves to group by them.
+CREATE OPERATOR CLASS snowid_layout_ops DEFAULT FOR TYPE snowid_layout USING btree AS
+  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+  FUNCTION 1 snowid_layout_cmp(snowid_layout, snowid_layout),
+  FUNCTION 4 btequalimage(oid);
+COMMENT ON OPERATOR CLASS snowid_layout_ops USING btree IS 'order of layouts';
+COMMENT ON OPERATOR FAMILY snowid_layout_ops USING btree IS 'order of layouts';
+
+CREATE OPERATOR CLASS snowid_layout_ops DEFAULT FOR TYPE snowid_layout USING hash AS
   OPERATOR 1 =, FUNCTION 1 snowid_layout_hash(snowid_layout),
   FUNCTION 2 snowid_layout_hash_extended(snowid_layout, bigint);
-COMMENT ON OPERATOR CLASS snowid_layout_ops USING hash IS 'hashing of snowid_layout';
+COMMENT ON OPERATOR CLASS snowid_layout_ops USING hash IS 'hashing of layouts';
+COMMENT ON OPERATOR FAMILY snowid_layout_ops USING hash IS 'hashing of layouts';
 
 CREATE FUNCTION snowid_layout_is_ordered(layout snowid_layout) RETURNS boolean
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_is_ordered';
@@ -122,13 +158,13 @@ CREATE FUNCTION snowid_next(shard int) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_shard';
 COMMENT ON FUNCTION snowid_next(int) IS 'next ID of a shard';
 
-CREATE FUNCTION snowid_next(layout snowid_layout) RETURNS bigint
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_layout';
-COMMENT ON FUNCTION snowid_next(snowid_layout) IS
-  'next ID of a layout and the shard that snowid.shard names';
+CREATE FUNCTION snowid_default_shard() RETURNS int
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
+COMMENT ON FUNCTION snowid_default_shard() IS
+  'shard that snowid.shard names, for snowid_next(int, snowid_layout)';
 
 CREATE FUNCTION snowid_next(shard int, layout snowid_layout) RETURNS bigint
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_shard_layout';
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_layout';
 COMMENT ON FUNCTION snowid_next(int, snowid_layout) IS 'next ID of a shard and layout';
 
 CREATE FUNCTION snowid_batch_support(internal) RETURNS internal

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 
 #include "core/types.hpp"
@@ -23,12 +24,12 @@ enum Field : uint8_t { kTimeField, kShardField, kSeqField };
 
 // The orders that they can be in, from the most significant down. Databases store the numbers.
 enum Order : uint8_t {
-  kTimeShardSeq,
-  kTimeSeqShard,
-  kShardTimeSeq,
-  kShardSeqTime,
-  kSeqTimeShard,
-  kSeqShardTime,
+  kTimeShardSeq = 0,
+  kTimeSeqShard = 1,
+  kShardTimeSeq = 2,
+  kShardSeqTime = 3,
+  kSeqTimeShard = 4,
+  kSeqShardTime = 5,
 };
 inline constexpr Field kFieldsInOrder[][3] = {
     {kTimeField, kShardField, kSeqField}, {kTimeField, kSeqField, kShardField},
@@ -46,7 +47,17 @@ struct LayoutSpec {
   uint64_t seq_bits : 7;    // 1 to 63; the three widths add up to at most 64
   uint64_t order : 3;       // an Order
 
+  // All but the epoch in one number.
+  constexpr uint64_t Fields() const {
+    return unit_us | uint64_t{time_bits} << 40 | uint64_t{shard_bits} << 47 |
+           uint64_t{seq_bits} << 54 | uint64_t{order} << 61;
+  }
+
   friend constexpr bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
+  friend constexpr std::strong_ordering operator<=>(const LayoutSpec& a, const LayoutSpec& b) {
+    const auto by_epoch = a.epoch_us <=> b.epoch_us;
+    return by_epoch != 0 ? by_epoch : a.Fields() <=> b.Fields();
+  }
 };
 static_assert(sizeof(LayoutSpec) == 16);
 

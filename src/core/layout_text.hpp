@@ -3,9 +3,11 @@
 // arguments; nothing here is shared.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "core/layout.hpp"
@@ -215,11 +217,11 @@ inline Status ParseSpec(std::string_view text, LayoutSpec* spec) {
   uint64_t order = 0;
   while (!std::equal(std::begin(words.order), std::end(words.order), kFieldsInOrder[order]))
     order++;
-  *spec = {words.epoch_us,           words.unit_us,
-           words.widths[kTimeField], words.widths[kShardField],
-           words.widths[kSeqField],  order};
-  if (!IsValid(*spec)) return Status::kNumberOutOfRange;
-  *spec = Canonical(*spec);
+  const LayoutSpec read{words.epoch_us,           words.unit_us,
+                        words.widths[kTimeField], words.widths[kShardField],
+                        words.widths[kSeqField],  order};
+  if (!IsValid(read)) return Status::kNumberOutOfRange;
+  *spec = Canonical(read);
   return Status::kOk;
 }
 

@@ -48,11 +48,8 @@ constexpr uint64_t Mix(uint64_t bits) {
 // A number that few other pairs of layout and ID have. UUIDs with it are stored in databases: never
 // to be changed.
 constexpr uint64_t CheckOf(const LayoutSpec& spec, Id id) {
-  const uint64_t fields = spec.unit_us | uint64_t{spec.time_bits} << 40 |
-                          uint64_t{spec.shard_bits} << 47 | uint64_t{spec.seq_bits} << 54 |
-                          uint64_t{spec.order} << 61;
   uint64_t check = Mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
-  check = Mix(check ^ fields);
+  check = Mix(check ^ spec.Fields());
   return Mix(check ^ static_cast<uint64_t>(id.value));
 }
 

@@ -14,6 +14,11 @@ core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
   return made;
 }
 
+// The order of the first two arguments.
+std::strong_ordering order_of(FunctionCallInfo fcinfo) {
+  return layout_spec_arg(fcinfo, 0) <=> layout_spec_arg(fcinfo, 1);
+}
+
 // A moment as a timestamptz; infinity for those that come after all that Unix microseconds can
 // tell.
 Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
@@ -39,6 +44,11 @@ SNOWID_FUNCTION(snowid_layout_recv);
 SNOWID_FUNCTION(snowid_layout_send);
 SNOWID_FUNCTION(snowid_layout_eq);
 SNOWID_FUNCTION(snowid_layout_ne);
+SNOWID_FUNCTION(snowid_layout_lt);
+SNOWID_FUNCTION(snowid_layout_le);
+SNOWID_FUNCTION(snowid_layout_gt);
+SNOWID_FUNCTION(snowid_layout_ge);
+SNOWID_FUNCTION(snowid_layout_cmp);
 SNOWID_FUNCTION(snowid_layout_hash);
 SNOWID_FUNCTION(snowid_layout_hash_extended);
 SNOWID_FUNCTION(snowid_layout_names);
@@ -102,13 +112,27 @@ Datum snowid_layout_send(PG_FUNCTION_ARGS) {
 }
 
 // snowid_layout_eq(snowid_layout, snowid_layout) → boolean
-Datum snowid_layout_eq(PG_FUNCTION_ARGS) {
-  PG_RETURN_BOOL(layout_spec_arg(fcinfo, 0) == layout_spec_arg(fcinfo, 1));
-}
+Datum snowid_layout_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
 
 // snowid_layout_ne(snowid_layout, snowid_layout) → boolean
-Datum snowid_layout_ne(PG_FUNCTION_ARGS) {
-  PG_RETURN_BOOL(!(layout_spec_arg(fcinfo, 0) == layout_spec_arg(fcinfo, 1)));
+Datum snowid_layout_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+
+// snowid_layout_lt(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+
+// snowid_layout_le(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+
+// snowid_layout_gt(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+
+// snowid_layout_ge(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+
+// snowid_layout_cmp(snowid_layout, snowid_layout) → int
+Datum snowid_layout_cmp(PG_FUNCTION_ARGS) {
+  const std::strong_ordering order = order_of(fcinfo);
+  PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
 
 // snowid_layout_hash(snowid_layout) → int

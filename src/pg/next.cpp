@@ -46,7 +46,7 @@ extern "C" {
 SNOWID_FUNCTION(snowid_next);
 SNOWID_FUNCTION(snowid_next_shard);
 SNOWID_FUNCTION(snowid_next_layout);
-SNOWID_FUNCTION(snowid_next_shard_layout);
+SNOWID_FUNCTION(snowid_default_shard);
 SNOWID_FUNCTION(snowid_next_batch);
 SNOWID_FUNCTION(snowid_reserve);
 SNOWID_FUNCTION(snowid_lastval);
@@ -66,15 +66,14 @@ Datum snowid_next_shard(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT32(0)));
 }
 
-// snowid_next(layout snowid_layout) → bigint
-Datum snowid_next_layout(PG_FUNCTION_ARGS) {
-  require_read_write("snowid_next()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 0));
-  PG_RETURN_INT64(issue_one(directory, directory->layout, default_shard));
+// snowid_default_shard() → int
+Datum snowid_default_shard(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  PG_RETURN_INT32(default_shard);
 }
 
 // snowid_next(shard int, layout snowid_layout) → bigint
-Datum snowid_next_shard_layout(PG_FUNCTION_ARGS) {
+Datum snowid_next_layout(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
   PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT32(0)));
@@ -154,10 +153,12 @@ Datum snowid_lastval(PG_FUNCTION_ARGS) {
 // snowid_currval(shard int, layout snowid_layout) → bigint
 Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int32 shard = PG_GETARG_INT32(0);
-  const PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  if (shard < 0 || static_cast<uint32>(shard) > directory->layout.max_shard.value)
-    report_shard_out_of_range(directory->layout, shard);
-  const Place place = FindPlace(directory, shard);
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  if (shard < 0 || static_cast<uint32>(shard) > layout.max_shard.value)
+    report_shard_out_of_range(layout, shard);
+  const PlaceDirectory* directory = FindDirectory(layout.spec);
+  Place place{};
+  if (directory != nullptr) place = FindPlace(directory, shard);
   if (place.slot == nullptr || *place.last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(*place.last_id);
 }

@@ -66,9 +66,14 @@ void ForgetLastIdsOf(PlaceChunk* chunk) {
 
 }  // namespace
 
-PlaceDirectory* directory_look_up(const core::LayoutSpec& layout) {
+PlaceDirectory* FindDirectory(const core::LayoutSpec& layout) {
   PlaceDirectory* directory = &place_directories;
   while (directory != nullptr && !(directory->layout.spec == layout)) directory = directory->next;
+  return directory;
+}
+
+PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout) {
+  PlaceDirectory* directory = FindDirectory(layout);
   if (directory == nullptr) {
     directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
     directory->layout = core::MakeLayout(layout);

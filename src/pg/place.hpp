@@ -2,8 +2,8 @@
 // only once. Belongs to one process; nothing here is shared.
 //
 // What an ID costs must not depend on how many shards are in use, so a place is two loads away, and
-// no hash is computed: a layout's places lie in chunks of neighbouring shards, by number. Only the
-// shards that have a number of seven digits are found by hash.
+// no hash is computed: a layout's places lie in chunks of neighbouring shards, by number. Only
+// shards above a million are found by hash.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -45,13 +45,15 @@ extern PlaceDirectory place_directories;
 // The one that directory_of() gave last.
 extern PlaceDirectory* recent_directory;
 
-// Looks for the places of a layout, and makes them where there are none.
-PlaceDirectory* directory_look_up(const core::LayoutSpec& layout);
+// The places of a layout, nullptr where this session has none. Never fails.
+PlaceDirectory* FindDirectory(const core::LayoutSpec& layout);
 
-// The places of a layout.
+PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout);
+
+// The places of a layout, made where there are none.
 inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
   if (unlikely(!(layout == recent_directory->layout.spec)))
-    recent_directory = directory_look_up(layout);
+    recent_directory = directory_find_or_make(layout);
   return recent_directory;
 }
 
