@@ -45,7 +45,7 @@ COMPILE.cxx.bc += $(PG_CXXFLAGS)
 
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/core/*.hpp src/pg/*.hpp) Makefile
 
-$(EXTENSION)--$(EXTVERSION).sql: src/snowid.sql Makefile
-	cp $< $@
+$(EXTENSION)--$(EXTVERSION).sql: src/snowid.sql src/objectid.sql Makefile
+	cat src/snowid.sql src/objectid.sql >$@
 
 endif

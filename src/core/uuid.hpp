@@ -53,10 +53,40 @@ constexpr uint64_t CheckOf(const LayoutSpec& spec, Id id) {
   return Mix(check ^ static_cast<uint64_t>(id.value));
 }
 
-// Whether all times of a layout are those of version 7, and its IDs are in their order.
+// Whether UUIDs of version 7 can hold all IDs of a layout in their order, with 24 check bits or
+// more.
 constexpr bool IsFitForVersion7(const Layout& layout) {
   return layout.time_is_first && layout.epoch.value >= 0 &&
-         layout.end.value <= (int64_t{1} << 48) * 1000;
+         layout.end.value <= (int64_t{1} << 48) * 1000 && layout.time_shift <= 40;
+}
+
+// Of version 7: the ID's time in milliseconds; then, over the 74 bits that are left, 10 of the
+// microseconds beyond it, the rest of the ID, and check bits.
+constexpr Uuid Version7Of(const Layout& layout, Id id, Time time, uint64_t check) {
+  const int64_t start_us = StartOf(layout, time).value;
+  const uint64_t rest = static_cast<uint64_t>(id.value) << (64 - layout.time_shift);
+  const Uint128 bits =
+      Uint128{static_cast<uint64_t>(start_us % 1000)} << 64 | rest | check >> layout.time_shift;
+  return Assemble(7, static_cast<uint64_t>(start_us / 1000), static_cast<uint64_t>(bits >> 62),
+                  static_cast<uint64_t>(bits));
+}
+
+// The ID in it, if there is one.
+constexpr Id IdOfVersion7(const Layout& layout, Uuid uuid) {
+  const Uint128 bits = Uint128{B(uuid)} << 62 | C(uuid);
+  const int64_t start_us = static_cast<int64_t>(A(uuid)) * 1000 + static_cast<int64_t>(bits >> 64);
+  const uint64_t time = static_cast<uint64_t>(TimeAt(layout, {start_us}).value);
+  const uint64_t rest = static_cast<uint64_t>(bits) >> (64 - layout.time_shift);
+  return {static_cast<int64_t>(time << layout.time_shift | rest)};
+}
+
+// Of version 8: the 63 bits of the ID, then check bits.
+constexpr Uuid Version8Of(Id id, uint64_t check) {
+  const uint64_t bits = static_cast<uint64_t>(id.value);
+  return Assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> 5);
+}
+constexpr Id IdOfVersion8(Uuid uuid) {
+  return {static_cast<int64_t>(A(uuid) << 15 | B(uuid) << 3 | C(uuid) >> 59)};
 }
 
 }  // namespace uuid
@@ -74,30 +104,23 @@ constexpr Status TimeOfUuid7(Uuid uuid, UnixMicros* moment) {
   return Status::kOk;
 }
 
-// The UUID that holds an ID: of version 7, with the ID's time, where all of the layout's times and
-// their order allow it, else of version 8. Either has the 63 bits of the ID, then check bits; UUIDs
-// of one layout are in the order of their IDs. Fails as Decompose does.
+// The UUID that holds an ID: of version 7, with the ID's time, where that fits, else of version 8.
+// UUIDs of one layout are in the order of their IDs. Fails as Decompose does.
 constexpr Status ToUuid(const Layout& layout, Id id, Uuid* out) {
   Parts parts{};
   const Status status = Decompose(layout, id, &parts);
   if (status != Status::kOk) return status;
-  const uint64_t bits = static_cast<uint64_t>(id.value);
   const uint64_t check = uuid::CheckOf(layout.spec, id);
-  if (uuid::IsFitForVersion7(layout)) {
-    const uint64_t ms = static_cast<uint64_t>(StartOf(layout, parts.time).value) / 1000;
-    *out = uuid::Assemble(7, ms, bits >> 51, bits << 11 | check >> (64 - 11));
-  } else {
-    *out = uuid::Assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> (64 - 59));
-  }
+  *out = uuid::IsFitForVersion7(layout) ? uuid::Version7Of(layout, id, parts.time, check)
+                                        : uuid::Version8Of(id, check);
   return Status::kOk;
 }
 
-// The ID that ToUuid() made a UUID of. Fails with kForeignUuid for any other UUID.
+// The ID that ToUuid() made a UUID of. Fails with kForeignUuid for any other UUID, but for one in
+// 2^24 or fewer that have a time of the layout.
 constexpr Status FromUuid(const Layout& layout, Uuid uuid, Id* id) {
-  const uint64_t bits = uuid::IsFitForVersion7(layout)
-                            ? uuid::B(uuid) << 51 | uuid::C(uuid) >> 11
-                            : uuid::A(uuid) << 15 | uuid::B(uuid) << 3 | uuid::C(uuid) >> 59;
-  *id = {static_cast<int64_t>(bits)};
+  *id =
+      uuid::IsFitForVersion7(layout) ? uuid::IdOfVersion7(layout, uuid) : uuid::IdOfVersion8(uuid);
   Uuid again{};
   if (ToUuid(layout, *id, &again) != Status::kOk || again != uuid) return Status::kForeignUuid;
   return Status::kOk;

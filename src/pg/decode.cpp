@@ -9,18 +9,20 @@ namespace snowid::pg {
 
 namespace {
 
-// The parts of the argument `id`, of the layout that is the function's second.
-core::Parts parts_of(FunctionCallInfo fcinfo) {
-  const core::Layout& layout = layout_arg(fcinfo, 1);
+core::Parts parts_of(const core::Layout& layout, int64 id) {
   core::Parts parts;
-  const core::Status status = Decompose(layout, {PG_GETARG_INT64(0)}, &parts);
+  const core::Status status = Decompose(layout, {id}, &parts);
   if (status != core::Status::kOk) report_status(layout, status);
   return parts;
 }
 
+// As shard_of().
 int32 sequence_of(const core::Layout& layout, const core::Parts& parts) {
   if (parts.sequence.value > PG_INT32_MAX)
-    report_part_too_great(layout, "sequence", parts.sequence.value);
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("sequence " UINT64_FORMAT " of the ID is out of range for type %s",
+                           parts.sequence.value, "integer"),
+                    errdetail("It is an ID of layout \"%s\".", layout_text(layout.spec))));
   return static_cast<int32>(parts.sequence.value);
 }
 
@@ -62,8 +64,8 @@ Datum snowid_decode(PG_FUNCTION_ARGS) {
   TupleDesc row;
   if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
-  const core::Parts parts = parts_of(fcinfo);
   const core::Layout& layout = layout_arg(fcinfo, 1);
+  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
   Datum values[] = {TimestampTzGetDatum(created_at(layout, parts)),
                     Int32GetDatum(shard_of(layout, parts)),
                     Int32GetDatum(sequence_of(layout, parts))};
@@ -73,20 +75,20 @@ Datum snowid_decode(PG_FUNCTION_ARGS) {
 
 // snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
 Datum snowid_timestamp(PG_FUNCTION_ARGS) {
-  const core::Parts parts = parts_of(fcinfo);
-  PG_RETURN_TIMESTAMPTZ(created_at(layout_arg(fcinfo, 1), parts));
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts_of(layout, PG_GETARG_INT64(0))));
 }
 
 // snowid_shard(id bigint, layout snowid_layout) → int
 Datum snowid_shard(PG_FUNCTION_ARGS) {
-  const core::Parts parts = parts_of(fcinfo);
-  PG_RETURN_INT32(shard_of(layout_arg(fcinfo, 1), parts));
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT32(shard_of(layout, parts_of(layout, PG_GETARG_INT64(0))));
 }
 
 // snowid_sequence(id bigint, layout snowid_layout) → int
 Datum snowid_sequence(PG_FUNCTION_ARGS) {
-  const core::Parts parts = parts_of(fcinfo);
-  PG_RETURN_INT32(sequence_of(layout_arg(fcinfo, 1), parts));
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT32(sequence_of(layout, parts_of(layout, PG_GETARG_INT64(0))));
 }
 
 // snowid_encode(created_at timestamptz, shard int, sequence int, layout snowid_layout) → bigint
@@ -97,6 +99,8 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
   const core::Status status =
       Encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, PG_GETARG_INT32(2), &id);
   if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
+  if (status == core::Status::kSequenceOutOfRange)
+    report_sequence_out_of_range(layout, PG_GETARG_INT32(2));
   if (status != core::Status::kOk) report_status(layout, status);
   PG_RETURN_INT64(id.value);
 }

@@ -24,13 +24,6 @@ void report_status(const core::Layout& layout, core::Status status) {
                       errdetail("Its times go from %s to before %s.", text_of(layout.epoch),
                                 text_of(layout.end))));
       break;
-    case core::Status::kSequenceOutOfRange:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-           errmsg("sequence is out of range for ID layout \"%s\"", layout_text(layout.spec)),
-           errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value)));
-      break;
     case core::Status::kNegativeId:
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                       errmsg("ID layout \"%s\" has no negative IDs", layout_text(layout.spec))));
@@ -54,13 +47,22 @@ void report_shard_out_of_range(const core::Layout& layout, int32 shard) {
   pg_unreachable();
 }
 
-void report_part_too_great(const core::Layout& layout, const char* part, uint64 number) {
-  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                  errmsg("%s " UINT64_FORMAT " of the ID is out of range for type %s", part, number,
-                         "integer"),
-                  errdetail("IDs of layout \"%s\" can hold numbers that snowid cannot work with.",
-                            layout_text(layout.spec))));
+void report_sequence_out_of_range(const core::Layout& layout, int32 sequence) {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+           errmsg("sequence %d is out of range for ID layout \"%s\"", sequence,
+                  layout_text(layout.spec)),
+           errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value)));
   pg_unreachable();
+}
+
+int32 shard_of(const core::Layout& layout, const core::Parts& parts) {
+  if (parts.shard.value > PG_INT32_MAX)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("shard " UINT64_FORMAT " of the ID is out of range for type %s",
+                           parts.shard.value, "integer"),
+                    errdetail("It is an ID of layout \"%s\".", layout_text(layout.spec))));
+  return static_cast<int32>(parts.shard.value);
 }
 
 void report_used_up(const core::Layout& layout) {
@@ -78,18 +80,35 @@ void warn_of_end(const core::Layout& layout) {
                     errhint("Move to another layout before then.")));
 }
 
-void report_clock_behind(const core::Layout& layout, core::Shard shard, core::UnixMicros next,
-                         int64 behind_us) {
+namespace {
+
+// Why the next ID is ahead of the clock, and what to do, as far as the layout tells.
+int hint_at_next(const NextId& next) {
+  if (next.time == next.layout.epoch) return errhint("The layout begins then.");
+  if (next.layout.unit_us > int64{max_wait_ms} * 1000)
+    return errhint(
+        "A unit of the layout takes longer than that. When all of its sequence is used, "
+        "or the server has started in the middle of it, IDs go on with the next one.");
+  return errhint(
+      "Set the server's clock right. If it is right, wait until it has caught up, or let "
+      "a superuser raise \"snowid.max_lead\".");
+}
+
+}  // namespace
+
+void report_clock_behind(const NextId& next, int64 behind_us) {
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("clock is " INT64_FORMAT " ms behind the next ID", (behind_us + 999) / 1000),
-       errdetail("The time of the next ID of shard " UINT64_FORMAT " of ID layout \"%s\" is %s; "
-                 "\"snowid.max_lead\" lets it run ahead of the clock by %d ms, and "
-                 "\"snowid.max_wait\" lets a caller wait for %d ms.",
-                 shard.value, layout_text(layout.spec), text_of(next), max_lead_ms, max_wait_ms),
-       errhint("Set the server's clock right. If it is right, wait until it has caught up, or let "
-               "a superuser raise \"snowid.max_lead\".")));
+       next.has_shard
+           ? errmsg("clock is " INT64_FORMAT " ms behind the next ID of shard " UINT64_FORMAT
+                    " of layout \"%s\"",
+                    (behind_us + 999) / 1000, next.shard.value, layout_text(next.layout.spec))
+           : errmsg("clock is " INT64_FORMAT " ms behind the next ID", (behind_us + 999) / 1000),
+       errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock by "
+                 "%d ms, and \"snowid.max_wait\" lets a caller wait for %d ms.",
+                 text_of(next.time), max_lead_ms, max_wait_ms),
+       hint_at_next(next)));
   pg_unreachable();
 }
 

@@ -86,7 +86,8 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       const int64 waited_us = waited ? elapsed_us(wait_start) : 0;
       waited = true;
       if (waited_us + wait_us > max_wait_us())
-        report_clock_behind(layout, shard, next, next.value - now.value);
+        report_clock_behind({layout, shard, OidIsValid(slot->key.database), next},
+                            next.value - now.value);
       nap(wait_us);
       continue;
     }
