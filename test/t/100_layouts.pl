@@ -215,7 +215,7 @@ foreach my $round ('past the end', 'after a crash')
         {
             is(attempt($late, "SELECT $call"), 'ERROR 2200H', "$round: $call");
         }
-        is(attempt($late, "SELECT snowid_next('$layout')", dbname => 'other'), 'ERROR 2200H',
+        is(attempt($late, "SELECT snowid_next(0, '$layout')", dbname => 'other'), 'ERROR 2200H',
             "$round: in another database");
         my ($status, $out, $err) = $late->psql('postgres', "SELECT snowid_next(3, '$layout')");
         like($err, qr/ERROR: .*\Q"$layout"\E.* used up/, "$round: it says of what");
@@ -317,6 +317,9 @@ foreach my $round (0 .. 1)
     is($count, 1, "$name: the wait ends with the hour");
     $draws->("$name, next hour");
 }
+# Each hour has all of its sequence.
+$at->(185);
+$draws->('unit of an hour, yet another hour');
 $crashing->stop;
 
 # 5. Dump and restore: what uses layouts and the other kinds of ID is the same, and goes on above.

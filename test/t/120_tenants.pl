@@ -1,0 +1,75 @@
+# Databases of one server that have different owners: what one does to its ceiling or to its shards
+# harms no other, although UUIDs and ObjectIDs have one order for all. And that order through crashes
+# with the clock untouched, where one database had run ahead of the clock and another comes first.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my @calls = ('snowid_uuidv7()', 'objectid_next()');
+my $node = new_server('tenants');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE tenant LOGIN;
+CREATE DATABASE tenant OWNER tenant;
+CREATE DATABASE other;
+CREATE EXTENSION snowid;
+SQL
+$node->safe_psql('other', 'CREATE EXTENSION snowid');
+$node->safe_psql('tenant', 'CREATE EXTENSION snowid', extra_params => [ '-U', 'tenant' ]);
+
+# 1. The crash. How far ahead each round comes depends on the machine; the order must not.
+my %greatest = map { $_ => '' } @calls;
+foreach my $round (1 .. 4)
+{
+    my ($first, $second) = $round % 2 ? ('postgres', 'other') : ('other', 'postgres');
+    foreach my $call (@calls)
+    {
+        # To the end of what may be borrowed from the clock: 4,096 a millisecond, 2^24 a second.
+        my $count = $call =~ /uuid/ ? 3_000_000 : 1_000_000;
+        my $last = $node->safe_psql($first,
+            "SELECT id FROM (SELECT n, $call AS id FROM generate_series(1, $count) n OFFSET 0) d WHERE n = $count");
+        cmp_ok($last, 'gt', $greatest{$call}, "round $round: above those of the round before: $call");
+        $greatest{$call} = $last;
+    }
+    crash($node, $round > 2 ? 'kill' : 'immediate');
+    $node->start;
+    foreach my $call (@calls)
+    {
+        foreach my $dbname ($second, $first)
+        {
+            my $next = $node->safe_psql($dbname, "SELECT $call");
+            cmp_ok($next, 'gt', $greatest{$call}, "round $round: in $dbname above those of before: $call");
+            $greatest{$call} = $next;
+        }
+    }
+}
+
+# 2. A ceiling that its owner sets to the end of time.
+my @before = map { open_session($node, dbname => $_) } qw(postgres other);
+is(ask($_, 'SELECT snowid_uuidv7() IS NOT NULL AND objectid_next() IS NOT NULL'), 't', 'both are served')
+  foreach @before;
+my $tenant = open_session($node, dbname => 'tenant');
+ask($tenant, 'SET ROLE tenant');
+foreach my $how ('set', 'in a transaction that is rolled back')
+{
+    ask($tenant, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid') if $how ne 'set';
+    ask($tenant, q(SELECT setval('snowid_ceiling', 253402300799000)));
+    foreach my $call ('snowid_next(1)', @calls)
+    {
+        ask($tenant, 'SAVEPOINT attempt') if $how ne 'set';
+        like(ask($tenant, "SELECT $call"), qr/^ERROR (?:55000|2200H)$/, "a ceiling $how: its own database is refused: $call");
+        ask($tenant, 'ROLLBACK TO attempt') if $how ne 'set';
+    }
+    ask($tenant, 'ROLLBACK') if $how ne 'set';
+    foreach my $session (@before, map { open_session($node, dbname => $_) } qw(postgres other))
+    {
+        is(ask($session, "SELECT $_ IS NOT NULL"), 't', "a ceiling $how: the others go on: $_")
+          foreach 'snowid_next(1)', @calls;
+    }
+}
+$node->stop;
+done_testing();
