@@ -2,13 +2,16 @@
 
 CREATE EXTENSION snowid;
 
--- Every object says what it is. (A type's array type comes with it, and is a member since PostgreSQL 17.)
+-- Every object says what it is. (Array types and the row types of
+-- relations come with what they belong to, and are members since PostgreSQL 17.)
 SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
   FROM pg_depend
  WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
    AND coalesce(obj_description(objid, (SELECT relname FROM pg_class WHERE oid = classid)), '') = ''
-   AND NOT EXISTS (SELECT FROM pg_type WHERE classid = 'pg_type'::regclass AND typarray = objid);
+   AND NOT EXISTS (SELECT FROM pg_type
+                    WHERE classid = 'pg_type'::regclass
+                      AND (typarray = objid OR oid = objid AND typrelid <> 0));
 
 -- What the planner and the executor may assume of each function.
 SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict,
