@@ -1,0 +1,180 @@
+// A segment: numbers bought in blocks from a durable source and handed out, in order, to any number
+// of processes. The idea, double buffer and adapting step, is Leaf's (Meituan's ID service).
+//
+// Shared: a Segment lies in memory that all of them see. Draw() moves `cursor` by compare-and-swap
+// and needs no lock. Publish() and Forget() are for one process at a time, the buyer, and run
+// beside any number of Draw()s.
+//
+// How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
+// never come again. Draw() reads what number lies at a position and then moves the cursor on from
+// that very position. A run is overwritten, and the spacing changed, only when the cursor has left
+// it for good, so whoever has read the old and the new mixed cannot move the cursor any more.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace snowid::core {
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// How the numbers of a segment lie: blocks of `size` consecutive ones, each block starting
+// `increment` after the one before. 1 <= size <= increment.
+struct Spacing {
+  uint64_t size;
+  uint64_t increment;
+  friend constexpr bool operator==(const Spacing&, const Spacing&) = default;
+};
+
+// The offset-th number of blocks that begin at `first`. The caller knows that there is one.
+constexpr int64_t NumberAt(int64_t first, Spacing spacing, uint64_t offset) {
+  if (spacing.size == spacing.increment) return first + static_cast<int64_t>(offset);
+  return first +
+         static_cast<int64_t>(offset / spacing.size * spacing.increment + offset % spacing.size);
+}
+
+// How many numbers that are not above `max` there are in so many blocks from `first` on. blocks: so
+// few that blocks * size is below 2^63.
+constexpr uint64_t CountUpTo(int64_t first, Spacing spacing, uint64_t blocks, int64_t max) {
+  if (first > max) return 0;
+  const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(first);
+  const uint64_t whole = room / spacing.increment;
+  if (whole >= blocks) return blocks * spacing.size;
+  return whole * spacing.size + std::min(room % spacing.increment + 1, spacing.size);
+}
+
+// Blocks that were bought at once: the numbers at the positions from `begin` to before `end`.
+struct Run {
+  std::atomic<uint64_t> begin;
+  std::atomic<uint64_t> end;
+  std::atomic<int64_t> first;
+};
+
+// Zeroed, it is a segment that holds nothing.
+struct Segment {
+  std::atomic<uint64_t> cursor;  // the position of the next number
+  std::atomic<uint64_t> alert;   // whoever draws up to here is told that it is time to buy
+  std::atomic<uint64_t> size;    // the spacing of both runs
+  std::atomic<uint64_t> increment;
+  Run runs[2];
+};
+
+// What Draw gives: count consecutive numbers from `first` on. Where count is 0 there were none.
+struct Drawn {
+  int64_t first;
+  uint32_t count;
+  bool is_low;  // it is time to buy
+};
+
+// Takes up to `want` numbers, at least 1, that follow one another, and come after all that were
+// taken before.
+inline Drawn Draw(Segment& segment, uint32_t want) {
+  uint64_t at = segment.cursor.load(std::memory_order_acquire);
+  for (;;) {
+    Run* run = segment.runs;
+    uint64_t end = run->end.load(std::memory_order_acquire);
+    if (at >= end || at < run->begin.load(std::memory_order_relaxed)) {
+      run++;
+      end = run->end.load(std::memory_order_acquire);
+    }
+    const uint64_t begin = run->begin.load(std::memory_order_relaxed);
+    if (at >= end || at < begin) {
+      const uint64_t seen = at;
+      at = segment.cursor.load(std::memory_order_acquire);
+      if (at == seen) return {0, 0, true};
+      continue;
+    }
+    const Spacing spacing{segment.size.load(std::memory_order_relaxed),
+                          segment.increment.load(std::memory_order_relaxed)};
+    const int64_t first = run->first.load(std::memory_order_relaxed);
+    uint64_t count = std::min<uint64_t>(want, end - at);
+    if (spacing.size != spacing.increment)
+      count = std::min(count, spacing.size - (at - begin) % spacing.size);
+    if (segment.cursor.compare_exchange_weak(at, at + count, std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+      return {NumberAt(first, spacing, at - begin), static_cast<uint32_t>(count),
+              at + count >= segment.alert.load(std::memory_order_relaxed)};
+  }
+}
+
+// Whether a Draw would find something.
+inline bool HasNumbers(const Segment& segment) {
+  const uint64_t at = segment.cursor.load(std::memory_order_acquire);
+  return at < std::max(segment.runs[0].end.load(std::memory_order_acquire),
+                       segment.runs[1].end.load(std::memory_order_acquire));
+}
+
+// Whether it is time to buy.
+inline bool IsLow(const Segment& segment) {
+  return segment.cursor.load(std::memory_order_acquire) >=
+         segment.alert.load(std::memory_order_relaxed);
+}
+
+// Whether there is room for another run: one of the two is used up.
+inline bool HasRoom(const Segment& segment) {
+  return segment.cursor.load(std::memory_order_acquire) >=
+         std::min(segment.runs[0].end.load(std::memory_order_relaxed),
+                  segment.runs[1].end.load(std::memory_order_relaxed));
+}
+
+// Gives up all numbers that are left. What is drawn from now on was published later. By the buyer.
+inline void Forget(Segment& segment) {
+  const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
+                                segment.runs[1].end.load(std::memory_order_relaxed));
+  segment.cursor.exchange(end, std::memory_order_acq_rel);
+  segment.alert.store(0, std::memory_order_relaxed);
+}
+
+// Puts `count` numbers, at least 1, from `first` on after those that are left. The caller has made
+// them durable, HasRoom() holds, and where numbers are left their spacing is the same. By the
+// buyer.
+inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
+  const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
+  const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
+  const uint64_t begin = std::max(end0, end1);
+  Run& run = segment.runs[end0 <= end1 ? 0 : 1];
+  segment.size.store(spacing.size, std::memory_order_relaxed);
+  segment.increment.store(spacing.increment, std::memory_order_relaxed);
+  run.first.store(first, std::memory_order_relaxed);
+  run.begin.store(begin, std::memory_order_relaxed);
+  // A tenth of it used is when Leaf fetches the next.
+  segment.alert.store(begin + (count + 9) / 10, std::memory_order_relaxed);
+  run.end.store(begin + count, std::memory_order_release);
+}
+
+// From now on nobody is told that it is time to buy: the source has nothing more. By the buyer.
+inline void StopAlert(Segment& segment) {
+  segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
+}
+
+// The most numbers that the adapting step goes up to.
+inline constexpr uint64_t kMostNumbers = 1'000'000;
+
+// How many blocks to buy after `blocks` were, and lasted for so many microseconds: twice as many if
+// that was under 15 minutes, but no more than kMostNumbers numbers; half if it was over 30, but at
+// least one. blocks: at least 1.
+constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_us) {
+  constexpr int64_t kMinuteUs = 60'000'000;
+  if (lasted_us < 15 * kMinuteUs) {
+    if (blocks <= kMostNumbers / size / 2) return blocks * 2;
+  } else if (lasted_us > 30 * kMinuteUs) {
+    return std::max<uint64_t>(blocks / 2, 1);
+  }
+  return blocks;
+}
+
+// How many numbers it takes to go on without the source for a time, at the rate at which `used`
+// went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
+// would buy for a rate that nobody keeps up. At most 2^62.
+constexpr uint64_t NumbersAhead(uint64_t used, int64_t lasted_us) {
+  // Of what is bought at once a tenth goes before more is bought: so that the rest lasts for the 10
+  // minutes that are promised, and the rate may double meanwhile.
+  constexpr double kAheadUs = 20 * 60e6;
+  constexpr double kShortestUs = 10e6;
+  const double ahead =
+      static_cast<double>(used) * kAheadUs / std::max(static_cast<double>(lasted_us), kShortestUs);
+  return static_cast<uint64_t>(std::min(ahead, 0x1p62));
+}
+
+}  // namespace snowid::core
