@@ -1,6 +1,8 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ceiling.hpp"
 
+#include "pg/extension.hpp"
+#include "pg/sequence_page.hpp"
 #include "pg/settings.hpp"
 #include "pg/shared.hpp"
 
@@ -10,7 +12,6 @@ bool ceiling_known = false;
 
 namespace {
 
-constexpr char kExtensionName[] = "snowid";
 constexpr char kCeilingName[] = "snowid_ceiling";
 
 // The sequence that this session uses, InvalidOid before it has looked.
@@ -23,28 +24,9 @@ void forget_ceiling(Datum, Oid relid) {
   if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
 }
 
-Oid schema_of_extension(Oid extension) {
-  Oid schema = InvalidOid;
-  ScanKeyData key;
-  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
-  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
-              ObjectIdGetDatum(extension));
-  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
-  HeapTuple tuple = systable_getnext(scan);
-  if (HeapTupleIsValid(tuple))
-    schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  return schema;
-}
-
-// Looked up by the extension, not by search_path: anybody may make a sequence of this name.
 Oid look_up_ceiling() {
-  const Oid extension = get_extension_oid(kExtensionName, true);
-  Oid relid = InvalidOid;
-  if (OidIsValid(extension))
-    relid = get_relname_relid(kCeilingName, schema_of_extension(extension));
-  if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
+  const Oid relid = extension_relation(kCeilingName);
+  if (!OidIsValid(relid))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("sequence \"%s\" of extension \"%s\" does not exist", kCeilingName,
                            kExtensionName),
@@ -80,30 +62,13 @@ Relation open_ceiling(Urgency urgency) {
   return relation;
 }
 
-Form_pg_sequence_data sequence_data(Page page) {
-  auto* tuple =
-      reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
-  return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
-}
-
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
-// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr. The change
-// needs no transaction: like nextval's it stays when the transaction rolls back, but unlike
-// nextval's it takes no transaction id, so a parallel worker can make it.
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
-  Buffer buffer = ReadBuffer(relation, 0);
-  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-  const core::UnixMillis before{sequence_data(BufferGetPage(buffer))->last_value};
-  *lsn = InvalidXLogRecPtr;
-  if (before < target) {
-    GenericXLogState* change = GenericXLogStart(relation);
-    Form_pg_sequence_data data = sequence_data(GenericXLogRegisterBuffer(change, buffer, 0));
-    data->last_value = target.value;
-    data->is_called = true;
-    data->log_cnt = 0;
-    *lsn = GenericXLogFinish(change);
-  }
-  UnlockReleaseBuffer(buffer);
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis before{SequencePageValue(page).last};
+  *lsn = before < target ? sequence_page_set(page, target.value) : InvalidXLogRecPtr;
+  sequence_page_unlock(page);
   return before;
 }
 
@@ -154,11 +119,8 @@ void publish() {
   const XLogRecPtr lsn = my_database->written_lsn;
   if (!XLogRecPtrIsInvalid(lsn)) {
     XLogFlush(lsn);
-    // As a commit would. One that is cancelled goes on, with a warning, as a commit does.
     LWLockRelease(&my_database->lock);
-    hold_interrupts();
-    SyncRepWaitForLSN(lsn, false);
-    resume_interrupts();
+    sequence_make_durable(lsn);
     LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   }
   if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;

@@ -1,0 +1,30 @@
+// Looking up the extension's objects. See extension.hpp.
+#include "pg/extension.hpp"
+
+namespace snowid::pg {
+
+Oid extension_schema(Oid extension) {
+  Oid schema = InvalidOid;
+  ScanKeyData key;
+  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(extension));
+  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
+  HeapTuple tuple = systable_getnext(scan);
+  if (HeapTupleIsValid(tuple))
+    schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return schema;
+}
+
+Oid extension_relation(const char* name) {
+  const Oid extension = get_extension_oid(kExtensionName, true);
+  if (!OidIsValid(extension)) return InvalidOid;
+  const Oid relid = get_relname_relid(name, extension_schema(extension));
+  if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
+    return InvalidOid;
+  return relid;
+}
+
+}  // namespace snowid::pg

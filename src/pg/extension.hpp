@@ -1,0 +1,17 @@
+// The extension's own objects, found by the extension and not by search_path: anybody may make a
+// relation of the same name. Reads catalogs; nothing is shared.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+inline constexpr char kExtensionName[] = "snowid";
+
+// The schema of an extension, InvalidOid where there is none of this oid.
+Oid extension_schema(Oid extension);
+
+// A relation of the extension by its name, InvalidOid where there is none.
+Oid extension_relation(const char* name);
+
+}  // namespace snowid::pg

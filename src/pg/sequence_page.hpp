@@ -1,0 +1,44 @@
+// The page of a sequence: what makes numbers durable.
+//
+// Shared: the page is a buffer like any other, guarded by its content lock. It is changed under the
+// generic WAL API, which takes no transaction id: like nextval's the change stays when the
+// transaction rolls back, but what was changed is durable only after sequence_make_durable().
+#pragma once
+
+#include "pg/compat.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// What nextval goes on from: the last value, or, where nothing has been called, the next.
+struct SequenceValue {
+  int64 last;
+  bool is_called;
+};
+
+// A sequence's page, locked. No error may be raised before it is unlocked, except by the functions
+// below, which end it.
+struct SequencePage {
+  Relation relation;
+  Buffer buffer;
+};
+
+// Locks the page of a relation that is a sequence, in exclusive mode.
+SequencePage sequence_page_lock(Relation relation);
+void sequence_page_unlock(const SequencePage& page);
+
+SequenceValue SequencePageValue(const SequencePage& page);
+
+// Has the sequence be called, and hold this last value. Returns the end of the WAL record, or
+// InvalidXLogRecPtr where there is none to wait for: the relation is unlogged, or its file is
+// synced at commit.
+XLogRecPtr sequence_page_set(const SequencePage& page, int64 last);
+
+// Reads the value without the lock. It may be one that is just being changed.
+SequenceValue PeekAtSequence(Buffer buffer);
+
+// Waits until everything up to `lsn` is on disk, and, as a commit would, on the synchronous
+// standbys. One that is cancelled goes on, with a warning, as a commit does. No LWLock may be held.
+void sequence_make_durable(XLogRecPtr lsn);
+
+}  // namespace snowid::pg
