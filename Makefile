@@ -45,7 +45,8 @@ COMPILE.cxx.bc += $(PG_CXXFLAGS)
 
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/core/*.hpp src/pg/*.hpp) Makefile
 
-$(EXTENSION)--$(EXTVERSION).sql: src/snowid.sql src/objectid.sql Makefile
-	cat src/snowid.sql src/objectid.sql >$@
+SQL_SOURCES = src/snowid.sql src/objectid.sql src/counters.sql
+$(EXTENSION)--$(EXTVERSION).sql: $(SQL_SOURCES) Makefile
+	cat $(SQL_SOURCES) >$@
 
 endif

@@ -34,8 +34,7 @@ constexpr int64_t NumberAt(int64_t first, Spacing spacing, uint64_t offset) {
          static_cast<int64_t>(offset / spacing.size * spacing.increment + offset % spacing.size);
 }
 
-// How many numbers that are not above `max` there are in so many blocks from `first` on. blocks: so
-// few that blocks * size is below 2^63.
+// How many numbers that are not above `max` there are in so many blocks from `first` on.
 constexpr uint64_t CountUpTo(int64_t first, Spacing spacing, uint64_t blocks, int64_t max) {
   if (first > max) return 0;
   const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(first);
@@ -142,6 +141,9 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
   segment.alert.store(begin + (count + 9) / 10, std::memory_order_relaxed);
   run.end.store(begin + count, std::memory_order_release);
 }
+
+// The most numbers to Publish() at once: so few that positions never come to an end.
+inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
 // From now on nobody is told that it is time to buy: the source has nothing more. By the buyer.
 inline void StopAlert(Segment& segment) {

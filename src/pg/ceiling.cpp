@@ -2,7 +2,6 @@
 #include "pg/ceiling.hpp"
 
 #include "pg/extension.hpp"
-#include "pg/sequence_page.hpp"
 #include "pg/settings.hpp"
 #include "pg/shared.hpp"
 

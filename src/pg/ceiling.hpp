@@ -8,6 +8,7 @@
 #pragma once
 
 #include "pg/prelude.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 
@@ -19,9 +20,6 @@ extern bool ceiling_known;
 // memory is durable in this database's sequence. Fails with 55000 where the sequence is missing or
 // not fit for it, and as shared_attach() does.
 void ceiling_learn();
-
-// Whether the caller can go on without the raise.
-enum class Urgency : uint8_t { kEarly, kMust };
 
 // Sees to it that IDs may be issued with times up to snowid.ceiling_step after `moment`, unless
 // somebody else has. With kEarly it may return without, where it would have to wait for a lock.

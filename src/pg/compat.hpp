@@ -13,10 +13,37 @@ namespace snowid::pg {
 // PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator.
 #if PG_VERSION_NUM >= 160000
 using FileNumber = RelFileNumber;
-inline FileNumber file_of(Relation relation) { return relation->rd_locator.relNumber; }
+using FileLocator = RelFileLocator;
+inline FileLocator locator_of(Relation relation) { return relation->rd_locator; }
+inline FileNumber file_of(const FileLocator& locator) { return locator.relNumber; }
 #else
 using FileNumber = Oid;
-inline FileNumber file_of(Relation relation) { return relation->rd_node.relNode; }
+using FileLocator = RelFileNode;
+inline FileLocator locator_of(Relation relation) { return relation->rd_node; }
+inline FileNumber file_of(const FileLocator& locator) { return locator.relNode; }
+#endif
+inline FileNumber file_of(Relation relation) { return file_of(locator_of(relation)); }
+
+// The number of this session's transaction. PostgreSQL 17 put it beside the session's.
+#if PG_VERSION_NUM >= 170000
+inline LocalTransactionId current_lxid() { return MyProc->vxid.lxid; }
+#else
+inline LocalTransactionId current_lxid() { return MyProc->lxid; }
+#endif
+
+// PostgreSQL 16 made one function of those that check rights, and one of those that check owners.
+#if PG_VERSION_NUM >= 160000
+inline bool owns_relation(Oid relid) {
+  return object_ownercheck(RelationRelationId, relid, GetUserId());
+}
+inline AclResult check_usage_of_server(Oid server) {
+  return object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE);
+}
+#else
+inline bool owns_relation(Oid relid) { return pg_class_ownercheck(relid, GetUserId()); }
+inline AclResult check_usage_of_server(Oid server) {
+  return pg_foreign_server_aclcheck(server, GetUserId(), ACL_USAGE);
+}
 #endif
 
 // PostgreSQL 17 lets extensions name their wait events; before, all of them show as "Extension".

@@ -65,6 +65,13 @@ int32 shard_of(const core::Layout& layout, const core::Parts& parts) {
   return static_cast<int32>(parts.shard.value);
 }
 
+void require_count(int32 count, int64 least, int64 most) {
+  if (count >= least && count <= most) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("count %d is out of range", count),
+           errdetail("It can be " INT64_FORMAT " to " INT64_FORMAT ".", least, most)));
+}
+
 void report_used_up(const core::Layout& layout) {
   ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
                   errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),

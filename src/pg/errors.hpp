@@ -32,6 +32,9 @@ struct NextId {
 // 55000: the clock is `behind_us` behind the next ID's time, more than the caller may wait for.
 [[noreturn]] void report_clock_behind(const NextId& next, int64 behind_us);
 
+// 22023 where fewer than `least` or more than `most` numbers are asked for.
+void require_count(int32 count, int64 least, int64 most);
+
 // 25006, in a read-only transaction, which every one is during recovery.
 [[noreturn]] void report_read_only(const char* function);
 

@@ -27,4 +27,12 @@ Oid extension_relation(const char* name) {
   return relid;
 }
 
+Oid relation_owner(Oid relid) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relid);
+  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relowner;
+  ReleaseSysCache(row);
+  return owner;
+}
+
 }  // namespace snowid::pg

@@ -14,4 +14,7 @@ Oid extension_schema(Oid extension);
 // A relation of the extension by its name, InvalidOid where there is none.
 Oid extension_relation(const char* name);
 
+// The owner of a relation, which must exist.
+Oid relation_owner(Oid relid);
+
 }  // namespace snowid::pg

@@ -18,14 +18,6 @@ struct Batch {
   int32 left;
 };
 
-// 22023 where fewer than `least` or more than `most` IDs are asked for.
-void require_count(int32 count, int64 least, int64 most) {
-  if (count >= least && count <= most) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("count %d is out of range", count),
-           errdetail("It can be " INT64_FORMAT " to " INT64_FORMAT ".", least, most)));
-}
-
 // 55000, as currval has it before nextval.
 [[noreturn]] void report_undefined(const char* function) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

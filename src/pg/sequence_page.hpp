@@ -10,6 +10,9 @@
 
 namespace snowid::pg {
 
+// Whether the caller can go on without what it asks for.
+enum class Urgency : uint8_t { kEarly, kMust };
+
 // What nextval goes on from: the last value, or, where nothing has been called, the next.
 struct SequenceValue {
   int64 last;

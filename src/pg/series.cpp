@@ -160,7 +160,7 @@ Datum snowid_seq_name_support(PG_FUNCTION_ARGS) {
                      rows_of_series_name);
 }
 
-// Planner support of snowid_next_batch(shard, count).
+// Planner support of functions of (anything, count).
 Datum snowid_batch_support(PG_FUNCTION_ARGS) {
   return answer_rows(static_cast<Node*>(static_cast<void*>(PG_GETARG_POINTER(0))), rows_of_batch);
 }

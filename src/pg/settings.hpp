@@ -12,6 +12,8 @@ extern int max_wait_ms;    // snowid.max_wait: 0 to INT_MAX
 // snowid.ceiling_step: 10 to 5000, the default of max_wait, so that nobody is refused for a
 // restart.
 extern int ceiling_step_ms;
+extern bool segment_adapt;  // snowid.segment_adapt
+extern int section_keys;    // snowid.section_keys: 1 to 100,000,000
 
 void settings_register();
 

@@ -6,13 +6,18 @@
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
 #ifndef SNOWID_ABI
-#define SNOWID_ABI 2
+#define SNOWID_ABI 3
 #endif
 
 // 80 bytes each. A bound, since callers choose shards and layouts, and one of them must not use up
 // the memory of all; nor may one database, which gets a quarter at most.
 #ifndef SNOWID_MAX_SLOTS
 #define SNOWID_MAX_SLOTS 1000000
+#endif
+
+// As many segments and sections, at 200 bytes each and what the keys of a section take.
+#ifndef SNOWID_MAX_COUNTERS
+#define SNOWID_MAX_COUNTERS 100000
 #endif
 
 namespace snowid::pg {
@@ -40,7 +45,10 @@ struct Root {
   dsa_handle area;
   dshash_table_handle databases;
   dshash_table_handle slots;
+  dshash_table_handle segments;
+  dshash_table_handle sections;
   std::atomic<uint32_t> slot_count;
+  std::atomic<uint32_t> counter_count;
   std::atomic<uint64_t> random;  // 0 until somebody asks for it
   Warning warnings[kWarnings];
 };
@@ -48,8 +56,11 @@ static_assert(sizeof(Root) <= kRootSize);
 
 // This session's way to the shared state; all set or none.
 Root* root = nullptr;
+dsa_area* area = nullptr;
 dshash_table* databases = nullptr;
 dshash_table* slots = nullptr;
+dshash_table* segments = nullptr;
+dshash_table* sections = nullptr;
 Database* shared_database = nullptr;
 
 Database stand_in;
@@ -78,34 +89,40 @@ Root* find_root() {
   return made;
 }
 
-dshash_parameters database_parameters(int tranche) {
-  return byte_keyed(sizeof(Oid), sizeof(Database), tranche);
-}
-dshash_parameters slot_parameters(int tranche) {
-  return byte_keyed(sizeof(SlotKey), sizeof(Slot), tranche);
-}
+// The tables: where a session keeps one, where the root does, and what its entries are.
+struct Table {
+  dshash_table** mine;
+  dshash_table_handle Root::*handle;
+  Size key_size;
+  Size entry_size;
+};
+constexpr Table kTables[] = {
+    {&databases, &Root::databases, sizeof(Oid), sizeof(Database)},
+    {&slots, &Root::slots, sizeof(SlotKey), sizeof(Slot)},
+    {&segments, &Root::segments, sizeof(CounterKey), sizeof(SharedSegment)},
+    {&sections, &Root::sections, sizeof(CounterKey), sizeof(SharedSection)},
+};
 
-// Makes the area and its tables. The handles are stored last: after an error there is nothing to
-// undo, since the area, not yet pinned, goes with the resource owner.
+// Makes the area and its tables. The handle of the area is stored last: after an error there is
+// nothing to undo, since the area, not yet pinned, goes with the resource owner.
 void make_area(Root* in) {
-  const dshash_parameters database = database_parameters(in->tranche);
-  const dshash_parameters slot = slot_parameters(in->tranche);
-  dsa_area* area = dsa_create(in->tranche);
-  databases = dshash_create(area, &database, nullptr);
-  slots = dshash_create(area, &slot, nullptr);
+  area = dsa_create(in->tranche);
+  for (const Table& table : kTables) {
+    const dshash_parameters parameters = byte_keyed(table.key_size, table.entry_size, in->tranche);
+    *table.mine = dshash_create(area, &parameters, nullptr);
+    in->*table.handle = dshash_get_hash_table_handle(*table.mine);
+  }
   dsa_pin(area);
   dsa_pin_mapping(area);
-  in->databases = dshash_get_hash_table_handle(databases);
-  in->slots = dshash_get_hash_table_handle(slots);
   in->area = dsa_get_handle(area);
 }
 
 void attach_area(Root* in) {
-  const dshash_parameters database = database_parameters(in->tranche);
-  const dshash_parameters slot = slot_parameters(in->tranche);
-  dsa_area* area = dsa_attach(in->area);
-  databases = dshash_attach(area, &database, in->databases, nullptr);
-  slots = dshash_attach(area, &slot, in->slots, nullptr);
+  area = dsa_attach(in->area);
+  for (const Table& table : kTables) {
+    const dshash_parameters parameters = byte_keyed(table.key_size, table.entry_size, in->tranche);
+    *table.mine = dshash_attach(area, &parameters, in->*table.handle, nullptr);
+  }
   dsa_pin_mapping(area);
 }
 
@@ -204,6 +221,60 @@ Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
   if (!found) slot->last_tick.store(floor.value, std::memory_order_relaxed);
   dshash_release_lock(slots, slot);
   return slot;
+}
+
+namespace {
+
+// Finds or makes the entry of a sequence, and returns it with its partition locked.
+void* find_counter(dshash_table* table, Oid relid, bool* found) {
+  const CounterKey key{MyDatabaseId, relid};
+  if (root->counter_count.load(std::memory_order_relaxed) >= SNOWID_MAX_COUNTERS) {
+    void* entry = dshash_find(table, &key, false);
+    *found = entry != nullptr;
+    if (*found) return entry;
+    ereport(ERROR,
+            (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many segments and sections are in use"),
+             errdetail("A server can hold the state of %d.", SNOWID_MAX_COUNTERS),
+             errhint("A restart of the server forgets those that are not used.")));
+  }
+  void* entry = dshash_find_or_insert(table, &key, found);
+  if (!*found) root->counter_count.fetch_add(1, std::memory_order_relaxed);
+  return entry;
+}
+
+}  // namespace
+
+SharedSegment* shared_segment(Oid relid) {
+  bool found;
+  auto* segment = static_cast<SharedSegment*>(find_counter(segments, relid, &found));
+  if (!found)
+    memset(reinterpret_cast<char*>(segment) + sizeof(CounterKey), 0,
+           sizeof(SharedSegment) - sizeof(CounterKey));
+  dshash_release_lock(segments, segment);
+  return segment;
+}
+
+SharedSection* shared_section(Oid relid) {
+  bool found;
+  auto* section = static_cast<SharedSection*>(find_counter(sections, relid, &found));
+  if (!found) {
+    memset(reinterpret_cast<char*>(section) + sizeof(CounterKey), 0,
+           sizeof(SharedSection) - sizeof(CounterKey));
+    LWLockInitialize(&section->lock, root->tranche);
+    section->table = InvalidDsaPointer;
+  }
+  dshash_release_lock(sections, section);
+  return section;
+}
+
+dsa_area* shared_area() { return area; }
+
+void shared_visit_sections(void (*visit)(SharedSection*)) {
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, sections, false);
+  while (auto* section = static_cast<SharedSection*>(dshash_seq_next(&scan)))
+    if (section->key.database == MyDatabaseId) visit(section);
+  dshash_seq_term(&scan);
 }
 
 void shared_lift(core::UnixMicros floor) {

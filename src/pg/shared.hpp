@@ -7,6 +7,9 @@
 // Database  one for each database that draws IDs, an entry of the dshash table `databases`.
 // Slot      one for each (database, layout, shard), an entry of the dshash table `slots`; and a few
 //           that all databases share, for the kinds of ID that know no shard.
+// SharedSegment, SharedSection
+//           one for each sequence that is drawn from as such, entries of the dshash tables
+//           `segments` and `sections`.
 //
 // A dshash table never moves its entries and snowid never deletes one, so a session keeps plain
 // pointers to those that it has used and needs the table's lock only to find them.
@@ -51,6 +54,50 @@ struct Slot {
 // of that size on cache lines: no two shards share one.
 static_assert(sizeof(Slot) + 16 == 64);
 
+// A sequence of a database.
+struct CounterKey {
+  Oid database;
+  Oid relid;
+};
+
+// What a sequence held when a block of it was last bought. Where it holds anything else, somebody
+// has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for nothing any
+// more. Stored by whoever has the right to buy, see counter.hpp.
+struct Known {
+  std::atomic<uint32_t> file;  // its storage, 0 before the first block
+  // Its last value, before and after a change that is under way, or twice the same.
+  std::atomic<int64_t> before;
+  std::atomic<int64_t> after;
+};
+
+// The state of a segment, see segment.hpp.
+struct SharedSegment {
+  CounterKey key;
+  Known known;
+  core::Segment numbers;  // see core/segment.hpp
+  // When a central source may be tried again after it has failed, and when it did, as Unix
+  // microseconds; 0 where it has not. Set by the buyer.
+  std::atomic<int64_t> retry_us;
+  std::atomic<int64_t> failed_us;
+  std::atomic<bool> is_down;  // the source could not be reached
+  // The buyer's own.
+  uint64 blocks;         // how many were bought last, 0 before the first; of what increment
+  uint64 increment;      // is known for a central source too
+  int64 bought_us;       // when, as Unix microseconds
+  uint64 bought_cursor;  // and where the cursor was
+};
+
+// The state of a section, see section.cpp.
+struct SharedSection {
+  CounterKey key;
+  Known known;
+  LWLock lock;                 // guards what follows, but for reading the limit
+  std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here
+  std::atomic<int64_t> alert;  // from this number on the limit is raised early
+  core::SectionState state;
+  dsa_pointer table;  // a core::KeyTable, InvalidDsaPointer where there is none
+};
+
 // This session's database, from shared_attach() on: the shared entry, or the session's own stand-in
 // for it, see shared_stand_in().
 extern Database* my_database;
@@ -73,6 +120,17 @@ Slot* shared_slot(const core::Layout& layout, int32 shard);
 // The one slot of this layout that all databases share, made where there is none, with ticks above
 // `floor`. No ceiling lifts it, see issue_common(). Fails with 53200 where there is no memory.
 Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
+
+// The entries of a sequence of this database, made where there are none. shared_attach() must have
+// been called. Fail with 53200 where there are too many, or no memory.
+SharedSegment* shared_segment(Oid relid);
+SharedSection* shared_section(Oid relid);
+
+// Where the tables of sections lie.
+dsa_area* shared_area();
+
+// Calls visit(section) for each section of this database, with no lock held.
+void shared_visit_sections(void (*visit)(SharedSection*));
 
 // From now on no slot of this database issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);

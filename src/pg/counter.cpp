@@ -1,0 +1,175 @@
+// A session's counters. See counter.hpp.
+#include "pg/counter.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+HTAB* counters = nullptr;
+
+// The counters used last, by the low bits of their oids.
+constexpr uint32 kRecent = 16;
+Counter* recent[kRecent];
+
+// A relcache callback: something about a sequence may have changed, its storage for one; or a
+// transaction that did that has ended. InvalidOid stands for all relations.
+void look_again(Datum, Oid relid) {
+  if (OidIsValid(relid)) {
+    auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_FIND, nullptr));
+    if (counter != nullptr) counter->is_looked_at = false;
+    return;
+  }
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, counters);
+  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan)))
+    counter->is_looked_at = false;
+}
+
+void make_counters() {
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Counter);
+  counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
+  CacheRegisterRelcacheCallback(look_again, 0);
+}
+
+Counter* find_or_make(Oid relid) {
+  if (counters == nullptr) make_counters();
+  bool found;
+  auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_ENTER, &found));
+  if (!found) {
+    counter->locked_in = InvalidLocalTransactionId;
+    counter->is_looked_at = false;
+    counter->buffer = InvalidBuffer;
+    counter->segment = nullptr;
+    counter->section = nullptr;
+  }
+  return counter;
+}
+
+// Locks the sequence until the end of the transaction, whatever becomes of this subtransaction.
+void lock(Counter* counter) {
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  LockRelationOid(counter->relid, RowExclusiveLock);
+  CurrentResourceOwner = caller;
+  counter->locked_in = current_lxid();
+}
+
+void look_at(Counter* counter) {
+  Relation relation = try_relation_open(counter->relid, NoLock);
+  if (relation == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", counter->relid)));
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                    errmsg("\"%s\" is not a sequence", RelationGetRelationName(relation))));
+  if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
+                    errdetail("Only this session can see it, and there is nobody to share with."),
+                    errhint("Use nextval().")));
+  counter->file = locator_of(relation);
+  counter->buffer = InvalidBuffer;
+  relation_close(relation, NoLock);
+  counter->is_looked_at = true;
+}
+
+[[noreturn]] void report_no_right(Oid relid) {
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("permission denied for sequence %s", get_rel_name(relid))));
+  pg_unreachable();
+}
+
+// Pins the buffer that the page was last seen in, or finds it.
+void pin_page(Counter* counter) {
+  if (likely(counter->buffer != InvalidBuffer &&
+             ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer)))
+    return;
+  Relation relation = relation_open(counter->relid, NoLock);
+  counter->buffer = ReadBuffer(relation, 0);
+  relation_close(relation, NoLock);
+}
+
+// The lock that stands for the right to buy. Nothing else locks an object of this class in this
+// way.
+LOCKTAG buying_lock(Oid relid) {
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, relid, 0);
+  return tag;
+}
+
+}  // namespace
+
+Counter* counter_open(Oid relid, AclMode rights) {
+  Counter*& place = recent[relid % kRecent];
+  if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
+  Counter* counter = place;
+  if (unlikely(counter->locked_in != current_lxid())) lock(counter);
+  if (unlikely(!counter->is_looked_at)) look_at(counter);
+  if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK) report_no_right(relid);
+  return counter;
+}
+
+bool counter_is_as_known(Counter* counter, const Known& known) {
+  if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
+  pin_page(counter);
+  const SequenceValue value = PeekAtSequence(counter->buffer);
+  ReleaseBuffer(counter->buffer);
+  return value.is_called && (value.last == known.after.load(std::memory_order_acquire) ||
+                             value.last == known.before.load(std::memory_order_acquire));
+}
+
+CounterOptions counter_options(Oid relid) {
+  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for sequence %u", relid);
+  const auto* form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
+  const CounterOptions options{form->seqincrement, form->seqmax};
+  const bool cycles = form->seqcycle;
+  ReleaseSysCache(tuple);
+  if (cycles)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
+             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE … NO CYCLE.")));
+  if (options.increment < 1)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
+                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
+                    errhint("Use ALTER SEQUENCE … INCREMENT with a number above 0.")));
+  return options;
+}
+
+void counter_report_exhausted(Oid relid, int64 max) {
+  ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+                  errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")",
+                         get_rel_name(relid), max)));
+  pg_unreachable();
+}
+
+bool counter_begin_buying(Oid relid, Urgency urgency) {
+  const LOCKTAG tag = buying_lock(relid);
+  return LockAcquire(&tag, ExclusiveLock, false, urgency == Urgency::kEarly) !=
+         LOCKACQUIRE_NOT_AVAIL;
+}
+
+void counter_end_buying(Oid relid) {
+  const LOCKTAG tag = buying_lock(relid);
+  LockRelease(&tag, ExclusiveLock, false);
+}
+
+XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
+                          int64 last) {
+  const SequenceValue value = SequencePageValue(page);
+  known->before.store(IsAsKnown(counter, *known, value) ? value.last : last,
+                      std::memory_order_release);
+  known->after.store(last, std::memory_order_release);
+  return sequence_page_set(page, last);
+}
+
+void counter_settle(const Counter* counter, Known* known) {
+  known->before.store(known->after.load(std::memory_order_relaxed), std::memory_order_release);
+  known->file.store(file_of(counter->file), std::memory_order_release);
+}
+
+}  // namespace snowid::pg

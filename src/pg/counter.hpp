@@ -1,0 +1,68 @@
+// A counter: an ordinary sequence that numbers are drawn from by way of shared memory, as a session
+// knows it. What segments and sections have in common.
+//
+// Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
+// transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
+// transaction that has drawn from it is open, and who draws next sees the new state. setval takes
+// no more than that lock, so the sequence's page is looked at for each draw. The right to buy is a
+// lock of its own, held while a block is bought.
+#pragma once
+
+#include "pg/prelude.hpp"
+#include "pg/sequence_page.hpp"
+#include "pg/shared.hpp"
+
+namespace snowid::pg {
+
+// Belongs to one process. Made once for each sequence that the session uses.
+struct Counter {
+  Oid relid;                     // the key
+  LocalTransactionId locked_in;  // the transaction in which this session has last locked it
+  bool is_looked_at;             // and nothing has been heard of it since
+  FileLocator file;              // its storage
+  Buffer buffer;                 // where its page was last
+  SharedSegment* segment;        // nullptr where it was not used as such
+  SharedSection* section;
+};
+
+// What CREATE SEQUENCE has said about a sequence.
+struct CounterOptions {
+  int64 increment;
+  int64 max;
+};
+
+// The counter of a sequence, locked by this transaction. rights: any of which will do. Fails with
+// 42P01 where there is no such relation, with 42809 where it is not a sequence, 0A000 where it is a
+// temporary one, and 42501 where the user has none of the rights.
+Counter* counter_open(Oid relid, AclMode rights);
+
+// Whether the sequence is as it was when its numbers in memory were bought.
+bool counter_is_as_known(Counter* counter, const Known& known);
+
+// The sequence's options. Fails with 55000 where it cycles, since numbers would repeat, or counts
+// down.
+CounterOptions counter_options(Oid relid);
+
+// 2200H, as nextval has it.
+[[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
+
+// Takes the right to buy, for one process at a time. With kEarly it returns false where another has
+// it. It ends with counter_end_buying(), or with the transaction if that fails.
+bool counter_begin_buying(Oid relid, Urgency urgency);
+void counter_end_buying(Oid relid);
+
+// Has the sequence, whose page is locked, say that `last` was its last value, and *known that it
+// does. Sessions that look before counter_settle() find it as known if it was.
+XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
+                          int64 last);
+
+// The numbers in memory go with what the sequence says now.
+void counter_settle(const Counter* counter, Known* known);
+
+// Whether the sequence, whose page is locked, is as it was when its numbers in memory were bought.
+inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
+  return known.file.load(std::memory_order_relaxed) == file_of(counter->file) && value.is_called &&
+         value.last == known.after.load(std::memory_order_relaxed);
+}
+
+}  // namespace snowid::pg

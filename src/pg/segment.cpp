@@ -1,0 +1,236 @@
+// Buying blocks. See segment.hpp. While one session buys, the others draw what is left; only where
+// nothing is left do they wait for it.
+#include "pg/segment.hpp"
+
+#include "pg/central.hpp"
+#include "pg/clock.hpp"
+#include "pg/settings.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// A purchase: blocks from `first` on, of which no number is above `max`.
+struct Purchase {
+  int64 first;
+  uint64 blocks;
+  core::Spacing spacing;
+  int64 max;
+};
+
+// Whether what is in memory is what the caller asks for.
+bool IsOfSize(const core::Segment& numbers, uint64 size) {
+  const uint64 is = numbers.size.load(std::memory_order_relaxed);
+  return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
+}
+
+core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
+  if (size > static_cast<uint64>(increment))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("block size " UINT64_FORMAT " is out of range for sequence \"%s\"", size,
+                           get_rel_name(relid)),
+                    errdetail("It can be 1 to its increment, " INT64_FORMAT ".", increment)));
+  return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
+}
+
+// How many blocks to buy, by how long the last ones took to be used up.
+uint64 blocks_to_buy(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+  if (segment->blocks == 0 || !segment_adapt) return 1;
+  return std::max<uint64>(
+      core::AdaptedBlocks(segment->blocks, size, now.value - segment->bought_us), 1);
+}
+
+// Puts what was bought where all sessions draw from.
+void publish(Counter* counter, const Purchase& bought, core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  core::Segment& numbers = segment->numbers;
+  const core::Spacing before{numbers.size.load(), numbers.increment.load()};
+  if (!(before == bought.spacing)) core::Forget(numbers);
+  const uint64 count = core::CountUpTo(bought.first, bought.spacing, bought.blocks, bought.max);
+  core::Publish(numbers, bought.first, std::min(count, core::kMostAtOnce), bought.spacing);
+  segment->blocks = bought.blocks;
+  segment->increment = bought.spacing.increment;
+  segment->bought_us = now.value;
+  segment->bought_cursor = numbers.cursor.load();
+  counter_settle(counter, &segment->known);
+}
+
+// Has the sequence say that `last` was its last value. Where it is not as it was known, what is
+// left of its numbers counts for nothing any more.
+XLogRecPtr change(const SequencePage& page, const Counter* counter, int64 last) {
+  SharedSegment* segment = counter->segment;
+  if (!IsAsKnown(counter, segment->known, SequencePageValue(page))) core::Forget(segment->numbers);
+  return counter_change(page, counter, &segment->known, last);
+}
+
+enum class Outcome : uint8_t {
+  kBought,
+  kExhausted,  // there are no more numbers
+  kFailed,     // the central source has failed
+};
+
+// Buys from the sequence itself.
+Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
+                 core::UnixMicros now) {
+  const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
+  uint64 blocks = blocks_to_buy(counter->segment, spacing.size, now);
+
+  Relation relation = relation_open(counter->relid, NoLock);
+  const SequencePage page = sequence_page_lock(relation);
+  const SequenceValue value = SequencePageValue(page);
+  int64 first = value.last;
+  bool is_exhausted = value.is_called && pg_add_s64_overflow(value.last, options.increment, &first);
+  is_exhausted = is_exhausted || first > options.max;
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  if (!is_exhausted) {
+    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
+    blocks = std::min(blocks, room / spacing.increment + 1);
+    lsn = change(page, counter, first + static_cast<int64>((blocks - 1) * spacing.increment));
+  }
+  sequence_page_unlock(page);
+  relation_close(relation, NoLock);
+  if (is_exhausted) return Outcome::kExhausted;
+
+  sequence_make_durable(lsn);
+  publish(counter, {first, blocks, spacing, options.max}, now);
+  return Outcome::kBought;
+}
+
+// How many blocks to buy from a central source: enough to go on without it, at the recent rate.
+uint64 blocks_to_buy_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+  if (segment->blocks == 0) return 1;
+  if (size == 0) size = segment->increment;
+  const uint64 used = segment->numbers.cursor.load() - segment->bought_cursor;
+  const uint64 ahead = core::NumbersAhead(used, now.value - segment->bought_us) / size + 1;
+  // What one statement should do.
+  return std::min(std::max(ahead, blocks_to_buy(segment, size, now)), core::kMostNumbers);
+}
+
+// Remembers that the source has failed, and for how long nobody need try: twice as long as the
+// failure took, so that callers spend no great part of their time on it.
+void note_failure(SharedSegment* segment, const ErrorData* error, core::UnixMicros began) {
+  const core::UnixMicros now = unix_now();
+  const int64 took_us = std::max<int64>(now.value - began.value, 0);
+  segment->is_down.store(IsUnreachable(error));
+  segment->failed_us.store(now.value);
+  segment->retry_us.store(now.value +
+                          std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
+}
+
+// Buys from the central source. With kEarly its failure is logged, else reported.
+Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
+                  const CentralSource& source, Urgency urgency, core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  CentralBlocks there;
+  ErrorData* error = central_buy(source, blocks_to_buy_ahead(segment, size, now), &there);
+  if (error != nullptr) {
+    note_failure(segment, error, now);
+    if (urgency == Urgency::kMust && !IsUnreachable(error)) ReThrowError(error);
+    if (urgency == Urgency::kMust) central_report_down(source, error->message);
+    ereport(LOG, (errmsg("could not buy numbers from server \"%s\" for sequence \"%s\"",
+                         source.server, get_rel_name(counter->relid)),
+                  errdetail_internal("%s", error->message)));
+    return Outcome::kFailed;
+  }
+  segment->retry_us.store(0);
+  const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
+  const int64 max = std::min(options.max, there.max);
+  if (there.first > max) return Outcome::kExhausted;
+
+  const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
+  const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
+  const int64 last = there.first + static_cast<int64>((blocks - 1) * spacing.increment);
+  Relation relation = relation_open(counter->relid, NoLock);
+  const SequencePage page = sequence_page_lock(relation);
+  // The sequence here says how far the numbers have come. It need not be durable: they are, there.
+  change(page, counter, std::max(last, SequencePageValue(page).last));
+  sequence_page_unlock(page);
+  relation_close(relation, NoLock);
+
+  publish(counter, {there.first, blocks, spacing, max}, now);
+  return Outcome::kBought;
+}
+
+// Whether a source that has failed is to be left alone yet.
+bool IsToWait(const SharedSegment* segment) {
+  const int64 retry_us = segment->retry_us.load(std::memory_order_relaxed);
+  if (retry_us == 0) return false;
+  // A clock that was set back is no reason to wait longer.
+  const core::UnixMicros now = unix_now();
+  return now.value < retry_us && now.value >= segment->failed_us.load(std::memory_order_relaxed);
+}
+
+// Whether the sequence's source could not be reached when it was last tried. Sets *source.
+bool is_down(const Counter* counter, CentralSource* source) {
+  return counter->segment->retry_us.load() != 0 && counter->segment->is_down.load() &&
+         central_find(counter->relid, source);
+}
+
+// Whether the segment needs no more, by the time that this session has the right to buy.
+bool is_served(Counter* counter, uint64 size, Urgency urgency) {
+  const core::Segment& numbers = counter->segment->numbers;
+  if (!IsOfSize(numbers, size) || !counter_is_as_known(counter, counter->segment->known))
+    return false;
+  return urgency == Urgency::kMust ? core::HasNumbers(numbers)
+                                   : !core::IsLow(numbers) || !core::HasRoom(numbers);
+}
+
+// Takes the right to buy. Returns false, with kEarly, where another session has it. Where the
+// source is down nobody waits for the one who tries it.
+bool begin_buying(Counter* counter, Urgency urgency) {
+  CentralSource source;
+  if (urgency == Urgency::kEarly) {
+    return !IsToWait(counter->segment) && counter_begin_buying(counter->relid, Urgency::kEarly);
+  } else if (!is_down(counter, &source)) {
+    return counter_begin_buying(counter->relid, Urgency::kMust);
+  }
+  if (IsToWait(counter->segment) || !counter_begin_buying(counter->relid, Urgency::kEarly))
+    central_report_down(source, nullptr);
+  return true;
+}
+
+// Sees to it that there are numbers to draw. With kEarly it may return without.
+void buy(Counter* counter, uint64 size, Urgency urgency) {
+  if (!begin_buying(counter, urgency)) return;
+  if (!is_served(counter, size, urgency)) {
+    CentralSource source;
+    // It may have failed while this session waited for the right.
+    if (urgency == Urgency::kMust && IsToWait(counter->segment) && is_down(counter, &source))
+      central_report_down(source, nullptr);
+    const core::UnixMicros now = unix_now();
+    const CounterOptions options = counter_options(counter->relid);
+    const Outcome outcome = central_find(counter->relid, &source)
+                                ? buy_there(counter, size, options, source, urgency, now)
+                                : buy_here(counter, size, options, now);
+    if (outcome == Outcome::kExhausted) {
+      if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);
+      core::StopAlert(counter->segment->numbers);
+    }
+  }
+  counter_end_buying(counter->relid);
+}
+
+}  // namespace
+
+Counter* segment_open(Oid relid) {
+  Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
+  if (unlikely(counter->segment == nullptr)) {
+    shared_attach();
+    counter->segment = shared_segment(relid);
+  }
+  return counter;
+}
+
+core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
+  SharedSegment* segment = counter->segment;
+  for (;;) {
+    if (likely(IsOfSize(segment->numbers, size) && counter_is_as_known(counter, segment->known))) {
+      const core::Drawn drawn = core::Draw(segment->numbers, want);
+      if (unlikely(drawn.is_low && drawn.count > 0)) buy(counter, size, Urgency::kEarly);
+      if (likely(drawn.count > 0)) return drawn;
+    }
+    buy(counter, size, Urgency::kMust);
+  }
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,19 @@
+// Segments: numbers of a sequence, bought in blocks of its INCREMENT and drawn by all sessions of
+// the database from shared memory. See counter.hpp for the locks, and core/segment.hpp for drawing.
+#pragma once
+
+#include "pg/counter.hpp"
+
+namespace snowid::pg {
+
+// The counter of a sequence as a segment, locked by this transaction. Fails as counter_open() does
+// where the user may not call nextval.
+Counter* segment_open(Oid relid);
+
+// Draws up to `want` numbers that follow one another, at least one. size: how many numbers a block
+// has, 0 for all of the sequence's increment. Fails with 22023 where the size is not from 1 to the
+// increment, with 2200H where no number is left, with 55000 as counter_options() does, and with
+// 08006 where a central source cannot be reached.
+core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want);
+
+}  // namespace snowid::pg
