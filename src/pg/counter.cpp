@@ -11,6 +11,48 @@ HTAB* counters = nullptr;
 constexpr uint32 kRecent = 16;
 Counter* recent[kRecent];
 
+// Those whose pages this transaction has pinned, or had.
+Counter* pinned = nullptr;
+
+// Lets go of the page. Its pin belongs to the transaction, whatever the current subtransaction.
+void unpin_page(Counter* counter) {
+  if (!counter->is_pinned) return;
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  ReleaseBuffer(counter->buffer);
+  CurrentResourceOwner = caller;
+  counter->is_pinned = false;
+}
+
+void unpin_pages() {
+  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+    unpin_page(counter);
+}
+
+// The transaction's resource owner complains of pins that a commit has left, and releases those of
+// one that fails.
+void end_of_transaction(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) {
+    unpin_pages();
+  } else if (event == XACT_EVENT_ABORT) {
+    for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+      counter->is_pinned = false;
+  } else {
+    return;
+  }
+  while (pinned != nullptr) {
+    Counter* counter = pinned;
+    pinned = counter->next_pinned;
+    counter->next_pinned = nullptr;
+    counter->is_listed = false;
+  }
+}
+
+// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned.
+void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+  if (event == SUBXACT_EVENT_ABORT_SUB) unpin_pages();
+}
+
 // A relcache callback: something about a sequence may have changed, its storage for one; or a
 // transaction that did that has ended. InvalidOid stands for all relations.
 void look_again(Datum, Oid relid) {
@@ -31,6 +73,8 @@ void make_counters() {
   options.entrysize = sizeof(Counter);
   counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
   CacheRegisterRelcacheCallback(look_again, 0);
+  RegisterXactCallback(end_of_transaction, nullptr);
+  RegisterSubXactCallback(end_of_subtransaction, nullptr);
 }
 
 Counter* find_or_make(Oid relid) {
@@ -41,6 +85,8 @@ Counter* find_or_make(Oid relid) {
     counter->locked_in = InvalidLocalTransactionId;
     counter->is_looked_at = false;
     counter->buffer = InvalidBuffer;
+    counter->is_pinned = counter->is_listed = false;
+    counter->next_pinned = nullptr;
     counter->segment = nullptr;
     counter->section = nullptr;
   }
@@ -69,6 +115,7 @@ void look_at(Counter* counter) {
                     errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
                     errdetail("Only this session can see it, and there is nobody to share with."),
                     errhint("Use nextval().")));
+  unpin_page(counter);
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;
   relation_close(relation, NoLock);
@@ -81,14 +128,22 @@ void look_at(Counter* counter) {
   pg_unreachable();
 }
 
-// Pins the buffer that the page was last seen in, or finds it.
+// Pins the page until the end of the transaction.
 void pin_page(Counter* counter) {
-  if (likely(counter->buffer != InvalidBuffer &&
-             ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer)))
-    return;
-  Relation relation = relation_open(counter->relid, NoLock);
-  counter->buffer = ReadBuffer(relation, 0);
-  relation_close(relation, NoLock);
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  if (counter->buffer == InvalidBuffer ||
+      !ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer)) {
+    Relation relation = relation_open(counter->relid, NoLock);
+    counter->buffer = ReadBuffer(relation, 0);
+    relation_close(relation, NoLock);
+  }
+  CurrentResourceOwner = caller;
+  counter->is_pinned = true;
+  if (counter->is_listed) return;
+  counter->is_listed = true;
+  counter->next_pinned = pinned;
+  pinned = counter;
 }
 
 // The lock that stands for the right to buy. Nothing else locks an object of this class in this
@@ -113,9 +168,8 @@ Counter* counter_open(Oid relid, AclMode rights) {
 
 bool counter_is_as_known(Counter* counter, const Known& known) {
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
-  pin_page(counter);
+  if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
-  ReleaseBuffer(counter->buffer);
   return value.is_called && (value.last == known.after.load(std::memory_order_acquire) ||
                              value.last == known.before.load(std::memory_order_acquire));
 }

@@ -19,9 +19,12 @@ struct Counter {
   Oid relid;                     // the key
   LocalTransactionId locked_in;  // the transaction in which this session has last locked it
   bool is_looked_at;             // and nothing has been heard of it since
+  bool is_pinned;                // its page, by this transaction
+  bool is_listed;                // among those that this transaction has pinned at some time
   FileLocator file;              // its storage
   Buffer buffer;                 // where its page was last
-  SharedSegment* segment;        // nullptr where it was not used as such
+  Counter* next_pinned;
+  SharedSegment* segment;  // nullptr where it was not used as such
   SharedSection* section;
 };
 

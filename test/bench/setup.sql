@@ -8,11 +8,15 @@ CREATE FUNCTION empty(int) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int';
 CREATE FUNCTION empty(int, snowid_layout) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int_layout';
+CREATE FUNCTION empty(int, bigint) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_key';
 
 CREATE FUNCTION repeat(regprocedure, int, int, int) RETURNS void
   VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat';
 CREATE FUNCTION repeat(regprocedure, int, int, int, snowid_layout) RETURNS void
   VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat';
+CREATE FUNCTION repeat_keys(regprocedure, int, int, int) RETURNS void
+  VOLATILE STRICT LANGUAGE C AS :'empty', 'repeat_keys';
 
 -- Instagram's function as published, of shard 5
 CREATE SEQUENCE table_id_seq;
@@ -42,6 +46,8 @@ CREATE TABLE with_instagram (id bigint PRIMARY KEY DEFAULT instagram_next_id(), 
 CREATE TABLE with_uuid (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), n bigint);
 
 CREATE SEQUENCE numbers;
+CREATE SEQUENCE segment INCREMENT 1000;
+CREATE SEQUENCE section INCREMENT 10000;
 VACUUM ANALYZE source;
 
 -- What is timed. Sides of one race take turns, and many short turns even out what else the machine
@@ -56,12 +62,20 @@ INSERT INTO sides (race, side, run)
                ('snowid_uuidv7()', 'snowid_uuidv7()', '0'),
                ('objectid_next()', 'objectid_next()', '0'),
                ('gen_random_uuid()', 'gen_random_uuid()', '0'),
-               ('nextval(''numbers'')', 'nextval(regclass)', '''numbers''::regclass::oid::int'))
+               ('nextval(''numbers'')', 'nextval(regclass)', '''numbers''::regclass::oid::int'),
+               ('snowid_segment_next(''segment'')', 'snowid_segment_next(regclass)',
+                '''segment''::regclass::oid::int'))
     AS calls (side, function, argument);
 INSERT INTO sides (race, side, run)
   SELECT 'call', format('%s({shard}, sonyflake)', function),
     format('SELECT repeat(''%s(int, snowid_layout)'', {shard}, 0, 20000, ''sonyflake'')', function)
   FROM unnest(ARRAY['empty', 'snowid_next']) AS function;
+INSERT INTO sides (race, side, run)
+  SELECT 'keys', function,
+    format('SELECT repeat_keys(%L, ''section''::regclass::oid::int, 100000, 20000)', function)
+  FROM unnest(ARRAY['empty(int, bigint)', 'snowid_section_next(regclass, bigint)']) AS function;
+INSERT INTO sides (race, side, run) VALUES
+  ('keys', 'nextval', 'SELECT repeat(''nextval(regclass)'', ''numbers''::regclass::oid::int, 0, 20000)');
 INSERT INTO sides (race, side, run)
   SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
   FROM unnest(ARRAY['generate_series(1::bigint, 100000)', 'seq_x_to_y(1, 100000)',
