@@ -32,7 +32,7 @@ ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks
 // Whether the error says that the server cannot be reached.
 bool IsUnreachable(const ErrorData* error);
 
-// 08006. why: what was said when it was last tried, or nullptr.
-[[noreturn]] void central_report_down(const CentralSource& source, const char* why);
+// 08006. why: the error that it was just tried with, or nullptr where it was a moment ago.
+[[noreturn]] void central_report_down(const CentralSource& source, const ErrorData* why);
 
 }  // namespace snowid::pg

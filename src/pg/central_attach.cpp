@@ -33,6 +33,18 @@ void lock_sequence(Oid relid) {
   relation_close(relation, NoLock);
 }
 
+// Whoever finds the server gone waits for as long as this option says, or for the system's
+// time-out, which can be minutes.
+void advise_on_timeout(Oid server) {
+  const ForeignServer* options = GetForeignServer(server);
+  ListCell* cell;
+  foreach (cell, options->options)
+    if (strcmp(static_cast<DefElem*>(lfirst(cell))->defname, "connect_timeout") == 0) return;
+  ereport(NOTICE, (errmsg("foreign server \"%s\" has no \"connect_timeout\"", options->servername),
+                   errhint("Use ALTER SERVER %s OPTIONS (ADD connect_timeout '2').",
+                           quote_identifier(options->servername))));
+}
+
 // Runs a statement with a sequence and up to two texts as its parameters.
 void execute(const char* statement, Oid relid, const char* server, const char* remote) {
   Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
@@ -86,8 +98,10 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
   const Oid relid = PG_GETARG_OID(0);
   const char* server = NameStr(*PG_GETARG_NAME(1));
   lock_sequence(relid);
-  const AclResult usage = check_usage_of_server(get_foreign_server_oid(server, false));
+  const Oid server_oid = get_foreign_server_oid(server, false);
+  const AclResult usage = check_usage_of_server(server_oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
+  advise_on_timeout(server_oid);
   set_source(relid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)));
   PG_RETURN_VOID();
 }

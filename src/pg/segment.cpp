@@ -126,10 +126,11 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
   if (error != nullptr) {
     note_failure(segment, error, now);
     if (urgency == Urgency::kMust && !IsUnreachable(error)) ReThrowError(error);
-    if (urgency == Urgency::kMust) central_report_down(source, error->message);
-    ereport(LOG, (errmsg("could not buy numbers from server \"%s\" for sequence \"%s\"",
-                         source.server, get_rel_name(counter->relid)),
-                  errdetail_internal("%s", error->message)));
+    if (urgency == Urgency::kMust) central_report_down(source, error);
+    ereport(LOG,
+            (errmsg("could not buy numbers from server \"%s\" for sequence \"%s\"", source.server,
+                    get_rel_name(counter->relid)),
+             errdetail_internal("%s", error->detail != nullptr ? error->detail : error->message)));
     return Outcome::kFailed;
   }
   segment->retry_us.store(0);
