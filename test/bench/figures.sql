@@ -1,4 +1,5 @@
--- Runs the races and enters all the figures. Needs the psql variables `first_bytes` and `shard_bytes`.
+-- Runs the races and enters all the figures. Needs the psql variables `first_bytes`, `shard_bytes` and
+-- `key_bytes`.
 
 CALL race('call', 1001);
 CALL enter('snowid_next(shard) ÷ clock_timestamp(), over an empty C function',
@@ -18,6 +19,16 @@ CALL enter('snowid_uuidv7() ÷ gen_random_uuid(), over an empty C function',
 CALL enter('objectid_next() ÷ gen_random_uuid(), over an empty C function',
   excess('call', 'objectid_next()', 'empty()') / excess('call', 'gen_random_uuid()', 'empty()'),
   at_most => 0.333);
+
+CALL enter('snowid_segment_next ÷ nextval, over an empty C function',
+  excess('call', 'snowid_segment_next(''segment'')', 'empty({shard})') /
+  excess('call', 'nextval(''numbers'')', 'empty({shard})'), at_most => 0.5);
+CALL enter('numbers/s of 8 sessions: snowid_segment_next ÷ nextval',
+  ratio('contended', 'nextval', 'snowid_segment_next'), at_least => 2);
+CALL race('keys', 401);
+CALL enter('snowid_section_next of 100,000 random keys ÷ nextval, over empty C functions',
+  excess('keys', 'snowid_section_next(regclass, bigint)', 'empty(int, bigint)') /
+  excess('keys', 'nextval(regclass)', 'empty(int)'), at_most => 1.2);
 
 CALL race('insert', 15);
 CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys',
@@ -53,12 +64,18 @@ CALL enter('snowid_next_batch ÷ generate_series of as many rows',
 CALL enter('seq_x_to_y ÷ generate_series',
   ratio('rows', 'seq_x_to_y(1, 100000)', 'generate_series(1::bigint, 100000)'), at_most => 1.05);
 
+CALL race('million', 31);
+CALL enter('snowid_segment_batch of 1M ÷ generate_series',
+  ratio('million', 'snowid_segment_batch(''segment'', 1000000)',
+        'generate_series(1::bigint, 1000000)'), at_most => 1.5);
+
 CALL race('shards', 41);
 CALL enter('snowid_next(shard): 8,192 shards ÷ one, over an empty C function',
   excess('shards', 'snowid_next of 8,192', 'empty of 8,192') /
   excess('shards', 'snowid_next of one', 'empty of one'), at_most => 1.5);
 
 CALL enter('shared memory: bytes a shard', :shard_bytes, at_most => 128);
+CALL enter('shared memory: bytes a key of a section', :key_bytes, at_most => 64);
 CALL enter('shared memory at first: MiB', :first_bytes / 1024.0 ^ 2, at_most => 1);
 SELECT size AS root_bytes FROM pg_shmem_allocations WHERE name = 'snowid' \gset
 CALL enter('shared memory at first: KiB of the server''s own', :root_bytes / 1024.0, at_most => 4);

@@ -74,12 +74,18 @@ INSERT INTO sides (race, side, run)
   SELECT 'keys', function,
     format('SELECT repeat_keys(%L, ''section''::regclass::oid::int, 100000, 20000)', function)
   FROM unnest(ARRAY['empty(int, bigint)', 'snowid_section_next(regclass, bigint)']) AS function;
-INSERT INTO sides (race, side, run) VALUES
-  ('keys', 'nextval', 'SELECT repeat(''nextval(regclass)'', ''numbers''::regclass::oid::int, 0, 20000)');
+INSERT INTO sides (race, side, run)
+  SELECT 'keys', function,
+    format('SELECT repeat(%L, ''numbers''::regclass::oid::int, 0, 20000)', function)
+  FROM unnest(ARRAY['empty(int)', 'nextval(regclass)']) AS function;
 INSERT INTO sides (race, side, run)
   SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
   FROM unnest(ARRAY['generate_series(1::bigint, 100000)', 'seq_x_to_y(1, 100000)',
                     'snowid_next_batch({shard}, 100000)']) AS rows;
+INSERT INTO sides (race, side, run)
+  SELECT 'million', rows, 'SELECT count(*) FROM ' || rows
+  FROM unnest(ARRAY['generate_series(1::bigint, 1000000)',
+                    'snowid_segment_batch(''segment'', 1000000)']) AS rows;
 INSERT INTO sides (race, side, run)
   SELECT 'shards', call || ' ' || shards,
     format('SELECT repeat(%L, {shard}, %s, 200000)', call || '(int)', mask)
