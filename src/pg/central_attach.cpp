@@ -94,7 +94,7 @@ SNOWID_FUNCTION(snowid_segment_detach);
 
 // snowid_segment_attach(seq regclass, server name, remote_seq text) → void
 Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
-  require_read_write("snowid_segment_attach()");
+  require_nextval("snowid_segment_attach()");
   const Oid relid = PG_GETARG_OID(0);
   const char* server = NameStr(*PG_GETARG_NAME(1));
   lock_sequence(relid);
@@ -108,7 +108,7 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
 
 // snowid_segment_detach(seq regclass) → void
 Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
-  require_read_write("snowid_segment_detach()");
+  require_nextval("snowid_segment_detach()");
   const Oid relid = PG_GETARG_OID(0);
   lock_sequence(relid);
   set_source(relid, nullptr, nullptr);

@@ -116,6 +116,9 @@ void look_at(Counter* counter) {
                     errdetail("Only this session can see it, and there is nobody to share with."),
                     errhint("Use nextval().")));
   unpin_page(counter);
+  // Had it been dropped meanwhile, and its oid been given anew, they would be gone.
+  counter->segment = nullptr;
+  counter->section = nullptr;
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;
   relation_close(relation, NoLock);
@@ -215,8 +218,9 @@ void counter_end_buying(Oid relid) {
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
                           int64 last) {
   const SequenceValue value = SequencePageValue(page);
-  known->before.store(IsAsKnown(counter, *known, value) ? value.last : last,
-                      std::memory_order_release);
+  // What is in memory counts for nothing until it goes with the new value, whatever happens here.
+  if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
+  known->before.store(value.last, std::memory_order_release);
   known->after.store(last, std::memory_order_release);
   return sequence_page_set(page, last);
 }

@@ -24,7 +24,7 @@ struct Counter {
   FileLocator file;              // its storage
   Buffer buffer;                 // where its page was last
   Counter* next_pinned;
-  SharedSegment* segment;  // nullptr where it was not used as such
+  SharedSegment* segment;  // nullptr where it was not used as such since it was looked at
   SharedSection* section;
 };
 

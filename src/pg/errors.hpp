@@ -43,4 +43,10 @@ inline void require_read_write(const char* function) {
   if (unlikely(XactReadOnly)) report_read_only(function);
 }
 
+// What nextval demands as well: that this is no parallel query.
+inline void require_nextval(const char* function) {
+  require_read_write(function);
+  PreventCommandIfParallelMode(function);
+}
+
 }  // namespace snowid::pg

@@ -14,46 +14,19 @@ namespace snowid::pg {
 namespace {
 
 // A table begins with room for so many keys, and grows by half.
-constexpr uint32 kFirstKeys = 1000;
-
-// The table of keys, nullptr where there is none. Needs the section's lock, as all that follows.
-core::KeyTable* table_of(const SharedSection* section) {
-  if (!DsaPointerIsValid(section->table)) return nullptr;
-  return static_cast<core::KeyTable*>(dsa_get_address(shared_area(), section->table));
-}
-
-void free_table(SharedSection* section) {
-  if (DsaPointerIsValid(section->table)) dsa_free(shared_area(), section->table);
-  section->table = InvalidDsaPointer;
-}
-
-// Forgets the keys. Whoever comes back begins above all of them.
-void forget_keys(SharedSection* section) {
-  section->state.floor = std::max(section->state.floor, section->state.highest);
-  free_table(section);
-}
-
-// Forgets those of a sequence that is no more; or of one that this transaction does not see, which
-// does no harm.
-void forget_if_dropped(SharedSection* section) {
-  if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(section->key.relid))) return;
-  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  forget_keys(section);
-  LWLockRelease(&section->lock);
-}
+constexpr uint32 kFirstKeys = 100;
 
 // Gives the section a table with room for so many keys, and moves there what fits. Returns false
 // where there is no memory for it.
 bool resize(SharedSection* section, uint32 capacity) {
-  const Size bytes = core::KeyTableBytes(capacity);
-  const dsa_pointer made =
-      dsa_allocate_extended(shared_area(), bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+  const core::KeyTable* before = shared_keys(section);
+  const dsa_pointer made = shared_allocate_keys(capacity, before == nullptr);
   if (!DsaPointerIsValid(made)) return false;
-  core::KeyTable* table = core::MakeKeyTable(dsa_get_address(shared_area(), made), capacity);
-  const core::KeyTable* before = table_of(section);
-  if (before != nullptr)
+  if (before != nullptr) {
+    auto* table = static_cast<core::KeyTable*>(dsa_get_address(shared_area(), made));
     section->state.floor = std::max(section->state.floor, core::CopyKeys(before, table, capacity));
-  free_table(section);
+  }
+  shared_free_keys(section);
   section->table = made;
   return true;
 }
@@ -61,14 +34,14 @@ bool resize(SharedSection* section, uint32 capacity) {
 // Sees to it that there is a table, with room for a key more or for as many as the setting allows.
 void make_room(SharedSection* section) {
   const uint32 most = static_cast<uint32>(section_keys);
-  const core::KeyTable* table = table_of(section);
+  const core::KeyTable* table = shared_keys(section);
   uint32 capacity = std::min(kFirstKeys, most);
   if (table != nullptr) {
     if (table->capacity <= most && table->count < table->capacity) return;
     capacity = static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
     if (capacity == table->capacity) return;
   }
-  // Where memory is short the longest-unused keys leave early.
+  // Where memory is short, or what the database may have is used up, keys leave early.
   if (!resize(section, capacity) && table == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of shared memory"),
                     errhint("Lower \"snowid.section_keys\".")));
@@ -77,27 +50,26 @@ void make_room(SharedSection* section) {
 // Gives a key its next number.
 core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  core::KeyTable* table = table_of(section);
+  core::KeyTable* table = shared_keys(section);
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   core::SectionStatus status = core::SectionStatus::kNoRoom;
   if (likely(table != nullptr && table->capacity <= static_cast<uint32>(section_keys)))
     status = core::NextOfKey(table, &section->state, key, limit, false, number);
   if (unlikely(status == core::SectionStatus::kNoRoom)) {
     make_room(section);
-    status = core::NextOfKey(table_of(section), &section->state, key, limit, true, number);
+    status = core::NextOfKey(shared_keys(section), &section->state, key, limit, true, number);
   }
   LWLockRelease(&section->lock);
   return status;
 }
 
-// Raises the sequence by its increment and makes that the limit, with the right to do so. Returns
-// false where the sequence cannot be raised.
+// Raises the sequence by its increment and makes that the limit, with the right to do so. The keys
+// of a sequence that was changed are forgotten. Returns false where the sequence cannot be raised.
 bool raise(Counter* counter, const CounterOptions& options) {
   SharedSection* section = counter->section;
   Relation relation = relation_open(counter->relid, NoLock);
   const SequencePage page = sequence_page_lock(relation);
   const SequenceValue value = SequencePageValue(page);
-  const bool is_as_known = IsAsKnown(counter, section->known, value);
   // Numbers up to here may have been given.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
@@ -116,8 +88,8 @@ bool raise(Counter* counter, const CounterOptions& options) {
 
   sequence_make_durable(lsn);
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  if (!is_as_known) {
-    free_table(section);
+  if (section->known.file.load() == 0) {
+    shared_free_keys(section);
     section->state = {used, used};
   }
   section->limit.store(limit);
@@ -145,7 +117,6 @@ Counter* section_open(Oid relid, AclMode rights) {
   Counter* counter = counter_open(relid, rights);
   if (unlikely(counter->section == nullptr)) {
     shared_attach();
-    shared_visit_sections(forget_if_dropped);
     counter->section = shared_section(relid);
   }
   return counter;
@@ -177,7 +148,7 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   SharedSection* section = counter->section;
   if (!counter_is_as_known(counter, section->known)) return false;
   LWLockAcquire(&section->lock, LW_SHARED);
-  core::KeyTable* table = table_of(section);
+  core::KeyTable* table = shared_keys(section);
   const uint32 at = table == nullptr ? core::kNoNode : core::FindKey(table, key);
   if (at != core::kNoNode) *number = table->nodes[at].last;
   LWLockRelease(&section->lock);
@@ -198,7 +169,7 @@ SNOWID_FUNCTION(snowid_section_current);
 
 // snowid_section_next(section regclass, key bigint) → bigint
 Datum snowid_section_next(PG_FUNCTION_ARGS) {
-  require_read_write("snowid_section_next()");
+  require_nextval("snowid_section_next()");
   PG_RETURN_INT64(section_next(PG_GETARG_OID(0), PG_GETARG_INT64(1)));
 }
 

@@ -40,12 +40,13 @@ uint64 blocks_to_buy(const SharedSegment* segment, uint64 size, core::UnixMicros
       core::AdaptedBlocks(segment->blocks, size, now.value - segment->bought_us), 1);
 }
 
-// Puts what was bought where all sessions draw from.
+// Puts what was bought where all sessions draw from. What is left there of a sequence that was
+// changed, or in blocks of another size, counts for nothing any more.
 void publish(Counter* counter, const Purchase& bought, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
-  if (!(before == bought.spacing)) core::Forget(numbers);
+  if (segment->known.file.load() == 0 || !(before == bought.spacing)) core::Forget(numbers);
   const uint64 count = core::CountUpTo(bought.first, bought.spacing, bought.blocks, bought.max);
   core::Publish(numbers, bought.first, std::min(count, core::kMostAtOnce), bought.spacing);
   segment->blocks = bought.blocks;
@@ -53,14 +54,6 @@ void publish(Counter* counter, const Purchase& bought, core::UnixMicros now) {
   segment->bought_us = now.value;
   segment->bought_cursor = numbers.cursor.load();
   counter_settle(counter, &segment->known);
-}
-
-// Has the sequence say that `last` was its last value. Where it is not as it was known, what is
-// left of its numbers counts for nothing any more.
-XLogRecPtr change(const SequencePage& page, const Counter* counter, int64 last) {
-  SharedSegment* segment = counter->segment;
-  if (!IsAsKnown(counter, segment->known, SequencePageValue(page))) core::Forget(segment->numbers);
-  return counter_change(page, counter, &segment->known, last);
 }
 
 enum class Outcome : uint8_t {
@@ -85,7 +78,8 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
   if (!is_exhausted) {
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
     blocks = std::min(blocks, room / spacing.increment + 1);
-    lsn = change(page, counter, first + static_cast<int64>((blocks - 1) * spacing.increment));
+    lsn = counter_change(page, counter, &counter->segment->known,
+                         first + static_cast<int64>((blocks - 1) * spacing.increment));
   }
   sequence_page_unlock(page);
   relation_close(relation, NoLock);
@@ -144,7 +138,7 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
   Relation relation = relation_open(counter->relid, NoLock);
   const SequencePage page = sequence_page_lock(relation);
   // The sequence here says how far the numbers have come. It need not be durable: they are, there.
-  change(page, counter, std::max(last, SequencePageValue(page).last));
+  counter_change(page, counter, &segment->known, std::max(last, SequencePageValue(page).last));
   sequence_page_unlock(page);
   relation_close(relation, NoLock);
 

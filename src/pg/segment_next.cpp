@@ -32,14 +32,14 @@ uint64 size_arg(int32 size) {
 }
 
 int64 segment_next(Oid relid, uint64 size) {
-  require_read_write("snowid_segment_next()");
+  require_nextval("snowid_segment_next()");
   return segment_draw(segment_open(relid), size, 1).first;
 }
 
 Datum segment_batch(FunctionCallInfo fcinfo, uint64 size) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
-    require_read_write("snowid_segment_batch()");
+    require_nextval("snowid_segment_batch()");
     const int32 count = PG_GETARG_INT32(1);
     require_count(count, 0, PG_INT32_MAX);
     segment_open(PG_GETARG_OID(0));  // fails where nothing may be drawn from it

@@ -2,6 +2,7 @@
 #include "pg/shared.hpp"
 
 #include "pg/random.hpp"
+#include "pg/settings.hpp"
 
 // What a root made by this source is compatible with. To be changed with Root, Database, Slot or
 // what their fields mean: sessions of two libraries then refuse to share it.
@@ -49,6 +50,7 @@ struct Root {
   dshash_table_handle sections;
   std::atomic<uint32_t> slot_count;
   std::atomic<uint32_t> counter_count;
+  std::atomic<uint64_t> key_count;
   std::atomic<uint64_t> random;  // 0 until somebody asks for it
   Warning warnings[kWarnings];
 };
@@ -136,6 +138,8 @@ void initialize(Database* database, int tranche) {
   database->alert_us.store(0);
   database->floor_us.store(0);
   database->slot_count.store(0);
+  database->counter_count.store(0);
+  database->key_count.store(0);
 }
 
 Database* find_database(int tranche) {
@@ -225,20 +229,76 @@ Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
 
 namespace {
 
-// Finds or makes the entry of a sequence, and returns it with its partition locked.
-void* find_counter(dshash_table* table, Oid relid, bool* found) {
+bool HasRoomForCounter() {
+  return root->counter_count.load(std::memory_order_relaxed) < SNOWID_MAX_COUNTERS &&
+         shared_database->counter_count.load(std::memory_order_relaxed) < SNOWID_MAX_COUNTERS / 4;
+}
+
+// The sequences of this database that have entries in the table.
+List* relids_of(dshash_table* table) {
+  List* relids = NIL;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table, false);
+  while (const auto* key = static_cast<CounterKey*>(dshash_seq_next(&scan)))
+    if (key->database == MyDatabaseId) relids = lappend_oid(relids, key->relid);
+  dshash_seq_term(&scan);
+  return relids;
+}
+
+// Removes the entry of a sequence that is no more.
+void remove_counter(dshash_table* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  if (root->counter_count.load(std::memory_order_relaxed) >= SNOWID_MAX_COUNTERS) {
-    void* entry = dshash_find(table, &key, false);
-    *found = entry != nullptr;
-    if (*found) return entry;
-    ereport(ERROR,
-            (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many segments and sections are in use"),
-             errdetail("A server can hold the state of %d.", SNOWID_MAX_COUNTERS),
-             errhint("A restart of the server forgets those that are not used.")));
+  void* entry = dshash_find(table, &key, true);
+  if (entry == nullptr) return;
+  if (table == sections) shared_free_keys(static_cast<SharedSection*>(entry));
+  dshash_delete_entry(table, entry);
+  root->counter_count.fetch_sub(1, std::memory_order_relaxed);
+  shared_database->counter_count.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// Removes those of sequences that were dropped. Nobody uses them: who does holds the lock of the
+// sequence, and so does who has made one that others do not see yet.
+void remove_dropped(dshash_table* table) {
+  List* relids = relids_of(table);
+  ListCell* cell;
+  foreach (cell, relids) {
+    const Oid relid = lfirst_oid(cell);
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)) ||
+        !ConditionalLockRelationOid(relid, ShareRowExclusiveLock))
+      continue;
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid))) remove_counter(table, relid);
+    UnlockRelationOid(relid, ShareRowExclusiveLock);
   }
-  void* entry = dshash_find_or_insert(table, &key, found);
-  if (!*found) root->counter_count.fetch_add(1, std::memory_order_relaxed);
+  list_free(relids);
+}
+
+void require_room_for_counter() {
+  if (HasRoomForCounter()) return;
+  remove_dropped(segments);
+  remove_dropped(sections);
+  if (HasRoomForCounter()) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many segments and sections are in use"),
+           errdetail("A server can hold the state of %d, and of %d of one database.",
+                     SNOWID_MAX_COUNTERS, SNOWID_MAX_COUNTERS / 4),
+           errhint("A restart of the server forgets those that are not used.")));
+}
+
+// Finds the entry of a sequence, or makes it, of which all but the key is zero. Returns it with its
+// partition locked.
+void* find_counter(dshash_table* table, Oid relid, Size entry_size, bool* found) {
+  const CounterKey key{MyDatabaseId, relid};
+  void* entry = dshash_find(table, &key, false);
+  *found = entry != nullptr;
+  if (*found) return entry;
+  require_room_for_counter();
+  // The memory of dropped sections is worth looking for sooner.
+  if (table == sections) remove_dropped(sections);
+  entry = dshash_find_or_insert(table, &key, found);
+  if (*found) return entry;
+  memset(static_cast<char*>(entry) + sizeof(key), 0, entry_size - sizeof(key));
+  root->counter_count.fetch_add(1, std::memory_order_relaxed);
+  shared_database->counter_count.fetch_add(1, std::memory_order_relaxed);
   return entry;
 }
 
@@ -246,20 +306,16 @@ void* find_counter(dshash_table* table, Oid relid, bool* found) {
 
 SharedSegment* shared_segment(Oid relid) {
   bool found;
-  auto* segment = static_cast<SharedSegment*>(find_counter(segments, relid, &found));
-  if (!found)
-    memset(reinterpret_cast<char*>(segment) + sizeof(CounterKey), 0,
-           sizeof(SharedSegment) - sizeof(CounterKey));
-  dshash_release_lock(segments, segment);
-  return segment;
+  void* entry = find_counter(segments, relid, sizeof(SharedSegment), &found);
+  dshash_release_lock(segments, entry);
+  return static_cast<SharedSegment*>(entry);
 }
 
 SharedSection* shared_section(Oid relid) {
   bool found;
-  auto* section = static_cast<SharedSection*>(find_counter(sections, relid, &found));
+  auto* section =
+      static_cast<SharedSection*>(find_counter(sections, relid, sizeof(SharedSection), &found));
   if (!found) {
-    memset(reinterpret_cast<char*>(section) + sizeof(CounterKey), 0,
-           sizeof(SharedSection) - sizeof(CounterKey));
     LWLockInitialize(&section->lock, root->tranche);
     section->table = InvalidDsaPointer;
   }
@@ -269,12 +325,32 @@ SharedSection* shared_section(Oid relid) {
 
 dsa_area* shared_area() { return area; }
 
-void shared_visit_sections(void (*visit)(SharedSection*)) {
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, sections, false);
-  while (auto* section = static_cast<SharedSection*>(dshash_seq_next(&scan)))
-    if (section->key.database == MyDatabaseId) visit(section);
-  dshash_seq_term(&scan);
+core::KeyTable* shared_keys(const SharedSection* section) {
+  if (!DsaPointerIsValid(section->table)) return nullptr;
+  return static_cast<core::KeyTable*>(dsa_get_address(area, section->table));
+}
+
+dsa_pointer shared_allocate_keys(uint32 capacity, bool is_first) {
+  const uint64 limit = static_cast<uint64>(section_keys);
+  const uint64 mine = shared_database->key_count.load(std::memory_order_relaxed) + capacity;
+  const uint64 all = root->key_count.load(std::memory_order_relaxed) + capacity;
+  if (!is_first && (mine > 50 * limit || all > 200 * limit)) return InvalidDsaPointer;
+  const dsa_pointer made =
+      dsa_allocate_extended(area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+  if (!DsaPointerIsValid(made)) return made;
+  core::MakeKeyTable(dsa_get_address(area, made), capacity);
+  shared_database->key_count.fetch_add(capacity, std::memory_order_relaxed);
+  root->key_count.fetch_add(capacity, std::memory_order_relaxed);
+  return made;
+}
+
+void shared_free_keys(SharedSection* section) {
+  const core::KeyTable* table = shared_keys(section);
+  if (table == nullptr) return;
+  shared_database->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);
+  root->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);
+  dsa_free(area, section->table);
+  section->table = InvalidDsaPointer;
 }
 
 void shared_lift(core::UnixMicros floor) {

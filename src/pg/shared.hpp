@@ -11,8 +11,9 @@
 //           one for each sequence that is drawn from as such, entries of the dshash tables
 //           `segments` and `sections`.
 //
-// A dshash table never moves its entries and snowid never deletes one, so a session keeps plain
-// pointers to those that it has used and needs the table's lock only to find them.
+// A dshash table never moves its entries, and snowid deletes none but those of dropped sequences,
+// so a session keeps plain pointers to those that it has used and needs the table's lock only to
+// find them.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -36,6 +37,8 @@ struct Database {
   // Every time up to this one may have been used: where a slot starts that has no tick yet.
   std::atomic<int64_t> floor_us;
   std::atomic<uint32_t> slot_count;
+  std::atomic<uint32_t> counter_count;  // segments and sections
+  std::atomic<uint64_t> key_count;      // keys that there is room for in all tables of sections
 };
 
 struct SlotKey {
@@ -122,15 +125,24 @@ Slot* shared_slot(const core::Layout& layout, int32 shard);
 Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
 
 // The entries of a sequence of this database, made where there are none. shared_attach() must have
-// been called. Fail with 53200 where there are too many, or no memory.
+// been called, and the sequence be locked: those of a sequence that was dropped may go. Fail with
+// 53200 where there are too many, or no memory.
 SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
-// Where the tables of sections lie.
+// Where the tables of keys lie.
 dsa_area* shared_area();
 
-// Calls visit(section) for each section of this database, with no lock held.
-void shared_visit_sections(void (*visit)(SharedSection*));
+// The table of a section's keys, nullptr where there is none. It needs the section's lock.
+core::KeyTable* shared_keys(const SharedSection* section);
+
+// Makes a table for so many keys. Returns InvalidDsaPointer where there is no memory, or where the
+// database has 50 times snowid.section_keys or the server 200 times; but a section's first table, a
+// small one, goes beyond that.
+dsa_pointer shared_allocate_keys(uint32 capacity, bool is_first);
+
+// Frees the table of a section, if there is one. It needs the section's lock.
+void shared_free_keys(SharedSection* section);
 
 // From now on no slot of this database issues an ID with a time up to `floor`.
 void shared_lift(core::UnixMicros floor);
