@@ -8,46 +8,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <latch>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/tick.hpp"
 #include "layouts.hpp"
 #include "random.hpp"
+#include "threads.hpp"
 
 namespace snowid::core::test {
 namespace {
-
-constexpr int kThreads = 8;
-
-// Under ThreadSanitizer each step takes many times as long, and fewer of them tell as much.
-#if defined(__SANITIZE_THREAD__)
-constexpr int kThinning = 5;
-#elif defined(__has_feature)
-constexpr int kThinning = __has_feature(thread_sanitizer) ? 5 : 1;
-#else
-constexpr int kThinning = 1;
-#endif
 
 // Units of four sequences, so that most grants come to the end of one.
 constexpr Layout kShortUnits = MakeLayout({1000, 7, 41, 3, 2, 0});
 
 UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.max_time); }
-
-// Calls body(thread's number) in every thread, all let go at once.
-template <typename Body>
-void RunThreads(Body body) {
-  std::latch start(kThreads);
-  std::vector<std::thread> threads;
-  for (int number = 0; number < kThreads; number++)
-    threads.emplace_back([&start, &body, number] {
-      start.arrive_and_wait();
-      body(number);
-    });
-  for (std::thread& thread : threads) thread.join();
-}
 
 // A clock that all threads move and that mostly stands still. It drifts forward, so that some Takes
 // find it ahead of the tick and others behind.
