@@ -1,0 +1,391 @@
+// Tests of core/segment.hpp in one thread: what is drawn from runs that were bought, when it is
+// time to buy, what is given up, and a property test against a model that holds every number.
+#include "core/segment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "random.hpp"
+#include "segments.hpp"
+
+namespace snowid::core::test {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+constexpr Spacing kDense{1, 1};
+constexpr Spacing kSpacings[] = {{1, 1}, {1, 2},  {1, 1000}, {2, 3},       {3, 7},
+                                 {7, 7}, {9, 10}, {10, 11},  {1000, 2000}, {1000, 1000}};
+
+Numbers Joined(Numbers numbers, const Numbers& more) {
+  numbers.insert(numbers.end(), more.begin(), more.end());
+  return numbers;
+}
+
+void ExpectDrawn(const Drawn& drawn, int64_t first, uint32_t count) {
+  EXPECT_EQ(drawn.first, first);
+  EXPECT_EQ(drawn.count, count);
+}
+
+void ExpectEmpty(Segment& segment) {
+  EXPECT_FALSE(HasNumbers(segment));
+  EXPECT_TRUE(HasRoom(segment));
+  const Drawn drawn = Draw(segment, 1);
+  EXPECT_EQ(drawn.count, 0u);
+  EXPECT_TRUE(drawn.is_low);
+}
+
+TEST(Segment, HoldsNothingWhereZeroed) {
+  alignas(Segment) unsigned char memory[sizeof(Segment)];
+  std::memset(memory, 0, sizeof(memory));
+  Segment& segment = *reinterpret_cast<Segment*>(memory);
+  ExpectEmpty(segment);
+  EXPECT_TRUE(IsLow(segment));
+  ExpectDrawn(Draw(segment, UINT32_MAX), 0, 0);
+  ExpectEmpty(segment);
+}
+
+TEST(Draw, GivesOneNumberAfterTheOther) {
+  Segment segment{};
+  Publish(segment, 5, 3, kDense);
+  EXPECT_TRUE(HasNumbers(segment));
+  ExpectDrawn(Draw(segment, 1), 5, 1);
+  ExpectDrawn(Draw(segment, 1), 6, 1);
+  EXPECT_TRUE(HasNumbers(segment));
+  ExpectDrawn(Draw(segment, 1), 7, 1);
+  ExpectEmpty(segment);
+}
+
+TEST(Draw, GivesWhatIsWantedWhereThereIsAsMuch) {
+  Segment segment{};
+  Publish(segment, 100, 20, kDense);
+  ExpectDrawn(Draw(segment, 7), 100, 7);
+  ExpectDrawn(Draw(segment, 1), 107, 1);
+  ExpectDrawn(Draw(segment, 12), 108, 12);
+  ExpectEmpty(segment);
+}
+
+TEST(Draw, GivesTheRestWhereThereIsLess) {
+  Segment segment{};
+  Publish(segment, 100, 20, kDense);
+  ExpectDrawn(Draw(segment, 13), 100, 13);
+  ExpectDrawn(Draw(segment, 13), 113, 7);
+  ExpectEmpty(segment);
+  Publish(segment, 500, 4, kDense);
+  ExpectDrawn(Draw(segment, 5), 500, 4);
+  ExpectEmpty(segment);
+}
+
+TEST(Draw, WantsAsManyAsThereMayBe) {
+  Segment segment{};
+  constexpr uint64_t kMany = uint64_t{1} << 62;
+  Publish(segment, 0, kMany, kDense);
+  ExpectDrawn(Draw(segment, UINT32_MAX), 0, UINT32_MAX);
+  ExpectDrawn(Draw(segment, UINT32_MAX), UINT32_MAX, UINT32_MAX);
+  Forget(segment);
+  Publish(segment, 7, uint64_t{1} << 32, kDense);
+  ExpectDrawn(Draw(segment, UINT32_MAX), 7, UINT32_MAX);
+  ExpectDrawn(Draw(segment, UINT32_MAX), 7 + int64_t{UINT32_MAX}, 1);
+  ExpectEmpty(segment);
+}
+
+// Two runs need not follow one another, so a batch is of one of them.
+TEST(Draw, BatchEndsWithItsRun) {
+  Segment segment{};
+  Publish(segment, 0, 10, kDense);
+  Publish(segment, 10, 10, kDense);
+  ExpectDrawn(Draw(segment, 100), 0, 10);
+  Publish(segment, 50, 10, kDense);
+  ExpectDrawn(Draw(segment, 3), 10, 3);
+  ExpectDrawn(Draw(segment, 100), 13, 7);
+  ExpectDrawn(Draw(segment, 100), 50, 10);
+  ExpectEmpty(segment);
+}
+
+TEST(Draw, BatchNeverLeavesItsBlock) {
+  for (const Spacing spacing : kSpacings) {
+    if (spacing.size == spacing.increment) continue;
+    const uint64_t size = spacing.size;
+    for (const uint64_t step : {uint64_t{1}, size - 1, size, size + 1, 3 * size}) {
+      if (step == 0) continue;
+      Segment segment{};
+      // The second run begins within what would be a block, were blocks counted by the position.
+      Publish(segment, 1000, 1, spacing);
+      Publish(segment, 9000, 4 * size + (size + 1) / 2, spacing);
+      ExpectDrawn(Draw(segment, 1), 1000, 1);
+      Numbers numbers;
+      for (;;) {
+        const Drawn drawn = Draw(segment, static_cast<uint32_t>(step));
+        if (drawn.count == 0) break;
+        const uint64_t in_block = static_cast<uint64_t>(drawn.first - 9000) % spacing.increment;
+        EXPECT_LE(in_block + drawn.count, size);
+        EXPECT_TRUE(drawn.count == step || in_block + drawn.count == size || !HasNumbers(segment));
+        for (uint32_t i = 0; i < drawn.count; i++) numbers.push_back(drawn.first + i);
+      }
+      EXPECT_EQ(numbers, NumbersOf(9000, 4 * size + (size + 1) / 2, spacing));
+    }
+  }
+}
+
+TEST(Draw, BlocksWithoutGapsAreOne) {
+  Segment segment{};
+  Publish(segment, 0, 3000, {1000, 1000});
+  ExpectDrawn(Draw(segment, 500), 0, 500);
+  ExpectDrawn(Draw(segment, 2000), 500, 2000);
+  ExpectDrawn(Draw(segment, 2000), 2500, 500);
+}
+
+TEST(Draw, EveryNumberOfTheBlocksComesOnce) {
+  for (const Spacing spacing : kSpacings) {
+    for (const uint32_t want : {1u, 2u, 3u, 999u, 1000u, 1001u, 5000u}) {
+      for (const uint64_t count : {uint64_t{1}, spacing.size, 5 * spacing.size + 1}) {
+        Segment segment{};
+        Publish(segment, -77, count, spacing);
+        EXPECT_EQ(DrawAll(segment, want), NumbersOf(-77, count, spacing));
+        ExpectEmpty(segment);
+      }
+    }
+  }
+}
+
+TEST(Publish, WaitsBehindWhatIsLeft) {
+  Segment segment{};
+  EXPECT_TRUE(HasRoom(segment));
+  Publish(segment, 0, 10, kDense);
+  EXPECT_TRUE(HasRoom(segment));
+  Publish(segment, 100, 10, kDense);
+  EXPECT_FALSE(HasRoom(segment));
+  DrawAll(segment, 1, 9);
+  EXPECT_FALSE(HasRoom(segment));
+  ExpectDrawn(Draw(segment, 1), 9, 1);
+  EXPECT_TRUE(HasRoom(segment));
+  EXPECT_TRUE(HasNumbers(segment));
+  Publish(segment, 200, 10, kDense);
+  EXPECT_FALSE(HasRoom(segment));
+  const Numbers all = Joined(NumbersOf(100, 10, kDense), NumbersOf(200, 10, kDense));
+  EXPECT_EQ(DrawAll(segment, 1), all);
+  ExpectEmpty(segment);
+}
+
+TEST(Publish, RunsFollowOneAnotherForEver) {
+  for (const uint64_t ahead : {0, 1, 3}) {
+    Segment segment{};
+    Numbers bought, drawn;
+    for (uint64_t i = 0; i < 500; i++) {
+      const uint64_t count = 4 + i % 7;
+      const Numbers run = NumbersOf(static_cast<int64_t>(100 * i), count, {2, 3});
+      Publish(segment, run.front(), count, {2, 3});
+      bought = Joined(bought, run);
+      // To the end of the last run, or nearly.
+      drawn = Joined(drawn, DrawAll(segment, 1, bought.size() - drawn.size() - ahead));
+      EXPECT_TRUE(HasRoom(segment));
+    }
+    EXPECT_EQ(Joined(drawn, DrawAll(segment, 1)), bought);
+  }
+}
+
+TEST(Publish, NothingLeftMayBeFollowedByAnotherSpacing) {
+  Segment segment{};
+  for (const Spacing spacing : kSpacings) {
+    Publish(segment, -5, 2 * spacing.size + 1, spacing);
+    EXPECT_EQ(DrawAll(segment, 3), NumbersOf(-5, 2 * spacing.size + 1, spacing));
+  }
+}
+
+TEST(Publish, ReachesTheEndsOfInt64) {
+  for (const Spacing spacing : kSpacings) {
+    const uint64_t count = 3 * spacing.size;
+    const uint64_t width = 2 * spacing.increment + spacing.size;
+    const int64_t last_first = static_cast<int64_t>(uint64_t{INT64_MAX} - (width - 1));
+    for (const int64_t first : {last_first, INT64_MIN, -static_cast<int64_t>(width / 2)}) {
+      Segment segment{};
+      Publish(segment, first, count, spacing);
+      const Numbers numbers = DrawAll(segment, 2);
+      EXPECT_EQ(numbers, NumbersOf(first, count, spacing));
+      EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+      EXPECT_EQ(numbers.back() == INT64_MAX, first == last_first);
+    }
+  }
+}
+
+// Draws one by one and expects to be told from the tenth of `count` on, and never again before.
+void ExpectAlertAtATenth(Segment& segment, uint64_t count) {
+  EXPECT_FALSE(IsLow(segment));
+  for (uint64_t used = 1; used <= count; used++) {
+    const bool is_low = 10 * used >= count;
+    const Drawn drawn = Draw(segment, 1);
+    ASSERT_EQ(drawn.count, 1u);
+    if (drawn.is_low != is_low || IsLow(segment) != is_low) FAIL() << used << " of " << count;
+  }
+}
+
+TEST(Alert, ComesWhenATenthIsUsed) {
+  std::vector<uint64_t> counts{1000, 1001};
+  for (uint64_t count = 1; count <= 25; count++) counts.push_back(count);
+  Segment segment{};
+  for (const uint64_t count : counts) {
+    Publish(segment, 0, count, kDense);
+    ExpectAlertAtATenth(segment, count);
+    // Of a run that waits behind another it is the tenth of the later one.
+    Publish(segment, 0, 17, kDense);
+    Publish(segment, 17, count, kDense);
+    for (int i = 0; i < 17; i++) EXPECT_FALSE(Draw(segment, 1).is_low);
+    ExpectAlertAtATenth(segment, count);
+    ExpectEmpty(segment);
+  }
+}
+
+TEST(Alert, ComesToWhoeverDrawsPastIt) {
+  for (uint32_t want = 1; want <= 100; want++) {
+    Segment segment{};
+    Publish(segment, 0, 100, kDense);
+    EXPECT_EQ(Draw(segment, want).is_low, want >= 10);
+    EXPECT_EQ(IsLow(segment), want >= 10);
+  }
+}
+
+TEST(Alert, RestsUntilMoreIsBoughtAfterStopAlert) {
+  Segment segment{};
+  Publish(segment, 0, 10, kDense);
+  StopAlert(segment);
+  EXPECT_FALSE(IsLow(segment));
+  for (int64_t i = 0; i < 10; i++) {
+    const Drawn drawn = Draw(segment, 1);
+    ExpectDrawn(drawn, i, 1);
+    EXPECT_FALSE(drawn.is_low);
+  }
+  EXPECT_FALSE(IsLow(segment));
+  EXPECT_FALSE(HasNumbers(segment));
+  EXPECT_EQ(Draw(segment, 1).count, 0u);
+  Publish(segment, 10, 20, kDense);
+  ExpectAlertAtATenth(segment, 20);
+}
+
+TEST(Forget, GivesUpEverythingThatIsLeft) {
+  for (int drawn = 0; drawn <= 20; drawn++) {
+    for (const uint64_t runs : {1, 2}) {
+      Segment segment{};
+      for (uint64_t i = 0; i < runs; i++) Publish(segment, 1000, 10, kDense);
+      DrawAll(segment, 1, static_cast<uint64_t>(drawn));
+      Forget(segment);
+      ExpectEmpty(segment);
+      EXPECT_TRUE(IsLow(segment));
+      // Lower numbers, and of another spacing.
+      Publish(segment, -50, 7, {2, 5});
+      EXPECT_TRUE(HasRoom(segment));
+      Publish(segment, 0, 9, {2, 5});
+      EXPECT_FALSE(HasRoom(segment));
+      EXPECT_FALSE(IsLow(segment));
+      EXPECT_EQ(DrawAll(segment, 1), Joined(NumbersOf(-50, 7, {2, 5}), NumbersOf(0, 9, {2, 5})));
+    }
+  }
+}
+
+TEST(Forget, OfNothingLeavesNothing) {
+  Segment segment{};
+  Forget(segment);
+  ExpectEmpty(segment);
+  Publish(segment, 3, 2, kDense);
+  DrawAll(segment, 1);
+  Forget(segment);
+  Forget(segment);
+  ExpectEmpty(segment);
+  Publish(segment, 1, 2, kDense);
+  EXPECT_EQ(DrawAll(segment, 9), NumbersOf(1, 2, kDense));
+}
+
+TEST(Forget, WakesAStoppedAlert) {
+  Segment segment{};
+  Publish(segment, 0, 10, kDense);
+  StopAlert(segment);
+  Forget(segment);
+  EXPECT_TRUE(IsLow(segment));
+}
+
+// Every number that is left, run by run, and when it is time to buy.
+struct Model {
+  enum class Alert { kOn, kAlways, kNever };
+
+  std::deque<std::deque<int64_t>> runs;
+  Alert alert = Alert::kAlways;
+  uint64_t bought = 0;  // in the last run
+
+  uint64_t Left() const {
+    uint64_t left = 0;
+    for (const auto& run : runs) left += run.size();
+    return left;
+  }
+  bool IsLow() const {
+    if (alert != Alert::kOn) return alert == Alert::kAlways;
+    const uint64_t left = Left();
+    return left <= bought && 10 * (bought - left) >= bought;
+  }
+  // As many as are wanted, follow one another and were bought at once.
+  Numbers Draw(uint32_t want) {
+    Numbers numbers;
+    while (!runs.empty() && numbers.size() < want) {
+      if (!numbers.empty() && runs.front().front() != numbers.back() + 1) break;
+      numbers.push_back(runs.front().front());
+      runs.front().pop_front();
+      if (!runs.front().empty()) continue;
+      runs.pop_front();
+      break;
+    }
+    return numbers;
+  }
+};
+
+void ExpectLikeModel(const Segment& segment, const Model& model) {
+  ASSERT_EQ(HasNumbers(segment), !model.runs.empty());
+  ASSERT_EQ(HasRoom(segment), model.runs.size() < 2);
+  ASSERT_EQ(IsLow(segment), model.IsLow());
+}
+
+void DrawLikeModel(Segment& segment, Model* model, uint32_t want) {
+  const Numbers numbers = model->Draw(want);
+  const Drawn drawn = Draw(segment, want);
+  ASSERT_EQ(drawn.count, numbers.size());
+  if (drawn.count == 0) return;
+  ASSERT_EQ(drawn.first, numbers.front());
+  ASSERT_EQ(drawn.is_low, model->IsLow());
+}
+
+TEST(Segment, IsLikeAModelThatHoldsEveryNumber) {
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    Random random(seed);
+    Segment segment{};
+    Model model;
+    Spacing spacing = kDense;
+    for (int step = 0; step < 5000; step++) {
+      const uint64_t action = random.Below(100);
+      if (action < 25 && model.runs.size() < 2) {
+        if (model.runs.empty()) spacing = kSpacings[random.Below(std::size(kSpacings))];
+        const uint64_t count = 1 + random.UpTo(random.Below(2) == 0 ? 3 * spacing.size : 30);
+        const int64_t first = random.In(-1000000, 1000000);
+        const Numbers numbers = NumbersOf(first, count, spacing);
+        Publish(segment, first, count, spacing);
+        model.runs.emplace_back(numbers.begin(), numbers.end());
+        model.alert = Model::Alert::kOn;
+        model.bought = count;
+      } else if (action == 98) {
+        Forget(segment);
+        model.runs.clear();
+        model.alert = Model::Alert::kAlways;
+      } else if (action == 99) {
+        StopAlert(segment);
+        model.alert = Model::Alert::kNever;
+      } else {
+        DrawLikeModel(segment, &model, 1 + static_cast<uint32_t>(random.UpTo(2000)));
+      }
+      ExpectLikeModel(segment, model);
+      if (HasFatalFailure()) FAIL() << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snowid::core::test
