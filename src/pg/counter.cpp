@@ -11,8 +11,11 @@ HTAB* counters = nullptr;
 constexpr uint32 kRecent = 16;
 Counter* recent[kRecent];
 
-// Those whose pages this transaction has pinned, or had.
+// Those whose pages this transaction has pinned, or had; and how many it has. A server may have few
+// buffers, and a transaction draw from many sequences.
 Counter* pinned = nullptr;
+uint32 pinned_count = 0;
+constexpr uint32 kMostPinned = 8;
 
 // Lets go of the page. Its pin belongs to the transaction, whatever the current subtransaction.
 void unpin_page(Counter* counter) {
@@ -22,6 +25,7 @@ void unpin_page(Counter* counter) {
   ReleaseBuffer(counter->buffer);
   CurrentResourceOwner = caller;
   counter->is_pinned = false;
+  pinned_count--;
 }
 
 void unpin_pages() {
@@ -37,6 +41,7 @@ void end_of_transaction(XactEvent event, void*) {
   } else if (event == XACT_EVENT_ABORT) {
     for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
       counter->is_pinned = false;
+    pinned_count = 0;
   } else {
     return;
   }
@@ -131,8 +136,9 @@ void look_at(Counter* counter) {
   pg_unreachable();
 }
 
-// Pins the page until the end of the transaction.
+// Pins the page, until the end of the transaction if there are not too many.
 void pin_page(Counter* counter) {
+  if (pinned_count == kMostPinned) unpin_pages();
   ResourceOwner caller = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;
   if (counter->buffer == InvalidBuffer ||
@@ -143,6 +149,7 @@ void pin_page(Counter* counter) {
   }
   CurrentResourceOwner = caller;
   counter->is_pinned = true;
+  pinned_count++;
   if (counter->is_listed) return;
   counter->is_listed = true;
   counter->next_pinned = pinned;
