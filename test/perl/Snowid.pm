@@ -14,8 +14,8 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_draw finish ids
-  check_round check_text_round wait_for sqlstate_of open_session ask close_session build_library
-  use_library);
+  check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
+  wait_until_waiting close_session hold_commits release_commits check_log build_library use_library);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -187,12 +187,97 @@ sub open_session
 sub ask
 {
     my ($session, $sql) = @_;
+    start_asking($session, $sql);
+    return answer($session);
+}
+
+# The same in two parts, for a statement that has to wait for something.
+sub start_asking
+{
+    my ($session, $sql) = @_;
     $session->{$_} = '' foreach qw(out err);
     $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
+    # pump() would wait for an answer, too.
+    $session->{run}->pump_nb while length $session->{in};
+    return;
+}
+
+sub answer
+{
+    my ($session) = @_;
     $session->{run}->pump
       until $session->{out} =~ /^end of answer$/m && $session->{err} =~ /^end of answer$/m;
     $session->{$_} =~ s/\n?^end of answer\n//m foreach qw(out err);
     return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
+}
+
+# The process that serves a session.
+sub backend_of
+{
+    my ($session) = @_;
+    return $session->{backend} //= ask($session, 'SELECT pg_backend_pid()');
+}
+
+# Waits until a session, whose backend_of was asked for before, waits for a thing: Lock, SyncRep.
+sub wait_until_waiting
+{
+    my ($node, $session, $for) = @_;
+    my $sql = "SELECT '$for' IN (wait_event_type, wait_event) FROM pg_stat_activity"
+      . " WHERE pid = $session->{backend}";
+    wait_for(sub { $node->safe_psql('postgres', $sql) eq 't' }, "a session to wait for $for");
+    return;
+}
+
+# Has all commits on a server wait, as for a synchronous standby that does not answer, from when this
+# returns until release_commits() gets what it has returned.
+sub hold_commits
+{
+    my ($node) = @_;
+    my $holder = open_session($node);
+    ask($holder, 'SELECT pg_advisory_lock(1)');
+    set_standbys($node, 'nobody');
+    # Backends learn of it when the checkpointer does, and nobody can say when that is.
+    my $committing = open_session($node);
+    backend_of($committing);
+    start_asking($committing, <<'SQL');
+DO $$ BEGIN
+  LOOP
+    PERFORM pg_logical_emit_message(true, 'snowid', '');
+    COMMIT;
+    EXIT WHEN pg_try_advisory_xact_lock(1);
+  END LOOP;
+END $$
+SQL
+    wait_until_waiting($node, $committing, 'SyncRep');
+    close_session($holder);
+    return $committing;
+}
+
+# From now on commits wait for these standbys, for none if there is no name.
+sub release_commits
+{
+    my ($node, $held, $standbys) = @_;
+    set_standbys($node, $standbys // '');
+    answer($held);
+    close_session($held);
+    return;
+}
+
+sub set_standbys
+{
+    my ($node, $standbys) = @_;
+    $node->append_conf('postgresql.conf', "synchronous_standby_names = '$standbys'\n");
+    $node->reload;
+    return;
+}
+
+# Checks that a server has logged nothing that says that something is wrong with it.
+sub check_log
+{
+    my ($node) = @_;
+    my @wrong = grep { /(?:WARNING|PANIC):|TRAP|leaked|leak:|buffers available|buffer is pinned/ } split /^/, slurp_file($node->logfile);
+    is("@wrong", '', 'nothing wrong in the log of ' . $node->name);
+    return;
 }
 
 # Ends sessions, those of a crashed server too.

@@ -1,0 +1,384 @@
+# Segments: sessions draw the numbers of a sequence from blocks that they share. In order across
+# sessions and without gaps; through crashes and a fail-over none comes twice; while one session buys
+# the others go on; the last numbers are all handed out. What others do to the sequence meanwhile is
+# 135_segment_changes.pl.
+
+use strict;
+use warnings;
+
+use List::Util qw(shuffle);
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $one_by_one = 'SET snowid.segment_adapt = off';
+
+# What a sequence has been told to be its last value: the beginning of the last block bought.
+sub bought
+{
+    my ($node, $sequence) = @_;
+    return $node->safe_psql('postgres', "SELECT last_value FROM $sequence");
+}
+
+# Starts eight sessions that draw, four of them in batches; as many calls each as given, or batches of
+# 100. slowly: a thousand times a second, so that there are not too many before a crash.
+sub draw_by_eight
+{
+    my ($node, $sequence, $calls, $batches, %options) = @_;
+    my $sleep = delete $options{slowly} ? 'pg_sleep(0.001) IS NOT NULL' : 'true';
+    return map {
+        (draw($node, "snowid_segment_next('$sequence') FROM generate_series(1, $calls) n WHERE n % 64 > 0 OR $sleep",
+                $calls, %options),
+            draw($node, "snowid_segment_batch('$sequence', 100) FROM generate_series(1, $batches) WHERE $sleep",
+                $batches, %options))
+    } 1 .. 4;
+}
+
+# Waits until the clients of sessions have seen so many numbers of ten digits.
+sub wait_for_numbers
+{
+    my ($count, @drawing) = @_;
+    wait_for(
+        sub {
+            my $bytes = 0;
+            $bytes += -s $_->{file} // 0 foreach @drawing;
+            return $bytes >= 11 * $count;
+        },
+        'the sessions to draw');
+    return;
+}
+
+my $node = new_server('segments');
+$node->append_conf('postgresql.conf', "wal_writer_delay = 10s\n");
+start_server($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+
+# 1. In order, and without a gap, whatever the size of blocks.
+foreach my $increment (1, 7, 1000)
+{
+    foreach my $setup ($one_by_one, '')
+    {
+        my $name = "increment $increment" . ($setup ? ', block by block' : '');
+        $node->safe_psql('postgres', "DROP SEQUENCE IF EXISTS s; CREATE SEQUENCE s INCREMENT $increment");
+        my @sessions = draw_by_eight($node, 's', 5_000, 50, setup => $setup);
+        finish(@sessions);
+        my ($count, $max) = check_round($name, 0, @sessions);
+        is("$count|$max", '40000|40000', "$name: all, and no gap");
+        # Of the size that is asked for: that is, of a whole block less one.
+        next if $increment < 7;
+        my $size = $increment - 1;
+        @sessions = map { draw($node, "snowid_segment_next('s', $size)", 5_000, setup => $setup) } 1 .. 8;
+        finish(@sessions);
+        ($count) = check_round("$name, less than all of it", $max, @sessions);
+        is($count, 40_000, "$name, less than all of it: all");
+        my %left;
+        $left{ ($_ - 1) % $increment }++ foreach map { @{ ids($_) } } @sessions;
+        is(join(',', grep { !$left{$_} } 0 .. $increment - 1), $size, "$name, less than all of it: leaves the rest");
+    }
+}
+
+# Whoever has returned with a number leaves greater ones to all who call then.
+$node->safe_psql('postgres', <<'SQL');
+CREATE SEQUENCE in_turn INCREMENT 10;
+CREATE SEQUENCE witnessed INCREMENT 10;
+CREATE SEQUENCE witness MINVALUE 0 START 0;
+CREATE FUNCTION not_above_witness(calls int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  returned bigint;
+  lowest bigint;
+  highest bigint;
+  wrong int := 0;
+BEGIN
+  FOR round IN 1..calls LOOP
+    SELECT last_value INTO returned FROM witness;
+    SELECT min(n), max(n) INTO lowest, highest
+      FROM snowid_segment_batch('witnessed', CASE WHEN round % 2 = 0 THEN 1 ELSE 7 END) n;
+    wrong := wrong + (lowest <= returned)::int;
+    PERFORM setval('witness', highest);
+  END LOOP;
+  RETURN wrong;
+END $$;
+SQL
+my @sessions = map { open_session($node) } 1 .. 8;
+my @got = map { ask($_, "SELECT snowid_segment_next('in_turn')") } map { shuffle(@sessions) } 1 .. 20;
+is("@got", "@{[1 .. 160]}", 'in turn: each number is the one after the number given before');
+close_session(@sessions);
+@sessions = map { draw($node, 'not_above_witness(1500)', 1) } 1 .. 8;
+finish(@sessions);
+is(join(',', map { @{ ids($_) } } @sessions), join(',', (0) x 8), 'at once: each number is above all that were returned');
+
+# 2. The end of a sequence, near which it is time to buy and there is nothing to be had.
+foreach my $end (
+    [ 'INCREMENT 100 MAXVALUE 250', 1, 250 ],
+    [ 'INCREMENT 100 MAXVALUE 300', 1, 300 ],
+    [ 'INCREMENT 100 MAXVALUE 5', 1, 5 ],
+    [ 'INCREMENT 1 MAXVALUE 10', 1, 10 ],
+    [ 'INCREMENT 4 MINVALUE -5 MAXVALUE 3', -5, 3 ],
+    [ 'AS smallint INCREMENT 1000 START 32001', 32001, 32767 ],
+    [ 'INCREMENT 1000 START 9223372036854775000', '9223372036854775000', '9223372036854775807' ],
+    [ 'INCREMENT 9223372036854775807 MINVALUE -9223372036854775808 START 9223372036854775800',
+        '9223372036854775800', '9223372036854775807' ])
+{
+    my ($options, $first, $last) = @$end;
+    $node->safe_psql('postgres', "DROP SEQUENCE IF EXISTS s; CREATE SEQUENCE s $options");
+    my $session = open_session($node);
+    my $rows = $last - $first + 1;
+    @got = split /\n/, ask($session, "SELECT snowid_segment_next('s') FROM generate_series(1, $rows)");
+    is("@got[0, -1] " . @got, "$first $last $rows", "to the end, $options: all numbers");
+    is(ask($session, $_), 'ERROR 2200H', "to the end, $options: no more")
+      foreach ("SELECT snowid_segment_next('s')") x 2, "SELECT snowid_segment_batch('s', 2)";
+    is(attempt($node, "SELECT snowid_segment_next('s')"), 'ERROR 2200H', "to the end, $options: nor for others");
+    close_session($session);
+}
+$node->safe_psql('postgres', 'CREATE SEQUENCE ends INCREMENT 1000 MAXVALUE 49999');
+@sessions = map { draw($node, "snowid_segment_next('ends')", 50_000) } 1 .. 8;
+finish(@sessions);
+my ($count, $max) = check_round('eight to the end', 0, @sessions);
+is("$count|$max", '49999|49999', 'eight to the end: all numbers');
+is(join(',', map { sqlstate_of(slurp_file("$_->{file}.err")) } @sessions),
+    join(',', ('2200H') x 8), 'eight to the end: each is told');
+
+# 3. Leaf's adapting step: how many blocks are bought when a tenth of the last ones is used.
+# Draws up to when it is time to buy, and returns how many blocks then are bought.
+sub blocks_bought
+{
+    my ($session, $sequence, $increment) = @_;
+    my $before = bought($node, $sequence);
+    my ($size) = $session->{blocks} // 1;
+    # What is left of the blocks before, and a tenth of the last ones, which begin after those.
+    my $begin = $before - ($size - 1) * $increment;
+    my $alert = $begin + int(($size * $increment + 9) / 10) - 1;
+    my $last = ask($session, "SELECT snowid_segment_next('$sequence')");
+    my $rest = $alert - $last;
+    my $batch = "SELECT max(n) FROM snowid_segment_batch('$sequence', ";
+    is(ask($session, $batch . ($rest - 1) . ') n'), $alert - 1, "$sequence: draws to $alert") if $rest > 1;
+    is(bought($node, $sequence), $before, "$sequence: a block lasts until a tenth is used");
+    is(ask($session, $batch . '1) n'), $alert, "$sequence: draws $alert");
+    $session->{blocks} = (bought($node, $sequence) - $before) / $increment;
+    return $session->{blocks};
+}
+my $clock = 0;
+sub pass_minutes
+{
+    my ($minutes) = @_;
+    $clock += 60 * $minutes;
+    set_clock($clock, $node);
+    return;
+}
+$node->safe_psql('postgres', "CREATE SEQUENCE $_") foreach 'adapts INCREMENT 1000', 'large INCREMENT 62500',
+  'largest INCREMENT 1000001', 'steady INCREMENT 1000';
+my $session = open_session($node);
+is(blocks_bought($session, 'adapts', 1000), 2, 'twice as many as the first one');
+is(blocks_bought($session, 'adapts', 1000), 4, 'and again');
+foreach my $step ([ 14, 8 ], [ 20, 8 ], [ 29, 8 ], [ 31, 4 ], [ 16, 4 ], [ 120, 2 ], [ 31, 1 ], [ 31, 1 ], [ 0, 2 ],
+    [ -60, 4 ])
+{
+    my ($minutes, $blocks) = @$step;
+    pass_minutes($minutes);
+    is(blocks_bought($session, 'adapts', 1000), $blocks, "after $minutes minutes: $blocks blocks");
+}
+ask($session, $one_by_one);
+is(blocks_bought($session, 'adapts', 1000), 1, 'off: one block');
+is(blocks_bought($session, 'adapts', 1000), 1, 'and again');
+foreach my $most ([ 'large', 62500, 2, 4, 8, 16, 16 ], [ 'largest', 1000001, 1, 1 ])
+{
+    my ($sequence, $increment, @blocks) = @$most;
+    $session = open_session($node);
+    is(blocks_bought($session, $sequence, $increment), $_, "$sequence: $_ blocks, no more than a million numbers")
+      foreach @blocks;
+}
+
+# 4. Crashes. First with nobody else there: what is lost is what was bought.
+$session = open_session($node);
+ask($session, $one_by_one);
+my $next = "SELECT snowid_segment_next('steady')";
+is(ask($session, $next), 1, 'a first number');
+is(bought($node, 'steady'), 1, 'of a block');
+crash($node, 'kill');
+start_server($node);
+$session = open_session($node);
+ask($session, $one_by_one);
+is(ask($session, $next), 1001, 'killed: the next block');
+ask($session, "SELECT count(*) FROM snowid_segment_batch('steady', 500)");
+crash($node, 'kill');
+start_server($node);
+is(attempt($node, $next), 3001, 'killed: the block after the two that were bought');
+$node->restart;
+is(attempt($node, $next), 4001, 'restarted: the next block');
+
+# And while eight sessions draw from each of two sequences.
+my %greatest = map { $_ => 999_999_999 } qw(by_block growing);
+$node->safe_psql('postgres', "CREATE SEQUENCE $_ INCREMENT 1000 START 1000000000") foreach sort keys %greatest;
+my $total = 0;
+foreach my $round (1 .. 6)
+{
+    my %drawing = (
+        by_block => [ draw_by_eight($node, 'by_block', 500_000, 50_000, setup => $one_by_one, slowly => 1) ],
+        growing => [ draw_by_eight($node, 'growing', 500_000, 50_000, slowly => 1) ]);
+    my @all = map { @{ $drawing{$_} } } sort keys %drawing;
+    wait_for_numbers(350_000, @all);
+    my $how = $round % 3 ? 'kill' : 'immediate';
+    crash($node, $how);
+    finish(@all);
+    ok(!(grep { slurp_file("$_->{file}.err") =~ /ERROR/ } @all), "round $round: no session failed");
+    start_server($node);
+    foreach my $sequence (sort keys %drawing)
+    {
+        ($count, $max) = check_round("round $round, $how, $sequence", $greatest{$sequence}, @{ $drawing{$sequence} });
+        my $bought = bought($node, $sequence);
+        cmp_ok($bought + 999, '>=', $max, "round $round: all of $sequence was durable");
+        $greatest{$sequence} = attempt($node, "SELECT snowid_segment_next('$sequence')");
+        is($greatest{$sequence}, $bought + 1000, "round $round: $sequence goes on with the next block");
+        $total += $count;
+    }
+}
+cmp_ok($total, '>=', 2_000_000, "clients saw $total numbers");
+
+# An unlogged sequence begins again after a crash, as it does for nextval.
+$node->safe_psql('postgres', 'CREATE UNLOGGED SEQUENCE unlogged INCREMENT 1000');
+is(attempt($node, "SELECT snowid_segment_next('unlogged')"), 1, 'unlogged: served');
+$node->restart;
+is(attempt($node, "SELECT snowid_segment_next('unlogged')"), 1001, 'unlogged: goes on after a restart');
+crash($node, 'kill');
+start_server($node);
+is(attempt($node, "SELECT snowid_segment_next('unlogged')"), 1, 'unlogged: begins again after a crash');
+is(attempt($node, "CREATE TEMP SEQUENCE own; SELECT snowid_segment_next('own')"), 'ERROR 0A000', 'temporary: refused');
+
+# 5. Dumps. A column's default goes with the dump, and numbers go on above those of the table.
+my $dir = PostgreSQL::Test::Utils::tempdir();
+$node->safe_psql('postgres', <<'SQL');
+CREATE SEQUENCE orders_seq INCREMENT 1000;
+CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowid_segment_next('orders_seq'), n int);
+ALTER SEQUENCE orders_seq OWNED BY orders.id;
+INSERT INTO orders (n) SELECT generate_series(1, 1234);
+CREATE DATABASE plain;
+CREATE DATABASE custom;
+SQL
+is(attempt($node, "SELECT max(id), count(*) FROM orders"), '1234|1234', 'dump: a table');
+my $insert = "INSERT INTO orders DEFAULT VALUES RETURNING id";
+my $connection = $node->connstr('postgres');
+system_or_bail('pg_dump', '-d', $connection, '-f', "$dir/plain.sql");
+system_or_bail('pg_dump', '-d', $connection, '-Fc', '-f', "$dir/custom.dump");
+command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('plain'), '-f', "$dir/plain.sql" ],
+    'dump: restored as text');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('custom'), "$dir/custom.dump" ],
+    'dump: restored');
+my $above = bought($node, 'orders_seq') + 1000;
+foreach my $dbname (qw(plain custom))
+{
+    is(attempt($node, $insert, dbname => $dbname), $above, "dump, $dbname: goes on above");
+    is(attempt($node, "$insert; SELECT last_value >= $above FROM orders_seq", dbname => $dbname),
+        ($above + 1) . "\nt", "dump, $dbname: its own sequence");
+}
+# Over a table in use, whose numbers have come further.
+$session = open_session($node);
+ask($session, 'INSERT INTO orders (n) SELECT generate_series(1, 100000)');
+command_ok([ 'pg_restore', '--clean', '--exit-on-error', '-d', $connection, "$dir/custom.dump" ],
+    'dump: restored over it');
+is(ask($session, $insert), $above, 'dump: a session that has drawn goes by what was restored');
+
+# 6. Ways to draw: COPY, INSERT … SELECT, prepared statements. A plan with it is never parallel.
+@got = map { attempt($node, $_) } 'TRUNCATE orders RESTART IDENTITY',
+  q(COPY orders (n) FROM PROGRAM 'seq 1 20000'), 'INSERT INTO orders (n) SELECT generate_series(20001, 120000)',
+  'SELECT count(*), min(id), max(id), count(DISTINCT id), count(*) FILTER (WHERE id = n) FROM orders';
+is("@got", '   120000|1|120000|120000|120000', 'COPY and INSERT: in the order of rows');
+$session = open_session($node);
+ask($session, "SET $_") foreach 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+  'min_parallel_table_scan_size = 0';
+like(ask($session, 'EXPLAIN SELECT count(*) FROM orders'), qr/Gather/, 'parallel: what can be');
+unlike(ask($session, "EXPLAIN SELECT $_, n FROM orders"), qr/Gather/, "parallel: not $_")
+  foreach "snowid_segment_next('orders_seq')", "snowid_segment_next('orders_seq', 10)",
+  "snowid_segment_batch('orders_seq', 10)", "snowid_segment_batch('orders_seq', 10, 10)";
+is(ask($session, "SELECT count(DISTINCT id), max(id) FROM (SELECT snowid_segment_next('orders_seq') id FROM orders) o"),
+    '120000|240000', 'parallel: all there');
+$node->safe_psql('postgres', "CREATE SEQUENCE p$_ INCREMENT $_") foreach 1 .. 30;
+ask($session, 'SET plan_cache_mode = force_generic_plan; PREPARE next(regclass) AS SELECT snowid_segment_next($1)');
+@got = map { my $i = $_; map { ask($session, "EXECUTE next('p$_')") } 1 .. 30 } 1 .. 5;
+is("@got", join(' ', map { ($_) x 30 } 1 .. 5), 'prepared: of many sequences by turns');
+# In one transaction of more sequences than the server has buffers.
+$node->append_conf('postgresql.conf', "shared_buffers = 128kB\n");
+$node->restart;
+$node->safe_psql('postgres', "CREATE SEQUENCE q$_ INCREMENT 100") foreach 1 .. 30;
+$session = open_session($node);
+my $all = join '; ', map { "SELECT snowid_segment_next('q$_')" } 1 .. 30;
+my $round = 1;
+foreach my $statements ('BEGIN; ALL; SAVEPOINT a; ALL; ROLLBACK TO a; ALL; COMMIT; ALL', 'BEGIN; ALL; ROLLBACK; ALL')
+{
+    my $rounds = (my $sql = $statements) =~ s/ALL/$all/g;
+    is(ask($session, $sql), join("\n", map { ($_) x 30 } $round .. $round + $rounds - 1),
+        "more sequences than buffers: $statements");
+    $round += $rounds;
+}
+close_session($session);
+check_log($node);
+$node->stop;
+
+# 7. While one session buys, the others draw what is left; where nothing is, they can be cancelled. The
+# one that buys waits for a synchronous standby, which nobody is.
+my $primary = new_server('primary', allows_streaming => 1);
+$primary->start;
+$primary->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE SEQUENCE held INCREMENT 100;
+CREATE SEQUENCE replicated INCREMENT 1000 START 1000000000;
+SQL
+my ($buyer, @others) = map { open_session($primary) } 1 .. 3;
+backend_of($_), ask($_, "$one_by_one; SET statement_timeout = '1min'") foreach $buyer, @others;
+$next = "SELECT snowid_segment_next('held')";
+is(ask($buyer, "SELECT max(n) FROM snowid_segment_batch('held', 9) n"), 9, 'held up: less than a tenth is used');
+my $held = hold_commits($primary);
+start_asking($buyer, $next);
+wait_until_waiting($primary, $buyer, 'SyncRep');
+is(ask($others[0], "SELECT min(n), max(n) FROM snowid_segment_batch('held', 85) n"), '11|95',
+    'held up: others draw what is left');
+is(join(',', map { ask($others[ $_ % 2 ], $next) } 0 .. 4), '96,97,98,99,100', 'held up: to the last number');
+foreach my $state ('held up', 'stopped')
+{
+    kill 'STOP', $buyer->{backend} if $state eq 'stopped';
+    start_asking($others[0], $next);
+    wait_until_waiting($primary, $others[0], 'Lock');
+    $primary->safe_psql('postgres', "SELECT pg_cancel_backend($others[0]{backend})");
+    is(answer($others[0]), 'ERROR 57014', "$state: with nothing left one waits, and can be cancelled");
+    is(ask($others[1], "SET statement_timeout = '100ms'; $next"), 'ERROR 57014', "$state: or run out of time");
+    ask($others[1], "SET statement_timeout = '1min'");
+}
+kill 'CONT', $buyer->{backend};
+start_asking($others[0], $next);
+wait_until_waiting($primary, $others[0], 'Lock');
+is($buyer->{out}, '', 'held up: nothing from a block before a standby has it');
+release_commits($primary, $held);
+is(answer($buyer), 10, 'held up: the one who bought has its number');
+is(answer($others[0]), 101, 'held up: the one who waited has the next');
+is(ask($others[1], $next), 102, 'held up: and all go on');
+
+# 8. Fail-over to a synchronous standby.
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+$held = hold_commits($primary);
+my $first = draw($primary, "snowid_segment_next('replicated')", 1);
+my $waits = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'replicated');
+wait_for(sub { $primary->safe_psql('postgres', $waits) }, 'the session to wait');
+is(-s $first->{file}, 0, 'fail-over: no number before the standby has its block');
+release_commits($primary, $held, 'standby');
+finish($first);
+is("@{ ids($first) }", '1000000000', 'fail-over: and then the first');
+@sessions = draw_by_eight($primary, 'replicated', 500_000, 50_000, slowly => 1);
+wait_for_numbers(300_000, @sessions);
+crash($primary, 'kill');
+finish(@sessions);
+my ($seen, $floor) = check_round('fail-over, on the primary', 1_000_000_000, @sessions);
+is(attempt($standby, "SELECT $_"), 'ERROR 25006', "on a standby: $_")
+  foreach "snowid_segment_next('replicated')", "snowid_segment_next('replicated', 10)",
+  "snowid_segment_batch('replicated', 10)", "snowid_segment_batch('replicated', 10, 10)";
+$standby->promote;
+my $bought = bought($standby, 'replicated');
+cmp_ok($bought + 999, '>=', $floor, 'fail-over: the standby has all that was seen');
+@sessions = draw_by_eight($standby, 'replicated', 20_000, 200);
+finish(@sessions);
+($count, $max) = check_round('fail-over, promoted', $bought + 999, @sessions);
+is("$count|$max", '160000|' . ($bought + 160_999), 'fail-over: goes on with the next block, and no gap');
+check_log($_) foreach $primary, $standby;
+$standby->stop;
+done_testing();
