@@ -7,6 +7,7 @@ use warnings;
 
 use Exporter 'import';
 use File::Spec;
+use IO::Socket::UNIX;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -15,7 +16,8 @@ use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_draw finish ids
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
-  wait_until_waiting close_session hold_commits release_commits check_log build_library use_library);
+  wait_until_waiting close_session hold_commits release_commits check_log build_library use_library
+  wait_to_go_on stop_drawing add_source point_at black_hole attempts_at);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -160,6 +162,27 @@ sub wait_to_draw
     return;
 }
 
+# Waits until the client of each session has seen more than it has now.
+sub wait_to_go_on
+{
+    my (@drawing) = @_;
+    my %seen = map { $_->{file} => -s $_->{file} // 0 } @drawing;
+    wait_for(sub { !grep { (-s $_->{file} // 0) <= $seen{ $_->{file} } } @drawing },
+        'the sessions to go on');
+    return;
+}
+
+# Has the sessions that draw on these nodes, which clients have seen something of, come to an end.
+sub stop_drawing
+{
+    my ($nodes, @drawing) = @_;
+    $_->safe_psql('postgres',
+        q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY (%'})
+      foreach @$nodes;
+    finish(@drawing);
+    return;
+}
+
 # Waits for sessions to end; their exit status does not matter.
 sub finish
 {
@@ -289,6 +312,53 @@ sub close_session
         eval { $session->{run}->finish };
     }
     return;
+}
+
+# Has a node know another as the foreign server `name`, which its sequences can be attached to.
+sub add_source
+{
+    my ($node, $source, %options) = @_;
+    my $name = $options{name} // 'central';
+    my ($host, $port) = ($source->host, $source->port);
+    $node->safe_psql($options{dbname} // 'postgres', <<"SQL");
+CREATE EXTENSION IF NOT EXISTS dblink;
+CREATE EXTENSION IF NOT EXISTS snowid;
+CREATE SERVER $name FOREIGN DATA WRAPPER dblink_fdw
+  OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
+CREATE USER MAPPING FOR PUBLIC SERVER $name;
+SQL
+    return;
+}
+
+# Has the foreign server be another node from now on.
+sub point_at
+{
+    my ($node, $source, %options) = @_;
+    my $name = $options{name} // 'central';
+    my ($host, $port) = ($source->host, $source->port);
+    $node->safe_psql($options{dbname} // 'postgres',
+        "ALTER SERVER $name OPTIONS (SET host '$host', SET port '$port')");
+    return;
+}
+
+# In place of a node that has crashed, a socket that takes connections and never answers. It is there
+# until $node->start, which takes its place, or until it is let go.
+sub black_hole
+{
+    my ($node) = @_;
+    my $path = $node->host . '/.s.PGSQL.' . $node->port;
+    unlink $path;
+    return IO::Socket::UNIX->new(Local => $path, Listen => 4096) // die "$path: $@";
+}
+
+# How often somebody has connected to a black hole since it was last asked.
+sub attempts_at
+{
+    my ($hole) = @_;
+    my $attempts = 0;
+    $hole->blocking(0);
+    $attempts++ while $hole->accept;
+    return $attempts;
 }
 
 # Builds another variant of the library, with macros of its own, and returns its path.
