@@ -134,14 +134,19 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
 
   const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
   const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
-  const int64 last = there.first + static_cast<int64>((blocks - 1) * spacing.increment);
+  int64 last = there.first + static_cast<int64>((blocks - 1) * spacing.increment);
+  // The sequence here says how far the numbers have come: its own, once it is detached, are above
+  // them, even if its increment is less.
+  const int64 rest = std::max<int64>(there.increment - options.increment, 0);
+  if (pg_add_s64_overflow(last, rest, &last) || last > options.max) last = options.max;
   Relation relation = relation_open(counter->relid, NoLock);
   const SequencePage page = sequence_page_lock(relation);
-  // The sequence here says how far the numbers have come. It need not be durable: they are, there.
-  counter_change(page, counter, &segment->known, std::max(last, SequencePageValue(page).last));
+  const XLogRecPtr lsn =
+      counter_change(page, counter, &segment->known, std::max(last, SequencePageValue(page).last));
   sequence_page_unlock(page);
   relation_close(relation, NoLock);
 
+  sequence_make_durable(lsn);
   publish(counter, {there.first, blocks, spacing, max}, now);
   return Outcome::kBought;
 }
