@@ -71,8 +71,9 @@ void buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
   execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
   const char* const query[] = {connection_name(),
                                psprintf(kPurchase, quote_literal_cstr(source.remote), blocks)};
-  execute(psprintf("SELECT * FROM %s.dblink($1, $2)"
-                   " AS t(first bigint, blocks bigint, increment bigint, max bigint, cycles bool)",
+  // Types that are keywords: any other name, bool for one, is looked up in the caller's schemas.
+  execute(psprintf("SELECT * FROM %s.dblink($1, $2) AS t(first bigint, blocks bigint,"
+                   " increment bigint, max bigint, cycles boolean)",
                    schema),
           2, query);
   if (SPI_processed != 1)
