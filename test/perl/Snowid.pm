@@ -229,7 +229,7 @@ sub answer
 {
     my ($session) = @_;
     $session->{run}->pump
-      until $session->{out} =~ /^end of answer$/m && $session->{err} =~ /^end of answer$/m;
+      until $session->{out} =~ /^end of answer\n/m && $session->{err} =~ /^end of answer\n/m;
     $session->{$_} =~ s/\n?^end of answer\n//m foreach qw(out err);
     return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
 }
