@@ -68,12 +68,14 @@ class Shop {
     published_.emplace_back();
     const uint64_t generation = published_.size() - 1;
     next_ = FirstOf(generation);
-    const uint64_t size = 1 + random_.Below(4);
-    spacing_ = {size, size + (is_spaced_ ? random_.Below(4) : 0)};
     generation_.store(generation, std::memory_order_release);
   }
 
   void Buy() {
+    if (!HasNumbers(segment_)) {
+      const uint64_t size = 1 + random_.Below(4);
+      spacing_ = {size, size + (is_spaced_ ? random_.Below(4) : 0)};
+    }
     const uint64_t count = 1 + random_.Below(most_);
     const std::vector<int64_t> run = NumbersOf(next_, count, spacing_);
     published_.back().insert(published_.back().end(), run.begin(), run.end());
@@ -174,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SegmentThreads,
                          [](const auto& instance) { return instance.param.name; });
 
 TEST_P(SegmentThreads, DrawEachNumberOnce) {
-  constexpr int kDraws = 200000 / kThinning;
+  constexpr int kDraws = 120000 / kThinning;
   const Case& its = GetParam();
   Shop shop(its.most, its.most, its.is_spaced);
   std::vector<Trace> traces(kThreads);
@@ -197,10 +199,12 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
       for (int i = 0; i < kDraws; i++) {
         const auto want = 1 + static_cast<uint32_t>(random.Below(its.most_want));
         const Drawn drawn = DrawChecked(&shop, trace, want);
-        if (drawn.count == 0)
-          shop.BuyIfEmpty();
-        else if (drawn.is_low)
+        // Most try again, so that many read while one publishes.
+        if (drawn.count == 0) {
+          if (random.Below(4) == 0) shop.BuyIfEmpty();
+        } else if (drawn.is_low) {
           shop.BuyIfLow();
+        }
       }
       drawing--;
     }
@@ -214,6 +218,33 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
     EXPECT_EQ(GenerationOf(traces[0].drawn.back().first), shop.published().size() - 1);
     EXPECT_EQ(traces[0].drawn.back().first + traces[0].drawn.back().count - 1, last.back());
   }
+}
+
+// Each draw is made for a number that was published before, and that nobody else has a right to.
+TEST(SegmentThreads, DrawIsNeverEmptyWhereANumberIsLeft) {
+  constexpr int64_t kNumbers = 3000000 / kThinning;
+  Segment segment{};
+  std::mutex mutex;
+  int64_t next = 0;
+  std::atomic<int64_t> rights{0};
+  std::atomic<int64_t> count{0};
+  std::atomic<int64_t> empty{0};
+  RunThreads([&](int) {
+    while (count.load() < kNumbers) {
+      int64_t right = rights.load();
+      if (right == 0) {
+        std::lock_guard lock(mutex);
+        if (!HasRoom(segment)) continue;
+        Publish(segment, next++, 1, {1, 1});
+        rights++;
+      } else if (rights.compare_exchange_weak(right, right - 1)) {
+        const bool was_empty = Draw(segment, 1).count == 0;
+        (was_empty ? empty : count)++;
+        if (was_empty) rights++;
+      }
+    }
+  });
+  EXPECT_EQ(empty.load(), 0);
 }
 
 }  // namespace

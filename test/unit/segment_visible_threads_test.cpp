@@ -7,7 +7,6 @@
 // atomics are relaxed.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -16,21 +15,23 @@
 
 #include "core/segment.hpp"
 #include "random.hpp"
+#include "segments.hpp"
 #include "threads.hpp"
 
 namespace snowid::core::test {
 namespace {
 
 constexpr int kDrawers = 3;
-constexpr int64_t kNumbers = 100000 / kThinning;
+constexpr int64_t kNumbers = 300000;
+constexpr int64_t kMostOfRun = 24;  // from its first number to its last
 
 void Pause() { std::this_thread::yield(); }
 
-// The segment, whose numbers are its positions, and notes: each drawer makes one before each draw.
+// The segment, and notes: each drawer makes one before each draw.
 class Board {
  public:
-  Board() : published_(kNumbers), note_of_(kNumbers) {
-    for (auto& notes : noted_) notes.resize(kNumbers + 1);
+  Board() : published_(kNumbers + kMostOfRun), note_of_(kNumbers + kMostOfRun) {
+    for (auto& notes : noted_) notes.resize(kNumbers + kMostOfRun + 1);
   }
 
   // Draws until all numbers have gone, a little at a time. Returns how many numbers were visible
@@ -43,7 +44,7 @@ class Board {
       *note = draw;
       const Drawn drawn = Draw(segment_, 1 + static_cast<uint32_t>(random.Below(3)));
       if (drawn.count == 0) {
-        Pause();
+        if (random.Below(4) == 0) Pause();
         continue;
       }
       for (uint32_t i = 0; i < drawn.count; i++) {
@@ -65,9 +66,12 @@ class Board {
     int64_t looked = 0;
     int64_t ends[2] = {0, 0};
     while (next < kNumbers) {
-      const int64_t count = std::min<int64_t>(1 + random.In(0, 5), kNumbers - next);
-      for (int64_t i = 0; i < count; i++)
-        published_[static_cast<size_t>(next + i)] = static_cast<int>(next + i) + 1;
+      // Where nothing is left the spacing may change, too.
+      const Spacing spacing{1, forgets && random.Below(2) == 0 ? 4u : 1u};
+      const uint64_t count = 1 + random.Below(6);
+      const std::vector<int64_t> run = NumbersOf(next, count, spacing);
+      for (const int64_t number : run)
+        published_[static_cast<size_t>(number)] = static_cast<int>(number) + 1;
       if (forgets) {
         // HasRoom would order what it should be Forget alone that does.
         for (uint64_t i = random.Below(4); i > 0; i--) Pause();
@@ -82,8 +86,8 @@ class Board {
           unseen += !IsNoteSeen(looked);
         }
       }
-      Publish(segment_, next, static_cast<uint64_t>(count), {1, 1});
-      next += count;
+      Publish(segment_, next, count, spacing);
+      next = run.back() + 1;
       ends[0] = std::exchange(ends[1], next);
     }
     is_over_.store(true, std::memory_order_relaxed);
