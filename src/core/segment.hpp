@@ -29,9 +29,11 @@ struct Spacing {
 
 // The offset-th number of blocks that begin at `first`. The caller knows that there is one.
 constexpr int64_t NumberAt(int64_t first, Spacing spacing, uint64_t offset) {
-  if (spacing.size == spacing.increment) return first + static_cast<int64_t>(offset);
-  return first +
-         static_cast<int64_t>(offset / spacing.size * spacing.increment + offset % spacing.size);
+  // Modulo 2^64, since the way from one end of the bigints to the other is longer than 2^63.
+  uint64_t distance = offset;
+  if (spacing.size != spacing.increment)
+    distance = offset / spacing.size * spacing.increment + offset % spacing.size;
+  return static_cast<int64_t>(static_cast<uint64_t>(first) + distance);
 }
 
 // How many numbers that are not above `max` there are in so many blocks from `first` on.
@@ -73,11 +75,11 @@ inline Drawn Draw(Segment& segment, uint32_t want) {
   for (;;) {
     Run* run = segment.runs;
     uint64_t end = run->end.load(std::memory_order_acquire);
-    if (at >= end || at < run->begin.load(std::memory_order_relaxed)) {
+    if (at >= end || at < run->begin.load(std::memory_order_acquire)) {
       run++;
       end = run->end.load(std::memory_order_acquire);
     }
-    const uint64_t begin = run->begin.load(std::memory_order_relaxed);
+    const uint64_t begin = run->begin.load(std::memory_order_acquire);
     if (at >= end || at < begin) {
       const uint64_t seen = at;
       at = segment.cursor.load(std::memory_order_acquire);
@@ -136,7 +138,7 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
   segment.size.store(spacing.size, std::memory_order_relaxed);
   segment.increment.store(spacing.increment, std::memory_order_relaxed);
   run.first.store(first, std::memory_order_relaxed);
-  run.begin.store(begin, std::memory_order_relaxed);
+  run.begin.store(begin, std::memory_order_release);
   // A tenth of it used is when Leaf fetches the next.
   segment.alert.store(begin + (count + 9) / 10, std::memory_order_relaxed);
   run.end.store(begin + count, std::memory_order_release);
@@ -171,7 +173,7 @@ constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_
 // would buy for a rate that nobody keeps up. At most 2^62.
 constexpr uint64_t NumbersAhead(uint64_t used, int64_t lasted_us) {
   // Of what is bought at once a tenth goes before more is bought: so that the rest lasts for the 10
-  // minutes that are promised, and the rate may double meanwhile.
+  // minutes that are promised, though the rate grow by half.
   constexpr double kAheadUs = 20 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =

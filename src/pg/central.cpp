@@ -2,6 +2,7 @@
 // so a server buys from one sequence once at a time.
 #include "pg/central.hpp"
 
+#include "pg/compat.hpp"
 #include "pg/extension.hpp"
 
 namespace snowid::pg {
@@ -15,22 +16,30 @@ constexpr AttrNumber kRemoteColumn = 3;
 
 // What is asked of the other server, with the sequence's name as a literal, and how many blocks at
 // most. It takes as many blocks as it can at once; an advisory lock keeps others who do the same
-// from coming between, and where somebody has, by nextval, the longest row of blocks counts. With a
-// transaction id and a synchronous commit it is durable when it answers, whatever others there have
-// set.
+// from coming between, and where somebody has, by nextval, the longest row of blocks counts. What
+// the sequence's options are is read after the first nextval, which keeps them from changing. With
+// a WAL record of its own and a synchronous commit all is durable when it answers, whatever others
+// there have set. Operators are named in full, and take operands of exactly their types: anybody
+// may have made others there.
 constexpr char kPurchase[] =
     "SELECT pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles"
-    " FROM (SELECT a.n, a.increment, a.max, a.cycles,"
-    " a.n::numeric - a.increment::numeric * pg_catalog.row_number() OVER (ORDER BY a.n) AS island"
+    " FROM (SELECT a.n, (a.p).increment AS increment, (a.p).maximum_value AS max,"
+    " (a.p).cycle_option AS cycles, a.n::numeric OPERATOR(pg_catalog.-)"
+    " ((a.p).increment::numeric OPERATOR(pg_catalog.*)"
+    " (pg_catalog.row_number() OVER (ORDER BY a.n))::numeric) AS island"
     " FROM (SELECT pg_catalog.nextval(s.seqrelid::pg_catalog.regclass) AS n,"
-    " s.seqincrement AS increment, s.seqmax AS max, s.seqcycle AS cycles"
-    " FROM (SELECT q.*, pg_catalog.pg_advisory_xact_lock((1936617335::bigint << 32)"
-    " | q.seqrelid::bigint),"
-    " pg_catalog.set_config('synchronous_commit', 'on', true), pg_catalog.pg_current_xact_id()"
-    " FROM pg_catalog.pg_sequence AS q WHERE q.seqrelid = %s::pg_catalog.regclass OFFSET 0) AS s,"
-    " LATERAL pg_catalog.generate_series(1, GREATEST(1, LEAST(" UINT64_FORMAT
-    ", pg_catalog.div(s.seqmax - COALESCE(pg_catalog.pg_sequence_last_value(s.seqrelid),"
-    " s.seqstart)::numeric, s.seqincrement::numeric)))::bigint)) AS a) AS b"
+    " pg_catalog.pg_sequence_parameters(s.seqrelid) AS p"
+    " FROM (SELECT q.*, pg_catalog.set_config('lock_timeout', '2s', true),"
+    " pg_catalog.set_config('synchronous_commit', 'on', true),"
+    " pg_catalog.pg_advisory_xact_lock((1936617335::bigint OPERATOR(pg_catalog.<<) 32)"
+    " OPERATOR(pg_catalog.|) q.seqrelid::bigint),"
+    " pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text, ''::pg_catalog.text)"
+    " FROM pg_catalog.pg_sequence AS q"
+    " WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid OFFSET 0)"
+    " AS s, LATERAL pg_catalog.generate_series(1::bigint, GREATEST(1, LEAST(" UINT64_FORMAT
+    ", pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-)"
+    " COALESCE(pg_catalog.pg_sequence_last_value(s.seqrelid), s.seqstart)::numeric,"
+    " s.seqincrement::numeric)))::bigint)) AS a) AS b"
     " GROUP BY b.island, b.increment, b.max, b.cycles ORDER BY 2 DESC LIMIT 1";
 
 // Runs a statement of ours with parameters of type text. Needs SPI.
@@ -91,6 +100,7 @@ void buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
 
 // Closes the connection, if there is one. Needs SPI.
 void disconnect() {
+  if (!OidIsValid(get_extension_oid("dblink", true))) return;
   const char* schema = dblink_schema();
   const char* const name[] = {connection_name()};
   execute(psprintf("SELECT %s.dblink_disconnect($1)"
@@ -117,8 +127,9 @@ void take(const Step& step) {
   SPI_finish();
 }
 
-// Takes a step in a subtransaction and as the owner of the sequence, whose user mapping it is.
-// Returns nullptr, or the error that it has been rolled back for.
+// Takes a step in a subtransaction and as the owner of the sequence, whose user mapping it is; so
+// nothing of the caller's may be found by search_path, nor anything be left behind for the end of
+// the transaction. Returns nullptr, or the error that it has been rolled back for.
 ErrorData* try_to(const Step& step) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner resources = CurrentResourceOwner;
@@ -129,8 +140,13 @@ ErrorData* try_to(const Step& step) {
   BeginInternalSubTransaction(nullptr);
   PG_TRY();
   {
-    SetUserIdAndSecContext(step.source->owner, security | SECURITY_LOCAL_USERID_CHANGE);
+    SetUserIdAndSecContext(step.source->owner,
+                           security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+    const int settings = NewGUCNestLevel();
+    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+                      GUC_ACTION_SAVE, true, 0, false);
     take(step);
+    AtEOXact_GUC(false, settings);
     SetUserIdAndSecContext(user, security);
     ReleaseCurrentSubTransaction();
   }
@@ -174,9 +190,14 @@ bool central_find(Oid relid, CentralSource* source) {
 
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
   ErrorData* error = try_to({&source, blocks, bought});
-  // The connection is not the transaction's. That it cannot be closed is no news after an error.
+  // The connection is not the transaction's, and is the owner's: the caller must not get at it.
+  hold_interrupts();
   ErrorData* leftover = try_to({&source, 0, nullptr});
-  if (leftover != nullptr) FreeErrorData(leftover);
+  resume_interrupts();
+  if (leftover != nullptr)
+    ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
+                    errmsg("could not close the connection to server \"%s\"", source.server),
+                    errdetail_internal("%s", leftover->message)));
   if (error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
   return error;
 }
@@ -185,7 +206,8 @@ bool IsUnreachable(const ErrorData* error) {
   return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
          error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
-         error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW;
+         error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
+         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {

@@ -17,20 +17,24 @@ const char* qualified_name(Oid relid) {
                                     get_rel_name(relid));
 }
 
-// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Fails with 42501 where
-// it is not the user's own.
-void lock_sequence(Oid relid) {
-  LockRelationOid(relid, ShareRowExclusiveLock);
-  Relation relation = try_relation_open(relid, NoLock);
-  if (relation == nullptr)
+// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, and with
+// 42501 where it is not the user's own.
+void require_own_sequence(Oid relid) {
+  const char* name = get_rel_name(relid);
+  if (name == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relid)));
-  if (relation->rd_rel->relkind != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("\"%s\" is not a sequence", RelationGetRelationName(relation))));
-  if (!owns_relation(relid))
-    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, RelationGetRelationName(relation));
-  relation_close(relation, NoLock);
+  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+  if (!owns_relation(relid)) aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, name);
+}
+
+// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Looks before, since
+// nobody may lock what is another's, and again afterwards.
+void lock_own_sequence(Oid relid) {
+  require_own_sequence(relid);
+  LockRelationOid(relid, ShareRowExclusiveLock);
+  require_own_sequence(relid);
 }
 
 // Whoever finds the server gone waits for as long as this option says, or for the system's
@@ -97,7 +101,7 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
   require_nextval("snowid_segment_attach()");
   const Oid relid = PG_GETARG_OID(0);
   const char* server = NameStr(*PG_GETARG_NAME(1));
-  lock_sequence(relid);
+  lock_own_sequence(relid);
   const Oid server_oid = get_foreign_server_oid(server, false);
   const AclResult usage = check_usage_of_server(server_oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
@@ -110,7 +114,7 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
 Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
   require_nextval("snowid_segment_detach()");
   const Oid relid = PG_GETARG_OID(0);
-  lock_sequence(relid);
+  lock_own_sequence(relid);
   set_source(relid, nullptr, nullptr);
   PG_RETURN_VOID();
 }

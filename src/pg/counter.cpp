@@ -38,7 +38,8 @@ void unpin_pages() {
 void end_of_transaction(XactEvent event, void*) {
   if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) {
     unpin_pages();
-  } else if (event == XACT_EVENT_ABORT) {
+  } else if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT ||
+             event == XACT_EVENT_PREPARE) {
     for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
       counter->is_pinned = false;
     pinned_count = 0;
@@ -180,8 +181,14 @@ bool counter_is_as_known(Counter* counter, const Known& known) {
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
-  return value.is_called && (value.last == known.after.load(std::memory_order_acquire) ||
-                             value.last == known.before.load(std::memory_order_acquire));
+  if (!value.is_called) return false;
+  // A change that is under way has its value first and its place in the WAL later.
+  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);
+  if (value.last == known.after.load(std::memory_order_acquire) &&
+      (value.lsn == lsn || XLogRecPtrIsInvalid(lsn)))
+    return true;
+  return value.last == known.before.load(std::memory_order_acquire) &&
+         value.lsn == known.lsn_before.load(std::memory_order_acquire);
 }
 
 CounterOptions counter_options(Oid relid) {
@@ -195,12 +202,12 @@ CounterOptions counter_options(Oid relid) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
-             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE … NO CYCLE.")));
+             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
   if (options.increment < 1)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
                     errdetail("Its increment is " INT64_FORMAT ".", options.increment),
-                    errhint("Use ALTER SEQUENCE … INCREMENT with a number above 0.")));
+                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
   return options;
 }
 
@@ -228,12 +235,18 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Know
   // What is in memory counts for nothing until it goes with the new value, whatever happens here.
   if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
   known->before.store(value.last, std::memory_order_release);
+  known->lsn_before.store(value.lsn, std::memory_order_release);
+  known->lsn_after.store(InvalidXLogRecPtr, std::memory_order_release);
   known->after.store(last, std::memory_order_release);
-  return sequence_page_set(page, last);
+  const XLogRecPtr lsn = sequence_page_set(page, last);
+  known->lsn_after.store(SequencePageValue(page).lsn, std::memory_order_release);
+  return lsn;
 }
 
 void counter_settle(const Counter* counter, Known* known) {
   known->before.store(known->after.load(std::memory_order_relaxed), std::memory_order_release);
+  known->lsn_before.store(known->lsn_after.load(std::memory_order_relaxed),
+                          std::memory_order_release);
   known->file.store(file_of(counter->file), std::memory_order_release);
 }
 

@@ -65,7 +65,8 @@ void counter_settle(const Counter* counter, Known* known);
 // Whether the sequence, whose page is locked, is as it was when its numbers in memory were bought.
 inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
   return known.file.load(std::memory_order_relaxed) == file_of(counter->file) && value.is_called &&
-         value.last == known.after.load(std::memory_order_relaxed);
+         value.last == known.after.load(std::memory_order_relaxed) &&
+         value.lsn == known.lsn_after.load(std::memory_order_relaxed);
 }
 
 }  // namespace snowid::pg

@@ -127,6 +127,7 @@ int64 section_next(Oid relid, int64 key) {
   SharedSection* section = counter->section;
   int64 number;
   for (;;) {
+    CHECK_FOR_INTERRUPTS();
     const int64 limit = section->limit.load(std::memory_order_relaxed);
     if (unlikely(!counter_is_as_known(counter, section->known))) {
       raise_limit(counter, PG_INT64_MIN, Urgency::kMust);

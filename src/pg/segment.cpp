@@ -46,7 +46,8 @@ void publish(Counter* counter, const Purchase& bought, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
-  if (segment->known.file.load() == 0 || !(before == bought.spacing)) core::Forget(numbers);
+  if (segment->known.file.load() == 0 || !(before == bought.spacing) || !core::HasRoom(numbers))
+    core::Forget(numbers);
   const uint64 count = core::CountUpTo(bought.first, bought.spacing, bought.blocks, bought.max);
   core::Publish(numbers, bought.first, std::min(count, core::kMostAtOnce), bought.spacing);
   segment->blocks = bought.blocks;
@@ -102,10 +103,12 @@ uint64 blocks_to_buy_ahead(const SharedSegment* segment, uint64 size, core::Unix
 
 // Remembers that the source has failed, and for how long nobody need try: twice as long as the
 // failure took, so that callers spend no great part of their time on it.
-void note_failure(SharedSegment* segment, const ErrorData* error, core::UnixMicros began) {
+void note_failure(const Counter* counter, bool is_down, core::UnixMicros began) {
+  SharedSegment* segment = counter->segment;
   const core::UnixMicros now = unix_now();
   const int64 took_us = std::max<int64>(now.value - began.value, 0);
-  segment->is_down.store(IsUnreachable(error));
+  segment->is_down.store(is_down);
+  segment->failed_file.store(file_of(counter->file));
   segment->failed_us.store(now.value);
   segment->retry_us.store(now.value +
                           std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
@@ -118,7 +121,7 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
   CentralBlocks there;
   ErrorData* error = central_buy(source, blocks_to_buy_ahead(segment, size, now), &there);
   if (error != nullptr) {
-    note_failure(segment, error, now);
+    note_failure(counter, IsUnreachable(error), now);
     if (urgency == Urgency::kMust && !IsUnreachable(error)) ReThrowError(error);
     if (urgency == Urgency::kMust) central_report_down(source, error);
     ereport(LOG,
@@ -128,6 +131,11 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
     return Outcome::kFailed;
   }
   segment->retry_us.store(0);
+  if (urgency == Urgency::kEarly && size > static_cast<uint64>(there.increment)) {
+    // Who has no number will be told.
+    note_failure(counter, false, now);
+    return Outcome::kFailed;
+  }
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
   const int64 max = std::min(options.max, there.max);
   if (there.first > max) return Outcome::kExhausted;
@@ -151,28 +159,37 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
   return Outcome::kBought;
 }
 
+// Whether the sequence's source has failed when it was last tried. Another one that the sequence
+// was attached to since has not.
+bool HasFailed(const Counter* counter) {
+  const SharedSegment* segment = counter->segment;
+  return segment->retry_us.load(std::memory_order_relaxed) != 0 &&
+         segment->failed_file.load(std::memory_order_relaxed) == file_of(counter->file);
+}
+
 // Whether a source that has failed is to be left alone yet.
-bool IsToWait(const SharedSegment* segment) {
-  const int64 retry_us = segment->retry_us.load(std::memory_order_relaxed);
-  if (retry_us == 0) return false;
+bool IsToWait(const Counter* counter) {
+  if (!HasFailed(counter)) return false;
   // A clock that was set back is no reason to wait longer.
+  const SharedSegment* segment = counter->segment;
   const core::UnixMicros now = unix_now();
-  return now.value < retry_us && now.value >= segment->failed_us.load(std::memory_order_relaxed);
+  return now.value < segment->retry_us.load(std::memory_order_relaxed) &&
+         now.value >= segment->failed_us.load(std::memory_order_relaxed);
 }
 
 // Whether the sequence's source could not be reached when it was last tried. Sets *source.
 bool is_down(const Counter* counter, CentralSource* source) {
-  return counter->segment->retry_us.load() != 0 && counter->segment->is_down.load() &&
+  return HasFailed(counter) && counter->segment->is_down.load() &&
          central_find(counter->relid, source);
 }
 
-// Whether the segment needs no more, by the time that this session has the right to buy.
+// Whether nothing need be bought, by the time that this session has the right to.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   const core::Segment& numbers = counter->segment->numbers;
-  if (!IsOfSize(numbers, size) || !counter_is_as_known(counter, counter->segment->known))
-    return false;
-  return urgency == Urgency::kMust ? core::HasNumbers(numbers)
-                                   : !core::IsLow(numbers) || !core::HasRoom(numbers);
+  const bool counts =
+      IsOfSize(numbers, size) && counter_is_as_known(counter, counter->segment->known);
+  if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
+  return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
 
 // Takes the right to buy. Returns false, with kEarly, where another session has it. Where the
@@ -180,22 +197,25 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 bool begin_buying(Counter* counter, Urgency urgency) {
   CentralSource source;
   if (urgency == Urgency::kEarly) {
-    return !IsToWait(counter->segment) && counter_begin_buying(counter->relid, Urgency::kEarly);
+    return !IsToWait(counter) && counter_begin_buying(counter->relid, Urgency::kEarly);
   } else if (!is_down(counter, &source)) {
     return counter_begin_buying(counter->relid, Urgency::kMust);
   }
-  if (IsToWait(counter->segment) || !counter_begin_buying(counter->relid, Urgency::kEarly))
+  if (IsToWait(counter) || !counter_begin_buying(counter->relid, Urgency::kEarly))
     central_report_down(source, nullptr);
   return true;
 }
 
-// Sees to it that there are numbers to draw. With kEarly it may return without.
-void buy(Counter* counter, uint64 size, Urgency urgency) {
-  if (!begin_buying(counter, urgency)) return;
+// Buys, where nobody else has. With kMust it draws as segment_draw() does, before somebody can
+// change the sequence; but others may have drawn all. With kEarly it may return without, and draws
+// nothing.
+core::Drawn buy(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
+  core::Drawn drawn{0, 0, false};
+  if (!begin_buying(counter, urgency)) return drawn;
   if (!is_served(counter, size, urgency)) {
     CentralSource source;
     // It may have failed while this session waited for the right.
-    if (urgency == Urgency::kMust && IsToWait(counter->segment) && is_down(counter, &source))
+    if (urgency == Urgency::kMust && IsToWait(counter) && is_down(counter, &source))
       central_report_down(source, nullptr);
     const core::UnixMicros now = unix_now();
     const CounterOptions options = counter_options(counter->relid);
@@ -207,7 +227,9 @@ void buy(Counter* counter, uint64 size, Urgency urgency) {
       core::StopAlert(counter->segment->numbers);
     }
   }
+  if (urgency == Urgency::kMust) drawn = core::Draw(counter->segment->numbers, want);
   counter_end_buying(counter->relid);
+  return drawn;
 }
 
 }  // namespace
@@ -226,10 +248,12 @@ core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
     if (likely(IsOfSize(segment->numbers, size) && counter_is_as_known(counter, segment->known))) {
       const core::Drawn drawn = core::Draw(segment->numbers, want);
-      if (unlikely(drawn.is_low && drawn.count > 0)) buy(counter, size, Urgency::kEarly);
+      if (unlikely(drawn.is_low && drawn.count > 0)) buy(counter, size, Urgency::kEarly, 0);
       if (likely(drawn.count > 0)) return drawn;
     }
-    buy(counter, size, Urgency::kMust);
+    CHECK_FOR_INTERRUPTS();
+    const core::Drawn drawn = buy(counter, size, Urgency::kMust, want);
+    if (drawn.count > 0) return drawn;
   }
 }
 

@@ -21,10 +21,7 @@ SequencePage sequence_page_lock(Relation relation) {
 
 void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }
 
-SequenceValue SequencePageValue(const SequencePage& page) {
-  Form_pg_sequence_data data = sequence_data(BufferGetPage(page.buffer));
-  return {data->last_value, data->is_called};
-}
+SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequence(page.buffer); }
 
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last) {
   GenericXLogState* change = GenericXLogStart(page.relation);
@@ -39,8 +36,10 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last) {
 }
 
 SequenceValue PeekAtSequence(Buffer buffer) {
-  const volatile FormData_pg_sequence_data* data = sequence_data(BufferGetPage(buffer));
-  return {data->last_value, data->is_called};
+  Page page = BufferGetPage(buffer);
+  const volatile FormData_pg_sequence_data* data = sequence_data(page);
+  const volatile PageXLogRecPtr* lsn = &reinterpret_cast<PageHeader>(page)->pd_lsn;
+  return {data->last_value, data->is_called, uint64{lsn->xlogid} << 32 | lsn->xrecoff};
 }
 
 void sequence_make_durable(XLogRecPtr lsn) {

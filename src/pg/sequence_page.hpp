@@ -13,10 +13,12 @@ namespace snowid::pg {
 // Whether the caller can go on without what it asks for.
 enum class Urgency : uint8_t { kEarly, kMust };
 
-// What nextval goes on from: the last value, or, where nothing has been called, the next.
+// What nextval goes on from: the last value, or, where nothing has been called, the next. And where
+// in the WAL the page was last changed: whoever changes it after sequence_page_set() logs that.
 struct SequenceValue {
   int64 last;
   bool is_called;
+  XLogRecPtr lsn;
 };
 
 // A sequence's page, locked. No error may be raised before it is unlocked, except by the functions

@@ -140,6 +140,7 @@ void initialize(Database* database, int tranche) {
   database->slot_count.store(0);
   database->counter_count.store(0);
   database->key_count.store(0);
+  database->swept_key_count.store(0);
 }
 
 Database* find_database(int tranche) {
@@ -272,6 +273,18 @@ void remove_dropped(dshash_table* table) {
   list_free(relids);
 }
 
+// Looks for dropped sections, since keys take much memory; but only where there is a section's
+// worth of keys more than when it was last done.
+void remove_dropped_keys() {
+  const uint64 since = shared_database->swept_key_count.load(std::memory_order_relaxed);
+  if (shared_database->key_count.load(std::memory_order_relaxed) <
+      since + static_cast<uint64>(section_keys))
+    return;
+  remove_dropped(sections);
+  shared_database->swept_key_count.store(shared_database->key_count.load(std::memory_order_relaxed),
+                                         std::memory_order_relaxed);
+}
+
 void require_room_for_counter() {
   if (HasRoomForCounter()) return;
   remove_dropped(segments);
@@ -292,8 +305,7 @@ void* find_counter(dshash_table* table, Oid relid, Size entry_size, bool* found)
   *found = entry != nullptr;
   if (*found) return entry;
   require_room_for_counter();
-  // The memory of dropped sections is worth looking for sooner.
-  if (table == sections) remove_dropped(sections);
+  if (table == sections) remove_dropped_keys();
   entry = dshash_find_or_insert(table, &key, found);
   if (*found) return entry;
   memset(static_cast<char*>(entry) + sizeof(key), 0, entry_size - sizeof(key));

@@ -37,8 +37,9 @@ struct Database {
   // Every time up to this one may have been used: where a slot starts that has no tick yet.
   std::atomic<int64_t> floor_us;
   std::atomic<uint32_t> slot_count;
-  std::atomic<uint32_t> counter_count;  // segments and sections
-  std::atomic<uint64_t> key_count;      // keys that there is room for in all tables of sections
+  std::atomic<uint32_t> counter_count;    // segments and sections
+  std::atomic<uint64_t> swept_key_count;  // as many when dropped sections were last looked for
+  std::atomic<uint64_t> key_count;        // keys that there is room for in all tables of sections
 };
 
 struct SlotKey {
@@ -65,12 +66,16 @@ struct CounterKey {
 
 // What a sequence held when a block of it was last bought. Where it holds anything else, somebody
 // has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for nothing any
-// more. Stored by whoever has the right to buy, see counter.hpp.
+// more; nor does it where the same value has another place in the WAL, since it was another in
+// between. Stored by whoever has the right to buy, see counter.hpp.
 struct Known {
-  std::atomic<uint32_t> file;  // its storage, 0 before the first block
-  // Its last value, before and after a change that is under way, or twice the same.
+  std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
+  // Its last value, before and after a change that is under way, or twice the same; and where its
+  // page's changes were logged. An unlogged sequence has but one such place.
   std::atomic<int64_t> before;
   std::atomic<int64_t> after;
+  std::atomic<uint64_t> lsn_before;
+  std::atomic<uint64_t> lsn_after;  // InvalidXLogRecPtr while it is being changed
 };
 
 // The state of a segment, see segment.hpp.
@@ -82,7 +87,8 @@ struct SharedSegment {
   // microseconds; 0 where it has not. Set by the buyer.
   std::atomic<int64_t> retry_us;
   std::atomic<int64_t> failed_us;
-  std::atomic<bool> is_down;  // the source could not be reached
+  std::atomic<uint32_t> failed_file;  // and the sequence's storage, which another source changes
+  std::atomic<bool> is_down;          // the source could not be reached
   // The buyer's own.
   uint64 blocks;         // how many were bought last, 0 before the first; of what increment
   uint64 increment;      // is known for a central source too
