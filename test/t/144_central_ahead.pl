@@ -1,0 +1,136 @@
+# A purchase from a central source that takes long keeps nobody waiting who has numbers; those who have
+# none wait, and can be cancelled. Enough is bought ahead for ten minutes without the source.
+# The server that draws crashes; the source fails over to its standby.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $source = new_server('source', allows_streaming => 1);
+$source->append_conf('postgresql.conf', "synchronous_commit = off\n");
+$source->start;
+$source->safe_psql('postgres', <<'SQL');
+CREATE SEQUENCE orders_seq INCREMENT 1000;
+CREATE SEQUENCE slow_seq INCREMENT 1000;
+CREATE SEQUENCE rate_seq INCREMENT 1000;
+SQL
+my $node = new_server('node');
+start_server($node);
+add_source($node, $source);
+$node->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '$_')")
+  foreach qw(orders_seq slow_seq rate_seq);
+
+# 1. The source takes long: a purchase waits there for a lock.
+my $slow = q(SELECT snowid_segment_next('slow_seq'));
+my $oid = $source->safe_psql('postgres', q(SELECT 'slow_seq'::regclass::oid));
+my $holder = open_session($source);
+my $hold = "pg_advisory_lock((1936617335::bigint << 32) | $oid)";
+my @sessions = map { open_session($node) } 1 .. 3;
+my @numbers = map { ask($sessions[0], $slow) } 1 .. 50;
+ask($holder, "SELECT $hold");
+my $buyer = draw($node, q(snowid_segment_next('slow_seq')), 100);
+my $waiting = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory');
+wait_for(sub { $source->safe_psql('postgres', $waiting) eq '1' }, 'a purchase to wait');
+# That one draws no more; a thousand were bought.
+my @more = map { ask($sessions[ $_ % 3 ], $slow) } 1 .. 500;
+is(scalar(grep { !/^\d+$/ } @more), 0, 'others draw on while one buys');
+push @numbers, @more;
+is($source->safe_psql('postgres', $waiting), '1', 'which waits yet');
+my $rest = 0;
+ask($sessions[0], q(SET statement_timeout = '2s'));
+my $answer;
+while (($answer = ask($sessions[0], $slow)) =~ /^\d+$/)
+{
+    push @numbers, $answer;
+    last if ++$rest > 20_000;
+}
+is($answer, 'ERROR 57014', 'who finds none left waits, and can be timed out');
+my $waiter = draw($node, q(snowid_segment_next('slow_seq')), 1);
+my $blocked = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ '^COPY');
+wait_for(sub { $node->safe_psql('postgres', $blocked) =~ /^\d+$/ }, 'another to wait');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend(($blocked))");
+finish($waiter);
+like(slurp_file("$waiter->{file}.err"), qr/57014/, 'or cancelled');
+ask($holder, 'SELECT pg_advisory_unlock_all()');
+finish($buyer);
+is(scalar(@{ ids($buyer) }), 100, 'who bought goes on when the source does');
+my %seen;
+$seen{$_}++ foreach @numbers, @{ ids($buyer) };
+is(scalar(keys %seen), @numbers + 100, 'none comes twice');
+like(ask($sessions[0], $slow), qr/^\d+$/, 'and all are served again');
+close_session(@sessions, $holder);
+
+# 2. Ten minutes ahead. Time passes in steps of five seconds, in each of which as many are drawn.
+my $session = open_session($node);
+my $clock = 0;
+my $reached = 0;
+foreach my $rate (100, 400)
+{
+    my @short;
+    foreach my $step (1 .. 60)
+    {
+        my $drawn = ask($session, "SELECT max(n) FROM snowid_segment_batch('rate_seq', 5 * $rate) AS n");
+        my $ahead = $source->safe_psql('postgres', "SELECT last_value + 999 - $drawn FROM rate_seq");
+        # For the first minutes there is no rate to go by yet.
+        push @short, $step * 5 if $ahead < 600 * $rate;
+        set_clock($clock += 5, $node);
+    }
+    note("$rate/s: less than ten minutes ahead after @short s") if @short;
+    cmp_ok(@short ? $short[-1] : 0, '<=', 150, "$rate numbers a second: within two and a half minutes ten minutes are bought ahead");
+}
+close_session($session);
+
+# 3. The server that draws crashes under load.
+my $next = q(snowid_segment_next('orders_seq') FROM generate_series(1, 10000000) AS i)
+  . ' WHERE i % 10 > 0 OR pg_sleep(0.001) IS NOT NULL';
+my $floor = 0;
+foreach my $how ('kill', 'immediate')
+{
+    my @drawing = map { draw($node, $next, 0) } 1 .. 4;
+    wait_to_draw(40_000, @drawing);
+    crash($node, $how);
+    finish(@drawing);
+    (undef, $floor) = check_round("$how here", $floor, @drawing);
+    start_server($node);
+}
+
+# 4. The source dies under load, and its standby, for which purchases wait as commits do, takes over.
+$source->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($source, 'base', has_streaming => 1);
+$standby->start;
+$source->append_conf('postgresql.conf', "synchronous_standby_names = '*'\n");
+$source->reload;
+wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync')) eq '1' },
+    'the standby to be synchronous');
+$standby->stop;
+my $fresh = draw($node, q(snowid_segment_next('slow_seq')), 1, setup => q(SELECT setval('slow_seq', last_value + 1) FROM slow_seq));
+wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep')) eq '1' },
+    'a purchase to wait for the standby');
+is(scalar(grep { /^\d+$/ } @{ ids($fresh) }[1 .. $#{ ids($fresh) }]), 0, 'no number before the standby has the purchase');
+$standby->start;
+finish($fresh);
+is(scalar(@{ ids($fresh) }), 2, 'then there is one');
+my @drawing = map { draw($node, $next, 0) } 1 .. 4;
+wait_to_draw(40_000, @drawing);
+crash($source, 'kill');
+$standby->promote;
+point_at($node, $standby);
+wait_to_go_on(@drawing);
+# Bought from the standby, which knows of all that was bought before.
+my $high = $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq');
+stop_drawing([$node], @drawing);
+(undef, $floor) = check_round('before and after the fail-over', $floor, @drawing);
+cmp_ok($high, '>=', $floor, 'the standby knows of all numbers');
+$node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value + 1) FROM orders_seq));
+@drawing = map { draw($node, $next, 0) } 1 .. 2;
+wait_to_draw(20_000, @drawing);
+stop_drawing([$node], @drawing);
+my ($count, $greatest) = check_round('from the standby', $high, @drawing);
+cmp_ok($greatest, '<=', $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq'), 'they are bought from it');
+
+$_->stop foreach $node, $standby;
+done_testing();
