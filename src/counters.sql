@@ -37,6 +37,8 @@ COMMENT ON CONSTRAINT snowid_segment_sources_pkey ON snowid_segment_sources IS
   'a sequence has one source';
 COMMENT ON INDEX snowid_segment_sources_pkey IS 'a sequence has one source';
 GRANT SELECT ON snowid_segment_sources TO PUBLIC;
+-- Who restores a dump may be no superuser.
+GRANT INSERT ON snowid_segment_sources TO @extowner@;
 -- Not of sequences that were dropped: their numbers may be those of others where it is restored.
 SELECT pg_extension_config_dump('snowid_segment_sources',
                                 'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)');

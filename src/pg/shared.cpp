@@ -51,7 +51,8 @@ struct Root {
   std::atomic<uint32_t> slot_count;
   std::atomic<uint32_t> counter_count;
   std::atomic<uint64_t> key_count;
-  std::atomic<uint64_t> random;  // 0 until somebody asks for it
+  std::atomic<uint64_t> swept_key_count;  // as many when dropped sections were last looked for
+  std::atomic<uint64_t> random;           // 0 until somebody asks for it
   Warning warnings[kWarnings];
 };
 static_assert(sizeof(Root) <= kRootSize);
@@ -140,7 +141,6 @@ void initialize(Database* database, int tranche) {
   database->slot_count.store(0);
   database->counter_count.store(0);
   database->key_count.store(0);
-  database->swept_key_count.store(0);
 }
 
 Database* find_database(int tranche) {
@@ -235,42 +235,50 @@ bool HasRoomForCounter() {
          shared_database->counter_count.load(std::memory_order_relaxed) < SNOWID_MAX_COUNTERS / 4;
 }
 
-// The sequences of this database that have entries in the table.
-List* relids_of(dshash_table* table) {
-  List* relids = NIL;
+// The keys of all entries of a table.
+List* keys_of(dshash_table* table) {
+  List* keys = NIL;
   dshash_seq_status scan;
   dshash_seq_init(&scan, table, false);
-  while (const auto* key = static_cast<CounterKey*>(dshash_seq_next(&scan)))
-    if (key->database == MyDatabaseId) relids = lappend_oid(relids, key->relid);
+  while (const auto* key = static_cast<CounterKey*>(dshash_seq_next(&scan))) {
+    auto* copy = static_cast<CounterKey*>(palloc(sizeof(CounterKey)));
+    *copy = *key;
+    keys = lappend(keys, copy);
+  }
   dshash_seq_term(&scan);
-  return relids;
+  return keys;
 }
 
-// Removes the entry of a sequence that is no more.
-void remove_counter(dshash_table* table, Oid relid) {
-  const CounterKey key{MyDatabaseId, relid};
+void remove_counter(dshash_table* table, const CounterKey& key) {
   void* entry = dshash_find(table, &key, true);
   if (entry == nullptr) return;
   if (table == sections) shared_free_keys(static_cast<SharedSection*>(entry));
   dshash_delete_entry(table, entry);
   root->counter_count.fetch_sub(1, std::memory_order_relaxed);
-  shared_database->counter_count.fetch_sub(1, std::memory_order_relaxed);
+  if (key.database == MyDatabaseId)
+    shared_database->counter_count.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Removes those of sequences that were dropped. Nobody uses them: who does holds the lock of the
-// sequence, and so does who has made one that others do not see yet.
+bool is_sequence_here(Oid relid) { return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)); }
+
+// Removes the entries of sequences that were dropped, in this database or with theirs. Nobody uses
+// them: who does holds the lock of the sequence, and so does who has made one that others do not
+// see yet. No lock is held while the catalogs are read.
 void remove_dropped(dshash_table* table) {
-  List* relids = relids_of(table);
+  List* keys = keys_of(table);
   ListCell* cell;
-  foreach (cell, relids) {
-    const Oid relid = lfirst_oid(cell);
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)) ||
-        !ConditionalLockRelationOid(relid, ShareRowExclusiveLock))
-      continue;
-    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid))) remove_counter(table, relid);
-    UnlockRelationOid(relid, ShareRowExclusiveLock);
+  foreach (cell, keys) {
+    const auto& key = *static_cast<CounterKey*>(lfirst(cell));
+    if (key.database != MyDatabaseId) {
+      if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key.database)))
+        remove_counter(table, key);
+    } else if (!is_sequence_here(key.relid) &&
+               ConditionalLockRelationOid(key.relid, ShareRowExclusiveLock)) {
+      if (!is_sequence_here(key.relid)) remove_counter(table, key);
+      UnlockRelationOid(key.relid, ShareRowExclusiveLock);
+    }
   }
-  list_free(relids);
+  list_free_deep(keys);
 }
 
 // Looks for dropped sections, since keys take much memory; but only where there is a section's
@@ -359,7 +367,8 @@ dsa_pointer shared_allocate_keys(uint32 capacity, bool is_first) {
 void shared_free_keys(SharedSection* section) {
   const core::KeyTable* table = shared_keys(section);
   if (table == nullptr) return;
-  shared_database->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);
+  if (section->key.database == MyDatabaseId)
+    shared_database->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);
   root->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);
   dsa_free(area, section->table);
   section->table = InvalidDsaPointer;

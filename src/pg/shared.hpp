@@ -37,9 +37,8 @@ struct Database {
   // Every time up to this one may have been used: where a slot starts that has no tick yet.
   std::atomic<int64_t> floor_us;
   std::atomic<uint32_t> slot_count;
-  std::atomic<uint32_t> counter_count;    // segments and sections
-  std::atomic<uint64_t> swept_key_count;  // as many when dropped sections were last looked for
-  std::atomic<uint64_t> key_count;        // keys that there is room for in all tables of sections
+  std::atomic<uint32_t> counter_count;  // segments and sections
+  std::atomic<uint64_t> key_count;      // keys that there is room for in all tables of sections
 };
 
 struct SlotKey {

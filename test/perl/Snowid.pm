@@ -261,6 +261,7 @@ sub hold_commits
     set_standbys($node, 'nobody');
     # Backends learn of it when the checkpointer does, and nobody can say when that is.
     my $committing = open_session($node);
+    ask($committing, 'SET synchronous_commit = on');
     backend_of($committing);
     start_asking($committing, <<'SQL');
 DO $$ BEGIN

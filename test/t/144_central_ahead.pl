@@ -23,16 +23,13 @@ add_source($node, $source);
 $node->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '$_')")
   foreach qw(orders_seq slow_seq rate_seq);
 
-# 1. The source takes long: a purchase waits there for a lock.
+# 1. The source takes long: a purchase waits there for a synchronous standby.
 my $slow = q(SELECT snowid_segment_next('slow_seq'));
-my $oid = $source->safe_psql('postgres', q(SELECT 'slow_seq'::regclass::oid));
-my $holder = open_session($source);
-my $hold = "pg_advisory_lock((1936617335::bigint << 32) | $oid)";
 my @sessions = map { open_session($node) } 1 .. 3;
 my @numbers = map { ask($sessions[0], $slow) } 1 .. 50;
-ask($holder, "SELECT $hold");
+my $held = hold_commits($source);
 my $buyer = draw($node, q(snowid_segment_next('slow_seq')), 100);
-my $waiting = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory');
+my $waiting = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'nextval');
 wait_for(sub { $source->safe_psql('postgres', $waiting) eq '1' }, 'a purchase to wait');
 # That one draws no more; a thousand were bought.
 my @more = map { ask($sessions[ $_ % 3 ], $slow) } 1 .. 500;
@@ -54,13 +51,22 @@ wait_for(sub { $node->safe_psql('postgres', $blocked) =~ /^\d+$/ }, 'another to 
 $node->safe_psql('postgres', "SELECT pg_cancel_backend(($blocked))");
 finish($waiter);
 like(slurp_file("$waiter->{file}.err"), qr/57014/, 'or cancelled');
-ask($holder, 'SELECT pg_advisory_unlock_all()');
+release_commits($source, $held);
 finish($buyer);
 is(scalar(@{ ids($buyer) }), 100, 'who bought goes on when the source does');
 my %seen;
 $seen{$_}++ foreach @numbers, @{ ids($buyer) };
 is(scalar(keys %seen), @numbers + 100, 'none comes twice');
 like(ask($sessions[0], $slow), qr/^\d+$/, 'and all are served again');
+
+# Where it waits for a lock there, the source counts as down after a while, or all would wait for it.
+my $oid = $source->safe_psql('postgres', q(SELECT 'slow_seq'::regclass::oid));
+my $holder = open_session($source);
+ask($holder, "SELECT pg_advisory_lock((1936617335::bigint << 32) | $oid)");
+ask($sessions[0], q(RESET statement_timeout; SELECT setval('slow_seq', 1)));
+is(ask($_, $slow), 'ERROR 08006', 'a source that is locked counts as down') foreach @sessions;
+ask($holder, 'SELECT pg_advisory_unlock_all()');
+wait_for(sub { ask($sessions[0], $slow) =~ /^\d+$/ }, 'all to be served again');
 close_session(@sessions, $holder);
 
 # 2. Ten minutes ahead. Time passes in steps of five seconds, in each of which as many are drawn.
