@@ -18,6 +18,8 @@ our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_dr
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
   wait_until_waiting close_session hold_commits release_commits check_log build_library use_library
   wait_to_go_on stop_drawing add_source point_at black_hole attempts_at);
+  check_round check_text_round check_keys check_log last_value reload_with ask_later answer wait_for
+  sqlstate_of open_session ask close_session build_library use_library);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -76,6 +78,9 @@ sub crash
     my ($node, $how) = @_;
     if ($how eq 'kill')
     {
+        # Stopped it has no more children.
+        kill 'STOP', $node->{_pid};
+        wait_for(sub { state_of($node->{_pid}) eq 'T' }, 'the postmaster to stop');
         my @processes = ($node->{_pid}, children_of($node->{_pid}));
         $node->kill9;
         kill 'KILL', @processes;
@@ -87,6 +92,15 @@ sub crash
         $node->stop('immediate');
     }
     return;
+}
+
+# A process's state, as one letter.
+sub state_of
+{
+    my ($process) = @_;
+    open my $file, '<', "/proc/$process/stat" or return '';
+    # The name, in parentheses, may hold anything.
+    return (<$file> // '') =~ /\) (\S) [^)]*$/ ? $1 : '';
 }
 
 # The processes that a process has started, as far as they are its own children.
@@ -216,12 +230,20 @@ sub ask
 
 # The same in two parts, for a statement that has to wait for something.
 sub start_asking
+    ask_later($session, $sql);
+    return answer($session);
+}
+
+# Has a session begin a statement that may have to wait for others. answer() waits for its end, and
+# returns what ask() would have.
+sub ask_later
 {
     my ($session, $sql) = @_;
     $session->{$_} = '' foreach qw(out err);
     $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
     # pump() would wait for an answer, too.
     $session->{run}->pump_nb while length $session->{in};
+    do { $session->{run}->pump_nb } while length $session->{in};
     return;
 }
 
@@ -434,6 +456,83 @@ sub check_in_order
         "$name: in order, none twice, all above those of before")
       or diag("$unordered out of order, $repeated repeated, least $least, floor $floor");
     return (scalar(@all), @all ? $all[-1] : $floor);
+}
+
+# Checks what sessions saw of a section's keys. Their lines are a key and a number, or two stamps
+# around those: the draw took place between the two. Each key's numbers are in order in each session
+# and, where there are stamps, across sessions; none comes twice; all are above `floor`, which is one
+# number, or one for each key. Returns how many there were, and the greatest of each key.
+sub check_keys
+{
+    my ($name, $floor, @sessions) = @_;
+    my (%drawn, %stamps, %greatest);
+    my ($count, $unordered, $repeated, $low) = (0, 0, 0, 0);
+    foreach my $session (@sessions)
+    {
+        my %last;
+        foreach my $line (@{ ids($session) })
+        {
+            my @fields = split /\t/, $line;
+            my ($key, $number) = @fields == 4 ? @fields[ 1, 2 ] : @fields;
+            $unordered++ if exists $last{$key} && $number <= $last{$key};
+            $last{$key} = $number;
+            push @{ $drawn{$key} }, $number;
+            push @{ $stamps{$key} }, [ $number, @fields[ 0, 3 ] ] if @fields == 4;
+            $count++;
+        }
+    }
+    foreach my $key (keys %drawn)
+    {
+        my @numbers = sort { $a <=> $b } @{ $drawn{$key} };
+        $repeated += grep { $numbers[$_] == $numbers[ $_ - 1 ] } 1 .. $#numbers;
+        $low++ if $numbers[0] <= (ref $floor ? $floor->{$key} // 0 : $floor);
+        $greatest{$key} = $numbers[-1];
+        my $begun = 0;
+        foreach my $draw (sort { $a->[0] <=> $b->[0] } @{ $stamps{$key} // [] })
+        {
+            my ($number, $from, $until) = @$draw;
+            # Over before a lesser number was begun to be drawn.
+            $unordered++ if $until < $begun;
+            $begun = $from if $from > $begun;
+        }
+    }
+    ok($unordered == 0 && $repeated == 0 && $low == 0,
+        "$name: each key's numbers in order, none twice, all above those of before")
+      or diag("$unordered out of order, $repeated repeated, $low keys too low");
+    return ($count, \%greatest);
+}
+
+# A sequence's last value, read in the form that a new session sees.
+sub last_value
+{
+    my ($node, $sequence) = @_;
+    return $node->safe_psql('postgres', "SELECT last_value FROM $sequence");
+}
+
+# Has a server, and the sessions given, take up a setting of snowid's.
+sub reload_with
+{
+    my ($node, $name, $value, @sessions) = @_;
+    # Without the library the server does not know the setting.
+    $node->safe_psql('postgres', "LOAD 'snowid'; ALTER SYSTEM SET $name = $value");
+    $node->reload;
+    wait_for(sub { $node->safe_psql('postgres', "LOAD 'snowid'; SHOW $name") eq $value },
+        'new sessions to have the setting');
+    foreach my $session (@sessions)
+    {
+        wait_for(sub { ask($session, "SHOW $name") eq $value }, 'a session to have the setting');
+    }
+    return;
+}
+
+# Checks that a server's log tells of nothing that should not be: what the sessions asked for may
+# have failed, but that is an ERROR.
+sub check_log
+{
+    my ($node) = @_;
+    my @bad = grep { /WARNING|PANIC|TRAP|\bleak/ } split /^/, slurp_file($node->logfile);
+    is(join('', @bad), '', 'nothing bad in the log of ' . $node->name);
+    return;
 }
 
 1;
