@@ -284,13 +284,12 @@ void remove_dropped(dshash_table* table) {
 // Looks for dropped sections, since keys take much memory; but only where there is a section's
 // worth of keys more than when it was last done.
 void remove_dropped_keys() {
-  const uint64 since = shared_database->swept_key_count.load(std::memory_order_relaxed);
-  if (shared_database->key_count.load(std::memory_order_relaxed) <
-      since + static_cast<uint64>(section_keys))
+  const uint64 since = root->swept_key_count.load(std::memory_order_relaxed);
+  if (root->key_count.load(std::memory_order_relaxed) < since + static_cast<uint64>(section_keys))
     return;
   remove_dropped(sections);
-  shared_database->swept_key_count.store(shared_database->key_count.load(std::memory_order_relaxed),
-                                         std::memory_order_relaxed);
+  root->swept_key_count.store(root->key_count.load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
 }
 
 void require_room_for_counter() {
