@@ -16,10 +16,9 @@ use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_draw finish ids
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
-  wait_until_waiting close_session hold_commits release_commits check_log build_library use_library
-  wait_to_go_on stop_drawing add_source point_at black_hole attempts_at);
-  check_round check_text_round check_keys check_log last_value reload_with ask_later answer wait_for
-  sqlstate_of open_session ask close_session build_library use_library);
+  wait_until_waiting close_session hold_commits release_commits check_log build_library
+  wait_to_go_on stop_drawing add_source point_at black_hole attempts_at check_keys last_value
+  reload_with use_library);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -230,13 +229,6 @@ sub ask
 
 # The same in two parts, for a statement that has to wait for something.
 sub start_asking
-    ask_later($session, $sql);
-    return answer($session);
-}
-
-# Has a session begin a statement that may have to wait for others. answer() waits for its end, and
-# returns what ask() would have.
-sub ask_later
 {
     my ($session, $sql) = @_;
     $session->{$_} = '' foreach qw(out err);
@@ -522,16 +514,6 @@ sub reload_with
     {
         wait_for(sub { ask($session, "SHOW $name") eq $value }, 'a session to have the setting');
     }
-    return;
-}
-
-# Checks that a server's log tells of nothing that should not be: what the sessions asked for may
-# have failed, but that is an ERROR.
-sub check_log
-{
-    my ($node) = @_;
-    my @bad = grep { /WARNING|PANIC|TRAP|\bleak/ } split /^/, slurp_file($node->logfile);
-    is(join('', @bad), '', 'nothing bad in the log of ' . $node->name);
     return;
 }
 

@@ -210,7 +210,7 @@ sub hold_up
     my $probe = open_session($standby);
     $standby->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'\n");
     $standby->reload;
-    ask_later($probe, q(DO $$BEGIN LOOP PERFORM pg_logical_emit_message(true, 'probe', ''); COMMIT;
+    start_asking($probe, q(DO $$BEGIN LOOP PERFORM pg_logical_emit_message(true, 'probe', ''); COMMIT;
                         PERFORM pg_sleep(0.01); END LOOP; END$$));
     wait_until_waiting(1, 'SyncRep', 'pg_logical_emit_message');
     return $probe;
@@ -236,21 +236,21 @@ my $limit = last_value($standby, 'held');
 is($limit, 100, 'the limit is one increment');
 my $probe = hold_up();
 # Whichever number it is at which the limit is raised, its session alone waits.
-ask_later($raiser, "SELECT max(snowid_section_next('held', 2)) FROM generate_series(1, $limit)");
+start_asking($raiser, "SELECT max(snowid_section_next('held', 2)) FROM generate_series(1, $limit)");
 wait_until_waiting(1, 'SyncRep', 'snowid_section_next');
 my @numbers = split /\n/, ask($other, "SELECT snowid_section_next('held', 1) FROM generate_series(11, $limit)");
 is("@numbers", join(' ', 11 .. $limit), 'others go on, up to the limit');
 is(ask($third, "SELECT snowid_section_next('held', 3)"), 1, 'with another key, too');
 is(ask($third, "SELECT snowid_section_current('held', 1)"), $limit, 'the last number can be asked for');
-ask_later($other, $draw_held);
-ask_later($third, $draw_held);
+start_asking($other, $draw_held);
+start_asking($third, $draw_held);
 wait_until_waiting(2, 'Lock', 'snowid_section_next');
 is(ask($watcher, q(SELECT bool_and(pg_cancel_backend(pid)) FROM pg_stat_activity
                    WHERE wait_event_type = 'Lock')), 't', 'cancelled');
 is(answer($_), 'ERROR 57014', 'who needs more waits, and can be cancelled') foreach $other, $third;
 is(ask($other, "SET statement_timeout = '100ms'; $draw_held"), 'ERROR 57014', 'or gives up after a time');
 ask($other, 'RESET statement_timeout');
-ask_later($_, $draw_held) foreach $other, $third;
+start_asking($_, $draw_held) foreach $other, $third;
 wait_until_waiting(2, 'Lock', 'snowid_section_next');
 let_go($probe);
 is(answer($raiser), $limit, 'the wait over, the one who has raised the limit is served');
@@ -263,11 +263,11 @@ foreach my $case ([ 5000, 5001 ], [ 20, 21 ])
 {
     my ($set, $expected) = @$case;
     ask($watcher, "SET synchronous_commit = off; SELECT setval('changed', $set)");
-    ask_later($raiser, "SELECT snowid_section_next('changed', 2)");
+    start_asking($raiser, "SELECT snowid_section_next('changed', 2)");
     wait_until_waiting(1, 'SyncRep', 'snowid_section_next');
     is(ask($third, "SELECT snowid_section_current('changed', 1) IS NULL"), 't',
         "set to $set: no number of before is the last one");
-    ask_later($other, "SELECT snowid_section_next('changed', 1)");
+    start_asking($other, "SELECT snowid_section_next('changed', 1)");
     wait_for(
         sub {
             $other->{run}->pump_nb;

@@ -118,7 +118,7 @@ foreach my $sql ('ALTER SEQUENCE counted RESTART', 'ALTER SEQUENCE counted RESTA
     ask($changer, "BEGIN; $sql");
     my $draw = "SELECT snowid_section_next('counted', 1)";
     is(ask($changer, $draw), $begins, "$sql: takes effect in its transaction");
-    ask_later($second, $draw);
+    start_asking($second, $draw);
     wait_for(
         sub {
             $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')) eq '1';

@@ -1,0 +1,106 @@
+-- Segments: numbers of a sequence, drawn from blocks in shared memory.
+
+SET snowid.segment_adapt = off;
+
+-- As a column default, and through each function.
+CREATE SEQUENCE orders_seq INCREMENT 1000;
+CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowid_segment_next('orders_seq'), n int);
+INSERT INTO orders (n) SELECT generate_series(1, 2500);
+SELECT count(*), min(id), max(id), bool_and(id = n) AS in_order FROM orders;
+SELECT snowid_segment_next('orders_seq'), snowid_segment_next('orders_seq'::regclass);
+SELECT * FROM snowid_segment_batch('orders_seq', 3) AS id;
+SELECT snowid_segment_batch('orders_seq', 2), snowid_segment_next('orders_seq');
+SELECT count(*), min(id), max(id) FROM snowid_segment_batch('orders_seq', 5000) id;
+SELECT count(*) FROM snowid_segment_batch('orders_seq', 0);
+SELECT snowid_segment_next('orders_seq');
+-- What a batch is not read of is left out, to the end of the block or of 1,024 numbers.
+CREATE SEQUENCE long_seq INCREMENT 100000;
+SELECT snowid_segment_batch('long_seq', 5000) LIMIT 2;
+SELECT snowid_segment_next('long_seq');
+
+-- The sequence says what was bought.
+SELECT last_value, is_called FROM orders_seq;
+SELECT nextval('orders_seq');
+SELECT snowid_segment_next('orders_seq');
+-- lastval and currval are nextval's alone.
+SELECT currval('orders_seq'), lastval();
+
+-- Blocks of a size, which leave the rest of the increment to others.
+CREATE SEQUENCE left_seq INCREMENT 2000;
+CREATE SEQUENCE right_seq INCREMENT 2000 START 1001;
+SELECT count(DISTINCT id), min(id), max(id), count(*) FILTER (WHERE id % 2000 BETWEEN 1 AND 1000) AS own
+  FROM snowid_segment_batch('left_seq', 2500, 1000) id;
+SELECT count(DISTINCT id), min(id), max(id), count(*) FILTER (WHERE id % 2000 BETWEEN 1 AND 1000) AS others
+  FROM snowid_segment_batch('right_seq', 2500, 1000) id;
+SELECT snowid_segment_next('left_seq', 1000), snowid_segment_next('right_seq', 1000);
+CREATE SEQUENCE odd_seq INCREMENT 2;
+CREATE SEQUENCE even_seq INCREMENT 2 START 2;
+SELECT snowid_segment_next('odd_seq', 1) AS odd, snowid_segment_next('even_seq', 1) AS even FROM generate_series(1, 4);
+-- Another size begins another block.
+SELECT snowid_segment_next('left_seq', 2000), snowid_segment_next('left_seq'), snowid_segment_next('left_seq', 1);
+
+-- Ranges of arguments.
+SELECT size, attempt(format('SELECT snowid_segment_next(''left_seq'', %s)', size)) AS next,
+       attempt(format('SELECT snowid_segment_batch(''left_seq'', 10, %s)', size)) =
+         attempt(format('SELECT snowid_segment_next(''left_seq'', %s)', size)) AS batch_too
+  FROM unnest(ARRAY[0, -1, -2147483648, 2001, 2147483647]) size;
+SELECT count, attempt(format('SELECT snowid_segment_batch(''left_seq'', %s)', count)) AS batch,
+       attempt(format('SELECT snowid_segment_batch(''left_seq'', %s, 5)', count)) =
+         attempt(format('SELECT snowid_segment_batch(''left_seq'', %s)', count)) AS with_size_too
+  FROM unnest(ARRAY[-1, -2147483648]) count;
+SELECT num_nulls(snowid_segment_next(NULL), snowid_segment_next(NULL, 1), snowid_segment_next('left_seq', NULL));
+SELECT (SELECT count(*) FROM snowid_segment_batch(NULL, 1)) +
+       (SELECT count(*) FROM snowid_segment_batch('left_seq', NULL)) +
+       (SELECT count(*) FROM snowid_segment_batch('left_seq', 1, NULL)) AS rows;
+
+-- What is no sequence that numbers can be drawn from.
+CREATE VIEW orders_view AS SELECT * FROM orders;
+CREATE TEMP SEQUENCE own_seq;
+CREATE SEQUENCE down_seq INCREMENT -1;
+CREATE SEQUENCE round_seq MAXVALUE 3 CYCLE;
+CREATE SEQUENCE short_seq INCREMENT 100 MAXVALUE 5;
+SELECT name, attempt(format('SELECT snowid_segment_next(%L)', name)) AS next,
+       attempt(format('SELECT snowid_segment_batch(%L, 10)', name)) =
+         attempt(format('SELECT snowid_segment_next(%L)', name)) AS batch_too
+  FROM unnest(ARRAY['orders', 'orders_pkey', 'orders_view', 'own_seq', 'down_seq', 'round_seq', 'nothing']) name;
+SELECT attempt('SELECT snowid_segment_next(1)'), attempt('SELECT snowid_segment_next(0)');
+SELECT snowid_segment_next('short_seq') FROM generate_series(1, 5);
+SELECT attempt('SELECT snowid_segment_next(''short_seq'')');
+SELECT attempt('SELECT snowid_segment_batch(''short_seq'', 1)');
+
+-- Where nothing may be written.
+BEGIN READ ONLY;
+SELECT attempt('SELECT snowid_segment_next(''orders_seq'')');
+SELECT attempt('SELECT snowid_segment_next(''orders_seq'', 10)');
+SELECT attempt('SELECT snowid_segment_batch(''orders_seq'', 10)');
+SELECT attempt('SELECT snowid_segment_batch(''orders_seq'', 10, 10)');
+COMMIT;
+
+-- Rights.
+CREATE ROLE regress_snowid_clerk;
+SET ROLE regress_snowid_clerk;
+SELECT attempt('SELECT snowid_segment_next(''orders_seq'')');
+SELECT attempt('SELECT snowid_segment_batch(''orders_seq'', 10)');
+RESET ROLE;
+GRANT USAGE ON SEQUENCE orders_seq TO regress_snowid_clerk;
+SET ROLE regress_snowid_clerk;
+SELECT attempt('SELECT snowid_segment_next(''orders_seq'')');
+RESET ROLE;
+
+-- A rolled back transaction gives nothing back.
+BEGIN;
+SELECT snowid_segment_next('orders_seq');
+ROLLBACK;
+SELECT snowid_segment_next('orders_seq');
+
+-- The planner knows how many rows there will be; and it leaves them to this session.
+EXPLAIN (COSTS OFF) SELECT snowid_segment_next('orders_seq') FROM orders;
+EXPLAIN SELECT * FROM snowid_segment_batch('orders_seq', 1234);
+EXPLAIN SELECT * FROM snowid_segment_batch('orders_seq', 1234, 10);
+SELECT DISTINCT p.provolatile, p.proparallel, p.proisstrict FROM pg_proc p WHERE p.proname ~ '^snowid_segment_(next|batch)$';
+
+DROP VIEW orders_view;
+DROP TABLE orders;
+DROP SEQUENCE orders_seq, long_seq, left_seq, right_seq, odd_seq, even_seq, own_seq, down_seq, round_seq, short_seq;
+DROP ROLE regress_snowid_clerk;
+RESET snowid.segment_adapt;
