@@ -18,7 +18,7 @@ our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_dr
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
   wait_until_waiting close_session hold_commits release_commits check_log build_library
   wait_to_go_on stop_drawing add_source point_at black_hole attempts_at check_keys last_value
-  reload_with use_library);
+  reload_with use_library wait_to_draw_together);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -172,6 +172,19 @@ sub wait_to_draw
 {
     my ($bytes, @drawing) = @_;
     wait_for(sub { !grep { (-s $_->{file} // 0) < $bytes } @drawing }, 'the sessions to draw');
+    return;
+}
+
+# The same of all clients together.
+sub wait_to_draw_together
+{
+    my ($bytes, @drawing) = @_;
+    my $seen = sub {
+        my $sum = 0;
+        $sum += -s $_->{file} // 0 foreach @drawing;
+        return $sum;
+    };
+    wait_for(sub { $seen->() >= $bytes }, 'the sessions to draw');
     return;
 }
 

@@ -32,13 +32,7 @@ foreach my $round (1 .. $rounds)
     }
     # An ID and its newline are 20 bytes.
     my @all = map { @{ $drawing{$_} } } @shards;
-    wait_for(
-        sub {
-            my $bytes = 0;
-            $bytes += -s $_->{file} // 0 foreach @all;
-            return $bytes >= 20 * $ids_per_round;
-        },
-        'the sessions to draw');
+    wait_to_draw_together(20 * $ids_per_round, @all);
 
     my $how = $round % 2 ? 'kill' : 'immediate';
     crash($node, $how);

@@ -36,13 +36,7 @@ foreach my $shard (@shards)
     $drawing{$shard} = [ map { draw($primary, "snowid_next($shard)", 5_000_000) } 1 .. 4 ];
 }
 my @all = map { @{ $drawing{$_} } } @shards;
-wait_for(
-    sub {
-        my $bytes = 0;
-        $bytes += -s $_->{file} // 0 foreach @all;
-        return $bytes >= 20 * 500_000;
-    },
-    'the sessions to draw');
+wait_to_draw_together(20 * 500_000, @all);
 crash($primary, 'kill');
 finish(@all);
 my %greatest;
