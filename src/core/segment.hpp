@@ -172,9 +172,9 @@ constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_
 // went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
 // would buy for a rate that nobody keeps up. At most 2^62.
 constexpr uint64_t NumbersAhead(uint64_t used, int64_t lasted_us) {
-  // Of what is bought at once a tenth goes before more is bought: so that the rest lasts for the 10
-  // minutes that are promised, though the rate grow by half.
-  constexpr double kAheadUs = 20 * 60e6;
+  // A tenth of it goes before more is bought. The rest lasts for the 10 minutes that are promised,
+  // even where the rate grows to five times what it was.
+  constexpr double kAheadUs = 60 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =
       static_cast<double>(used) * kAheadUs / std::max(static_cast<double>(lasted_us), kShortestUs);

@@ -64,9 +64,10 @@ void counter_settle(const Counter* counter, Known* known);
 
 // Whether the sequence, whose page is locked, is as it was when its numbers in memory were bought.
 inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
+  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_relaxed);
   return known.file.load(std::memory_order_relaxed) == file_of(counter->file) && value.is_called &&
          value.last == known.after.load(std::memory_order_relaxed) &&
-         value.lsn == known.lsn_after.load(std::memory_order_relaxed);
+         (value.lsn == lsn || XLogRecPtrIsInvalid(lsn));
 }
 
 }  // namespace snowid::pg

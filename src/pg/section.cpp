@@ -20,7 +20,8 @@ constexpr uint32 kFirstKeys = 100;
 // where there is no memory for it.
 bool resize(SharedSection* section, uint32 capacity) {
   const core::KeyTable* before = shared_keys(section);
-  const dsa_pointer made = shared_allocate_keys(capacity, before == nullptr);
+  const bool must = before == nullptr || before->capacity > capacity;
+  const dsa_pointer made = shared_allocate_keys(capacity, must);
   if (!DsaPointerIsValid(made)) return false;
   if (before != nullptr) {
     auto* table = static_cast<core::KeyTable*>(dsa_get_address(shared_area(), made));

@@ -63,6 +63,15 @@ enum class Outcome : uint8_t {
   kFailed,     // the central source has failed
 };
 
+// How far above the sequence's last value its next block begins: its increment, or what that was
+// when the last block was bought, where it has been lowered since.
+int64 length_of_last(const Counter* counter, SequenceValue value, int64 increment) {
+  const SharedSegment* segment = counter->segment;
+  if (segment->known.file.load() == 0 || value.last != segment->known.after.load())
+    return increment;
+  return std::max(increment, static_cast<int64>(segment->increment));
+}
+
 // Buys from the sequence itself.
 Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
                  core::UnixMicros now) {
@@ -73,7 +82,9 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
   const SequencePage page = sequence_page_lock(relation);
   const SequenceValue value = SequencePageValue(page);
   int64 first = value.last;
-  bool is_exhausted = value.is_called && pg_add_s64_overflow(value.last, options.increment, &first);
+  bool is_exhausted =
+      value.is_called &&
+      pg_add_s64_overflow(value.last, length_of_last(counter, value, options.increment), &first);
   is_exhausted = is_exhausted || first > options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (!is_exhausted) {

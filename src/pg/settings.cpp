@@ -8,7 +8,7 @@ int max_lead_ms = 1000;
 int max_wait_ms = 5000;
 int ceiling_step_ms = 1000;
 bool segment_adapt = true;
-int section_keys = 100000;
+int section_keys = kDefaultSectionKeys;
 
 void settings_register() {
   DefineCustomIntVariable("snowid.shard", "Shard of the IDs that snowid_next() makes.",
@@ -37,7 +37,7 @@ void settings_register() {
       "snowid.section_keys", "How many keys of a section are kept in memory.",
       "Past that the longest-unused ones leave. A key that comes back goes on above every number "
       "that was given to one that left.",
-      &section_keys, 100000, 1, 100000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+      &section_keys, kDefaultSectionKeys, 1, 100000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   MarkGUCPrefixReserved("snowid");
 }
 

@@ -15,6 +15,8 @@ extern int ceiling_step_ms;
 extern bool segment_adapt;  // snowid.segment_adapt
 extern int section_keys;    // snowid.section_keys: 1 to 100,000,000
 
+inline constexpr int kDefaultSectionKeys = 100000;
+
 void settings_register();
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }

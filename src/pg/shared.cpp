@@ -349,11 +349,11 @@ core::KeyTable* shared_keys(const SharedSection* section) {
   return static_cast<core::KeyTable*>(dsa_get_address(area, section->table));
 }
 
-dsa_pointer shared_allocate_keys(uint32 capacity, bool is_first) {
-  const uint64 limit = static_cast<uint64>(section_keys);
+dsa_pointer shared_allocate_keys(uint32 capacity, bool must) {
+  const uint64 limit = std::max(section_keys, kDefaultSectionKeys);
   const uint64 mine = shared_database->key_count.load(std::memory_order_relaxed) + capacity;
   const uint64 all = root->key_count.load(std::memory_order_relaxed) + capacity;
-  if (!is_first && (mine > 50 * limit || all > 200 * limit)) return InvalidDsaPointer;
+  if (!must && (mine > 50 * limit || all > 200 * limit)) return InvalidDsaPointer;
   const dsa_pointer made =
       dsa_allocate_extended(area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
   if (!DsaPointerIsValid(made)) return made;

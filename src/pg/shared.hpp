@@ -70,11 +70,13 @@ struct CounterKey {
 struct Known {
   std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
   // Its last value, before and after a change that is under way, or twice the same; and where its
-  // page's changes were logged. An unlogged sequence has but one such place.
+  // page's changes were logged.
   std::atomic<int64_t> before;
   std::atomic<int64_t> after;
   std::atomic<uint64_t> lsn_before;
-  std::atomic<uint64_t> lsn_after;  // InvalidXLogRecPtr while it is being changed
+  // InvalidXLogRecPtr, which goes with any, while it is being changed, or where the change was not
+  // logged.
+  std::atomic<uint64_t> lsn_after;
 };
 
 // The state of a segment, see segment.hpp.
@@ -142,9 +144,9 @@ dsa_area* shared_area();
 core::KeyTable* shared_keys(const SharedSection* section);
 
 // Makes a table for so many keys. Returns InvalidDsaPointer where there is no memory, or where the
-// database has 50 times snowid.section_keys or the server 200 times; but a section's first table, a
-// small one, goes beyond that.
-dsa_pointer shared_allocate_keys(uint32 capacity, bool is_first);
+// database has 50 times snowid.section_keys, or its default, or the server 200 times. must: beyond
+// that too, since it is a section's first table, which is small, or a smaller one than it has.
+dsa_pointer shared_allocate_keys(uint32 capacity, bool must);
 
 // Frees the table of a section, if there is one. It needs the section's lock.
 void shared_free_keys(SharedSection* section);

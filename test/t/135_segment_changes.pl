@@ -87,7 +87,7 @@ my @changes = (
     [ q(SELECT setval('numbers', 100) IS NULL), 200, 201 ],
     [ q(SELECT setval('numbers', 5000) IS NULL), 5100, 5101 ],
     [ q(SELECT setval('numbers', 5000, false) IS NULL), 5000, 5001 ],
-    [ q(SELECT setval('numbers', 101) IS NULL), 16, 17 ],
+    [ q(SELECT setval('numbers', 101) IS NULL), 201, 202 ],
     [ q(SELECT setval('numbers', 101, false) IS NULL), 101, 102 ],
     [ q(SELECT nextval('numbers') IS NULL), 301, 302 ]);
 

@@ -147,20 +147,20 @@ TEST(AdaptedBlocks, DoubleToAMillionNumbersAtMost) {
   EXPECT_EQ(AdaptedBlocks(UINT64_MAX, UINT64_MAX, 0), UINT64_MAX);
 }
 
-TEST(NumbersAhead, Last20MinutesAtTheRateSoFar) {
-  EXPECT_EQ(NumbersAhead(1000, 20 * kMinuteUs), 1000u);
-  EXPECT_EQ(NumbersAhead(1000, 10 * kMinuteUs), 2000u);
-  EXPECT_EQ(NumbersAhead(1000, 40 * kMinuteUs), 500u);
-  EXPECT_EQ(NumbersAhead(1000, kMinuteUs), 20'000u);
-  EXPECT_EQ(NumbersAhead(1, 20 * kMinuteUs + 1), 0u);
+TEST(NumbersAhead, LastAnHourAtTheRateSoFar) {
+  EXPECT_EQ(NumbersAhead(1000, 60 * kMinuteUs), 1000u);
+  EXPECT_EQ(NumbersAhead(1000, 30 * kMinuteUs), 2000u);
+  EXPECT_EQ(NumbersAhead(1000, 120 * kMinuteUs), 500u);
+  EXPECT_EQ(NumbersAhead(1000, kMinuteUs), 60'000u);
+  EXPECT_EQ(NumbersAhead(1, 60 * kMinuteUs + 1), 0u);
 }
 
 TEST(NumbersAhead, BurstsCountAs10Seconds) {
-  EXPECT_EQ(NumbersAhead(1000, 10 * kSecondUs), 120'000u);
-  EXPECT_LT(NumbersAhead(1'000'000, 10 * kSecondUs + 1), 120'000'000u);
+  EXPECT_EQ(NumbersAhead(1000, 10 * kSecondUs), 360'000u);
+  EXPECT_LT(NumbersAhead(1'000'000, 10 * kSecondUs + 1), 360'000'000u);
   for (const int64_t lasted_us :
        {10 * kSecondUs - 1, kSecondUs, int64_t{1}, int64_t{0}, int64_t{-1}, -kMinuteUs, INT64_MIN})
-    EXPECT_EQ(NumbersAhead(1'000'000, lasted_us), 120'000'000u);
+    EXPECT_EQ(NumbersAhead(1'000'000, lasted_us), 360'000'000u);
 }
 
 TEST(NumbersAhead, AreBetweenNoneAndHalfOfAll) {
@@ -168,10 +168,10 @@ TEST(NumbersAhead, AreBetweenNoneAndHalfOfAll) {
     EXPECT_EQ(NumbersAhead(0, lasted_us), 0u);
   EXPECT_EQ(NumbersAhead(UINT64_MAX, 0), uint64_t{1} << 62);
   EXPECT_EQ(NumbersAhead(UINT64_MAX, kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 62, 20 * kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead((uint64_t{1} << 62) + 4096, 20 * kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 20 * kMinuteUs), uint64_t{1} << 61);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 10 * kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(NumbersAhead(uint64_t{1} << 62, 60 * kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(NumbersAhead((uint64_t{1} << 62) + 4096, 60 * kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 60 * kMinuteUs), uint64_t{1} << 61);
+  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 30 * kMinuteUs), uint64_t{1} << 62);
   Random random(3);
   for (int i = 0; i < 100000; i++) {
     const uint64_t used = random.UpTo(UINT64_MAX);
@@ -245,15 +245,15 @@ TEST(NumbersAhead, LeaveNeverLessThan10MinutesOfASteadyRate) {
   }
 }
 
-// What is left when the rate doubles was to last for 18 minutes.
-TEST(NumbersAhead, LeaveNearly9MinutesWhereTheRateDoubles) {
+// What is left when the rate grows was to last for 54 minutes.
+TEST(NumbersAhead, Leave10MinutesWhereTheRateGrowsToFiveTimes) {
   for (const uint64_t rate : {5, 1000}) {
-    for (int minutes = 0; minutes < 45; minutes++) {
+    for (int minutes = 1; minutes < 120; minutes += 7) {
       Buyer buyer(1000);
       ExpectSecondsLeft(&buyer, rate, 0);
       for (int second = 0; second < 60 * minutes; second++) buyer.Second(rate);
-      ExpectSecondsLeft(&buyer, 2 * rate, 9 * 60 - 1);
-      ExpectSecondsLeft(&buyer, 2 * rate, 10 * 60);
+      ExpectSecondsLeft(&buyer, 5 * rate, 10 * 60);
+      ExpectSecondsLeft(&buyer, 5 * rate, 10 * 60);
     }
   }
 }
