@@ -52,9 +52,8 @@ SQL
     return;
 }
 
-# 1. What is done; the number drawn then; the one after a rollback of both; and whether others wait for
-# the end of the transaction. In parentheses: what the sequence itself goes on with, which new storage
-# makes it do, even if it is rolled back, since what was left had to go.
+# 1. What is done; the number drawn then; and the one after a rollback of both: 201 where the sequence
+# had other storage meanwhile, since what was left of the old blocks had to go.
 my @changes = (
     [ 'ALTER SEQUENCE numbers RESTART', 1, 201 ],
     [ 'ALTER SEQUENCE numbers RESTART WITH 1', 1, 201 ],
