@@ -18,7 +18,7 @@ our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_dr
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
   wait_until_waiting close_session hold_commits release_commits check_log build_library
   wait_to_go_on stop_drawing add_source point_at black_hole attempts_at check_keys last_value
-  reload_with use_library wait_to_draw_together);
+  reload_with use_library wait_to_draw_together connections_to);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -387,6 +387,14 @@ sub attempts_at
     $hole->blocking(0);
     $attempts++ while $hole->accept;
     return $attempts;
+}
+
+# How many sessions a node has, but for the one that looks.
+sub connections_to
+{
+    my ($node) = @_;
+    return $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()));
 }
 
 # Builds another variant of the library, with macros of its own, and returns its path.

@@ -92,14 +92,15 @@ is(scalar(grep { errors_of($_) =~ /ERROR:  2200H: .*reached maximum value of seq
     9, 'to the last: then all sessions are told');
 
 # 2. A purchase is durable when its first number is handed out, whatever the source's settings are.
-foreach my $round (1 .. 3)
+my $before = 0;
+foreach my $node (@nodes)
 {
     $source->safe_psql('postgres', 'CHECKPOINT');
-    my $fresh = $nodes[ $round - 1 ]->safe_psql('postgres', q(SELECT snowid_segment_next('fresh_seq')));
+    my $fresh = $node->safe_psql('postgres', q(SELECT snowid_segment_next('fresh_seq')));
+    cmp_ok($fresh, '>', $before, "killed after each purchase: $fresh was not handed out before");
+    $before = $fresh;
     crash($source, 'kill');
     $source->start;
-    my $high = $source->safe_psql('postgres', 'SELECT last_value FROM fresh_seq');
-    cmp_ok($high + 9, '>=', $fresh, "killed after a purchase: the source knows of $fresh");
 }
 
 # The source goes down under load. By the time that each session has drawn so many, some hundred
@@ -109,7 +110,7 @@ my @drawing = load('orders_seq', 10_000_000);
 foreach my $how ('kill', 'immediate')
 {
     wait_to_go_on(@drawing) foreach 1 .. 4;
-    my $before = $source->safe_psql('postgres', 'SELECT last_value FROM orders_seq');
+    $before = $source->safe_psql('postgres', 'SELECT last_value FROM orders_seq');
     crash($source, $how);
     my $hole = $how eq 'kill' ? undef : black_hole($source);
     my $name = $hole ? 'no answer' : 'refused';
@@ -134,15 +135,15 @@ foreach my $how ('kill', 'immediate')
     attempts_at($hole) if $hole;
     my @callers = map { open_session($nodes[0]) } 1 .. 6;
     my $told = 0;
-    foreach my $caller (1 .. 200)
+    foreach my $caller (1 .. 60)
     {
         my $session = $callers[ $caller % @callers ];
         $told++ if ask($session, qq(SELECT snowid_segment_next('${how}_seq'))) eq 'ERROR 08006'
           && $session->{err} =~ /server "central"/;
     }
-    is($told, 200, "$name: every caller is told so");
+    is($told, 60, "$name: every caller is told so");
     # Those of the load may have tried as well.
-    cmp_ok(attempts_at($hole), '<', 50, "$name: and few have tried themselves") if $hole;
+    cmp_ok(attempts_at($hole), '<', 30, "$name: and few have tried themselves") if $hole;
     foreach my $slice (1 .. 4)
     {
         wait_to_go_on(@drawing);
