@@ -93,6 +93,26 @@ SELECT snowid_segment_next('orders_seq');
 ROLLBACK;
 SELECT snowid_segment_next('orders_seq');
 
+-- A sequence that was set back, and has come to the same value again, is not what it was.
+SET snowid.segment_adapt = on;
+CREATE SEQUENCE back_seq;
+SELECT count(*) FROM snowid_segment_batch('back_seq', 100);
+SELECT last_value AS reached FROM back_seq \gset
+SELECT setval('back_seq', 100);
+SELECT max(nextval('back_seq')) = :reached AS is_back FROM generate_series(101, :reached);
+SELECT snowid_segment_next('back_seq') = :reached + 1 AS goes_on;
+SET snowid.segment_adapt = off;
+-- Where INCREMENT is lowered, the last block is as long as it was.
+CREATE SEQUENCE shrunk_seq INCREMENT 1000;
+SELECT max(n) FROM snowid_segment_batch('shrunk_seq', 50) n;
+ALTER SEQUENCE shrunk_seq INCREMENT 10;
+SELECT snowid_segment_next('shrunk_seq');
+-- From one end of the bigints to the other.
+CREATE SEQUENCE wide_seq MINVALUE -9223372036854775808 START -9223372036854775808 INCREMENT 4611686018427387904;
+SELECT array_agg(n) FROM snowid_segment_batch('wide_seq', 4, 1) n;
+SELECT attempt('SELECT snowid_segment_next(''wide_seq'', 1)');
+DROP SEQUENCE back_seq, shrunk_seq, wide_seq;
+
 -- The planner knows how many rows there will be; and it leaves them to this session.
 EXPLAIN (COSTS OFF) SELECT snowid_segment_next('orders_seq') FROM orders;
 EXPLAIN SELECT * FROM snowid_segment_batch('orders_seq', 1234);
