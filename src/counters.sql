@@ -39,6 +39,16 @@ COMMENT ON INDEX snowid_segment_sources_pkey IS 'a sequence has one source';
 GRANT SELECT ON snowid_segment_sources TO PUBLIC;
 -- Who restores a dump may be no superuser.
 GRANT INSERT ON snowid_segment_sources TO @extowner@;
+
+CREATE FUNCTION snowid_segment_check_source() RETURNS trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
+COMMENT ON FUNCTION snowid_segment_check_source() IS
+  'sees to it that only the owner of a sequence gives it a source';
+
+CREATE TRIGGER check_source BEFORE INSERT OR UPDATE ON snowid_segment_sources
+  FOR EACH ROW EXECUTE FUNCTION snowid_segment_check_source();
+COMMENT ON TRIGGER check_source ON snowid_segment_sources IS
+  'sees to it that only the owner of a sequence gives it a source';
 -- Not of sequences that were dropped: their numbers may be those of others where it is restored.
 SELECT pg_extension_config_dump('snowid_segment_sources',
                                 'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)');

@@ -163,6 +163,13 @@ ErrorData* try_to(const Step& step) {
   return error;
 }
 
+// Whether somebody has cancelled the query here, and not the source its own: dblink, which reports
+// what the source does, then has not said so.
+bool IsCancelledHere(const ErrorData* error) {
+  return error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
+         (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
+}
+
 char* text_column(Relation table, HeapTuple row, AttrNumber number) {
   bool is_null;
   return TextDatumGetCString(heap_getattr(row, number, RelationGetDescr(table), &is_null));
@@ -198,7 +205,7 @@ ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
                     errmsg("could not close the connection to server \"%s\"", source.server),
                     errdetail_internal("%s", leftover->message)));
-  if (error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
+  if (error != nullptr && IsCancelledHere(error)) ReThrowError(error);
   return error;
 }
 
@@ -207,7 +214,8 @@ bool IsUnreachable(const ErrorData* error) {
          error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
-         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+         error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // by the source: it has no time
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {

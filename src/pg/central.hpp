@@ -29,7 +29,7 @@ bool central_find(Oid relid, CentralSource* source);
 // been rolled back; but one that cancels the query is raised.
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought);
 
-// Whether the error says that the server cannot be reached, or that the sequence there is locked.
+// Whether the error says that the server cannot be reached, or does not answer in time.
 bool IsUnreachable(const ErrorData* error);
 
 // 08006. why: the error that it was just tried with, or nullptr where it was a moment ago.

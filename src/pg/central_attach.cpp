@@ -95,6 +95,7 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_segment_attach);
 SNOWID_FUNCTION(snowid_segment_detach);
+SNOWID_FUNCTION(snowid_segment_check_source);
 
 // snowid_segment_attach(seq regclass, server name, remote_seq text) → void
 Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
@@ -117,5 +118,19 @@ Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
   lock_own_sequence(relid);
   set_source(relid, nullptr, nullptr);
   PG_RETURN_VOID();
+}
+
+// A trigger on snowid_segment_sources, for who restores a dump: the purchase is made as the owner
+// of the sequence, so nobody else may say where.
+Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
+  if (!CALLED_AS_TRIGGER(fcinfo)) elog(ERROR, "snowid_segment_check_source is a trigger");
+  auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  HeapTuple row =
+      TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
+  bool is_null;
+  const Oid relid =
+      DatumGetObjectId(heap_getattr(row, 1, RelationGetDescr(trigger->tg_relation), &is_null));
+  if (!superuser()) require_own_sequence(relid);
+  PG_RETURN_POINTER(row);
 }
 }

@@ -41,6 +41,7 @@ extern "C" {
 #include "catalog/pg_sequence.h"
 #include "commands/extension.h"
 #include "commands/sequence.h"
+#include "commands/trigger.h"
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "executor/spi.h"
