@@ -15,13 +15,14 @@ $source->start;
 $source->safe_psql('postgres', <<'SQL');
 CREATE SEQUENCE orders_seq INCREMENT 1000;
 CREATE SEQUENCE slow_seq INCREMENT 1000;
+CREATE SEQUENCE late_seq INCREMENT 1000;
 CREATE SEQUENCE rate_seq INCREMENT 1000;
 SQL
 my $node = new_server('node');
 start_server($node);
 add_source($node, $source);
 $node->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '$_')")
-  foreach qw(orders_seq slow_seq rate_seq);
+  foreach qw(orders_seq slow_seq late_seq rate_seq);
 
 # 1. The source takes long: a purchase waits there for a synchronous standby.
 my $slow = q(SELECT snowid_segment_next('slow_seq'));
@@ -67,6 +68,18 @@ ask($sessions[0], q(RESET statement_timeout; SELECT setval('slow_seq', 1)));
 is(ask($_, $slow), 'ERROR 08006', 'a source that is locked counts as down') foreach @sessions;
 ask($holder, 'SELECT pg_advisory_unlock_all()');
 wait_for(sub { ask($sessions[0], $slow) =~ /^\d+$/ }, 'all to be served again');
+# The source itself gives a purchase up: for those who have numbers that is no more than an outage.
+my $late = q(SELECT snowid_segment_next('late_seq'));
+$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (ADD options '-c statement_timeout=200ms')));
+is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 50), 50, 'a source with a statement_timeout');
+$oid = $source->safe_psql('postgres', q(SELECT 'late_seq'::regclass::oid));
+ask($holder, "SELECT pg_advisory_lock((1936617335::bigint << 32) | $oid)");
+is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 950), 950, 'it gives up, and numbers go on while they last');
+is(ask($sessions[1], $late), 'ERROR 08006', 'then there is an error');
+like($sessions[1]->{err}, qr/server "central"/, 'that names the server');
+ask($holder, 'SELECT pg_advisory_unlock_all()');
+wait_for(sub { ask($sessions[1], $late) =~ /^\d+$/ }, 'service to come back');
+$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (DROP options)));
 close_session(@sessions, $holder);
 
 # 2. Ten minutes ahead. Time passes in steps of five seconds, in each of which as many are drawn.
