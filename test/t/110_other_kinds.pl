@@ -345,7 +345,7 @@ is(ask($session, 'SELECT 1'), '1', 'garbage: other sessions go on');
 my %sample = (
     bigint => '1', integer => '1', boolean => 'true', text => 'x', bytea => '\x00', cstring => 'x',
     'timestamp with time zone' => '2026-01-01Z', uuid => '00000000-0000-7000-8000-000000000000',
-    snowid_layout => 'twitter', objectid => '0' x 24);
+    snowid_layout => 'twitter', objectid => '0' x 24, regclass => 'pg_class', name => 'x');
 my @functions = split /\n/, $fresh->safe_psql('one', <<'SQL');
 SELECT p.oid::regproc, array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t), ',')
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
