@@ -281,11 +281,13 @@ void remove_dropped(dshash_table* table) {
   list_free_deep(keys);
 }
 
-// Looks for dropped sections, since keys take much memory; but only where there is a section's
-// worth of keys more than when it was last done.
+// Looks for dropped sections, since keys take much memory; but where there are so many counters
+// that it takes long, only when there is a section's worth of keys more than when it was last done.
 void remove_dropped_keys() {
+  constexpr uint32 kFew = 1000;
   const uint64 since = root->swept_key_count.load(std::memory_order_relaxed);
-  if (root->key_count.load(std::memory_order_relaxed) < since + static_cast<uint64>(section_keys))
+  if (root->counter_count.load(std::memory_order_relaxed) > kFew &&
+      root->key_count.load(std::memory_order_relaxed) < since + static_cast<uint64>(section_keys))
     return;
   remove_dropped(sections);
   root->swept_key_count.store(root->key_count.load(std::memory_order_relaxed),

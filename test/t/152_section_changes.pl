@@ -151,6 +151,14 @@ is(ask($changer, q(BEGIN; SAVEPOINT s; CREATE SEQUENCE brief INCREMENT 10;
 is(ask($changer, q(BEGIN; CREATE SEQUENCE brief INCREMENT 10; SELECT snowid_section_next('brief', 1);
                    DROP SEQUENCE brief; COMMIT)), 1, 'a sequence made and dropped');
 
+# One that others cannot see yet: they take it for dropped, which does no harm.
+ask($changer, 'BEGIN; CREATE SEQUENCE hidden INCREMENT 10');
+my $hidden = "SELECT snowid_section_next('hidden', 1)";
+ask($changer, $hidden) foreach 1 .. 5;
+$node->safe_psql('postgres', "SELECT snowid_section_next('counted', 9)");
+cmp_ok(ask($changer, $hidden), '>', 5, 'a sequence that others cannot see: its key goes on');
+ask($changer, 'COMMIT');
+
 # 3. What does not set the sequence: keys go on.
 foreach my $sql (q(SELECT nextval('counted')), 'ALTER SEQUENCE counted INCREMENT 7', 'ALTER SEQUENCE counted MAXVALUE 100000',
     'ALTER SEQUENCE counted CACHE 20', 'ALTER SEQUENCE counted SET UNLOGGED', 'ALTER SEQUENCE counted OWNED BY NONE',
