@@ -178,8 +178,6 @@ Datum snowid_section_next(PG_FUNCTION_ARGS) {
 // snowid_section_current(section regclass, key bigint) → bigint, or null
 Datum snowid_section_current(PG_FUNCTION_ARGS) {
   int64 number;
-  // A standby gives no numbers, and may not lock the sequence as those do who draw.
-  if (RecoveryInProgress()) PG_RETURN_NULL();
   if (!current_of_key(PG_GETARG_OID(0), PG_GETARG_INT64(1), &number)) PG_RETURN_NULL();
   PG_RETURN_INT64(number);
 }
