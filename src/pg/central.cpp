@@ -166,8 +166,35 @@ ErrorData* try_to(const Step& step) {
 // Whether somebody has cancelled the query here, and not the source its own: dblink, which reports
 // what the source does, then has not said so.
 bool IsCancelledHere(const ErrorData* error) {
-  return error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
+  return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
+}
+
+// Not all versions of dblink heed connect_timeout, and none gives up on a server that falls silent.
+TimeoutId patience = MAX_TIMEOUTS;
+volatile bool is_out_of_patience = false;
+
+void lose_patience() {
+  is_out_of_patience = true;
+  InterruptPending = true;
+  QueryCancelPending = true;
+  SetLatch(MyLatch);
+}
+
+// Buys, as try_to() does, but gives up after a while: the server's connect_timeout and ten seconds.
+ErrorData* try_to_buy(const Step& step) {
+  const Oid server = get_foreign_server_oid(step.source->server, true);
+  const char* option = OidIsValid(server) ? central_option(server, "connect_timeout") : nullptr;
+  const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
+  if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
+  is_out_of_patience = false;
+  enable_timeout_after(patience, (connect_seconds + 10) * 1000);
+  ErrorData* error = try_to(step);
+  disable_timeout(patience, false);
+  if (!is_out_of_patience) return error;
+  QueryCancelPending = false;
+  if (IsCancelledHere(error)) error->message = pstrdup("the server does not answer");
+  return error;
 }
 
 char* text_column(Relation table, HeapTuple row, AttrNumber number) {
@@ -196,7 +223,7 @@ bool central_find(Oid relid, CentralSource* source) {
 }
 
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
-  ErrorData* error = try_to({&source, blocks, bought});
+  ErrorData* error = try_to_buy({&source, blocks, bought});
   // The connection is not the transaction's, and is the owner's: the caller must not get at it.
   hold_interrupts();
   ErrorData* leftover = try_to({&source, 0, nullptr});
@@ -205,8 +232,17 @@ ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
                     errmsg("could not close the connection to server \"%s\"", source.server),
                     errdetail_internal("%s", leftover->message)));
-  if (error != nullptr && IsCancelledHere(error)) ReThrowError(error);
+  if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
   return error;
+}
+
+const char* central_option(Oid server, const char* name) {
+  ListCell* cell;
+  foreach (cell, GetForeignServer(server)->options) {
+    auto* option = static_cast<DefElem*>(lfirst(cell));
+    if (strcmp(option->defname, name) == 0) return defGetString(option);
+  }
+  return nullptr;
 }
 
 bool IsUnreachable(const ErrorData* error) {

@@ -29,6 +29,9 @@ bool central_find(Oid relid, CentralSource* source);
 // been rolled back; but one that cancels the query is raised.
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought);
 
+// An option of a foreign server, nullptr where it has none of this name.
+const char* central_option(Oid server, const char* name);
+
 // Whether the error says that the server cannot be reached, or does not answer in time.
 bool IsUnreachable(const ErrorData* error);
 

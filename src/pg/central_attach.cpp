@@ -40,13 +40,11 @@ void lock_own_sequence(Oid relid) {
 // Whoever finds the server gone waits for as long as this option says, or for the system's
 // time-out, which can be minutes.
 void advise_on_timeout(Oid server) {
-  const ForeignServer* options = GetForeignServer(server);
-  ListCell* cell;
-  foreach (cell, options->options)
-    if (strcmp(static_cast<DefElem*>(lfirst(cell))->defname, "connect_timeout") == 0) return;
-  ereport(NOTICE, (errmsg("foreign server \"%s\" has no \"connect_timeout\"", options->servername),
+  if (central_option(server, "connect_timeout") != nullptr) return;
+  const char* name = GetForeignServer(server)->servername;
+  ereport(NOTICE, (errmsg("foreign server \"%s\" has no \"connect_timeout\"", name),
                    errhint("Use ALTER SERVER %s OPTIONS (ADD connect_timeout '2').",
-                           quote_identifier(options->servername))));
+                           quote_identifier(name))));
 }
 
 // Runs a statement with a sequence and up to two texts as its parameters.
