@@ -105,28 +105,28 @@ inline void UnlinkChain(KeyTable* table, uint32_t at) {
   *link = table->nodes[at].chain;
 }
 
+// Puts a key that the table does not know at a place that holds none.
+inline void PutKey(KeyTable* table, uint32_t at, int64_t key, int64_t last) {
+  table->nodes[at].key = key;
+  table->nodes[at].last = last;
+  LinkChain(table, at);
+  LinkNewest(table, at);
+}
+
 // Gives the longest-unused key's place to a new key, which the table does not know. Returns the
 // last number of the one that left. The table is not empty.
 inline int64_t ReplaceOldestKey(KeyTable* table, int64_t key, int64_t last) {
   const uint32_t at = table->oldest;
-  KeyNode& node = table->nodes[at];
-  const int64_t left = node.last;
+  const int64_t left = table->nodes[at].last;
   UnlinkChain(table, at);
   UnlinkUse(table, at);
-  node.key = key;
-  node.last = last;
-  LinkChain(table, at);
-  LinkNewest(table, at);
+  PutKey(table, at, key, last);
   return left;
 }
 
 // Adds a key that the table does not know, and has room for.
 inline void AddKey(KeyTable* table, int64_t key, int64_t last) {
-  const uint32_t at = table->count++;
-  table->nodes[at].key = key;
-  table->nodes[at].last = last;
-  LinkChain(table, at);
-  LinkNewest(table, at);
+  PutKey(table, table->count++, key, last);
 }
 
 // Copies the `most` most recently used keys of a table into one that has none, and has room for

@@ -256,15 +256,11 @@ bool IsUnreachable(const ErrorData* error) {
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {
   // Who may draw numbers need not know where the server is; the log says.
-  if (why != nullptr && why->detail != nullptr)
-    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                    errmsg("could not buy numbers from server \"%s\"", source.server),
-                    errdetail_internal("%s", why->message), errdetail_log("%s", why->detail),
-                    errhint("Numbers go on as soon as the server can be reached.")));
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                   errmsg("could not buy numbers from server \"%s\"", source.server),
                   why != nullptr ? errdetail_internal("%s", why->message)
                                  : errdetail("It could not be reached a moment ago."),
+                  why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
                   errhint("Numbers go on as soon as the server can be reached.")));
   pg_unreachable();
 }

@@ -17,16 +17,11 @@ const char* qualified_name(Oid relid) {
                                     get_rel_name(relid));
 }
 
-// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, and with
-// 42501 where it is not the user's own.
+// Fails as require_sequence() does, and with 42501 where it is not the user's own.
 void require_own_sequence(Oid relid) {
-  const char* name = get_rel_name(relid);
-  if (name == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relid)));
-  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
-  if (!owns_relation(relid)) aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, name);
+  require_sequence(relid);
+  if (!owns_relation(relid))
+    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
 }
 
 // Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Looks before, since

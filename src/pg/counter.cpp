@@ -109,13 +109,8 @@ void lock(Counter* counter) {
 }
 
 void look_at(Counter* counter) {
-  Relation relation = try_relation_open(counter->relid, NoLock);
-  if (relation == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", counter->relid)));
-  if (relation->rd_rel->relkind != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("\"%s\" is not a sequence", RelationGetRelationName(relation))));
+  require_sequence(counter->relid);
+  Relation relation = relation_open(counter->relid, NoLock);
   if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
@@ -167,6 +162,15 @@ LOCKTAG buying_lock(Oid relid) {
 
 }  // namespace
 
+void require_sequence(Oid relid) {
+  const char* name = get_rel_name(relid);
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relid)));
+  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+}
+
 Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& place = recent[relid % kRecent];
   if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
@@ -181,14 +185,10 @@ bool counter_is_as_known(Counter* counter, const Known& known) {
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
-  if (!value.is_called) return false;
-  // A change that is under way has its value first and its place in the WAL later.
-  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);
-  if (value.last == known.after.load(std::memory_order_acquire) &&
-      (value.lsn == lsn || XLogRecPtrIsInvalid(lsn)))
-    return true;
-  return value.last == known.before.load(std::memory_order_acquire) &&
-         value.lsn == known.lsn_before.load(std::memory_order_acquire);
+  // Or as it was before a change that is under way.
+  return IsAsKnown(counter, known, value) ||
+         (value.is_called && value.last == known.before.load(std::memory_order_acquire) &&
+          value.lsn == known.lsn_before.load(std::memory_order_acquire));
 }
 
 CounterOptions counter_options(Oid relid) {
@@ -227,6 +227,15 @@ bool counter_begin_buying(Oid relid, Urgency urgency) {
 void counter_end_buying(Oid relid) {
   const LOCKTAG tag = buying_lock(relid);
   LockRelease(&tag, ExclusiveLock, false);
+}
+
+SequencePage counter_page_lock(const Counter* counter) {
+  return sequence_page_lock(relation_open(counter->relid, NoLock));
+}
+
+void counter_page_unlock(const SequencePage& page) {
+  sequence_page_unlock(page);
+  relation_close(page.relation, NoLock);
 }
 
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,

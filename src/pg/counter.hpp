@@ -34,9 +34,12 @@ struct CounterOptions {
   int64 max;
 };
 
-// The counter of a sequence, locked by this transaction. rights: any of which will do. Fails with
-// 42P01 where there is no such relation, with 42809 where it is not a sequence, 0A000 where it is a
-// temporary one, and 42501 where the user has none of the rights.
+// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence.
+void require_sequence(Oid relid);
+
+// The counter of a sequence, locked by this transaction. rights: any of which will do. Fails as
+// require_sequence() does, with 0A000 where it is a temporary one, and 42501 where the user has
+// none of the rights.
 Counter* counter_open(Oid relid, AclMode rights);
 
 // Whether the sequence is as it was when its numbers in memory were bought.
@@ -54,6 +57,10 @@ CounterOptions counter_options(Oid relid);
 bool counter_begin_buying(Oid relid, Urgency urgency);
 void counter_end_buying(Oid relid);
 
+// Locks the page of a counter's sequence, as sequence_page_lock() does.
+SequencePage counter_page_lock(const Counter* counter);
+void counter_page_unlock(const SequencePage& page);
+
 // Has the sequence, whose page is locked, say that `last` was its last value, and *known that it
 // does. Sessions that look before counter_settle() find it as known if it was.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
@@ -64,9 +71,9 @@ void counter_settle(const Counter* counter, Known* known);
 
 // Whether the sequence, whose page is locked, is as it was when its numbers in memory were bought.
 inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
-  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_relaxed);
-  return known.file.load(std::memory_order_relaxed) == file_of(counter->file) && value.is_called &&
-         value.last == known.after.load(std::memory_order_relaxed) &&
+  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);
+  return known.file.load(std::memory_order_acquire) == file_of(counter->file) && value.is_called &&
+         value.last == known.after.load(std::memory_order_acquire) &&
          (value.lsn == lsn || XLogRecPtrIsInvalid(lsn));
 }
 

@@ -19,12 +19,12 @@ constexpr uint32 kFirstKeys = 100;
 // Gives the section a table with room for so many keys, and moves there what fits. Returns false
 // where there is no memory for it.
 bool resize(SharedSection* section, uint32 capacity) {
-  const core::KeyTable* before = shared_keys(section);
+  const core::KeyTable* before = shared_keys(section->table);
   const bool must = before == nullptr || before->capacity > capacity;
   const dsa_pointer made = shared_allocate_keys(capacity, must);
   if (!DsaPointerIsValid(made)) return false;
   if (before != nullptr) {
-    auto* table = static_cast<core::KeyTable*>(dsa_get_address(shared_area(), made));
+    auto* table = shared_keys(made);
     section->state.floor = std::max(section->state.floor, core::CopyKeys(before, table, capacity));
   }
   shared_free_keys(section);
@@ -35,7 +35,7 @@ bool resize(SharedSection* section, uint32 capacity) {
 // Sees to it that there is a table, with room for a key more or for as many as the setting allows.
 void make_room(SharedSection* section) {
   const uint32 most = static_cast<uint32>(section_keys);
-  const core::KeyTable* table = shared_keys(section);
+  const core::KeyTable* table = shared_keys(section->table);
   uint32 capacity = std::min(kFirstKeys, most);
   if (table != nullptr) {
     if (table->capacity <= most && table->count < table->capacity) return;
@@ -51,14 +51,15 @@ void make_room(SharedSection* section) {
 // Gives a key its next number.
 core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  core::KeyTable* table = shared_keys(section);
+  core::KeyTable* table = shared_keys(section->table);
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   core::SectionStatus status = core::SectionStatus::kNoRoom;
   if (likely(table != nullptr && table->capacity <= static_cast<uint32>(section_keys)))
     status = core::NextOfKey(table, &section->state, key, limit, false, number);
   if (unlikely(status == core::SectionStatus::kNoRoom)) {
     make_room(section);
-    status = core::NextOfKey(shared_keys(section), &section->state, key, limit, true, number);
+    status =
+        core::NextOfKey(shared_keys(section->table), &section->state, key, limit, true, number);
   }
   LWLockRelease(&section->lock);
   return status;
@@ -68,23 +69,19 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
 // of a sequence that was changed are forgotten. Returns false where the sequence cannot be raised.
 bool raise(Counter* counter, const CounterOptions& options) {
   SharedSection* section = counter->section;
-  Relation relation = relation_open(counter->relid, NoLock);
-  const SequencePage page = sequence_page_lock(relation);
+  const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   // Numbers up to here may have been given.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
-  int64 limit = options.max;
+  int64 limit = used;
   if (!is_exhausted) {
-    if (!pg_add_s64_overflow(used, options.increment, &limit))
-      limit = std::min(limit, options.max);
-    else
-      limit = options.max;
+    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
+    limit = used + static_cast<int64>(std::min(room, static_cast<uint64>(options.increment)));
     lsn = counter_change(page, counter, &section->known, limit);
   }
-  sequence_page_unlock(page);
-  relation_close(relation, NoLock);
+  counter_page_unlock(page);
   if (is_exhausted) return false;
 
   sequence_make_durable(lsn);
@@ -150,7 +147,7 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   SharedSection* section = counter->section;
   if (!counter_is_as_known(counter, section->known)) return false;
   LWLockAcquire(&section->lock, LW_SHARED);
-  core::KeyTable* table = shared_keys(section);
+  core::KeyTable* table = shared_keys(section->table);
   const uint32 at = table == nullptr ? core::kNoNode : core::FindKey(table, key);
   if (at != core::kNoNode) *number = table->nodes[at].last;
   LWLockRelease(&section->lock);

@@ -24,6 +24,13 @@ bool IsOfSize(const core::Segment& numbers, uint64 size) {
   return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
 }
 
+// Whether the numbers in memory count: for this block size, and as long as nobody has changed the
+// sequence.
+inline bool do_count(Counter* counter, uint64 size) {
+  return IsOfSize(counter->segment->numbers, size) &&
+         counter_is_as_known(counter, counter->segment->known);
+}
+
 core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   if (size > static_cast<uint64>(increment))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -51,7 +58,6 @@ void publish(Counter* counter, const Purchase& bought, core::UnixMicros now) {
   const uint64 count = core::CountUpTo(bought.first, bought.spacing, bought.blocks, bought.max);
   core::Publish(numbers, bought.first, std::min(count, core::kMostAtOnce), bought.spacing);
   segment->blocks = bought.blocks;
-  segment->increment = bought.spacing.increment;
   segment->bought_us = now.value;
   segment->bought_cursor = numbers.cursor.load();
   counter_settle(counter, &segment->known);
@@ -69,7 +75,7 @@ int64 length_of_last(const Counter* counter, SequenceValue value, int64 incremen
   const SharedSegment* segment = counter->segment;
   if (segment->known.file.load() == 0 || value.last != segment->known.after.load())
     return increment;
-  return std::max(increment, static_cast<int64>(segment->increment));
+  return std::max(increment, static_cast<int64>(segment->numbers.increment.load()));
 }
 
 // Buys from the sequence itself.
@@ -78,8 +84,7 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
   uint64 blocks = blocks_to_buy(counter->segment, spacing.size, now);
 
-  Relation relation = relation_open(counter->relid, NoLock);
-  const SequencePage page = sequence_page_lock(relation);
+  const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   int64 first = value.last;
   bool is_exhausted =
@@ -93,8 +98,7 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
     lsn = counter_change(page, counter, &counter->segment->known,
                          first + static_cast<int64>((blocks - 1) * spacing.increment));
   }
-  sequence_page_unlock(page);
-  relation_close(relation, NoLock);
+  counter_page_unlock(page);
   if (is_exhausted) return Outcome::kExhausted;
 
   sequence_make_durable(lsn);
@@ -105,7 +109,7 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
 // How many blocks to buy from a central source: enough to go on without it, at the recent rate.
 uint64 blocks_to_buy_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
-  if (size == 0) size = segment->increment;
+  if (size == 0) size = segment->numbers.increment.load();
   const uint64 used = segment->numbers.cursor.load() - segment->bought_cursor;
   const uint64 ahead = core::NumbersAhead(used, now.value - segment->bought_us) / size + 1;
   // What one statement should do.
@@ -158,12 +162,10 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
   // them, even if its increment is less.
   const int64 rest = std::max<int64>(there.increment - options.increment, 0);
   if (pg_add_s64_overflow(last, rest, &last) || last > options.max) last = options.max;
-  Relation relation = relation_open(counter->relid, NoLock);
-  const SequencePage page = sequence_page_lock(relation);
+  const SequencePage page = counter_page_lock(counter);
   const XLogRecPtr lsn =
       counter_change(page, counter, &segment->known, std::max(last, SequencePageValue(page).last));
-  sequence_page_unlock(page);
-  relation_close(relation, NoLock);
+  counter_page_unlock(page);
 
   sequence_make_durable(lsn);
   publish(counter, {there.first, blocks, spacing, max}, now);
@@ -197,8 +199,7 @@ bool is_down(const Counter* counter, CentralSource* source) {
 // Whether nothing need be bought, by the time that this session has the right to.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   const core::Segment& numbers = counter->segment->numbers;
-  const bool counts =
-      IsOfSize(numbers, size) && counter_is_as_known(counter, counter->segment->known);
+  const bool counts = do_count(counter, size);
   if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
@@ -255,10 +256,9 @@ Counter* segment_open(Oid relid) {
 }
 
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
-  SharedSegment* segment = counter->segment;
   for (;;) {
-    if (likely(IsOfSize(segment->numbers, size) && counter_is_as_known(counter, segment->known))) {
-      const core::Drawn drawn = core::Draw(segment->numbers, want);
+    if (likely(do_count(counter, size))) {
+      const core::Drawn drawn = core::Draw(counter->segment->numbers, want);
       if (unlikely(drawn.is_low && drawn.count > 0)) buy(counter, size, Urgency::kEarly, 0);
       if (likely(drawn.count > 0)) return drawn;
     }

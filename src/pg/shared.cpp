@@ -344,11 +344,9 @@ SharedSection* shared_section(Oid relid) {
   return section;
 }
 
-dsa_area* shared_area() { return area; }
-
-core::KeyTable* shared_keys(const SharedSection* section) {
-  if (!DsaPointerIsValid(section->table)) return nullptr;
-  return static_cast<core::KeyTable*>(dsa_get_address(area, section->table));
+core::KeyTable* shared_keys(dsa_pointer table) {
+  if (!DsaPointerIsValid(table)) return nullptr;
+  return static_cast<core::KeyTable*>(dsa_get_address(area, table));
 }
 
 dsa_pointer shared_allocate_keys(uint32 capacity, bool must) {
@@ -366,7 +364,7 @@ dsa_pointer shared_allocate_keys(uint32 capacity, bool must) {
 }
 
 void shared_free_keys(SharedSection* section) {
-  const core::KeyTable* table = shared_keys(section);
+  const core::KeyTable* table = shared_keys(section->table);
   if (table == nullptr) return;
   if (section->key.database == MyDatabaseId)
     shared_database->key_count.fetch_sub(table->capacity, std::memory_order_relaxed);

@@ -91,8 +91,7 @@ struct SharedSegment {
   std::atomic<uint32_t> failed_file;  // and the sequence's storage, which another source changes
   std::atomic<bool> is_down;          // the source could not be reached
   // The buyer's own.
-  uint64 blocks;         // how many were bought last, 0 before the first; of what increment
-  uint64 increment;      // is known for a central source too
+  uint64 blocks;         // how many were bought last, 0 before the first
   int64 bought_us;       // when, as Unix microseconds
   uint64 bought_cursor;  // and where the cursor was
 };
@@ -137,11 +136,8 @@ Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
 SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
-// Where the tables of keys lie.
-dsa_area* shared_area();
-
-// The table of a section's keys, nullptr where there is none. It needs the section's lock.
-core::KeyTable* shared_keys(const SharedSection* section);
+// The table of keys at a place, nullptr where there is none. It needs the section's lock.
+core::KeyTable* shared_keys(dsa_pointer table);
 
 // Makes a table for so many keys. Returns InvalidDsaPointer where there is no memory, or where the
 // database has 50 times snowid.section_keys, or its default, or the server 200 times. must: beyond
