@@ -2,7 +2,8 @@
 // functions of their arguments; nothing here is shared.
 //
 // Version 7 is 48 bits of Unix milliseconds, 4 of version, 12 bits, 2 of variant, 62 bits; version
-// 8 leaves the 48 bits to its maker too.
+// 8 leaves the 48 bits to its maker too. Versions 1 and 6 have 60 bits of time around the version:
+// 6 from the most significant down, 1 with the low 32 first, the middle 16 next, the high 12 last.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,12 @@ constexpr bool IsOfRfc(Uuid uuid) { return uuid.low >> 62 == 0b10; }
 constexpr uint64_t A(Uuid uuid) { return uuid.high >> 16; }
 constexpr uint64_t B(Uuid uuid) { return uuid.high & 0xfff; }
 constexpr uint64_t C(Uuid uuid) { return uuid.low & (UINT64_MAX >> 2); }
+
+// Versions 1 and 6 count steps of 100 ns from the Gregorian calendar's first day, 1582-10-15.
+constexpr UnixMicros MomentOfSteps(uint64_t steps) {
+  constexpr int64_t kFirstDayUs = -12'219'292'800'000'000;
+  return {kFirstDayUs + static_cast<int64_t>(steps / 10)};
+}
 
 // Spreads a difference in any bit over all of them: SplitMix64's last step (Steele, Lea and Flood,
 // 2014).
@@ -97,11 +104,23 @@ constexpr Uuid Uuid7Of(Tick tick, uint64_t random) {
                         SequenceOf(kUuid7, tick).value, random);
 }
 
-// The time of a UUID of version 7. Fails with kNoTime for any other.
-constexpr Status TimeOfUuid7(Uuid uuid, UnixMicros* moment) {
-  if (!uuid::IsOfRfc(uuid) || uuid::VersionOf(uuid) != 7) return Status::kNoTime;
-  *moment = {static_cast<int64_t>(uuid::A(uuid)) * 1000};
-  return Status::kOk;
+// The time of a UUID of version 1, 6 or 7, rounded down. Fails with kNoTime for any other.
+constexpr Status TimeOfUuid(Uuid uuid, UnixMicros* moment) {
+  if (!uuid::IsOfRfc(uuid)) return Status::kNoTime;
+  switch (uuid::VersionOf(uuid)) {
+    case 1:
+      *moment = uuid::MomentOfSteps(uuid::B(uuid) << 48 | (uuid::A(uuid) & 0xffff) << 32 |
+                                    uuid::A(uuid) >> 16);
+      return Status::kOk;
+    case 6:
+      *moment = uuid::MomentOfSteps(uuid::A(uuid) << 12 | uuid::B(uuid));
+      return Status::kOk;
+    case 7:
+      *moment = {static_cast<int64_t>(uuid::A(uuid)) * 1000};
+      return Status::kOk;
+    default:
+      return Status::kNoTime;
+  }
 }
 
 // The UUID that holds an ID: of version 7, with the ID's time, where that fits, else of version 8.

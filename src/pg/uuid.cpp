@@ -81,7 +81,7 @@ Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
 Datum snowid_timestamp_uuid(PG_FUNCTION_ARGS) {
   const core::Uuid uuid = uuid_arg(fcinfo, 0);
   core::UnixMicros moment;
-  if (TimeOfUuid7(uuid, &moment) != core::Status::kOk)
+  if (TimeOfUuid(uuid, &moment) != core::Status::kOk)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("UUID is not of version 7"),
                     errhint("To read one of snowid_to_uuid(), give snowid_timestamp() what "
                             "snowid_from_uuid() returns.")));

@@ -49,7 +49,7 @@ TEST(Uuid7, HoldsTimeSequenceAndRandomBits) {
   EXPECT_EQ(uuid.high, 0x017f22e279b07cc3u);  // the example of RFC 9562, A.6
   EXPECT_EQ(uuid.low, 0x98c4dc0c0c07398fu);
   UnixMicros moment{};
-  ASSERT_EQ(TimeOfUuid7(uuid, &moment), Status::kOk);
+  ASSERT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
   EXPECT_EQ(moment.value, 1645557742000000);
 }
 
@@ -71,21 +71,75 @@ TEST(Uuid7, LaterTicksAreGreaterWhateverTheRandomBits) {
     const Uuid later = Uuid7Of({tick + 1}, random.Next());
     if (!(uuid < later) || VersionOf(uuid) != 7 || !IsOfRfc(uuid)) FAIL() << tick;
     UnixMicros moment{};
-    if (TimeOfUuid7(uuid, &moment) != Status::kOk ||
+    if (TimeOfUuid(uuid, &moment) != Status::kOk ||
         moment != StartOf(kUuid7, TimeOf(kUuid7, {tick})))
       FAIL() << tick << " has " << moment.value;
   }
 }
 
-TEST(Uuid7, NoOtherVersionOrVariantHasATime) {
+int64_t MicrosOf(Uuid uuid) {
+  UnixMicros moment{};
+  EXPECT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
+  return moment.value;
+}
+
+// 2022-02-22 19:22:22 UTC: the examples of RFC 9562, A.1, A.5 and A.6.
+TEST(TimeOfUuid, ReadsTheExamplesOfTheRfc) {
+  EXPECT_EQ(MicrosOf({0xc232ab00941411ec, 0xb3c89f6bdeced846}), 1645557742000000);
+  EXPECT_EQ(MicrosOf({0x1ec9414c232a6b00, 0xb3c89f6bdeced846}), 1645557742000000);
+  EXPECT_EQ(MicrosOf({0x017f22e279b07cc3, 0x98c4dc0c0c07398f}), 1645557742000000);
+}
+
+// The UUIDs of versions 1 and 6 with so many steps of 100 ns since 1582-10-15.
+Uuid Uuid1Of(uint64_t steps) {
+  return {steps % 0x100000000 * 0x100000000 + steps / 0x100000000 % 0x10000 * 0x10000 + 0x1000 +
+              steps / 0x1000000000000,
+          0x8000000000000000};
+}
+Uuid Uuid6Of(uint64_t steps) {
+  return {steps / 0x1000 * 0x10000 + 0x6000 + steps % 0x1000, 0x8000000000000000};
+}
+
+TEST(TimeOfUuid, ReachesFromTheFirstTimeToTheLast) {
+  constexpr int64_t kFirstDayUs = int64_t{-12219292800} * 1000000;
+  constexpr uint64_t kStepsTo1970 = 122192928000000000;
+  for (const auto uuid_of : {Uuid1Of, Uuid6Of}) {
+    EXPECT_EQ(MicrosOf(uuid_of(0)), kFirstDayUs);
+    EXPECT_EQ(MicrosOf(uuid_of(9)), kFirstDayUs);
+    EXPECT_EQ(MicrosOf(uuid_of(10)), kFirstDayUs + 1);
+    // Down, before 1970 too.
+    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 11)), -2);
+    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 10)), -1);
+    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 1)), -1);
+    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970)), 0);
+    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 + 19)), 1);
+    EXPECT_EQ(MicrosOf(uuid_of((uint64_t{1} << 60) - 1)),
+              kFirstDayUs + ((int64_t{1} << 60) - 1) / 10);
+    Random random(5);
+    for (int i = 0; i < 100000; i++) {
+      const uint64_t steps = random.UpTo((uint64_t{1} << 60) - 1);
+      ASSERT_EQ(MicrosOf(uuid_of(steps)), kFirstDayUs + static_cast<int64_t>(steps / 10)) << steps;
+    }
+  }
+  EXPECT_EQ(MicrosOf({0x0000000000007fff, 0xbfffffffffffffff}), 0);
+  EXPECT_EQ(MicrosOf({0xffffffffffff7000, 0x8000000000000000}), ((int64_t{1} << 48) - 1) * 1000);
+}
+
+TEST(TimeOfUuid, NoOtherVersionOrVariantHasATime) {
   const Uuid uuid = Uuid7Of(MakeTick(kUuid7, {1}, {1}), 1);
   UnixMicros moment{};
-  for (uint64_t version = 0; version < 16; version++)
-    EXPECT_EQ(TimeOfUuid7({(uuid.high & ~uint64_t{0xf000}) | version << 12, uuid.low}, &moment),
-              version == 7 ? Status::kOk : Status::kNoTime);
-  for (uint64_t variant = 0; variant < 4; variant++)
-    EXPECT_EQ(TimeOfUuid7({uuid.high, (uuid.low & UINT64_MAX >> 2) | variant << 62}, &moment),
-              variant == 2 ? Status::kOk : Status::kNoTime);
+  for (uint64_t version = 0; version < 16; version++) {
+    const bool has_time = version == 1 || version == 6 || version == 7;
+    const Uuid other{(uuid.high & ~uint64_t{0xf000}) | version << 12, uuid.low};
+    EXPECT_EQ(TimeOfUuid(other, &moment), has_time ? Status::kOk : Status::kNoTime) << version;
+    for (uint64_t variant = 0; variant < 4; variant++) {
+      if (variant == 2) continue;
+      const Uuid foreign{other.high, (other.low & UINT64_MAX >> 2) | variant << 62};
+      EXPECT_EQ(TimeOfUuid(foreign, &moment), Status::kNoTime) << version << " " << variant;
+    }
+  }
+  for (const uint64_t same : {uint64_t{0}, UINT64_MAX})
+    EXPECT_EQ(TimeOfUuid({same, same}, &moment), Status::kNoTime);
 }
 
 // Stored UUIDs must be read for ever.
@@ -119,7 +173,7 @@ TEST(ToUuid, KeepsTheIdAndTheOrder) {
       Parts parts{};
       ASSERT_EQ(Decompose(layout, id, &parts), Status::kOk);
       UnixMicros moment{};
-      ASSERT_EQ(TimeOfUuid7(uuid, &moment), Status::kOk);
+      ASSERT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
       if (moment.value != StartOf(layout, parts.time).value / 1000 * 1000)
         FAIL() << id.value << " has " << moment.value;
     }
