@@ -1,6 +1,9 @@
 // Layouts as text: the names of those that are known, and specifications such as
 // `time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z`. Pure functions of their
 // arguments; nothing here is shared.
+//
+// string_view's members that check their arguments, such as substr, would throw: they need the C++
+// library at run time, which PostgreSQL does not load.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +72,7 @@ constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr std::string_view TakeWord(std::string_view* text) {
   size_t end = 0;
   while (end < text->size() && !IsSpace((*text)[end])) end++;
-  const std::string_view word = text->substr(0, end);
+  const std::string_view word(text->data(), end);
   while (end < text->size() && IsSpace((*text)[end])) end++;
   text->remove_prefix(end);
   return word;
@@ -98,10 +101,26 @@ inline Status ParseUnit(std::string_view text, uint64_t* unit_us) {
   return Status::kMalformed;
 }
 
-// Reads an epoch: 2011-08-24T21:07:01.721Z, with one to six digits after the point, or without it.
+// Reads an epoch in Unix milliseconds, of digits alone, with a minus where it is before 1970.
+inline Status ParseUnixEpoch(std::string_view text, int64_t* epoch_us) {
+  const bool is_negative = !text.empty() && text.front() == '-';
+  if (is_negative) text.remove_prefix(1);
+  uint64_t ms = 0;
+  const Status status = TakeNumber(&text, &ms);
+  if (status == Status::kMalformed || !text.empty()) return Status::kMalformed;
+  const int64_t most_us = is_negative ? -kFirstEpoch.value : kLastEpoch.value;
+  if (status != Status::kOk || ms > static_cast<uint64_t>(most_us / 1000))
+    return Status::kNumberOutOfRange;
+  *epoch_us = (is_negative ? -1000 : 1000) * static_cast<int64_t>(ms);
+  return Status::kOk;
+}
+
+// Reads an epoch: 2011-08-24T21:07:01.721Z, with one to six digits after the point, or without it;
+// or in Unix milliseconds.
 inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  if (text.size() < kForm.size() + 1 || text.back() != 'Z') return Status::kMalformed;
+  if (text.empty() || text.back() != 'Z') return ParseUnixEpoch(text, epoch_us);
+  if (text.size() < kForm.size() + 1) return Status::kMalformed;
   for (size_t at = 0; at < kForm.size(); at++)
     if (IsDigit(kForm[at]) ? !IsDigit(text[at]) : text[at] != kForm[at]) return Status::kMalformed;
   const auto number = [text](size_t at, size_t digits) {
@@ -111,7 +130,8 @@ inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
   };
 
   int64_t fraction_us = 0;
-  std::string_view fraction = text.substr(kForm.size());
+  std::string_view fraction = text;
+  fraction.remove_prefix(kForm.size());
   fraction.remove_suffix(1);
   if (!fraction.empty()) {
     if (fraction.size() < 2 || fraction.size() > 7 || fraction.front() != '.')
@@ -187,7 +207,8 @@ struct Words {
 inline Status ParseWord(std::string_view word, Words* words) {
   const size_t colon = word.find(':');
   if (colon == std::string_view::npos) return Status::kMalformed;
-  const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), word.substr(0, colon));
+  const std::string_view key_name(word.data(), colon);
+  const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), key_name);
   if (name == std::end(kKeyNames)) return Status::kMalformed;
   const auto key = static_cast<unsigned>(name - std::begin(kKeyNames));
   if (words->seen & 1u << key) return Status::kMalformed;

@@ -47,7 +47,7 @@ constexpr double CountOf(const Series& series) {
 // kStepOutOfRange for a step of 0.
 inline Status ParseSeriesName(std::string_view name, Series* series) {
   const auto take_word = [&name](std::string_view word) {
-    if (name.substr(0, word.size()) != word) return false;
+    if (!name.starts_with(word)) return false;
     name.remove_prefix(word.size());
     return true;
   };

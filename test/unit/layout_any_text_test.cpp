@@ -42,7 +42,8 @@ void CheckText(std::string_view text) {
 
 TEST(ParseLayout, AnyOtherCharacterAnywhere) {
   std::vector<std::string> texts{std::string(kInstagramText),
-                                 "seq:01 time:63 epoch:0001-02-28T00:00:00Z unit:1d shard:0"};
+                                 "seq:01 time:63 epoch:0001-02-28T00:00:00Z unit:1d shard:0",
+                                 "time:41 shard:13 seq:10 unit:1ms epoch:-62135596800000"};
   for (const NamedLayout& named : kNamedLayouts) texts.emplace_back(named.name);
   for (const std::string& text : texts)
     for (size_t at = 0; at <= text.size(); at++) {
@@ -76,6 +77,11 @@ std::string RandomWord(const LayoutSpec& spec, int field, Random* random) {
   if (field == 3) {
     const auto& [name, us] = kUnits[random->Below(6)];
     return "unit:" + width(spec.unit_us / us) + name;
+  }
+  if (random->Below(4) == 0) {
+    const int64_t ms =
+        random->Below(8) == 0 ? static_cast<int64_t>(random->Next()) : spec.epoch_us / 1000;
+    return "epoch:" + std::to_string(ms);
   }
   char written[kLayoutTextSize];
   std::string epoch(written, FormatLayoutSpec(spec, written));

@@ -124,6 +124,20 @@ TEST(ParseLayout, TakesUpToSixDigitsOfASecond) {
   EXPECT_EQ(epoch_of("2024-02-29T12:00:00Z"), 1709208000000000);
 }
 
+TEST(ParseLayout, TakesAnEpochInUnixMilliseconds) {
+  const auto epoch_of = [](const std::string& epoch) {
+    return Parsed(With("epoch:" + epoch)).epoch_us;
+  };
+  EXPECT_EQ(Parsed(With("epoch:1314220021721")), kInstagram.spec);
+  for (const char* zero : {"0", "-0", "00", "-000"}) EXPECT_EQ(epoch_of(zero), 0) << zero;
+  EXPECT_EQ(epoch_of("1"), 1000);
+  EXPECT_EQ(epoch_of("-1"), -1000);
+  EXPECT_EQ(epoch_of("0000000000000000000000000000001"), 1000);
+  EXPECT_EQ(epoch_of("20110824210701"), 20110824210701000);
+  EXPECT_EQ(epoch_of("-62135596800000"), kFirstEpoch.value);
+  EXPECT_EQ(epoch_of("253402300799999"), kLastEpoch.value - 999);
+}
+
 TEST(ParseLayout, RefusesWhatIsNoName) {
   for (const char* text : {"",
                            " ",
@@ -283,8 +297,20 @@ TEST(ParseLayout, RefusesUnitsThatOverflow) {
 TEST(ParseLayout, RefusesEpochsInAnotherForm) {
   for (const char* wrong : {"",
                             "Z",
-                            "0",
-                            "1314220021721",
+                            "-",
+                            "--1",
+                            "-1-",
+                            "+1",
+                            "1-",
+                            "1314220021721Z",
+                            "-1314220021721Z",
+                            "1314220021721.0",
+                            "1314220021721ms",
+                            "1314220021.721",
+                            "1_314_220_021_721",
+                            "1e3",
+                            "0x1",
+                            "99999999999999999999x",
                             "2011-08-24",
                             "2011-08-24Z",
                             "2011-08-24T21:07Z",
@@ -348,6 +374,17 @@ TEST(ParseLayout, RefusesEpochsThatNeverWere) {
         "2024-02-30T00:00:00Z", "2011-08-24T24:00:00Z",        "2011-08-24T99:00:00Z",
         "2011-08-24T21:60:00Z", "2011-08-24T21:07:60Z",        "2016-12-31T23:59:60Z",
         "2011-08-24T21:07:99Z", "9999-12-32T00:00:00Z",        "9999-12-31T24:00:00Z"})
+    EXPECT_EQ(StatusOf(With("epoch:" + std::string(wrong))), Status::kNumberOutOfRange) << wrong;
+}
+
+// Those that would be in range if they were cut to 64 bits are among them, as their product is.
+TEST(ParseLayout, RefusesUnixMillisecondsOutsideTheYears) {
+  for (const char* wrong :
+       {"-62135596800001", "253402300800000", "-253402300799999", "9223372036854775807",
+        "-9223372036854775808", "9223372036854775808", "18446744073709551", "18446744073709552",
+        "-18446744073709552", "18446744073709551615", "-18446744073709551615",
+        "18446744073709551616", "-18446744073709551617", "18448058293731273",
+        "100000000000000000000000000000000000001"})
     EXPECT_EQ(StatusOf(With("epoch:" + std::string(wrong))), Status::kNumberOutOfRange) << wrong;
 }
 

@@ -89,6 +89,14 @@ inline uint64_t DaysIn(uint64_t year, uint64_t month) {
 }
 
 inline int64_t ReadEpoch(std::string_view text, LayoutReading* reading) {
+  const std::string_view ms = text.substr(text.starts_with("-") ? 1 : 0);
+  if (!ms.empty() && DigitsOf(ms) == ms) {
+    const int64_t epoch_us =
+        static_cast<int64_t>(NumberOf(ms)) * (ms.size() < text.size() ? -1000 : 1000);
+    if (epoch_us < -62135596800000000 || epoch_us > 253402300799999999)
+      reading->is_out_of_range = true;
+    return epoch_us;
+  }
   constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
   constexpr int64_t kDaysTo1970 = 719162;  // from 0001-01-01
   for (size_t i = 0; i < kForm.size(); i++) {
