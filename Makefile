@@ -25,7 +25,7 @@ EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/*.bc
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension next decode layouts uuid objectid series text scatter segments sections
+REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 

@@ -49,7 +49,7 @@ SELECT attempt($$SELECT snowid_max('2046-06-27 17:00:49.497Z')$$);
 SELECT attempt($$SELECT snowid_max('infinity')$$);
 
 -- NULL in gives NULL out.
-SELECT num_nulls(snowid_timestamp(NULL::bigint), snowid_shard(NULL), snowid_sequence(NULL),
+SELECT num_nulls(snowid_timestamp(NULL), snowid_shard(NULL), snowid_sequence(NULL),
                  snowid_min(NULL), snowid_max(NULL), snowid_encode(NULL, 0, 0), snowid_encode(now(), NULL, 0),
                  snowid_encode(now(), 0, NULL), snowid_between(NULL, now(), now()),
                  snowid_between(1, NULL, '2012-01-01Z'), snowid_between(1, '2012-01-01Z', NULL),

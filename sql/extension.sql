@@ -1,4 +1,4 @@
--- The extension as a whole: what CREATE EXTENSION makes, who may use it, and that it can be moved.
+-- The extension as a whole: what CREATE EXTENSION makes, where, and who may use it.
 
 CREATE EXTENSION snowid;
 
@@ -21,22 +21,31 @@ SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS 
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
  ORDER BY p.oid::regprocedure::text COLLATE "C";
 
--- It can be moved, and goes on with its IDs; nothing depends on search_path.
-CREATE TABLE moving (n int, id bigint DEFAULT snowid_next(1));
-INSERT INTO moving VALUES (1);
+-- Functions that users call are in a schema of their choice; all else is in the extension's own, whatever
+-- is in search_path.
+DROP EXTENSION snowid;
 CREATE SCHEMA elsewhere;
-ALTER EXTENSION snowid SET SCHEMA elsewhere;
-INSERT INTO moving VALUES (2);
+CREATE EXTENSION snowid SCHEMA elsewhere;
+SELECT DISTINCT nspname FROM pg_depend d JOIN pg_class c ON c.oid = objid JOIN pg_namespace n ON n.oid = relnamespace
+ WHERE classid = 'pg_class'::regclass AND d.deptype = 'e' AND refclassid = 'pg_extension'::regclass;
+CREATE TABLE placed (n int, id bigint DEFAULT elsewhere.snowid_next(1));
+INSERT INTO placed VALUES (1);
 SET search_path = pg_catalog;
-INSERT INTO public.moving VALUES (3);
+INSERT INTO public.placed VALUES (2);
 SELECT elsewhere.snowid_between(id, elsewhere.snowid_timestamp(id),
                                 elsewhere.snowid_timestamp(id) + interval '1 ms') AS between
-  FROM public.moving WHERE n = 1;
+  FROM public.placed WHERE n = 1;
 RESET search_path;
-SELECT count(DISTINCT id), array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order FROM moving;
-DROP TABLE moving;
+SELECT count(DISTINCT id), array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order FROM placed;
+-- It cannot be moved, and its own schema cannot be somebody else's.
+SELECT attempt('ALTER EXTENSION snowid SET SCHEMA public');
+DROP TABLE placed;
 DROP EXTENSION snowid;
 DROP SCHEMA elsewhere;
+CREATE SCHEMA snowid;
+SELECT attempt('CREATE EXTENSION snowid');
+SELECT attempt('CREATE EXTENSION snowid SCHEMA snowid');
+DROP SCHEMA snowid;
 
 -- It is trusted: who may create objects in the database may create it, and gets the rights that are
 -- not for everyone.
@@ -47,12 +56,20 @@ GRANT CREATE ON SCHEMA public TO regress_snowid_owner;
 SET ROLE regress_snowid_owner;
 CREATE EXTENSION snowid;
 SELECT snowid_advance(snowid_next(2));
-SELECT last_value > 0 AS readable FROM snowid_ceiling;
+SELECT last_value > 0 AS readable FROM snowid.ceiling;
 SET ROLE regress_snowid_user;
 SELECT snowid_next() > 0 AS for_everyone;
 SELECT snowid_advance(1);
-SELECT last_value FROM snowid_ceiling;
-SELECT setval('snowid_ceiling', 1);
+SELECT last_value > 0 AS readable FROM snowid.ceiling;
+SELECT count(*) FROM snowid.segment_sources;
+SELECT setval('snowid.ceiling', 1);
+CREATE TABLE snowid.mine ();
+SELECT snowid.carry_ceiling_over();
+-- Its creator may grant what is not for everyone.
+SET ROLE regress_snowid_owner;
+GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_user;
+SET ROLE regress_snowid_user;
+SELECT snowid_advance(1);
 RESET ROLE;
 DROP EXTENSION snowid;
 SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_snowid_owner', current_database()) \gexec
@@ -65,7 +82,7 @@ SELECT snowid_next(3) AS before \gset
 DROP EXTENSION snowid;
 CREATE EXTENSION snowid;
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS ceiling_carried_over
-  FROM snowid_ceiling;
+  FROM snowid.ceiling;
 SELECT snowid_next(3) AS after \gset
 SELECT :after > :before AS above;
 BEGIN;
@@ -78,17 +95,17 @@ SELECT :inside > :after AS above, :outside > :inside AS above_what_was_rolled_ba
 
 -- The ceiling is where the IDs are, and somebody who looks at it sees it as any other sequence's.
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
-  FROM snowid_ceiling;
-SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE sequencename = 'snowid_ceiling';
+  FROM snowid.ceiling;
+SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE schemaname = 'snowid' AND sequencename = 'ceiling';
 
 -- A ceiling that cannot be durable is refused. (New storage, so the session looks at it again.)
-ALTER SEQUENCE snowid_ceiling SET UNLOGGED;
+ALTER SEQUENCE snowid.ceiling SET UNLOGGED;
 SELECT attempt('SELECT snowid_next(3)');
-ALTER SEQUENCE snowid_ceiling SET LOGGED;
+ALTER SEQUENCE snowid.ceiling SET LOGGED;
 SELECT attempt('SELECT snowid_next(3)');
 -- A reset one is raised again at once.
-ALTER SEQUENCE snowid_ceiling RESTART;
-SELECT last_value FROM snowid_ceiling;
+ALTER SEQUENCE snowid.ceiling RESTART;
+SELECT last_value FROM snowid.ceiling;
 SELECT snowid_next(3) > :outside AS above;
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
-  FROM snowid_ceiling;
+  FROM snowid.ceiling;

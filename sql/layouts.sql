@@ -4,13 +4,14 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
 -- The named ones.
-SELECT name, specification FROM snowid_layouts;
-SELECT name, epoch, unit, max_shard, ids_per_second, positive_until, used_up_at FROM snowid_layouts;
-SELECT count(*) AS not_read_back FROM snowid_layouts
+SELECT name, specification FROM snowid.layouts;
+SELECT name, epoch, unit, max_shard, ids_per_second, positive_until, used_up_at FROM snowid.layouts;
+SELECT count(*) AS not_read_back FROM snowid.layouts
  WHERE specification::snowid_layout <> name::snowid_layout;
 SELECT n::snowid_layout FROM unnest(ARRAY['leaf', ' taobao ',
   'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
   'epoch:2011-08-24T21:07:01.721Z  unit:1000us time:41 shard:13 seq:10',
+  'time:41 shard:13 seq:10 unit:1ms epoch:1314220021721', 'time:40 shard:4 seq:9 unit:1s epoch:-1',
   'time:41 seq:10 shard:13 unit:1ms epoch:2011-08-24T21:07:01.721Z',
   'seq:20 shard:0 time:40 unit:24h epoch:0001-01-01T00:00:00.000001Z']) n;
 
@@ -20,10 +21,11 @@ SELECT l, attempt(format('SELECT %L::snowid_layout', l)) FROM unnest(ARRAY['', '
   'time:0 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
   'time:41 shard:13 seq:10 unit:2d epoch:2011-08-24T21:07:01.721Z',
   'time:41 shard:13 seq:10 unit:1ms epoch:2011-02-29T21:07:01.721Z',
-  'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24']) l;
+  'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24', 'time:41 shard:13 seq:10 unit:1ms epoch:',
+  'time:41 shard:13 seq:10 unit:1ms epoch:253402300800000']) l;
 
 -- It is a value: compared, hashed, grouped by, stored, sent as binary.
-SELECT layout, count(*) FROM (SELECT name::snowid_layout AS layout FROM snowid_layouts) l
+SELECT layout, count(*) FROM (SELECT name::snowid_layout AS layout FROM snowid.layouts) l
  GROUP BY layout HAVING count(*) > 1;
 SELECT 'twitter'::snowid_layout = 'leaf' AS equal, 'twitter'::snowid_layout <> 'discord' AS unequal,
        'twitter'::snowid_layout = 'time:41 shard:10 seq:12 unit:1ms epoch:2010-11-04T01:42:54.657Z'
@@ -31,7 +33,7 @@ SELECT 'twitter'::snowid_layout = 'leaf' AS equal, 'twitter'::snowid_layout <> '
 CREATE TABLE stored (name text, layout snowid_layout) PARTITION BY HASH (layout);
 CREATE TABLE stored_0 PARTITION OF stored FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE stored_1 PARTITION OF stored FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO stored SELECT name, name::snowid_layout FROM snowid_layouts;
+INSERT INTO stored SELECT name, name::snowid_layout FROM snowid.layouts;
 CREATE INDEX ON stored USING hash (layout);
 SELECT name, layout FROM stored WHERE layout = 'leaf' ORDER BY name;
 SELECT count(*) FROM stored a JOIN stored b USING (layout);
@@ -48,13 +50,13 @@ SELECT count(*) FILTER (WHERE (a.layout <= b.layout) <> (a.layout < b.layout OR 
        count(*) FILTER (WHERE (a.layout <> b.layout) = (a.layout = b.layout)) AS ne_wrong,
        count(*) FILTER (WHERE (a.layout < b.layout)::int + (a.layout = b.layout)::int + (a.layout > b.layout)::int <> 1)
          AS not_one_of_three,
-       count(*) FILTER (WHERE snowid_layout_cmp(a.layout, b.layout) <>
+       count(*) FILTER (WHERE snowid.layout_cmp(a.layout, b.layout) <>
                               (a.layout > b.layout)::int - (a.layout < b.layout)::int) AS cmp_wrong
   FROM stored a, stored b;
 SELECT count(*) AS unsorted FROM (SELECT layout, lag(layout) OVER (ORDER BY layout) AS before FROM stored) s
  WHERE layout < before;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'snowid_layout_ops';
-SELECT encode(snowid_layout_send('sonyflake'), 'hex');
+SELECT encode(snowid.layout_send('sonyflake'), 'hex');
 -- There and back as binary, which has a file of the server's to go through.
 CREATE TABLE received (LIKE stored);
 SELECT current_setting('data_directory') || '/layouts.binary' AS file \gset
@@ -72,20 +74,20 @@ SELECT snowid_decode(11637205501278089), snowid_decode(11637205501278089, 'insta
 
 -- The ends of each, and what lies beyond.
 SELECT name, snowid_decode(greatest, name::snowid_layout) AS last, greatest
-  FROM (SELECT name, snowid_encode(positive_until - unit, max_shard::int,
+  FROM (SELECT name, snowid_encode(positive_until - unit, max_shard,
                                    (ids_per_second * extract(epoch FROM unit))::int - 1,
-                                   name::snowid_layout) AS greatest FROM snowid_layouts) l;
+                                   name::snowid_layout) AS greatest FROM snowid.layouts) l;
 SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', positive_until, name)) AS late
-  FROM snowid_layouts WHERE name IN ('twitter', 'js53');
+  FROM snowid.layouts WHERE name IN ('twitter', 'js53');
 SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 1024, 0, 'discord')$$);
 SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 0, 4096, 'discord')$$);
 SELECT attempt($$SELECT snowid_decode(9007199254740992, 'js53')$$);
 SELECT attempt($$SELECT snowid_decode(-1, 'js53')$$);
 SELECT snowid_decode(9007199254740991, 'js53');
-SELECT attempt($$SELECT snowid_decode(9223372036854775807,
-  'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
-SELECT attempt($$SELECT snowid_sequence(9223372036854775807,
-  'time:10 shard:10 seq:43 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+-- Shards and sequences that only a bigint holds.
+SELECT snowid_decode(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z'),
+       snowid_sequence(9223372036854775807, 'time:10 shard:10 seq:43 unit:1ms epoch:2020-01-01T00:00:00Z');
+SELECT snowid_encode('2020-01-01Z', 4611686018427387903, 0, 'time:1 shard:62 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
 SELECT snowid_timestamp(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
 SELECT attempt($$SELECT snowid_decode(9223372036854775807,
   'time:62 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z')$$);
@@ -99,7 +101,7 @@ SELECT l.name, count(DISTINCT id) AS ids, bool_and(id > 0) AS positive,
        bool_and(id = snowid_encode(snowid_timestamp(id, l.layout), 3, snowid_sequence(id, l.layout), l.layout))
          AS encoded,
        bool_and(ordered) AS ordered
-  FROM (SELECT name, layout FROM snowid_layout_names() WHERE name <> 'baidu') l,
+  FROM (SELECT name, layout FROM snowid.layout_names() WHERE name <> 'baidu') l,
        LATERAL (SELECT id, id > lag(id, 1, 0::bigint) OVER () AS ordered
                   FROM (SELECT snowid_next(3, layout) AS id FROM generate_series(1, 2000)) drawn) ids
  GROUP BY l.name ORDER BY l.name;
@@ -138,7 +140,7 @@ SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7, 'twitter') AS 
 SELECT snowid_advance(:moved, 'twitter');
 SELECT snowid_next(6, 'twitter') > :moved AS above;
 
--- A parameter without a type is what it was before there were layouts.
+-- A literal without a type is a bigint.
 PREPARE untyped AS SELECT snowid_shard(snowid_next($1));
 SELECT parameter_types FROM pg_prepared_statements WHERE name = 'untyped';
 EXECUTE untyped(5);

@@ -27,8 +27,11 @@ SELECT attempt('SELECT snowid_next()');
 RESET snowid.shard;
 SELECT attempt('SELECT snowid_next(-1)');
 SELECT attempt('SELECT snowid_next(8192)');
-SELECT attempt('SELECT snowid_next(2147483647)');
-SELECT attempt('SELECT snowid_next(-2147483648)');
+SELECT attempt(format('SELECT snowid_next(%s)', shard))
+  FROM unnest(ARRAY[2147483647, -2147483648, 4294967296, 9223372036854775807, -9223372036854775807]) shard;
+-- What other types of numbers come to, without a cast.
+SELECT snowid_shard(snowid_next(id % 64)) FROM unnest(ARRAY[130]::bigint[]) id;
+SELECT snowid_shard(snowid_next(3::smallint));
 SELECT snowid_next(NULL) IS NULL AS null_in_null_out;
 
 -- Many shards in one session, each of which keeps its own order.
@@ -91,7 +94,7 @@ SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS nu
 SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7) AS moved \gset
 SELECT snowid_advance(:moved);
 SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid_timestamp(:moved)) * 1000
-         AS durable FROM snowid_ceiling;
+         AS durable FROM snowid.ceiling;
 SELECT snowid_next(6) AS later \gset
 SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
 SELECT snowid_next(6) > :later AS never_back;
@@ -117,7 +120,19 @@ SHOW snowid.max_wait;
 SHOW snowid.ceiling_step;
 -- (Releases word the range itself differently.)
 SELECT split_part(attempt(format('SET snowid.%s = -1', name)), ' (', 1)
-  FROM unnest(ARRAY['shard', 'max_lead', 'max_wait']) name;
+  FROM unnest(ARRAY['max_lead', 'max_wait']) name;
+-- -1 is this node's own number, which is 0 where it stands alone.
+SET snowid.shard = 6;
+SELECT snowid_default_shard();
+SET snowid.shard = -1;
+SELECT snowid_default_shard(), snowid_shard(snowid_next());
+SET snowid.shard = ' 9223372036854775807 ';
+SELECT snowid_default_shard();
+SELECT attempt('SELECT snowid_next()');
+RESET snowid.shard;
+SELECT attempt(format('SET snowid.shard = %L', shard))
+  FROM unnest(ARRAY['-2', 'abc', '', ' ', '7 8', '0x7', '7.0', '1e3', '9223372036854775808']) shard;
+SELECT snowid_default_shard();
 SET snowid.max_wait = '10s';
 SHOW snowid.max_wait;
 RESET snowid.max_wait;

@@ -65,12 +65,12 @@ SELECT castsource::regtype, casttarget::regtype, castcontext FROM pg_cast
  WHERE 'objectid'::regtype IN (castsource, casttarget) ORDER BY castcontext, castsource::regtype::text;
 
 -- Its time.
-SELECT id, snowid_timestamp(id::objectid)
+SELECT id, objectid_timestamp(id::objectid)
   FROM unnest(ARRAY['507f1f77bcf86cd799439011', '000000000000000000000000',
                     '00000000ffffffffffffffff', '000000010000000000000000',
                     '7fffffffffffffffffffffff', '800000000000000000000000',
                     'ffffffff0000000000000000', 'ffffffffffffffffffffffff']) id;
-SELECT count(*) AS compared, count(*) FILTER (WHERE snowid_timestamp(id) <> to_timestamp(seconds)) AS wrong
+SELECT count(*) AS compared, count(*) FILTER (WHERE objectid_timestamp(id) <> to_timestamp(seconds)) AS wrong
   FROM (SELECT n * 4294967 AS seconds, lpad(to_hex(n * 4294967), 8, '0') || left(md5(n::text), 16) AS text
           FROM generate_series(0::bigint, 1000) n) made, CAST(text AS objectid) id;
 
@@ -97,7 +97,7 @@ SELECT count(*) AS compared,
        count(*) FILTER (WHERE (a.id <= b.id) <> (a.bytes <= b.bytes)) AS wrong_le,
        count(*) FILTER (WHERE (a.id > b.id) <> (a.bytes > b.bytes)) AS wrong_gt,
        count(*) FILTER (WHERE (a.id >= b.id) <> (a.bytes >= b.bytes)) AS wrong_ge,
-       count(*) FILTER (WHERE objectid_cmp(a.id, b.id) <> CASE WHEN a.bytes < b.bytes THEN -1
+       count(*) FILTER (WHERE snowid.objectid_cmp(a.id, b.id) <> CASE WHEN a.bytes < b.bytes THEN -1
                                 WHEN a.bytes > b.bytes THEN 1 ELSE 0 END) AS wrong_cmp,
        count(*) FILTER (WHERE least(a.id, b.id)::bytea <> least(a.bytes, b.bytes)) AS wrong_least
   FROM samples a, samples b;
@@ -113,11 +113,11 @@ SELECT amname, opcname, opcdefault, amvalidate(pg_opclass.oid) AS valid,
  WHERE opcintype = 'objectid'::regtype ORDER BY amname;
 
 -- Hashes: both are one where there is no seed, and every byte counts.
-SELECT count(*) FILTER (WHERE (objectid_hash_extended(id, 0) & 4294967295) <>
-                              (objectid_hash(id)::bigint & 4294967295)) AS apart,
-       count(*) FILTER (WHERE objectid_hash_extended(id, 1) = objectid_hash_extended(id, 0)) AS seedless,
-       count(*) - count(DISTINCT objectid_hash(id)) AS collisions,
-       count(*) - count(DISTINCT objectid_hash_extended(id, 0)) AS collisions_of_64_bits
+SELECT count(*) FILTER (WHERE (snowid.objectid_hash_extended(id, 0) & 4294967295) <>
+                              (snowid.objectid_hash(id)::bigint & 4294967295)) AS apart,
+       count(*) FILTER (WHERE snowid.objectid_hash_extended(id, 1) = snowid.objectid_hash_extended(id, 0)) AS seedless,
+       count(*) - count(DISTINCT snowid.objectid_hash(id)) AS collisions,
+       count(*) - count(DISTINCT snowid.objectid_hash_extended(id, 0)) AS collisions_of_64_bits
   FROM samples;
 
 -- Indexes. Whether a query's plan holds a node:
@@ -239,7 +239,7 @@ SELECT plan_has('Append', 'SELECT n FROM parts') AS all,
 
 -- Partitions by time.
 CREATE TABLE years (id objectid PRIMARY KEY,
-                    created_at timestamptz GENERATED ALWAYS AS (snowid_timestamp(id)) STORED)
+                    created_at timestamptz GENERATED ALWAYS AS (objectid_timestamp(id)) STORED)
   PARTITION BY RANGE (id);
 CREATE TABLE years_2012 PARTITION OF years
   FOR VALUES FROM ('4effa2000000000000000000') TO ('50e227000000000000000000');
@@ -247,8 +247,8 @@ INSERT INTO years VALUES ('507f1f77bcf86cd799439011') RETURNING tableoid::regcla
 SELECT attempt($$INSERT INTO years VALUES ('50e227000000000000000000')$$) LIKE '23514 %' AS refused;
 
 -- The binary form: what it is, there and back, and what of another length is refused.
-SELECT objectid_send('507f1f77bcf86cd799439011');
-SELECT count(*) FILTER (WHERE objectid_send(id) <> bytes) AS wrong FROM samples;
+SELECT snowid.objectid_send('507f1f77bcf86cd799439011');
+SELECT count(*) FILTER (WHERE snowid.objectid_send(id) <> bytes) AS wrong FROM samples;
 \getenv results PG_ABS_BUILDDIR
 \set file :results '/results/objectid.bin'
 CREATE TABLE received (LIKE samples);
@@ -268,10 +268,10 @@ SELECT attempt(:'receive');
 
 -- NULL in gives NULL out.
 SELECT num_nonnulls(NULL::text::objectid, NULL::bytea::objectid, NULL::objectid::text,
-                    NULL::objectid::bytea, snowid_timestamp(NULL::objectid), id = NULL, id <> NULL,
-                    id < NULL, id <= NULL, NULL > id, NULL >= id, objectid_cmp(id, NULL),
-                    objectid_hash(NULL), objectid_hash_extended(id, NULL),
-                    objectid_smaller(NULL, id), objectid_larger(id, NULL))
+                    NULL::objectid::bytea, objectid_timestamp(NULL::objectid), id = NULL, id <> NULL,
+                    id < NULL, id <= NULL, NULL > id, NULL >= id, snowid.objectid_cmp(id, NULL),
+                    snowid.objectid_hash(NULL), snowid.objectid_hash_extended(id, NULL),
+                    snowid.objectid_smaller(NULL, id), snowid.objectid_larger(id, NULL))
   FROM CAST('507f1f77bcf86cd799439011' AS objectid) id;
 
 DROP TABLE stored, samples, documents, visits, parts, years, received;
@@ -283,7 +283,7 @@ INSERT INTO made SELECT FROM generate_series(1, 5000);
 SELECT count(DISTINCT id), array_agg(n ORDER BY n) = array_agg(n ORDER BY id) AS in_order,
        count(DISTINCT substr(id::text, 9, 10)) AS processes,
        count(DISTINCT substr(id::text, 19, 6)) AS counters,
-       bool_and(snowid_timestamp(id) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute') AS of_now
+       bool_and(objectid_timestamp(id) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute') AS of_now
   FROM made;
 SELECT count(*) AS gaps FROM (
   SELECT ('x' || right(id::text, 6))::bit(24)::int AS counter,

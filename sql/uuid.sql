@@ -10,7 +10,7 @@ SELECT count(DISTINCT u), array_agg(n ORDER BY n) = array_agg(n ORDER BY u) AS i
        bool_and(substr(u::text, 15, 1) = '7') AS version_7,
        bool_and(substr(u::text, 20, 1) IN ('8', '9', 'a', 'b')) AS of_rfc,
        count(DISTINCT right(u::text, 16)) AS random,
-       bool_and(snowid_timestamp(u) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute') AS of_now
+       bool_and(snowid_uuid_timestamp(u) BETWEEN now() - interval '1 minute' AND now() + interval '1 minute') AS of_now
   FROM drawn;
 -- Each of the 62 random bits is set in about half of them.
 SELECT count(*) AS bits, bool_and(ones BETWEEN 2200 AND 2800) AS random FROM (
@@ -21,20 +21,28 @@ SET default_transaction_read_only = on;
 SELECT attempt('SELECT snowid_uuidv7()');
 RESET default_transaction_read_only;
 
--- The example of RFC 9562, and what has no time to tell.
-SELECT snowid_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid);
-SELECT snowid_timestamp('00000000-0000-7000-8000-000000000000'::uuid),
-       snowid_timestamp('ffffffff-ffff-7fff-bfff-ffffffffffff'::uuid);
-SELECT u, attempt(format('SELECT snowid_timestamp(%L::uuid)', u)) FROM unnest(ARRAY[
-  '919108f7-52d1-4320-9bac-f847db4148a8', 'c232ab00-9414-11ec-b3c8-9f6bdeced846',
-  '2489e9ad-2ee2-8e00-8ec9-32d5f69181c0', '017f22e2-79b0-7cc3-18c4-dc0c0c07398f',
-  '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) u;
+-- The examples of RFC 9562 that have a time, of versions 7, 1 and 6, and the ends of each.
+SELECT u, snowid_uuid_timestamp(u::uuid) FROM unnest(ARRAY[
+  '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', 'c232ab00-9414-11ec-b3c8-9f6bdeced846',
+  '1ec9414c-232a-6b00-b3c8-9f6bdeced846',
+  '00000000-0000-7000-8000-000000000000', 'ffffffff-ffff-7fff-bfff-ffffffffffff',
+  '00000000-0000-1000-8000-000000000000', 'ffffffff-ffff-1fff-bfff-ffffffffffff',
+  '00000000-0000-6000-8000-000000000000', 'ffffffff-ffff-6fff-bfff-ffffffffffff']) u;
+-- Null for all that have none: a generated column over keys of every kind.
+CREATE TABLE mixed (u uuid, at timestamptz GENERATED ALWAYS AS (snowid_uuid_timestamp(u)) STORED);
+INSERT INTO mixed VALUES ('919108f7-52d1-4320-9bac-f847db4148a8'), ('5df41881-3aed-3515-88a7-2f4a814cf09e'),
+  ('2ed6657d-e927-568b-95e1-2665a8aea6a2'), ('2489e9ad-2ee2-8e00-8ec9-32d5f69181c0'),
+  ('017f22e2-79b0-7cc3-18c4-dc0c0c07398f'), ('017f22e2-79b0-7cc3-d8c4-dc0c0c07398f'),
+  ('c232ab00-9414-11ec-33c8-9f6bdeced846'), ('1ec9414c-232a-6b00-f3c8-9f6bdeced846'),
+  ('00000000-0000-0000-0000-000000000000'), ('ffffffff-ffff-ffff-ffff-ffffffffffff'), (snowid_uuidv7());
+SELECT count(*), count(at) AS with_a_time FROM mixed;
+DROP TABLE mixed;
 
 -- An ID as a UUID: what is stored must never change.
 SELECT snowid_to_uuid(11637205501278089), snowid_to_uuid(0), snowid_to_uuid(9223372036854775807),
        snowid_to_uuid(454947766275222906, 'discord');
 SELECT snowid_to_uuid(1, 'taobao'), snowid_to_uuid(1, 'shard:13 time:41 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
-SELECT snowid_timestamp(snowid_to_uuid(11637205501278089)) = snowid_timestamp(11637205501278089) AS same_time;
+SELECT snowid_uuid_timestamp(snowid_to_uuid(11637205501278089)) = snowid_timestamp(11637205501278089) AS same_time;
 SELECT attempt('SELECT snowid_to_uuid(-1)');
 SELECT attempt($$SELECT snowid_to_uuid(9007199254740992, 'js53')$$);
 
@@ -42,7 +50,7 @@ SELECT attempt($$SELECT snowid_to_uuid(9007199254740992, 'js53')$$);
 SELECT l.name, count(*) AS ids, count(*) FILTER (WHERE snowid_from_uuid(u, l.layout) = id) AS back,
        count(*) FILTER (WHERE u > before) AS in_order,
        array_agg(DISTINCT substr(u::text, 15, 1)) AS version
-  FROM (SELECT name, layout FROM snowid_layout_names()
+  FROM (SELECT name, layout FROM snowid.layout_names()
         UNION ALL VALUES ('seq first', 'seq:10 time:40 shard:13 unit:1ms epoch:2020-01-01T00:00:00Z'::snowid_layout),
                          ('before 1970', 'time:50 shard:3 seq:10 unit:1us epoch:1969-01-01T00:00:00Z')) l,
        LATERAL (SELECT id, u, lag(u, 1, '00000000-0000-0000-0000-000000000000') OVER (ORDER BY id) AS before
@@ -61,5 +69,5 @@ SELECT l AS layout, array_agg(DISTINCT left(attempt(format('SELECT snowid_from_u
   FROM unnest(ARRAY['instagram', 'taobao']) l, uuid_send(snowid_to_uuid(11637205501278089, l::snowid_layout)) u,
        generate_series(0, 127) bit
  GROUP BY l ORDER BY l;
-SELECT num_nulls(snowid_timestamp(NULL::uuid), snowid_to_uuid(NULL), snowid_to_uuid(1, NULL),
+SELECT num_nulls(snowid_uuid_timestamp(NULL), snowid_to_uuid(NULL), snowid_to_uuid(1, NULL),
                  snowid_from_uuid(NULL), snowid_from_uuid(snowid_to_uuid(1), NULL));

@@ -1,148 +1,177 @@
 -- MongoDB's ObjectID: 12 bytes, ordered as bytes are, which is by time. Appended to snowid.sql.
 
-CREATE TYPE objectid;
+CREATE TYPE @extschema@.objectid;
 
-CREATE FUNCTION objectid_in(cstring) RETURNS objectid
+CREATE FUNCTION snowid.objectid_in(pg_catalog.cstring) RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_in';
-COMMENT ON FUNCTION objectid_in(cstring) IS 'ObjectID of 24 hexadecimal digits';
+COMMENT ON FUNCTION snowid.objectid_in(pg_catalog.cstring) IS 'ObjectID of 24 hexadecimal digits';
 
-CREATE FUNCTION objectid_out(objectid) RETURNS cstring
+CREATE FUNCTION snowid.objectid_out(@extschema@.objectid) RETURNS pg_catalog.cstring
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_out';
-COMMENT ON FUNCTION objectid_out(objectid) IS '24 hexadecimal digits of an ObjectID';
+COMMENT ON FUNCTION snowid.objectid_out(@extschema@.objectid) IS '24 hexadecimal digits of an ObjectID';
 
-CREATE FUNCTION objectid_recv(internal) RETURNS objectid
+CREATE FUNCTION snowid.objectid_recv(pg_catalog.internal) RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_recv';
-COMMENT ON FUNCTION objectid_recv(internal) IS 'ObjectID of 12 bytes of a message';
+COMMENT ON FUNCTION snowid.objectid_recv(pg_catalog.internal) IS 'ObjectID of 12 bytes of a message';
 
-CREATE FUNCTION objectid_send(objectid) RETURNS bytea
+CREATE FUNCTION snowid.objectid_send(@extschema@.objectid) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_send';
-COMMENT ON FUNCTION objectid_send(objectid) IS '12 bytes of an ObjectID for a message';
+COMMENT ON FUNCTION snowid.objectid_send(@extschema@.objectid) IS '12 bytes of an ObjectID for a message';
 
-CREATE TYPE objectid (INPUT = objectid_in, OUTPUT = objectid_out,
-                      RECEIVE = objectid_recv, SEND = objectid_send,
+CREATE TYPE @extschema@.objectid (INPUT = snowid.objectid_in, OUTPUT = snowid.objectid_out,
+                      RECEIVE = snowid.objectid_recv, SEND = snowid.objectid_send,
                       INTERNALLENGTH = 12, ALIGNMENT = char, STORAGE = plain);
-COMMENT ON TYPE objectid IS
+COMMENT ON TYPE @extschema@.objectid IS
   'MongoDB''s ObjectID: 4 bytes of Unix seconds, 5 random, 3 of a counter';
 
-CREATE FUNCTION objectid_from_bytea(bytes bytea) RETURNS objectid
+CREATE FUNCTION snowid.objectid_from_bytea(bytes pg_catalog.bytea) RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_from_bytea';
-COMMENT ON FUNCTION objectid_from_bytea(bytea) IS 'ObjectID of 12 bytes';
+COMMENT ON FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea) IS 'ObjectID of 12 bytes';
 
-CREATE FUNCTION objectid_to_bytea(id objectid) RETURNS bytea
+CREATE FUNCTION snowid.objectid_to_bytea(id @extschema@.objectid) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_to_bytea';
-COMMENT ON FUNCTION objectid_to_bytea(objectid) IS '12 bytes of an ObjectID';
+COMMENT ON FUNCTION snowid.objectid_to_bytea(@extschema@.objectid) IS '12 bytes of an ObjectID';
 
-CREATE CAST (bytea AS objectid) WITH FUNCTION objectid_from_bytea(bytea);
-COMMENT ON CAST (bytea AS objectid) IS 'ObjectID of 12 bytes';
+CREATE CAST (pg_catalog.bytea AS @extschema@.objectid)
+  WITH FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea);
+COMMENT ON CAST (pg_catalog.bytea AS @extschema@.objectid) IS 'ObjectID of 12 bytes';
 
-CREATE CAST (objectid AS bytea) WITH FUNCTION objectid_to_bytea(objectid);
-COMMENT ON CAST (objectid AS bytea) IS '12 bytes of an ObjectID';
+CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)
+  WITH FUNCTION snowid.objectid_to_bytea(@extschema@.objectid);
+COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID';
 
-CREATE FUNCTION objectid_next() RETURNS objectid
+CREATE FUNCTION @extschema@.objectid_next() RETURNS @extschema@.objectid
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_next';
-COMMENT ON FUNCTION objectid_next() IS
+COMMENT ON FUNCTION @extschema@.objectid_next() IS
   'next ObjectID, greater than all that this server has made before';
 
-CREATE FUNCTION snowid_timestamp(id objectid) RETURNS timestamptz
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp_objectid';
-COMMENT ON FUNCTION snowid_timestamp(objectid) IS
+CREATE FUNCTION @extschema@.objectid_timestamp(id @extschema@.objectid) RETURNS pg_catalog.timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_timestamp';
+COMMENT ON FUNCTION @extschema@.objectid_timestamp(@extschema@.objectid) IS
   'time at which an ObjectID was made, to the second';
 
-CREATE FUNCTION objectid_eq(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_eq';
-COMMENT ON FUNCTION objectid_eq(objectid, objectid) IS 'whether two ObjectIDs are the same';
+COMMENT ON FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs are the same';
 
-CREATE FUNCTION objectid_ne(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ne';
-COMMENT ON FUNCTION objectid_ne(objectid, objectid) IS 'whether two ObjectIDs differ';
+COMMENT ON FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs differ';
 
-CREATE FUNCTION objectid_lt(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_lt';
-COMMENT ON FUNCTION objectid_lt(objectid, objectid) IS 'whether an ObjectID comes before another';
+COMMENT ON FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another';
 
-CREATE FUNCTION objectid_le(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_le';
-COMMENT ON FUNCTION objectid_le(objectid, objectid) IS
+COMMENT ON FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes before another or is the same';
 
-CREATE FUNCTION objectid_gt(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_gt';
-COMMENT ON FUNCTION objectid_gt(objectid, objectid) IS 'whether an ObjectID comes after another';
+COMMENT ON FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another';
 
-CREATE FUNCTION objectid_ge(objectid, objectid) RETURNS boolean
+CREATE FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ge';
-COMMENT ON FUNCTION objectid_ge(objectid, objectid) IS
+COMMENT ON FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes after another or is the same';
 
-CREATE FUNCTION objectid_cmp(objectid, objectid) RETURNS int
+CREATE FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) RETURNS int
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_cmp';
-COMMENT ON FUNCTION objectid_cmp(objectid, objectid) IS
+COMMENT ON FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) IS
   '-1, 0 or 1 as an ObjectID comes before another, is the same or comes after it';
 
-CREATE FUNCTION objectid_hash(objectid) RETURNS int
+CREATE FUNCTION snowid.objectid_hash(@extschema@.objectid) RETURNS int
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash';
-COMMENT ON FUNCTION objectid_hash(objectid) IS 'hash of an ObjectID';
+COMMENT ON FUNCTION snowid.objectid_hash(@extschema@.objectid) IS 'hash of an ObjectID';
 
-CREATE FUNCTION objectid_hash_extended(objectid, bigint) RETURNS bigint
+CREATE FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) RETURNS bigint
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C
   AS 'MODULE_PATHNAME', 'objectid_hash_extended';
-COMMENT ON FUNCTION objectid_hash_extended(objectid, bigint) IS
+COMMENT ON FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) IS
   'hash of an ObjectID in 64 bits, with a seed';
 
-CREATE OPERATOR = (FUNCTION = objectid_eq, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-COMMENT ON OPERATOR = (objectid, objectid) IS 'whether two ObjectIDs are the same';
+CREATE OPERATOR @extschema@.= (FUNCTION = snowid.objectid_eq,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.=), NEGATOR = OPERATOR(@extschema@.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+COMMENT ON OPERATOR @extschema@.= (@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs are the same';
 
-CREATE OPERATOR <> (FUNCTION = objectid_ne, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
-COMMENT ON OPERATOR <> (objectid, objectid) IS 'whether two ObjectIDs differ';
+CREATE OPERATOR @extschema@.<> (FUNCTION = snowid.objectid_ne,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<>), NEGATOR = OPERATOR(@extschema@.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+COMMENT ON OPERATOR @extschema@.<> (@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs differ';
 
-CREATE OPERATOR < (FUNCTION = objectid_lt, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
-COMMENT ON OPERATOR < (objectid, objectid) IS 'whether an ObjectID comes before another';
+CREATE OPERATOR @extschema@.< (FUNCTION = snowid.objectid_lt,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.>), NEGATOR = OPERATOR(@extschema@.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+COMMENT ON OPERATOR @extschema@.< (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another';
 
-CREATE OPERATOR <= (FUNCTION = objectid_le, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
-COMMENT ON OPERATOR <= (objectid, objectid) IS
+CREATE OPERATOR @extschema@.<= (FUNCTION = snowid.objectid_le,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.>=), NEGATOR = OPERATOR(@extschema@.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+COMMENT ON OPERATOR @extschema@.<= (@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes before another or is the same';
 
-CREATE OPERATOR > (FUNCTION = objectid_gt, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
-COMMENT ON OPERATOR > (objectid, objectid) IS 'whether an ObjectID comes after another';
+CREATE OPERATOR @extschema@.> (FUNCTION = snowid.objectid_gt,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<), NEGATOR = OPERATOR(@extschema@.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+COMMENT ON OPERATOR @extschema@.> (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another';
 
-CREATE OPERATOR >= (FUNCTION = objectid_ge, LEFTARG = objectid, RIGHTARG = objectid,
-  COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
-COMMENT ON OPERATOR >= (objectid, objectid) IS
+CREATE OPERATOR @extschema@.>= (FUNCTION = snowid.objectid_ge,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<=), NEGATOR = OPERATOR(@extschema@.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+COMMENT ON OPERATOR @extschema@.>= (@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes after another or is the same';
 
 -- The operator families come with the classes and bear their names. btequalimage says that equal
 -- ObjectIDs have the same bytes, so that an index may keep duplicates once.
-CREATE OPERATOR CLASS objectid_ops DEFAULT FOR TYPE objectid USING btree AS
-  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-  FUNCTION 1 objectid_cmp(objectid, objectid),
-  FUNCTION 4 btequalimage(oid);
-COMMENT ON OPERATOR CLASS objectid_ops USING btree IS 'order of ObjectIDs';
-COMMENT ON OPERATOR FAMILY objectid_ops USING btree IS 'order of ObjectIDs';
+CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING btree AS
+  OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
+  OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,
+  FUNCTION 1 snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid),
+  FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+COMMENT ON OPERATOR CLASS @extschema@.objectid_ops USING btree IS 'order of ObjectIDs';
+COMMENT ON OPERATOR FAMILY @extschema@.objectid_ops USING btree IS 'order of ObjectIDs';
 
-CREATE OPERATOR CLASS objectid_ops DEFAULT FOR TYPE objectid USING hash AS
-  OPERATOR 1 =,
-  FUNCTION 1 objectid_hash(objectid),
-  FUNCTION 2 objectid_hash_extended(objectid, bigint);
-COMMENT ON OPERATOR CLASS objectid_ops USING hash IS 'hashes of ObjectIDs';
-COMMENT ON OPERATOR FAMILY objectid_ops USING hash IS 'hashes of ObjectIDs';
+CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING hash AS
+  OPERATOR 1 @extschema@.=,
+  FUNCTION 1 snowid.objectid_hash(@extschema@.objectid),
+  FUNCTION 2 snowid.objectid_hash_extended(@extschema@.objectid, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.objectid_ops USING hash IS 'hashes of ObjectIDs';
+COMMENT ON OPERATOR FAMILY @extschema@.objectid_ops USING hash IS 'hashes of ObjectIDs';
 
-CREATE FUNCTION objectid_smaller(objectid, objectid) RETURNS objectid
+CREATE FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid)
+  RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_smaller';
-COMMENT ON FUNCTION objectid_smaller(objectid, objectid) IS 'the first of two ObjectIDs';
+COMMENT ON FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid) IS
+  'the first of two ObjectIDs';
 
-CREATE FUNCTION objectid_larger(objectid, objectid) RETURNS objectid
+CREATE FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid)
+  RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_larger';
-COMMENT ON FUNCTION objectid_larger(objectid, objectid) IS 'the last of two ObjectIDs';
+COMMENT ON FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid) IS
+  'the last of two ObjectIDs';
 
-CREATE AGGREGATE min(objectid) (SFUNC = objectid_smaller, STYPE = objectid,
-  COMBINEFUNC = objectid_smaller, SORTOP = <, PARALLEL = SAFE);
-COMMENT ON AGGREGATE min(objectid) IS 'first of many ObjectIDs';
+CREATE AGGREGATE @extschema@.min(@extschema@.objectid) (SFUNC = snowid.objectid_smaller,
+  STYPE = @extschema@.objectid,
+  COMBINEFUNC = snowid.objectid_smaller, SORTOP = OPERATOR(@extschema@.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE @extschema@.min(@extschema@.objectid) IS 'first of many ObjectIDs';
 
-CREATE AGGREGATE max(objectid) (SFUNC = objectid_larger, STYPE = objectid,
-  COMBINEFUNC = objectid_larger, SORTOP = >, PARALLEL = SAFE);
-COMMENT ON AGGREGATE max(objectid) IS 'last of many ObjectIDs';
+CREATE AGGREGATE @extschema@.max(@extschema@.objectid) (SFUNC = snowid.objectid_larger,
+  STYPE = @extschema@.objectid,
+  COMBINEFUNC = snowid.objectid_larger, SORTOP = OPERATOR(@extschema@.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE @extschema@.max(@extschema@.objectid) IS 'last of many ObjectIDs';

@@ -11,7 +11,7 @@ bool ceiling_known = false;
 
 namespace {
 
-constexpr char kCeilingName[] = "snowid_ceiling";
+constexpr char kCeilingName[] = "ceiling";
 
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
@@ -27,8 +27,8 @@ Oid look_up_ceiling() {
   const Oid relid = extension_relation(kCeilingName);
   if (!OidIsValid(relid))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" of extension \"%s\" does not exist", kCeilingName,
-                           kExtensionName),
+                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
+                           kCeilingName, kExtensionName),
                     errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
   return relid;
 }
@@ -53,11 +53,10 @@ Relation open_ceiling(Urgency urgency) {
       relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("relation \"%s\" is not a permanent sequence", kCeilingName),
+             errmsg("relation \"%s.%s\" is not a permanent sequence", kOwnSchemaName, kCeilingName),
              errdetail("IDs could repeat after a crash."),
-             errhint("Make it permanent with ALTER SEQUENCE %s SET LOGGED.",
-                     quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
-                                                kCeilingName))));
+             errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kOwnSchemaName,
+                     kCeilingName)));
   return relation;
 }
 

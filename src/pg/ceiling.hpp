@@ -1,5 +1,5 @@
 // The ceiling: the one durable thing behind all IDs of a database. It is a time, kept as last_value
-// of the sequence snowid_ceiling, and no ID is issued with a time above it. Whatever happens to the
+// of the sequence snowid.ceiling, and no ID is issued with a time above it. Whatever happens to the
 // server, every time up to the ceiling counts as used when it starts again. The idea is max_seq of
 // WeChat's seqsvr.
 //

@@ -9,7 +9,7 @@ namespace snowid::pg {
 
 namespace {
 
-// Columns of snowid_segment_sources.
+// Columns of snowid.segment_sources.
 constexpr AttrNumber kSequenceColumn = 1;
 constexpr AttrNumber kServerColumn = 2;
 constexpr AttrNumber kRemoteColumn = 3;
@@ -205,7 +205,7 @@ char* text_column(Relation table, HeapTuple row, AttrNumber number) {
 }  // namespace
 
 bool central_find(Oid relid, CentralSource* source) {
-  const Oid table_oid = extension_relation("snowid_segment_sources");
+  const Oid table_oid = extension_relation("segment_sources");
   if (!OidIsValid(table_oid)) return false;
   // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
   ScanKeyData key;

@@ -1,5 +1,5 @@
 // Central sources: sequences of other servers that blocks are bought from, over dblink. Which
-// sequence has one is said by the table snowid_segment_sources. A session connects for each
+// sequence has one is said by the table snowid.segment_sources. A session connects for each
 // purchase, as the owner of the sequence, and keeps no connection.
 #pragma once
 

@@ -54,8 +54,8 @@ void execute(const char* statement, Oid relid, const char* server, const char* r
 // Has the sequence's source be this, or none where the server is nullptr. The user owns the
 // sequence, and the table is the extension's.
 void set_source(Oid relid, const char* server, const char* remote) {
-  const Oid table = extension_relation("snowid_segment_sources");
-  if (!OidIsValid(table)) elog(ERROR, "table snowid_segment_sources does not exist");
+  const Oid table = extension_relation("segment_sources");
+  if (!OidIsValid(table)) elog(ERROR, "table snowid.segment_sources does not exist");
   const char* name = qualified_name(table);
   Oid user;
   int security;
@@ -113,7 +113,7 @@ Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
   PG_RETURN_VOID();
 }
 
-// A trigger on snowid_segment_sources, for who restores a dump: the purchase is made as the owner
+// A trigger on snowid.segment_sources, for who restores a dump: the purchase is made as the owner
 // of the sequence, so nobody else may say where.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   if (!CALLED_AS_TRIGGER(fcinfo)) elog(ERROR, "snowid_segment_check_source is a trigger");

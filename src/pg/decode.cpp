@@ -16,16 +16,6 @@ core::Parts parts_of(const core::Layout& layout, int64 id) {
   return parts;
 }
 
-// As shard_of().
-int32 sequence_of(const core::Layout& layout, const core::Parts& parts) {
-  if (parts.sequence.value > PG_INT32_MAX)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("sequence " UINT64_FORMAT " of the ID is out of range for type %s",
-                           parts.sequence.value, "integer"),
-                    errdetail("It is an ID of layout \"%s\".", layout_text(layout.spec))));
-  return static_cast<int32>(parts.sequence.value);
-}
-
 TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(StartOf(layout, parts.time));
 }
@@ -58,8 +48,8 @@ SNOWID_FUNCTION(snowid_range_first);
 SNOWID_FUNCTION(snowid_range_last);
 SNOWID_FUNCTION(snowid_is_between);
 
-// snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard int, sequence
-// int)
+// snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
+// sequence bigint)
 Datum snowid_decode(PG_FUNCTION_ARGS) {
   TupleDesc row;
   if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
@@ -67,8 +57,8 @@ Datum snowid_decode(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
   Datum values[] = {TimestampTzGetDatum(created_at(layout, parts)),
-                    Int32GetDatum(shard_of(layout, parts)),
-                    Int32GetDatum(sequence_of(layout, parts))};
+                    Int64GetDatum(static_cast<int64>(parts.shard.value)),
+                    Int64GetDatum(static_cast<int64>(parts.sequence.value))};
   bool nulls[lengthof(values)] = {};
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
 }
@@ -79,28 +69,29 @@ Datum snowid_timestamp(PG_FUNCTION_ARGS) {
   PG_RETURN_TIMESTAMPTZ(created_at(layout, parts_of(layout, PG_GETARG_INT64(0))));
 }
 
-// snowid_shard(id bigint, layout snowid_layout) → int
+// snowid_shard(id bigint, layout snowid_layout) → bigint
 Datum snowid_shard(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT32(shard_of(layout, parts_of(layout, PG_GETARG_INT64(0))));
+  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).shard.value));
 }
 
-// snowid_sequence(id bigint, layout snowid_layout) → int
+// snowid_sequence(id bigint, layout snowid_layout) → bigint
 Datum snowid_sequence(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT32(sequence_of(layout, parts_of(layout, PG_GETARG_INT64(0))));
+  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).sequence.value));
 }
 
-// snowid_encode(created_at timestamptz, shard int, sequence int, layout snowid_layout) → bigint
+// snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)
+// → bigint
 Datum snowid_encode(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 3);
-  const int32 shard = PG_GETARG_INT32(1);
+  const int64 shard = PG_GETARG_INT64(1);
+  const int64 sequence = PG_GETARG_INT64(2);
   core::Id id;
   const core::Status status =
-      Encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, PG_GETARG_INT32(2), &id);
+      Encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
   if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
-  if (status == core::Status::kSequenceOutOfRange)
-    report_sequence_out_of_range(layout, PG_GETARG_INT32(2));
+  if (status == core::Status::kSequenceOutOfRange) report_sequence_out_of_range(layout, sequence);
   if (status != core::Status::kOk) report_status(layout, status);
   PG_RETURN_INT64(id.value);
 }

@@ -39,30 +39,21 @@ void report_status(const core::Layout& layout, core::Status status) {
   pg_unreachable();
 }
 
-void report_shard_out_of_range(const core::Layout& layout, int32 shard) {
-  ereport(ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-           errmsg("shard %d is out of range for ID layout \"%s\"", shard, layout_text(layout.spec)),
-           errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value)));
+void report_shard_out_of_range(const core::Layout& layout, int64 shard) {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("shard " INT64_FORMAT " is out of range for ID layout \"%s\"", shard,
+                         layout_text(layout.spec)),
+                  errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value)));
   pg_unreachable();
 }
 
-void report_sequence_out_of_range(const core::Layout& layout, int32 sequence) {
+void report_sequence_out_of_range(const core::Layout& layout, int64 sequence) {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-           errmsg("sequence %d is out of range for ID layout \"%s\"", sequence,
+           errmsg("sequence " INT64_FORMAT " is out of range for ID layout \"%s\"", sequence,
                   layout_text(layout.spec)),
            errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value)));
   pg_unreachable();
-}
-
-int32 shard_of(const core::Layout& layout, const core::Parts& parts) {
-  if (parts.shard.value > PG_INT32_MAX)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("shard " UINT64_FORMAT " of the ID is out of range for type %s",
-                           parts.shard.value, "integer"),
-                    errdetail("It is an ID of layout \"%s\".", layout_text(layout.spec))));
-  return static_cast<int32>(parts.shard.value);
 }
 
 void require_count(int32 count, int64 least, int64 most) {
@@ -106,7 +97,7 @@ int hint_at_next(const NextId& next) {
 void report_clock_behind(const NextId& next, int64 behind_us) {
   ereport(
       ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      (errcode(kClockBehind),
        next.has_shard
            ? errmsg("clock is " INT64_FORMAT " ms behind the next ID of shard " UINT64_FORMAT
                     " of layout \"%s\"",

@@ -9,11 +9,8 @@ namespace snowid::pg {
 [[noreturn]] void report_status(const core::Layout& layout, core::Status status);
 
 // 22023.
-[[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int32 shard);
-[[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int32 sequence);
-
-// The shard of an ID as an SQL int. Fails with 22023 where it is none.
-int32 shard_of(const core::Layout& layout, const core::Parts& parts);
+[[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
+[[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);
 
 // 2200H: the layout has no IDs left.
 [[noreturn]] void report_used_up(const core::Layout& layout);
@@ -29,7 +26,14 @@ struct NextId {
   core::UnixMicros time;
 };
 
-// 55000: the clock is `behind_us` behind the next ID's time, more than the caller may wait for.
+// The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
+// clients can tell this from what no waiting helps with. By the SQL standard, classes that begin
+// with 5 to 9 or I to Z are left to implementations; PostgreSQL's own begin with 5, F, H, P and X,
+// so one that begins with S is neither the standard's nor likely to become PostgreSQL's.
+inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
+
+// kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
+// for.
 [[noreturn]] void report_clock_behind(const NextId& next, int64 behind_us);
 
 // 22023 where fewer than `least` or more than `most` numbers are asked for.

@@ -21,7 +21,9 @@ Oid extension_schema(Oid extension) {
 Oid extension_relation(const char* name) {
   const Oid extension = get_extension_oid(kExtensionName, true);
   if (!OidIsValid(extension)) return InvalidOid;
-  const Oid relid = get_relname_relid(name, extension_schema(extension));
+  const Oid schema = get_namespace_oid(kOwnSchemaName, true);
+  if (!OidIsValid(schema)) return InvalidOid;
+  const Oid relid = get_relname_relid(name, schema);
   if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
     return InvalidOid;
   return relid;

@@ -7,11 +7,13 @@
 namespace snowid::pg {
 
 inline constexpr char kExtensionName[] = "snowid";
+// The schema of its relations, which it has made itself.
+inline constexpr char kOwnSchemaName[] = "snowid";
 
 // The schema of an extension, InvalidOid where there is none of this oid.
 Oid extension_schema(Oid extension);
 
-// A relation of the extension by its name, InvalidOid where there is none.
+// A relation in the extension's own schema by its name, InvalidOid where there is none.
 Oid extension_relation(const char* name);
 
 // The owner of a relation, which must exist.

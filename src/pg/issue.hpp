@@ -8,6 +8,7 @@
 
 #include "pg/ceiling.hpp"
 #include "pg/clock.hpp"
+#include "pg/errors.hpp"
 #include "pg/place.hpp"
 #include "pg/settings.hpp"
 
@@ -24,8 +25,10 @@ extern int64 session_last_id;
 
 // The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
 // and with what ceiling_learn() and shared_slot() fail with.
-static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int32 shard) {
+static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int64 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
+  if (unlikely(shard != static_cast<int32>(shard)))
+    report_shard_out_of_range(directory->layout, shard);
   Place place = FindPlace(directory, shard);
   if (unlikely(place.slot == nullptr)) place = place_make(directory, shard);
   return place;
@@ -37,8 +40,8 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
                          core::Span span);
 
 // Takes up to `want` IDs of a shard, as core::Take does, and at least one. Fails with 2200H where
-// the layout's time is used up, and with 55000 where the clock is too far behind. Inlined, so that
-// the arithmetic of a layout known to the compiler costs no division.
+// the layout's time is used up, and with kClockBehind where the clock is too far behind. Inlined,
+// so that the arithmetic of a layout known to the compiler costs no division.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   const core::UnixMicros now = unix_now();
@@ -83,9 +86,9 @@ inline void remember(Place place, int64 id) {
 
 // The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
 static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
-                                                  const core::Layout& layout, int32 shard) {
+                                                  const core::Layout& layout, int64 shard) {
   const Place place = place_of(directory, shard);
-  const core::Shard valid{static_cast<uint32>(shard)};
+  const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant = issue(layout, valid, place.slot, 1, core::Span::kAny);
   const int64 id = IdOf(layout, valid, grant.first).value;
   remember(place, id);

@@ -68,7 +68,7 @@ Datum snowid_layout_in(PG_FUNCTION_ARGS) {
            ? errdetail("The widths are 1 or more, that of the shard 0 or more, and 64 or less "
                        "together; the unit is 1us to 1d, the epoch in the years 1 to 9999.")
            : 0,
-       errhint("Expected is a name that the view \"snowid_layouts\" lists, or a specification with "
+       errhint("Expected is a name that the view \"snowid.layouts\" lists, or a specification with "
                "the most significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
                "epoch:2011-08-24T21:07:01.721Z\".")));
 }

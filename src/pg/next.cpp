@@ -12,7 +12,7 @@ namespace {
 // take.
 struct Batch {
   PlaceDirectory* directory;
-  int32 shard;
+  int64 shard;
   core::Tick next;
   uint32 held;
   int32 left;
@@ -44,34 +44,35 @@ SNOWID_FUNCTION(snowid_reserve);
 SNOWID_FUNCTION(snowid_lastval);
 SNOWID_FUNCTION(snowid_currval);
 SNOWID_FUNCTION(snowid_advance);
+SNOWID_FUNCTION(snowid_carry_ceiling_over);
 
 // snowid_next() → bigint
 Datum snowid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, default_shard));
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, shard_by_default()));
 }
 
-// snowid_next(shard int) → bigint
+// snowid_next(shard bigint) → bigint
 Datum snowid_next_shard(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT32(0)));
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT64(0)));
 }
 
-// snowid_default_shard() → int
+// snowid_default_shard() → bigint
 Datum snowid_default_shard(PG_FUNCTION_ARGS) {
   (void)fcinfo;
-  PG_RETURN_INT32(default_shard);
+  PG_RETURN_INT64(shard_by_default());
 }
 
-// snowid_next(shard int, layout snowid_layout) → bigint
+// snowid_next(shard bigint, layout snowid_layout) → bigint
 Datum snowid_next_layout(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT32(0)));
+  PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT64(0)));
 }
 
-// snowid_next_batch(shard int, count int, layout snowid_layout) → SETOF bigint
+// snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
 //
 // Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
 // fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
@@ -82,7 +83,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     const int32 count = PG_GETARG_INT32(1);
     require_read_write("snowid_next_batch()");
     require_count(count, 0, PG_INT32_MAX);
-    const int32 shard = PG_GETARG_INT32(0);
+    const int64 shard = PG_GETARG_INT64(0);
     PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
     place_of(directory, shard);  // fails where there is no such shard
     call = SRF_FIRSTCALL_INIT();
@@ -95,7 +96,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   auto* batch = static_cast<Batch*>(call->user_fctx);
   if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
   const core::Layout& layout = batch->directory->layout;
-  const core::Shard shard{static_cast<uint32>(batch->shard)};
+  const core::Shard shard{static_cast<uint64>(batch->shard)};
   const Place place = place_of(batch->directory, batch->shard);
   if (batch->held == 0) {
     const uint64 unit = layout.max_sequence.value + 1;
@@ -112,7 +113,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 
-// snowid_reserve(shard int, count int, layout snowid_layout) → bigint
+// snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
 Datum snowid_reserve(PG_FUNCTION_ARGS) {
   const int32 count = PG_GETARG_INT32(1);
   require_read_write("snowid_reserve()");
@@ -125,9 +126,9 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
                     errhint("Use snowid_next_batch() instead.")));
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
-  const int32 shard = PG_GETARG_INT32(0);
+  const int64 shard = PG_GETARG_INT64(0);
   const Place place = place_of(directory, shard);
-  const core::Shard valid{static_cast<uint32>(shard)};
+  const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant =
       issue(layout, valid, place.slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = IdOf(layout, valid, grant.first).value;
@@ -142,11 +143,11 @@ Datum snowid_lastval(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(session_last_id);
 }
 
-// snowid_currval(shard int, layout snowid_layout) → bigint
+// snowid_currval(shard bigint, layout snowid_layout) → bigint
 Datum snowid_currval(PG_FUNCTION_ARGS) {
-  const int32 shard = PG_GETARG_INT32(0);
+  const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  if (shard < 0 || static_cast<uint32>(shard) > layout.max_shard.value)
+  if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
     report_shard_out_of_range(layout, shard);
   const PlaceDirectory* directory = FindDirectory(layout.spec);
   Place place{};
@@ -170,15 +171,23 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   const int64 ahead_us = moment.value - unix_now().value;
   if (ahead_us > max_lead_us())
     ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            (errcode(kClockBehind),
              errmsg("ID is " INT64_FORMAT " ms ahead of the clock", (ahead_us + 999) / 1000),
              errdetail("\"snowid.max_lead\" allows %d ms.", max_lead_ms),
              errhint("Compare the clocks of the two servers. If they are right, let a superuser "
                      "raise \"snowid.max_lead\".")));
 
-  const Place place = place_of(directory, shard_of(layout, parts));
+  const Place place = place_of(directory, static_cast<int64>(parts.shard.value));
   ceiling_cover(moment);
   RaiseTo(place.slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  PG_RETURN_VOID();
+}
+
+// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows,
+// which looking at it does.
+Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  ceiling_learn();
   PG_RETURN_VOID();
 }
 }

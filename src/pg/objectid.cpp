@@ -47,7 +47,7 @@ SNOWID_FUNCTION(objectid_hash);
 SNOWID_FUNCTION(objectid_hash_extended);
 SNOWID_FUNCTION(objectid_smaller);
 SNOWID_FUNCTION(objectid_larger);
-SNOWID_FUNCTION(snowid_timestamp_objectid);
+SNOWID_FUNCTION(objectid_timestamp);
 
 // objectid_in(cstring) → objectid
 Datum objectid_in(PG_FUNCTION_ARGS) {
@@ -138,8 +138,8 @@ Datum objectid_larger(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) > 0 ? 0 : 1));
 }
 
-// snowid_timestamp(objectid) → timestamptz, to the second
-Datum snowid_timestamp_objectid(PG_FUNCTION_ARGS) {
+// objectid_timestamp(objectid) → timestamptz, to the second
+Datum objectid_timestamp(PG_FUNCTION_ARGS) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::TimeOf(objectid_argument(fcinfo, 0))));
 }
 }

@@ -3,17 +3,69 @@
 
 namespace snowid::pg {
 
-int default_shard = 0;
+int64 default_shard = 0;
 int max_lead_ms = 1000;
 int max_wait_ms = 5000;
 int ceiling_step_ms = 1000;
 bool segment_adapt = true;
 int section_keys = kDefaultSectionKeys;
 
+namespace {
+
+// snowid.shard as it was given: a text, since shards can be greater than an int, and since a value
+// that is none must not be dropped for the default, which may be another server's shard.
+char* shard_setting = nullptr;
+bool is_registering = false;
+
+// "This node's own number": that of a server that stands alone.
+constexpr int64 kOwnNumber = -1;
+constexpr int64 kShardOfNone = 0;
+
+// Reads a shard, or kOwnNumber. Returns false where the text is neither.
+bool ReadShard(std::string_view text, int64* shard) {
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), *shard);
+  return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
+}
+
+// Who says SET, or ALTER DATABASE, is told at once. What was written down before the library could
+// look at it (it is loaded at its first use) and what the configuration file says is taken as it
+// is: PostgreSQL would warn and go on with the default. The first use of the shard then fails.
+bool check_shard(char** value, void**, GucSource source) {
+  int64 shard;
+  if (ReadShard(*value, &shard)) return true;
+  if (is_registering || InitializingParallelWorker || source < PGC_S_INTERACTIVE) return true;
+  GUC_check_errdetail("It can be 0 to " INT64_FORMAT ", or -1 for this node's own number.",
+                      PG_INT64_MAX);
+  return false;
+}
+
+void assign_shard(const char* value, void*) {
+  int64 shard;
+  if (!ReadShard(value, &shard)) shard = kRefusedShard;
+  default_shard = shard == kOwnNumber ? kShardOfNone : shard;
+}
+
+}  // namespace
+
+void report_refused_shard() {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+           errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_setting),
+           errhint("Set it to a shard, or to -1 for this node's own number, where it was set: "
+                   "by ALTER DATABASE, ALTER ROLE or SET, or in the configuration file.")));
+  pg_unreachable();
+}
+
 void settings_register() {
-  DefineCustomIntVariable("snowid.shard", "Shard of the IDs that snowid_next() makes.",
-                          "Functions that take a shard do not use this setting.", &default_shard, 0,
-                          0, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  is_registering = true;
+  DefineCustomStringVariable(
+      "snowid.shard", "Shard of the IDs that snowid_next() makes.",
+      "-1 is this node's own number, which snowid_default_shard() gives. Functions that take a "
+      "shard do not use this setting.",
+      &shard_setting, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
+  is_registering = false;
   DefineCustomIntVariable(
       "snowid.max_lead", "How far the time of an ID may run ahead of the server's clock.",
       "A burst borrows from the future up to here, and a clock set back by less "

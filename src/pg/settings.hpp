@@ -6,9 +6,12 @@
 
 namespace snowid::pg {
 
-extern int default_shard;  // snowid.shard: 0 to INT_MAX; what a layout can hold is checked in use
-extern int max_lead_ms;    // snowid.max_lead: 0 to INT_MAX
-extern int max_wait_ms;    // snowid.max_wait: 0 to INT_MAX
+// What snowid.shard comes to: 0 or more, what a layout can hold is checked in use; or kRefusedShard
+// where the setting was given a value that is none.
+extern int64 default_shard;
+inline constexpr int64 kRefusedShard = -2;
+extern int max_lead_ms;  // snowid.max_lead: 0 to INT_MAX
+extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
 // snowid.ceiling_step: 10 to 5000, the default of max_wait, so that nobody is refused for a
 // restart.
 extern int ceiling_step_ms;
@@ -18,6 +21,15 @@ extern int section_keys;    // snowid.section_keys: 1 to 100,000,000
 inline constexpr int kDefaultSectionKeys = 100000;
 
 void settings_register();
+
+// 22023: snowid.shard was given a value that is no shard.
+[[noreturn]] void report_refused_shard();
+
+// The shard of functions that are given none. Fails as report_refused_shard() does.
+inline int64 shard_by_default() {
+  if (unlikely(default_shard < 0)) report_refused_shard();
+  return default_shard;
+}
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
 inline int64 max_wait_us() { return int64{max_wait_ms} * 1000; }

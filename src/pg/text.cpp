@@ -1,4 +1,4 @@
-// The SQL functions of IDs' text form. They depend on their arguments alone; nothing here is
+// The SQL functions of IDs in base 62. They depend on their arguments alone; nothing here is
 // shared.
 #include "pg/compat.hpp"
 #include "pg/prelude.hpp"
@@ -12,14 +12,14 @@ namespace {
 [[noreturn]] void report_text(core::Status status, const text* value) {
   if (status == core::Status::kNumberOutOfRange)
     ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("text form of an ID is out of range for type bigint: \"%s\"",
+                    errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"",
                            text_to_cstring(value)),
-                    errdetail("The greatest bigint has the text form \"%.*s\".",
+                    errdetail("The greatest bigint has the form \"%.*s\".",
                               static_cast<int>(core::kTextLength),
                               core::FormatText({PG_INT64_MAX}).digits)));
   ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                  errmsg("invalid text form of an ID: \"%s\"", text_to_cstring(value)),
-                  errhint("Text forms have %d characters, each of them one of 0-9, A-Z and a-z.",
+                  errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
+                  errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
                           static_cast<int>(core::kTextLength))));
   pg_unreachable();
 }
@@ -33,17 +33,17 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_to_text);
-SNOWID_FUNCTION(snowid_from_text);
+SNOWID_FUNCTION(snowid_to_base62);
+SNOWID_FUNCTION(snowid_from_base62);
 
-// snowid_to_text(id bigint) → text
-Datum snowid_to_text(PG_FUNCTION_ARGS) {
+// snowid_to_base62(id bigint) → text
+Datum snowid_to_base62(PG_FUNCTION_ARGS) {
   const core::IdText form = core::FormatText({PG_GETARG_INT64(0)});
   PG_RETURN_TEXT_P(cstring_to_text_with_len(form.digits, core::kTextLength));
 }
 
-// snowid_from_text(text_form text) → bigint
-Datum snowid_from_text(PG_FUNCTION_ARGS) {
+// snowid_from_base62(digits text) → bigint
+Datum snowid_from_base62(PG_FUNCTION_ARGS) {
   const text* value = PG_GETARG_TEXT_PP(0);
   core::Id id;
   const core::Status status = core::ParseText(view_of(value), &id);

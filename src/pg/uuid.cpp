@@ -63,7 +63,7 @@ using namespace snowid::pg;
 extern "C" {
 
 SNOWID_FUNCTION(snowid_uuidv7);
-SNOWID_FUNCTION(snowid_timestamp_uuid);
+SNOWID_FUNCTION(snowid_uuid_timestamp);
 SNOWID_FUNCTION(snowid_to_uuid);
 SNOWID_FUNCTION(snowid_from_uuid);
 
@@ -77,14 +77,10 @@ Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
   return uuid_datum(core::Uuid7Of(issue_common(core::kUuid7, uuid_place), random));
 }
 
-// snowid_timestamp(uuid) → timestamptz
-Datum snowid_timestamp_uuid(PG_FUNCTION_ARGS) {
-  const core::Uuid uuid = uuid_arg(fcinfo, 0);
+// snowid_uuid_timestamp(uuid) → timestamptz, or null
+Datum snowid_uuid_timestamp(PG_FUNCTION_ARGS) {
   core::UnixMicros moment;
-  if (TimeOfUuid(uuid, &moment) != core::Status::kOk)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("UUID is not of version 7"),
-                    errhint("To read one of snowid_to_uuid(), give snowid_timestamp() what "
-                            "snowid_from_uuid() returns.")));
+  if (TimeOfUuid(uuid_arg(fcinfo, 0), &moment) != core::Status::kOk) PG_RETURN_NULL();
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(moment));
 }
 

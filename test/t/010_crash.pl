@@ -53,7 +53,7 @@ foreach my $round (1 .. $rounds)
     {
         # As it comes: what is behind by more than may be waited for is refused.
         is(attempt($node, "SET snowid.max_wait = '1s'; SELECT snowid_next($shards[0])"),
-            'ERROR 55000', "round $round: refused while the clock is $back s behind");
+            'ERROR SN001', "round $round: refused while the clock is $back s behind");
         set_clock(0);
     }
     else

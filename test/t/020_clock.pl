@@ -64,7 +64,7 @@ like($err, qr/ERROR:  clock is 3(599|600)\d{3} ms behind the next ID of shard 1 
 like($err, qr/^DETAIL:  The next ID's time is 20.*HINT:  Set the server's clock right\./ms, 'what to do');
 foreach my $call ('snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)')
 {
-    is(attempt($node, "$no_patience SELECT $call"), 'ERROR 55000', "1 h back: $call");
+    is(attempt($node, "$no_patience SELECT $call"), 'ERROR SN001', "1 h back: $call");
 }
 is(attempt($node, 'SELECT snowid_next(2) > 0'), 't', 'a shard that has issued nothing goes by the clock');
 set_clock(0);
@@ -156,7 +156,7 @@ my $early = new_server('early');
 start_server($early);
 $early->safe_psql('postgres', 'CREATE EXTENSION snowid');
 set_clock(timegm(0, 0, 0, 1, 0, 2010) - time, $early);
-is(attempt($early, 'SELECT snowid_next(0)'), 'ERROR 55000', 'before the epoch');
+is(attempt($early, 'SELECT snowid_next(0)'), 'ERROR SN001', 'before the epoch');
 set_clock(0, $early);
 is(attempt($early, 'SELECT snowid_next(0) > 0'), 't', 'and after it');
 $early->stop;

@@ -28,7 +28,7 @@ foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)',
     is(attempt($standby, "SELECT $call"), 'ERROR 25006', "on a standby: $call");
 }
 is(attempt($standby, 'SELECT snowid_shard(snowid_min(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
-is(attempt($standby, 'SELECT last_value > 0 FROM snowid_ceiling'), 't', 'on a standby: the ceiling');
+is(attempt($standby, 'SELECT last_value > 0 FROM snowid.ceiling'), 't', 'on a standby: the ceiling');
 
 my %drawing;
 foreach my $shard (@shards)
@@ -52,7 +52,7 @@ $standby->promote;
 my $no_patience = "SET statement_timeout = '3s'; SET snowid.max_wait = '2s';";
 foreach my $shard (@shards)
 {
-    is(attempt($standby, "$no_patience SELECT snowid_next($shard)"), 'ERROR 55000',
+    is(attempt($standby, "$no_patience SELECT snowid_next($shard)"), 'ERROR SN001',
         "promoted, clock behind: refused, shard $shard");
     my $ahead = draw($standby, "snowid_next($shard)", 50_000, setup => "SET snowid.max_lead = '1h'");
     finish($ahead);

@@ -25,7 +25,7 @@ sub max_of
 sub ceiling_of
 {
     my ($node, $dbname) = @_;
-    return $node->safe_psql($dbname, 'SELECT last_value FROM snowid_ceiling');
+    return $node->safe_psql($dbname, 'SELECT last_value FROM snowid.ceiling');
 }
 
 # Makes a database that belongs to an ordinary user.
@@ -121,9 +121,9 @@ foreach my $dbname (sort keys %setup)
     is(ceiling_of($target, $dbname), $ceiling, "$name: so is the ceiling");
     is($target->safe_psql($dbname, 'SELECT count(*), max(id) FROM photos'), "1000|$greatest",
         "$name: so are the rows");
-    is(attempt($target, 'SELECT snowid_next()', dbname => $dbname), 'ERROR 55000',
+    is(attempt($target, 'SELECT snowid_next()', dbname => $dbname), 'ERROR SN001',
         "$name: refused while the clock is behind");
-    is(attempt($target, $insert, dbname => $dbname), 'ERROR 55000', "$name: as a default, too");
+    is(attempt($target, $insert, dbname => $dbname), 'ERROR SN001', "$name: as a default, too");
     $issued{$dbname} = check_above("$name, clock behind", $target, $dbname, max_of($ceiling));
 }
 set_clock(0, $target);
@@ -187,7 +187,7 @@ $last = check_above('new dump', $target, 'postgres', max_of($ceiling));
 ask($session, 'SELECT snowid_next()');
 my $known = ceiling_of($target, 'postgres');
 my $restored = $known + 600_000;
-$target->safe_psql('postgres', "SELECT setval('snowid_ceiling', $restored)");
+$target->safe_psql('postgres', "SELECT setval('snowid.ceiling', $restored)");
 # Each of these has a millisecond of its own. The ceiling is raised a second ahead.
 my @ids = split /\n/, ask($session, 'SELECT snowid_reserve(0, 1024) FROM generate_series(1, 3000)');
 is(scalar(@ids), 3000, 'restored in use: the session goes on');

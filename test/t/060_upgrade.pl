@@ -76,10 +76,10 @@ is(ask($after, "SELECT snowid_shard($greatest), snowid_encode(snowid_timestamp(i
 is(ask($after, "INSERT INTO photos VALUES ($greatest, 'given') RETURNING title"), 'given', 'and writes');
 drawn_by('old library, after the refusals', $before);
 is(ask($before, 'SELECT snowid_shard(snowid_next(2))'), '2', 'the old library takes new shards, too');
-my $ceiling = $node->safe_psql('postgres', 'SELECT last_value FROM snowid_ceiling');
+my $ceiling = $node->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling');
 # Each has a millisecond of its own, and the ceiling is raised a second ahead.
 $greatest = ask($before, 'SELECT max(snowid_reserve(1, 1024)) + 1023 FROM generate_series(1, 1500)');
-cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM snowid_ceiling'),
+cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling'),
     '>', $ceiling, 'and raises the ceiling');
 my $one_more = open_session($node);
 check_refusal('another session', $one_more, 'SELECT snowid_next(1)');
@@ -91,7 +91,7 @@ close_session($before, $after, $one_more);
 $node->stop;
 set_clock(-60, $node);
 start_server($node);
-is(attempt($node, 'SELECT snowid_next(1)'), 'ERROR 55000', 'restarted: the clock is behind what was issued');
+is(attempt($node, 'SELECT snowid_next(1)'), 'ERROR SN001', 'restarted: the clock is behind what was issued');
 $after = open_session($node);
 ask($after, "SET snowid.max_lead = '1h'");
 drawn_by('restarted, new library', $after);

@@ -76,6 +76,6 @@ my $sliced = $node->safe_psql('postgres',
         FROM (SELECT snowid_next_batch(2, 100000) AS id OFFSET 0) ids));
 is($sliced, 't|100000', 'a batch with no lead keeps to the clock');
 is(attempt($node, 'SET snowid.max_lead = 0; SET snowid.max_wait = 0; SELECT count(*) FROM snowid_next_batch(2, 100000)'),
-    'ERROR 55000', 'and is refused where it may not wait');
+    'ERROR SN001', 'and is refused where it may not wait');
 $node->stop;
 done_testing();

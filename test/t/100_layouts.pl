@@ -68,7 +68,7 @@ sub check_eight
 my $node = new_busy_server('layouts');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
-my %shard_of = split /[|\n]/, $node->safe_psql('postgres', 'SELECT name, max_shard FROM snowid_layouts');
+my %shard_of = split /[|\n]/, $node->safe_psql('postgres', 'SELECT name, max_shard FROM snowid.layouts');
 is(join(' ', sort keys %shard_of), 'baidu discord instagram js53 leaf pgedge sonyflake taobao twitter',
     'layouts that have a name');
 $shard_of{leaf}--;
@@ -115,7 +115,7 @@ foreach my $number (reverse 0 .. $#alike)
     } @alike[ 0 .. $number - 1 ];
     is(ask($session, "SELECT $others"), 't', "$layout: leaves others alone") if $others;
 }
-is(ask($session, "$no_wait SELECT snowid_next(5, 'leaf')"), 'ERROR 55000', 'leaf: not twitter alone');
+is(ask($session, "$no_wait SELECT snowid_next(5, 'leaf')"), 'ERROR SN001', 'leaf: not twitter alone');
 close_session($session);
 $node->stop;
 
@@ -260,7 +260,7 @@ foreach my $round (1 .. 4)
     my @behind;
     foreach my $layout (@layouts)
     {
-        is(attempt($crashing, "$no_wait SELECT snowid_next(9, '$layout')"), 'ERROR 55000',
+        is(attempt($crashing, "$no_wait SELECT snowid_next(9, '$layout')"), 'ERROR SN001',
             "$how: refused while the clock is behind, $layout");
         my $session = draw($crashing, "snowid_next(9, '$layout')", 2_000, setup => $far);
         push @behind, [ $layout, $session ];
@@ -287,7 +287,7 @@ my $draws = sub {
 };
 my $refused = sub {
     my ($name, $settings) = @_;
-    is(attempt($crashing, "$settings SELECT snowid_next(2, '$hours')"), 'ERROR 55000', $name);
+    is(attempt($crashing, "$settings SELECT snowid_next(2, '$hours')"), 'ERROR SN001', $name);
 };
 $at->(20);
 $draws->('unit of an hour');
@@ -348,7 +348,7 @@ INSERT INTO tweets SELECT FROM generate_series(1, 1000);
 INSERT INTO posts SELECT snowid_encode('2025-12-31 23:59Z'::timestamptz + n * interval '1 s', 6, n, 'twitter')
   FROM generate_series(1, 100) n;
 INSERT INTO posts SELECT FROM generate_series(1, 100);
-INSERT INTO layouts SELECT name::snowid_layout FROM snowid_layouts;
+INSERT INTO layouts SELECT name::snowid_layout FROM snowid.layouts;
 INSERT INTO layouts VALUES ('$seconds'), ('$shard_on_top'), ('$hours'), (NULL);
 INSERT INTO documents SELECT FROM generate_series(1, 1000);
 SQL
@@ -399,7 +399,7 @@ foreach my $dbname (qw(plain custom))
     foreach my $call ("snowid_next(5, 'twitter')", "snowid_next(7, 'leaf')", "snowid_next(5, '$shard_on_top')",
         "snowid_next(5, '$seconds')", 'snowid_uuidv7()', 'objectid_next()')
     {
-        is(attempt($target, "$no_wait SELECT $call", dbname => $dbname), 'ERROR 55000',
+        is(attempt($target, "$no_wait SELECT $call", dbname => $dbname), 'ERROR SN001',
             "$dbname: refused while the clock is behind: $call");
     }
     foreach my $table (sort keys %column)

@@ -12,6 +12,7 @@ use Test::More;
 use Time::Local qw(timegm);
 
 my @calls = ('snowid_uuidv7()', 'objectid_next()');
+my %time_of = ('snowid_uuidv7()' => 'snowid_uuid_timestamp', 'objectid_next()' => 'objectid_timestamp');
 my @databases = qw(one two);
 
 # Lets a superuser's session issue IDs however far the clock is behind.
@@ -90,7 +91,7 @@ foreach my $call (@calls)
     }
     set_clock(0, $node);
     is(
-        ask($sessions[0], "SELECT abs(extract(epoch FROM snowid_timestamp($call) - clock_timestamp())) < 300"),
+        ask($sessions[0], "SELECT abs(extract(epoch FROM $time_of{$call}($call) - clock_timestamp())) < 300"),
         't', "time of now: $call");
 }
 
@@ -104,7 +105,7 @@ check_in_turns('200 ms back', $_, @sessions) foreach @calls;
 set_clock(0, $node);
 foreach my $call (@calls)
 {
-    is(ask($_, "SELECT $call"), 'ERROR 55000', "1 h back: refused: $call") foreach @sessions;
+    is(ask($_, "SELECT $call"), 'ERROR SN001', "1 h back: refused: $call") foreach @sessions;
     like($sessions[0]{err}, qr/clock is 3(?:599|60\d)\d{3} ms behind/, "1 h back: by how much: $call");
 }
 set_clock(3600, $node);
@@ -115,13 +116,13 @@ check_in_turns('the clock is right', $_, @sessions) foreach @calls;
 set_clock(4000, $node);
 check_in_turns('before a restore', $_, @sessions) foreach @calls;
 my $restored = $node->safe_psql('one',
-    q(SELECT setval('snowid_ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
+    q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
 set_clock(4300, $node);
 ask($_, $far) foreach @sessions;
 foreach my $call (@calls)
 {
     check_in_turns('a ceiling restored', $call, @sessions);
-    is(ask($_, "SELECT snowid_timestamp($call) >= date_trunc('second', to_timestamp($restored / 1000.0))"),
+    is(ask($_, "SELECT $time_of{$call}($call) >= date_trunc('second', to_timestamp($restored / 1000.0))"),
         't', "a ceiling restored: above it: $call") foreach @sessions;
 }
 close_session(@sessions);
@@ -156,7 +157,7 @@ foreach my $round (1 .. 3)
     @sessions = map { open_session($node, dbname => $_) } $round == 2 ? reverse @databases : @databases;
     foreach my $call (@calls)
     {
-        is(ask($_, "$no_wait; SELECT $call"), 'ERROR 55000', "$name: refused while the clock is behind: $call")
+        is(ask($_, "$no_wait; SELECT $call"), 'ERROR SN001', "$name: refused while the clock is behind: $call")
           foreach $round == 3 ? $sessions[0] : @sessions;
     }
     ask($_, $far) foreach @sessions;
@@ -195,7 +196,7 @@ $standby->promote;
 @sessions = map { open_session($standby, dbname => $_) } @databases;
 foreach my $call (@calls)
 {
-    is(ask($_, "$no_wait; SELECT $call"), 'ERROR 55000', "promoted, clock behind: refused: $call") foreach @sessions;
+    is(ask($_, "$no_wait; SELECT $call"), 'ERROR SN001', "promoted, clock behind: refused: $call") foreach @sessions;
 }
 ask($_, $far) foreach @sessions;
 check_in_turns('promoted, clock behind', $_, @sessions, @sessions) foreach @calls;
@@ -206,7 +207,7 @@ check_in_turns('promoted, clock right', $_, @sessions, @sessions) foreach @calls
 # ObjectIDs have 32 bits of seconds, which are used up in 2106.
 set_clock(timegm(16, 28, 6, 7, 1, 2106) - time, $standby);
 is(ask($_, 'SELECT objectid_next()'), 'ERROR 2200H', 'no ObjectID past the end') foreach @sessions;
-is(ask($_, 'SELECT snowid_timestamp(snowid_uuidv7()) > \'2106-01-01\''), 't', 'but UUIDs') foreach @sessions;
+is(ask($_, 'SELECT snowid_uuid_timestamp(snowid_uuidv7()) > \'2106-01-01\''), 't', 'but UUIDs') foreach @sessions;
 close_session(@sessions);
 $standby->stop;
 

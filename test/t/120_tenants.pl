@@ -59,11 +59,11 @@ ask($tenant, 'SET ROLE tenant');
 foreach my $how ('set', 'in a transaction that is rolled back')
 {
     ask($tenant, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid') if $how ne 'set';
-    ask($tenant, q(SELECT setval('snowid_ceiling', 253402300799000)));
+    ask($tenant, q(SELECT setval('snowid.ceiling', 253402300799000)));
     foreach my $call ('snowid_next(1)', @calls)
     {
         ask($tenant, 'SAVEPOINT attempt') if $how ne 'set';
-        like(ask($tenant, "SELECT $call"), qr/^ERROR (?:55000|2200H)$/, "a ceiling $how: its own database is refused: $call");
+        like(ask($tenant, "SELECT $call"), qr/^ERROR (?:SN001|2200H)$/, "a ceiling $how: its own database is refused: $call");
         ask($tenant, 'ROLLBACK TO attempt') if $how ne 'set';
     }
     ask($tenant, 'ROLLBACK') if $how ne 'set';

@@ -67,7 +67,7 @@ ask($admin, 'BEGIN READ ONLY');
 check_error('read-only', $admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')),
     '25006', qr/snowid_segment_attach/);
 ask($admin, 'ROLLBACK');
-is(ask($admin, 'SELECT count(*) FROM snowid_segment_sources'), '0', 'nothing is attached');
+is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'nothing is attached');
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'slow', 'orders_seq')));
 like($admin->{err}, qr/NOTICE: .*"slow" has no "connect_timeout".*HINT:  Use ALTER SERVER slow OPTIONS/s,
     'a server without a time-out is noticed');
@@ -82,7 +82,7 @@ is($admin->{err}, '', 'a server with a time-out is not');
 is(ask($admin, $next), '100001', 'attached: who has done it draws from the source');
 ask($admin, 'ROLLBACK');
 is(scalar(grep { $_ > 3 && $_ < 100000 } drawn()), 3, 'rolled back: its own numbers go on');
-is(ask($admin, 'SELECT count(*) FROM snowid_segment_sources'), '0', 'rolled back: nothing is attached');
+is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'rolled back: nothing is attached');
 ask($admin, 'ALTER SEQUENCE orders_seq INCREMENT 50');
 my @own = drawn();
 is($own[2] - $own[0], 2, 'a block of its own');
@@ -102,7 +102,7 @@ foreach my $how ('ROLLBACK', 'COMMIT')
     is(scalar(grep { $how eq 'COMMIT' ? $_ > $top : $_ <= $top } @after), 3, "detached, $how: all notice")
       or diag("@after");
 }
-is(ask($admin, 'SELECT count(*) FROM snowid_segment_sources'), '0', 'detached: the table says so');
+is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'detached: the table says so');
 
 # Numbers of its own go on above those bought, whatever the two increments are, and after a crash.
 foreach my $increment (1, 100, 1000)

@@ -85,7 +85,7 @@ CREATE FUNCTION bob.dblink_get_connections() RETURNS pg_catalog.text[] LANGUAGE 
 CREATE FUNCTION bob.equal(pg_catalog.text, pg_catalog.text) RETURNS boolean LANGUAGE sql AS 'SELECT bob.spy()';
 CREATE OPERATOR bob.= (LEFTARG = pg_catalog.text, RIGHTARG = pg_catalog.text, FUNCTION = bob.equal);
 CREATE DOMAIN pg_temp.bool AS pg_catalog.text CHECK (bob.spy());
-CREATE TABLE bob.snowid_segment_sources (seq regclass, server pg_catalog.text, remote_seq pg_catalog.text)
+CREATE TABLE bob.segment_sources (seq regclass, server pg_catalog.text, remote_seq pg_catalog.text)
 SQL
 is($bob->{err}, '', 'the traps are set');
 forget();
@@ -167,17 +167,17 @@ ask($admin, 'ALTER SEQUENCE orders_seq RENAME TO "Other Orders"');
 my $renamed = q(SELECT snowid_segment_next('"Other Orders"'));
 like(ask($admin, $renamed), qr/^1\d{12}$/, 'renamed: it is');
 system_or_bail('pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/dump.sql");
-my $rows = ask($admin, 'SELECT count(*) FROM snowid_segment_sources');
+my $rows = ask($admin, 'SELECT count(*) FROM snowid.segment_sources');
 is($rows, '3', 'the row of the dropped sequence is there yet');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql" ], 'restored');
-my $sources = 'SELECT seq, server, remote_seq FROM snowid_segment_sources ORDER BY seq::text';
+my $sources = 'SELECT seq, server, remote_seq FROM snowid.segment_sources ORDER BY seq::text';
 is($node->safe_psql('restored', $sources), qq("Other Orders"|central|orders_seq\nbought_seq|central|bought_seq),
     'and what is attached with it, but for sequences that are no more');
 my $last = ask($admin, $renamed);
 cmp_ok($node->safe_psql('restored', $renamed), '>', $last, 'it draws from the source, above those of before');
 ask($admin, q(SELECT snowid_segment_detach('"Other Orders"')));
-is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid_segment_sources'), 'bought_seq',
+is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid.segment_sources'), 'bought_seq',
     'rows of dropped sequences go with the next that is detached');
 is(ask($admin, 'DROP SERVER central CASCADE'), '', 'the server can be dropped');
 ask($alice, q(SELECT setval('bought_seq', 800000)));

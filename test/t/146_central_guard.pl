@@ -103,12 +103,12 @@ is(ask($bob, q(SELECT snowid_segment_attach('altered_seq', 'central', 'orders_se
 ask($admin, 'COMMIT');
 
 # Nor may he, though he owns the extension or restores a dump, give it a source.
-ask($admin, 'GRANT SELECT, INSERT ON snowid_segment_sources TO bob');
-is(ask($bob, q(INSERT INTO snowid_segment_sources VALUES ('rows', 'central', 'x'))), 'ERROR 42809', 'no sequence');
+ask($admin, 'GRANT SELECT, INSERT ON snowid.segment_sources TO bob');
+is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('rows', 'central', 'x'))), 'ERROR 42809', 'no sequence');
 ask($admin, 'CREATE SEQUENCE admins_seq; CREATE SEQUENCE bobs_seq; ALTER SEQUENCE bobs_seq OWNER TO bob');
-is(ask($bob, q(INSERT INTO snowid_segment_sources VALUES ('admins_seq', 'central', 'x'))),
+is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('admins_seq', 'central', 'x'))),
     'ERROR 42501', 'nor a source of a sequence of another');
-is(ask($bob, q(INSERT INTO snowid_segment_sources VALUES ('bobs_seq', 'central', 'x'))), '', 'but of his own');
+is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('bobs_seq', 'central', 'x'))), '', 'but of his own');
 
 # 5. Another source than the one that is down.
 ask($admin, q(CREATE SERVER dead FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '/nowhere', connect_timeout '2')));
