@@ -11,8 +11,8 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(empty);
-PG_FUNCTION_INFO_V1(empty_int);
-PG_FUNCTION_INFO_V1(empty_int_layout);
+PG_FUNCTION_INFO_V1(empty_bigint);
+PG_FUNCTION_INFO_V1(empty_bigint_layout);
 PG_FUNCTION_INFO_V1(empty_key);
 PG_FUNCTION_INFO_V1(repeat);
 PG_FUNCTION_INFO_V1(repeat_keys);
@@ -22,14 +22,14 @@ Datum empty(PG_FUNCTION_ARGS)
   PG_RETURN_INT64(0);
 }
 
-Datum empty_int(PG_FUNCTION_ARGS)
+Datum empty_bigint(PG_FUNCTION_ARGS)
 {
-  PG_RETURN_INT64(PG_GETARG_INT32(0));
+  PG_RETURN_INT64(PG_GETARG_INT64(0));
 }
 
-Datum empty_int_layout(PG_FUNCTION_ARGS)
+Datum empty_bigint_layout(PG_FUNCTION_ARGS)
 {
-  PG_RETURN_INT64(PG_GETARG_INT32(0) + *(int64 *) PG_GETARG_POINTER(1));
+  PG_RETURN_INT64(PG_GETARG_INT64(0) + *(int64 *) PG_GETARG_POINTER(1));
 }
 
 Datum empty_key(PG_FUNCTION_ARGS)
@@ -56,7 +56,7 @@ Datum repeat(PG_FUNCTION_ARGS)
   {
     random = random * 1664525u + 1013904223u;
     InitFunctionCallInfoData(*call, &function, function.fn_nargs, InvalidOid, NULL, NULL);
-    call->args[0].value = Int32GetDatum(mask == 0 ? argument : (int32) (random >> 16) & mask);
+    call->args[0].value = Int64GetDatum(mask == 0 ? argument : (int32) (random >> 16) & mask);
     call->args[0].isnull = false;
     call->args[1].value = PG_NARGS() > 4 ? PG_GETARG_DATUM(4) : 0;
     call->args[1].isnull = false;

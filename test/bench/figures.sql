@@ -28,7 +28,7 @@ CALL enter('numbers/s of 8 sessions: snowid_segment_next ÷ nextval',
 CALL race('keys', 401);
 CALL enter('snowid_section_next of 100,000 random keys ÷ nextval, over empty C functions',
   excess('keys', 'snowid_section_next(regclass, bigint)', 'empty(int, bigint)') /
-  excess('keys', 'nextval(regclass)', 'empty(int)'), at_most => 1.2);
+  excess('keys', 'nextval(regclass)', 'empty(bigint)'), at_most => 1.2);
 
 CALL race('insert', 15);
 CALL enter('1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys',

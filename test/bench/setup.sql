@@ -4,10 +4,10 @@
 CREATE EXTENSION snowid;
 CREATE FUNCTION empty() RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty';
-CREATE FUNCTION empty(int) RETURNS bigint
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int';
-CREATE FUNCTION empty(int, snowid_layout) RETURNS bigint
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_int_layout';
+CREATE FUNCTION empty(bigint) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_bigint';
+CREATE FUNCTION empty(bigint, snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_bigint_layout';
 CREATE FUNCTION empty(int, bigint) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS :'empty', 'empty_key';
 
@@ -57,8 +57,8 @@ CREATE TABLE sides (place serial, race text, side text, prepare text, run text);
 INSERT INTO sides (race, side, run)
   SELECT 'call', side, format('SELECT repeat(%L, %s, 0, 20000)', function, argument)
   FROM (VALUES ('empty()', 'empty()', '0'), ('clock_timestamp()', 'clock_timestamp()', '0'),
-               ('empty({shard})', 'empty(int)', '{shard}'),
-               ('snowid_next({shard})', 'snowid_next(int)', '{shard}'),
+               ('empty({shard})', 'empty(bigint)', '{shard}'),
+               ('snowid_next({shard})', 'snowid_next(bigint)', '{shard}'),
                ('snowid_uuidv7()', 'snowid_uuidv7()', '0'),
                ('objectid_next()', 'objectid_next()', '0'),
                ('gen_random_uuid()', 'gen_random_uuid()', '0'),
@@ -68,7 +68,7 @@ INSERT INTO sides (race, side, run)
     AS calls (side, function, argument);
 INSERT INTO sides (race, side, run)
   SELECT 'call', format('%s({shard}, sonyflake)', function),
-    format('SELECT repeat(''%s(int, snowid_layout)'', {shard}, 0, 20000, ''sonyflake'')', function)
+    format('SELECT repeat(''%s(bigint, snowid_layout)'', {shard}, 0, 20000, ''sonyflake'')', function)
   FROM unnest(ARRAY['empty', 'snowid_next']) AS function;
 INSERT INTO sides (race, side, run)
   SELECT 'keys', function,
@@ -77,7 +77,7 @@ INSERT INTO sides (race, side, run)
 INSERT INTO sides (race, side, run)
   SELECT 'keys', function,
     format('SELECT repeat(%L, ''numbers''::regclass::oid::int, 0, 20000)', function)
-  FROM unnest(ARRAY['empty(int)', 'nextval(regclass)']) AS function;
+  FROM unnest(ARRAY['empty(bigint)', 'nextval(regclass)']) AS function;
 INSERT INTO sides (race, side, run)
   SELECT 'rows', rows, 'SELECT count(*) FROM ' || rows
   FROM unnest(ARRAY['generate_series(1::bigint, 100000)', 'seq_x_to_y(1, 100000)',
@@ -88,7 +88,7 @@ INSERT INTO sides (race, side, run)
                     'snowid_segment_batch(''segment'', 1000000)']) AS rows;
 INSERT INTO sides (race, side, run)
   SELECT 'shards', call || ' ' || shards,
-    format('SELECT repeat(%L, {shard}, %s, 200000)', call || '(int)', mask)
+    format('SELECT repeat(%L, {shard}, %s, 200000)', call || '(bigint)', mask)
   FROM (VALUES ('of one', 0), ('of 8,192', 8191)) AS draws (shards, mask),
     unnest(ARRAY['empty', 'snowid_next']) AS call;
 INSERT INTO sides (race, side, prepare, run)
