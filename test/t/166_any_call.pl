@@ -1,0 +1,144 @@
+# Whatever SQL can call the library's functions with, the server survives, and an error says what is wrong
+# with the call: none is an internal one. Each function is called with what lies at the edges of its
+# types and beyond them, by a role without rights, by the owner of everything, and in parallel workers.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('any_call');
+$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\n");
+$node->start;
+my $postmaster = slurp_file($node->data_dir . '/postmaster.pid');
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE ROLE nobody LOGIN;
+CREATE SEQUENCE plain_seq INCREMENT 10;
+CREATE SEQUENCE open_seq INCREMENT 10;
+GRANT USAGE ON SEQUENCE open_seq TO nobody;
+CREATE SEQUENCE short_seq INCREMENT 100 MAXVALUE 7;
+CREATE SEQUENCE falling_seq INCREMENT -1;
+CREATE SEQUENCE cycling_seq CYCLE;
+CREATE UNLOGGED SEQUENCE unlogged_seq INCREMENT 9;
+CREATE SEQUENCE greatest_seq INCREMENT 9223372036854775807;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO nobody;
+REVOKE ALL ON SEQUENCE plain_seq FROM nobody;
+CREATE TABLE plain (n int PRIMARY KEY);
+CREATE VIEW seen AS SELECT 1 AS one;
+-- What a type's edges are.
+CREATE TABLE edges (type regtype, value text);
+INSERT INTO edges SELECT type::regtype, value FROM (VALUES
+  ('bigint', ARRAY[NULL, '0', '1', '-1', '8191', '8192', '2147483648', '9223372036854775807', '-9223372036854775808',
+                   '11637205501278089', '1099511627776']),
+  ('integer', ARRAY[NULL, '0', '1', '-1', '3', '1024', '1025', '2147483647', '-2147483648']),
+  ('boolean', ARRAY[NULL, 't']),
+  ('text', ARRAY[NULL, '', 'B0CRIXKjCuH', 'seq_1_to_3', 'seq_1_to_9223372036854775808', 'x'';--', repeat('0', 3000)]),
+  ('name', ARRAY[NULL, '', 'nowhere']),
+  ('bytea', ARRAY[NULL, '', '\x507f1f77bcf86cd799439011', '\x507f1f77bcf86cd7994390']),
+  ('cstring', ARRAY[NULL, '', 'twitter', '507f1f77bcf86cd799439011', 'time:63 shard:0 seq:1 unit:1d epoch:-62135596800000']),
+  ('timestamptz', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 00:00:00Z BC', '294276-12-31 23:59:59.999999Z',
+                        '1970-01-01Z', '2026-01-01Z']),
+  ('uuid', ARRAY[NULL, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+                 'c232ab00-9414-11ec-b3c8-9f6bdeced846', '0132504e-0bf1-7000-a9ef-138a3f3e8a95']),
+  ('snowid_layout', ARRAY[NULL, 'instagram', 'sonyflake', 'baidu', 'time:1 shard:62 seq:1 unit:1d epoch:9999-12-31T23:59:59Z',
+                          'time:63 shard:0 seq:1 unit:1us epoch:0001-01-01T00:00:00Z',
+                          'seq:63 shard:0 time:1 unit:1d epoch:1970-01-01T00:00:00Z',
+                          'seq:1 shard:62 time:1 unit:1d epoch:1970-01-01T00:00:00Z']),
+  ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
+  ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq',
+                     'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources'])
+  ) AS t (type, list), unnest(list) AS value;
+GRANT SELECT ON edges TO PUBLIC;
+
+-- Calls a function with each combination of edges, or with so many of them where there are more. Returns
+-- what must not be.
+CREATE FUNCTION call_all(function regprocedure, most int, OUT calls int, OUT wrong text) LANGUAGE plpgsql AS $$
+DECLARE
+  types oid[] := (SELECT proargtypes::oid[] FROM pg_proc WHERE oid = function);
+  name text := (SELECT format('%I.%I', nspname, proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
+                 WHERE p.oid = function);
+  combinations bigint := 1;
+  arguments text;
+  pick bigint;
+  n bigint;
+  known bigint;
+BEGIN
+  calls := 0;
+  FOR i IN 0 .. coalesce(array_length(types, 1), 0) - 1 LOOP
+    known := (SELECT count(*) FROM edges WHERE type = types[i]);
+    IF known = 0 THEN wrong := format('no edges of %s', types[i]::regtype); RETURN; END IF;
+    combinations := combinations * known;
+  END LOOP;
+  FOR round IN 0 .. least(combinations, most) - 1 LOOP
+    -- A prime step, to meet all parts of many.
+    pick := CASE WHEN combinations > most THEN round::bigint * 7919 % combinations ELSE round END;
+    arguments := '';
+    FOR i IN 0 .. coalesce(array_length(types, 1), 0) - 1 LOOP
+      n := (SELECT count(*) FROM edges WHERE type = types[i]);
+      arguments := arguments || CASE WHEN i > 0 THEN ', ' ELSE '' END || (
+        SELECT format('CAST(%L AS %s)', value, types[i]::regtype)
+          FROM (SELECT value, row_number() OVER (ORDER BY value) - 1 AS place FROM edges WHERE type = types[i]) e
+         WHERE place = pick % n);
+      pick := pick / n;
+    END LOOP;
+    BEGIN
+      EXECUTE format('SELECT %s(%s) LIMIT 2', name, arguments);
+    EXCEPTION WHEN OTHERS THEN
+      IF SQLSTATE LIKE 'XX%' THEN
+        wrong := format('%s(%s): %s %s', name, arguments, SQLSTATE, SQLERRM);
+        RETURN;
+      END IF;
+    END;
+    calls := calls + 1;
+  END LOOP;
+END $$;
+SQL
+
+my @functions = split /\n/, $node->safe_psql('postgres', <<'SQL');
+SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND prokind = 'f'
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
+   AND NOT 'internal'::regtype = ANY (proargtypes) AND prorettype <> 'trigger'::regtype
+ ORDER BY 1
+SQL
+cmp_ok(scalar(@functions), '>', 70, 'functions that SQL can call');
+
+my $parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+my $calls = 0;
+foreach my $setting ('', "SET $parallel = on;")
+{
+    my $most = $setting ? 30 : 400;    # since each starts a worker
+    foreach my $role (qw(nobody postgres))
+    {
+        my $session = open_session($node);
+        ask($session, "SET ROLE $role; SET snowid.max_wait = 0; $setting");
+        foreach my $function (@functions)
+        {
+            # A function that is new to a role is no reason to stop.
+            my ($count, $wrong) = split /\|/, ask($session, "SELECT * FROM call_all('$function', $most)"), 2;
+            $calls += $count // 0;
+            is($wrong, '', "$function by $role $setting");
+        }
+        close_session($session);
+    }
+}
+cmp_ok($calls, '>', 10_000, 'so many calls');
+is(slurp_file($node->data_dir . '/postmaster.pid') eq $postmaster && attempt($node, 'SELECT 1'), '1', 'the server is the same');
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP|leak/, 'no process has crashed, and nothing leaked');
+
+# Those that return a row or a set, wherever the parser lets them stand.
+is(attempt($node, $_), 'ERROR 0A000', "refused: $_")
+  foreach 'SELECT 1 WHERE snowid_next_batch(1, 2) > 0', 'INSERT INTO plain VALUES (1) RETURNING snowid_next_batch(1, 2)',
+  'SELECT coalesce(snowid_segment_batch(\'open_seq\', 3), 1)', 'CREATE TABLE t (id bigint DEFAULT seq_x_to_y(1, 2))';
+is(attempt($node, 'SELECT count(*) FROM (SELECT snowid_next_batch(1, 3), snowid_segment_batch(\'open_seq\', 2), seq_x_to_y(1, 4)) s'),
+    '4', 'several sets in step');
+is(attempt($node, 'SELECT count(*) FROM ROWS FROM (snowid_next_batch(1, 3), seq_x_to_y(1, 4), snowid_decode(1)) WITH ORDINALITY'),
+    '4', 'several in FROM');
+is(attempt($node, 'BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT snowid_next_batch(1, 3000), snowid_segment_batch(\'open_seq\', 3000);'
+          . ' MOVE 2 IN c; COMMIT; SELECT 1'), '1', 'a cursor that is held');
+
+$node->stop;
+done_testing();
