@@ -2,8 +2,8 @@
 // `time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z`. Pure functions of their
 // arguments; nothing here is shared.
 //
-// string_view's members that check their arguments, such as substr, would throw: they need the C++
-// library at run time, which PostgreSQL does not load.
+// Members of string_view that may throw, as substr and starts_with do, need the C++ library at run
+// time, which PostgreSQL need not have loaded.
 #pragma once
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // names. Pure functions of their arguments; nothing here is shared.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -47,7 +48,8 @@ constexpr double CountOf(const Series& series) {
 // kStepOutOfRange for a step of 0.
 inline Status ParseSeriesName(std::string_view name, Series* series) {
   const auto take_word = [&name](std::string_view word) {
-    if (!name.starts_with(word)) return false;
+    if (name.size() < word.size() || !std::equal(word.begin(), word.end(), name.begin()))
+      return false;
     name.remove_prefix(word.size());
     return true;
   };

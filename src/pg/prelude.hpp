@@ -2,6 +2,11 @@
 // compiler; they also redefine names of the C library, so the C++ library and src/core come first.
 #pragma once
 
+// Some compilers and distributions have the C++ library check itself, and call it to report what it
+// has found. snowid calls nothing of it at run time, since PostgreSQL need not have loaded it.
+#undef _GLIBCXX_ASSERTIONS
+#define _GLIBCXX_NO_ASSERTIONS
+
 #include <sys/time.h>
 
 #include <algorithm>
