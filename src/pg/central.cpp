@@ -204,22 +204,21 @@ char* text_column(Relation table, HeapTuple row, AttrNumber number) {
 
 }  // namespace
 
-bool central_find(Oid relid, CentralSource* source) {
+void central_find(Oid relid, CentralSource* source) {
+  *source = {};
   const Oid table_oid = extension_relation("segment_sources");
-  if (!OidIsValid(table_oid)) return false;
+  if (!OidIsValid(table_oid)) return;
   // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
   ScanKeyData key;
   Relation table = table_open(table_oid, AccessShareLock);
   ScanKeyInit(&key, kSequenceColumn, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
   HeapTuple row = systable_getnext(scan);
-  const bool found = HeapTupleIsValid(row);
-  if (found)
+  if (HeapTupleIsValid(row))
     *source = {relation_owner(relid), text_column(table, row, kServerColumn),
                text_column(table, row, kRemoteColumn)};
   systable_endscan(scan);
   table_close(table, AccessShareLock);
-  return found;
 }
 
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {

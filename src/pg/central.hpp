@@ -10,7 +10,7 @@ namespace snowid::pg {
 // A row of the table.
 struct CentralSource {
   Oid owner;           // of the sequence here
-  const char* server;  // the foreign server's name
+  const char* server;  // the foreign server's name, nullptr where there is no row
   const char* remote;  // the sequence there, as written for regclass
 };
 
@@ -22,8 +22,8 @@ struct CentralBlocks {
   int64 max;  // of the sequence there
 };
 
-// Whether the sequence has a central source, in the caller's memory context.
-bool central_find(Oid relid, CentralSource* source);
+// Sets *source to that of the sequence, in the caller's memory context.
+void central_find(Oid relid, CentralSource* source);
 
 // Buys up to so many blocks, and at least one, durably. Returns nullptr, or the error, which has
 // been rolled back; but one that cancels the query is raised.

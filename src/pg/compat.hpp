@@ -47,14 +47,21 @@ inline AclResult check_usage_of_server(Oid server) {
 #endif
 
 // PostgreSQL 17 lets extensions name their wait events; before, all of them show as "Extension".
-inline uint32 clock_wait_event() {
 #if PG_VERSION_NUM >= 170000
-  static uint32 event = 0;
-  if (event == 0) event = WaitEventExtensionNew("SnowidClock");
-  return event;
+inline uint32 named_wait_event(uint32* event, const char* name) {
+  if (*event == 0) *event = WaitEventExtensionNew(name);
+  return *event;
+}
 #else
-  return PG_WAIT_EXTENSION;
+inline uint32 named_wait_event(uint32*, const char*) { return PG_WAIT_EXTENSION; }
 #endif
+inline uint32 clock_wait_event() {
+  static uint32 event = 0;
+  return named_wait_event(&event, "SnowidClock");
+}
+inline uint32 buying_wait_event() {
+  static uint32 event = 0;
+  return named_wait_event(&event, "SnowidPurchase");
 }
 
 // HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.

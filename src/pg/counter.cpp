@@ -34,17 +34,19 @@ void unpin_pages() {
 }
 
 // The transaction's resource owner complains of pins that a commit has left, and releases those of
-// one that fails.
+// one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its own.
 void end_of_transaction(XactEvent event, void*) {
-  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) {
-    unpin_pages();
-  } else if (event == XACT_EVENT_ABORT || event == XACT_EVENT_COMMIT ||
-             event == XACT_EVENT_PREPARE) {
-    for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
-      counter->is_pinned = false;
-    pinned_count = 0;
-  } else {
-    return;
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+      unpin_pages();
+      break;
+    default:
+      EndBuying();
+      for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+        counter->is_pinned = false;
+      pinned_count = 0;
   }
   while (pinned != nullptr) {
     Counter* counter = pinned;
@@ -54,9 +56,12 @@ void end_of_transaction(XactEvent event, void*) {
   }
 }
 
-// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned.
+// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
+// and it may have been buying.
 void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
-  if (event == SUBXACT_EVENT_ABORT_SUB) unpin_pages();
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  EndBuyingInSubtransaction();
+  unpin_pages();
 }
 
 // A relcache callback: something about a sequence may have changed, its storage for one; or a
@@ -99,12 +104,26 @@ Counter* find_or_make(Oid relid) {
   return counter;
 }
 
-// Locks the sequence until the end of the transaction, whatever becomes of this subtransaction.
-void lock(Counter* counter) {
+// Does something whose locks and pins are the transaction's, whatever becomes of this
+// subtransaction.
+template <typename Step>
+void for_transaction(const Step& step) {
   ResourceOwner caller = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;
-  LockRelationOid(counter->relid, RowExclusiveLock);
-  CurrentResourceOwner = caller;
+  PG_TRY();
+  {
+    step();
+  }
+  PG_FINALLY();
+  {
+    CurrentResourceOwner = caller;
+  }
+  PG_END_TRY();
+}
+
+// Locks the sequence until the end of the transaction.
+void lock(Counter* counter) {
+  for_transaction([counter] { LockRelationOid(counter->relid, RowExclusiveLock); });
   counter->locked_in = current_lxid();
 }
 
@@ -135,29 +154,20 @@ void look_at(Counter* counter) {
 // Pins the page, until the end of the transaction if there are not too many.
 void pin_page(Counter* counter) {
   if (pinned_count == kMostPinned) unpin_pages();
-  ResourceOwner caller = CurrentResourceOwner;
-  CurrentResourceOwner = TopTransactionResourceOwner;
-  if (counter->buffer == InvalidBuffer ||
-      !ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer)) {
+  for_transaction([counter] {
+    if (counter->buffer != InvalidBuffer &&
+        ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer))
+      return;
     Relation relation = relation_open(counter->relid, NoLock);
     counter->buffer = ReadBuffer(relation, 0);
     relation_close(relation, NoLock);
-  }
-  CurrentResourceOwner = caller;
+  });
   counter->is_pinned = true;
   pinned_count++;
   if (counter->is_listed) return;
   counter->is_listed = true;
   counter->next_pinned = pinned;
   pinned = counter;
-}
-
-// The lock that stands for the right to buy. Nothing else locks an object of this class in this
-// way.
-LOCKTAG buying_lock(Oid relid) {
-  LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationRelationId, relid, 0);
-  return tag;
 }
 
 }  // namespace
@@ -216,17 +226,6 @@ void counter_report_exhausted(Oid relid, int64 max) {
                   errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")",
                          get_rel_name(relid), max)));
   pg_unreachable();
-}
-
-bool counter_begin_buying(Oid relid, Urgency urgency) {
-  const LOCKTAG tag = buying_lock(relid);
-  return LockAcquire(&tag, ExclusiveLock, false, urgency == Urgency::kEarly) !=
-         LOCKACQUIRE_NOT_AVAIL;
-}
-
-void counter_end_buying(Oid relid) {
-  const LOCKTAG tag = buying_lock(relid);
-  LockRelease(&tag, ExclusiveLock, false);
 }
 
 SequencePage counter_page_lock(const Counter* counter) {

@@ -4,8 +4,8 @@
 // Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
 // transaction that has drawn from it is open, and who draws next sees the new state. setval takes
-// no more than that lock, so the sequence's page is looked at for each draw. The right to buy is a
-// lock of its own, held while a block is bought.
+// no more than that lock, so the sequence's page is looked at for each draw. While a block is bought
+// the process has the right to, see buying.hpp.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -51,11 +51,6 @@ CounterOptions counter_options(Oid relid);
 
 // 2200H, as nextval has it.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
-
-// Takes the right to buy, for one process at a time. With kEarly it returns false where another has
-// it. It ends with counter_end_buying(), or with the transaction if that fails.
-bool counter_begin_buying(Oid relid, Urgency urgency);
-void counter_end_buying(Oid relid);
 
 // Locks the page of a counter's sequence, as sequence_page_lock() does.
 SequencePage counter_page_lock(const Counter* counter);

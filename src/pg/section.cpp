@@ -98,16 +98,20 @@ bool raise(Counter* counter, const CounterOptions& options) {
   return true;
 }
 
-// Sees to it that the limit is above what it was. With kEarly it may return without.
+// Raises the limit above what it was, or, where another session does, waits for it; with kEarly it
+// does not wait.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
-  if (!counter_begin_buying(counter->relid, urgency)) return;
+  if (!buying_begin(&section->buying)) {
+    if (urgency == Urgency::kMust) buying_wait(&section->buying);
+    return;
+  }
   if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
     const CounterOptions options = counter_options(counter->relid);
     if (!raise(counter, options) && urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);
   }
-  counter_end_buying(counter->relid);
+  EndBuying();
 }
 
 // The counter of a sequence as a section, locked by this transaction.

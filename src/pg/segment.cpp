@@ -190,10 +190,9 @@ bool IsToWait(const Counter* counter) {
          now.value >= segment->failed_us.load(std::memory_order_relaxed);
 }
 
-// Whether the sequence's source could not be reached when it was last tried. Sets *source.
-bool is_down(const Counter* counter, CentralSource* source) {
-  return HasFailed(counter) && counter->segment->is_down.load() &&
-         central_find(counter->relid, source);
+// Whether the sequence's source could not be reached when it was last tried.
+bool IsDown(const Counter* counter) {
+  return HasFailed(counter) && counter->segment->is_down.load();
 }
 
 // Whether nothing need be bought, by the time that this session has the right to.
@@ -204,34 +203,39 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
 
-// Takes the right to buy. Returns false, with kEarly, where another session has it. Where the
-// source is down nobody waits for the one who tries it.
-bool begin_buying(Counter* counter, Urgency urgency) {
-  CentralSource source;
+// Takes the right to buy, and sets *source to the sequence's, or its server to nullptr where it has
+// none. Returns false where another session has the right; with kMust it has waited for that one,
+// save that nobody waits for the one who tries a source that is down.
+bool begin_buying(Counter* counter, Urgency urgency, CentralSource* source) {
+  BuyingRight* right = &counter->segment->buying;
+  const bool is_down = IsDown(counter);
   if (urgency == Urgency::kEarly) {
-    return !IsToWait(counter) && counter_begin_buying(counter->relid, Urgency::kEarly);
-  } else if (!is_down(counter, &source)) {
-    return counter_begin_buying(counter->relid, Urgency::kMust);
+    if (HasBuyer(*right) || IsToWait(counter)) return false;
+  } else if (HasBuyer(*right) && !is_down) {
+    buying_wait(right);
+    return false;
   }
-  if (IsToWait(counter) || !counter_begin_buying(counter->relid, Urgency::kEarly))
-    central_report_down(source, nullptr);
-  return true;
+  // Before the right is taken, since it may have to wait for who has locked the table. The lock on
+  // the sequence keeps others from changing its source.
+  central_find(counter->relid, source);
+  const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
+  if (is_refused && IsToWait(counter)) central_report_down(*source, nullptr);
+  if (buying_begin(right)) return true;
+  if (is_refused) central_report_down(*source, nullptr);
+  if (urgency == Urgency::kMust) buying_wait(right);
+  return false;
 }
 
-// Buys, where nobody else has. With kMust it draws as segment_draw() does, before somebody can
-// change the sequence; but others may have drawn all. With kEarly it may return without, and draws
-// nothing.
+// Buys, where nobody else does. With kMust it draws as segment_draw() does, before somebody can
+// change the sequence; but others may have drawn all. With kEarly it draws nothing.
 core::Drawn buy(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
-  if (!begin_buying(counter, urgency)) return drawn;
+  CentralSource source;
+  if (!begin_buying(counter, urgency, &source)) return drawn;
   if (!is_served(counter, size, urgency)) {
-    CentralSource source;
-    // It may have failed while this session waited for the right.
-    if (urgency == Urgency::kMust && IsToWait(counter) && is_down(counter, &source))
-      central_report_down(source, nullptr);
     const core::UnixMicros now = unix_now();
     const CounterOptions options = counter_options(counter->relid);
-    const Outcome outcome = central_find(counter->relid, &source)
+    const Outcome outcome = source.server != nullptr
                                 ? buy_there(counter, size, options, source, urgency, now)
                                 : buy_here(counter, size, options, now);
     if (outcome == Outcome::kExhausted) {
@@ -240,7 +244,7 @@ core::Drawn buy(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
     }
   }
   if (urgency == Urgency::kMust) drawn = core::Draw(counter->segment->numbers, want);
-  counter_end_buying(counter->relid);
+  EndBuying();
   return drawn;
 }
 

@@ -327,9 +327,11 @@ void* find_counter(dshash_table* table, Oid relid, Size entry_size, bool* found)
 
 SharedSegment* shared_segment(Oid relid) {
   bool found;
-  void* entry = find_counter(segments, relid, sizeof(SharedSegment), &found);
-  dshash_release_lock(segments, entry);
-  return static_cast<SharedSegment*>(entry);
+  auto* segment =
+      static_cast<SharedSegment*>(find_counter(segments, relid, sizeof(SharedSegment), &found));
+  if (!found) InitBuyingRight(&segment->buying);
+  dshash_release_lock(segments, segment);
+  return segment;
 }
 
 SharedSection* shared_section(Oid relid) {
@@ -337,6 +339,7 @@ SharedSection* shared_section(Oid relid) {
   auto* section =
       static_cast<SharedSection*>(find_counter(sections, relid, sizeof(SharedSection), &found));
   if (!found) {
+    InitBuyingRight(&section->buying);
     LWLockInitialize(&section->lock, root->tranche);
     section->table = InvalidDsaPointer;
   }

@@ -16,6 +16,7 @@
 // find them.
 #pragma once
 
+#include "pg/buying.hpp"
 #include "pg/compat.hpp"
 #include "pg/prelude.hpp"
 
@@ -82,6 +83,7 @@ struct Known {
 // The state of a segment, see segment.hpp.
 struct SharedSegment {
   CounterKey key;
+  BuyingRight buying;
   Known known;
   core::Segment numbers;  // see core/segment.hpp
   // When a central source may be tried again after it has failed, and when it did, as Unix
@@ -99,6 +101,7 @@ struct SharedSegment {
 // The state of a section, see section.cpp.
 struct SharedSection {
   CounterKey key;
+  BuyingRight buying;  // the right to raise the limit
   Known known;
   LWLock lock;                 // guards what follows, but for reading the limit
   std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here

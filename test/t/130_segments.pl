@@ -337,7 +337,7 @@ foreach my $state ('held up', 'stopped')
 {
     kill 'STOP', $buyer->{backend} if $state eq 'stopped';
     start_asking($others[0], $next);
-    wait_until_waiting($primary, $others[0], 'Lock');
+    wait_until_waiting($primary, $others[0], 'Extension');
     $primary->safe_psql('postgres', "SELECT pg_cancel_backend($others[0]{backend})");
     is(answer($others[0]), 'ERROR 57014', "$state: with nothing left one waits, and can be cancelled");
     is(ask($others[1], "SET statement_timeout = '100ms'; $next"), 'ERROR 57014', "$state: or run out of time");
@@ -345,7 +345,7 @@ foreach my $state ('held up', 'stopped')
 }
 kill 'CONT', $buyer->{backend};
 start_asking($others[0], $next);
-wait_until_waiting($primary, $others[0], 'Lock');
+wait_until_waiting($primary, $others[0], 'Extension');
 is($buyer->{out}, '', 'held up: nothing from a block before a standby has it');
 release_commits($primary, $held);
 is(answer($buyer), 10, 'held up: the one who bought has its number');

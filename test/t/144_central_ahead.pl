@@ -47,7 +47,7 @@ while (($answer = ask($sessions[0], $slow)) =~ /^\d+$/)
 }
 is($answer, 'ERROR 57014', 'who finds none left waits, and can be timed out');
 my $waiter = draw($node, q(snowid_segment_next('slow_seq')), 1);
-my $blocked = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ '^COPY');
+my $blocked = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query ~ '^COPY.*, 1\)\) TO');
 wait_for(sub { $node->safe_psql('postgres', $blocked) =~ /^\d+$/ }, 'another to wait');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend(($blocked))");
 finish($waiter);

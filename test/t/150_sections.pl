@@ -244,14 +244,14 @@ is(ask($third, "SELECT snowid_section_next('held', 3)"), 1, 'with another key, t
 is(ask($third, "SELECT snowid_section_current('held', 1)"), $limit, 'the last number can be asked for');
 start_asking($other, $draw_held);
 start_asking($third, $draw_held);
-wait_until_waiting(2, 'Lock', 'snowid_section_next');
+wait_until_waiting(2, 'Extension', 'snowid_section_next');
 is(ask($watcher, q(SELECT bool_and(pg_cancel_backend(pid)) FROM pg_stat_activity
-                   WHERE wait_event_type = 'Lock')), 't', 'cancelled');
+                   WHERE wait_event_type = 'Extension')), 't', 'cancelled');
 is(answer($_), 'ERROR 57014', 'who needs more waits, and can be cancelled') foreach $other, $third;
 is(ask($other, "SET statement_timeout = '100ms'; $draw_held"), 'ERROR 57014', 'or gives up after a time');
 ask($other, 'RESET statement_timeout');
 start_asking($_, $draw_held) foreach $other, $third;
-wait_until_waiting(2, 'Lock', 'snowid_section_next');
+wait_until_waiting(2, 'Extension', 'snowid_section_next');
 let_go($probe);
 is(answer($raiser), $limit, 'the wait over, the one who has raised the limit is served');
 is(join(' ', sort map { answer($_) } $other, $third), '101 102', 'so are those who wait');
@@ -272,7 +272,7 @@ foreach my $case ([ 5000, 5001 ], [ 20, 21 ])
         sub {
             $other->{run}->pump_nb;
             return $other->{out} =~ /end of answer/
-              || ask($watcher, q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')) eq '1';
+              || ask($watcher, q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Extension')) eq '1';
         },
         'another session to wait, or to be answered');
     let_go($probe);

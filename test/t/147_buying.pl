@@ -1,0 +1,135 @@
+# The right to buy, which one session has at a time. It is no lock that pg_locks shows, since readers of
+# it, and detectors of deadlocks, would take it for DDL. Whatever becomes of the session that has it, or
+# of a part of its transaction, others go on; and where each number has to be bought, none comes twice.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $source = new_server('source');
+$source->start;
+$source->safe_psql('postgres', 'CREATE SEQUENCE there INCREMENT 10');
+my $node = new_server('node', allows_streaming => 1);
+$node->append_conf('postgresql.conf', "snowid.segment_adapt = off\n");
+$node->start;
+add_source($node, $source);
+$node->safe_psql('postgres', <<'SQL');
+CREATE SEQUENCE single;
+CREATE SEQUENCE limits;
+CREATE SEQUENCE held;
+CREATE SEQUENCE held_limit;
+CREATE SEQUENCE short INCREMENT 10 MAXVALUE 10;
+CREATE SEQUENCE bought;
+SELECT snowid_segment_attach('bought', 'central', 'there');
+SQL
+
+# 1. Each number is bought.
+my @drawing = map { draw($node, q(snowid_segment_next('single')), 3_000) } 1 .. 8;
+finish(@drawing);
+my ($count, $greatest) = check_round('INCREMENT 1', 0, @drawing);
+is("$count $greatest", '24000 24000', 'INCREMENT 1: all, and no gap');
+@drawing = map { draw($node, q(1, snowid_section_next('limits', 1)), 3_000) } 1 .. 8;
+finish(@drawing);
+($count) = check_keys('INCREMENT 1, section', 0, @drawing);
+is($count, 24000, 'INCREMENT 1, section: all');
+
+# 2. What others see of it while it is held up.
+my ($buyer, $waiter, $third) = map { open_session($node) } 1 .. 3;
+backend_of($_) foreach $buyer, $waiter, $third;
+foreach my $draw (q(SELECT snowid_segment_next('held')), q(SELECT snowid_section_next('held_limit', 1)))
+{
+    my $commits = hold_commits($node);
+    start_asking($buyer, $draw);
+    wait_until_waiting($node, $buyer, 'SyncRep');
+    start_asking($waiter, $draw);
+    wait_until_waiting($node, $waiter, 'Extension');
+    is(ask($third, <<"SQL"), 'relation|RowExclusiveLock|t', "$draw: no lock but nextval's in pg_locks");
+SELECT DISTINCT locktype, mode, granted FROM pg_locks WHERE locktype <> 'virtualxid'
+  AND pid IN ($buyer->{backend}, $waiter->{backend})
+SQL
+    is(ask($third, "SELECT pg_blocking_pids($waiter->{backend})"), '{}', "$draw: nobody blocks who waits");
+    release_commits($node, $commits);
+    is(answer($buyer) . ' ' . answer($waiter), '1 2', "$draw: then both are served");
+}
+
+# 3. Sessions that fail while they have it.
+my $bought = q(SELECT snowid_segment_next('bought'));
+my $last = ask($waiter, $bought);
+sub check_goes_on
+{
+    my ($name) = @_;
+    ask($_, q(SET statement_timeout = '1min')) foreach $waiter, $third;
+    my $until = $last + 20;
+    while ($last < $until)
+    {
+        my $next = ask($last % 2 ? $waiter : $third, $bought);
+        if ($next !~ /^\d+$/ || $next <= $last)
+        {
+            is($next, 'a number above', "$name: others go on");
+            return;
+        }
+        $last = $next;
+    }
+    pass("$name: others go on");
+    return;
+}
+
+# Whether a session waits at the source, whose sequence is locked.
+my $waits_there = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock');
+my $locker = open_session($source);
+foreach my $end ('pg_cancel_backend', 'pg_terminate_backend')
+{
+    my $victim = open_session($node);
+    backend_of($victim);
+    ask($locker, 'BEGIN; ALTER SEQUENCE there MINVALUE -1');
+    # What is in memory counts no more.
+    ask($third, q(SELECT setval('bought', last_value, is_called) FROM bought));
+    start_asking($victim, $bought);
+    wait_for(sub { $source->safe_psql('postgres', $waits_there) eq '1' }, 'a purchase to wait');
+    start_asking($waiter, $bought);
+    wait_until_waiting($node, $waiter, 'Extension');
+    ask($third, "SELECT $end($victim->{backend})");
+    eval { answer($victim) };
+    ask($locker, 'ROLLBACK');
+    like(answer($waiter), qr/^\d+$|ERROR 08006/, "$end: who waits comes to its turn");
+    wait_for(sub { ask($third, $bought) =~ /^\d+$/ }, 'the source to be tried again');
+    $last = ask($third, $bought);
+    check_goes_on($end);
+    close_session($victim);
+}
+
+# Errors of a purchase, in a subtransaction of a transaction that goes on.
+my $too_long = q(SELECT snowid_segment_next('bought', 5000));
+my $exhausted = q(SELECT snowid_segment_next('short') FROM generate_series(1, 11));
+is(ask($buyer, 'BEGIN; SAVEPOINT a; SAVEPOINT b'), '', 'a subtransaction');
+is(ask($buyer, $too_long), 'ERROR 22023', 'fails to buy');
+check_goes_on('failed subtransaction');
+is(ask($buyer, 'ROLLBACK TO a'), '', 'and is rolled back');
+like(ask($buyer, $bought), qr/^\d+$/, 'after which its transaction can draw');
+is(ask($buyer, $exhausted), 'ERROR 2200H', 'and fail again');
+is(ask($third, q(SELECT snowid_segment_next('short'))), 'ERROR 2200H', 'so do others');
+ask($buyer, 'ROLLBACK TO a');
+is(ask($buyer, <<'SQL'), '', 'errors that a function catches');
+DO $$ BEGIN
+  FOR i IN 1 .. 3 LOOP
+    BEGIN
+      PERFORM snowid_segment_next('bought', 5000);
+    EXCEPTION WHEN invalid_parameter_value THEN
+      PERFORM snowid_segment_next('bought');
+    END;
+  END LOOP;
+END $$
+SQL
+$last = ask($third, $bought);
+check_goes_on('caught');
+ask($buyer, 'COMMIT');
+is(ask($third, $exhausted), 'ERROR 2200H', 'fails in no subtransaction');
+is(ask($waiter, q(SET statement_timeout = '1min'; SELECT snowid_segment_next('short'))), 'ERROR 2200H', 'others are told, too');
+
+close_session($buyer, $waiter, $third, $locker);
+check_log($node);
+$_->stop foreach $node, $source;
+done_testing();
