@@ -106,6 +106,21 @@ inline bool HasNumbers(const Segment& segment) {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
+// The last number that was handed out, or given up, if it is known yet. By the buyer, while nobody
+// draws.
+inline bool LastGiven(const Segment& segment, int64_t* number) {
+  const uint64_t next = segment.cursor.load(std::memory_order_acquire);
+  for (const Run& run : segment.runs) {
+    const uint64_t begin = run.begin.load(std::memory_order_relaxed);
+    if (next <= begin || next > run.end.load(std::memory_order_relaxed)) continue;
+    const Spacing spacing{segment.size.load(std::memory_order_relaxed),
+                          segment.increment.load(std::memory_order_relaxed)};
+    *number = NumberAt(run.first.load(std::memory_order_relaxed), spacing, next - 1 - begin);
+    return true;
+  }
+  return false;
+}
+
 // Whether it is time to buy.
 inline bool IsLow(const Segment& segment) {
   return segment.cursor.load(std::memory_order_acquire) >=

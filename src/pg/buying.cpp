@@ -5,8 +5,8 @@ namespace snowid::pg {
 
 namespace {
 
-// The right that this process has, nullptr where it has none, and how deep in subtransactions it was
-// taken: those that a purchase begins itself end before it does.
+// The right that this process has, nullptr where it has none, and how deep in subtransactions it
+// was taken: those that a purchase begins itself end before it does.
 BuyingRight* held = nullptr;
 int held_level = 0;
 

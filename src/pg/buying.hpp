@@ -2,9 +2,10 @@
 //
 // Shared: `holder` is taken by compare-and-swap, and who finds it taken sleeps on `released`. It is
 // no lock of PostgreSQL's lock manager: a lock on a sequence reads like DDL in pg_locks, and where
-// several backends serve one distributed transaction, a detector of distributed deadlocks takes them
-// to block each other for good. Nor can there be a deadlock: who has the right waits for nothing that
-// another transaction holds until its end, so no other lock is to be waited for with it.
+// several backends serve one distributed transaction, a detector of distributed deadlocks takes
+// them to block each other for good. Nor can there be a deadlock: who has the right waits for
+// nothing that another transaction holds until its end, so no other lock is to be waited for with
+// it.
 #pragma once
 
 #include "pg/compat.hpp"

@@ -9,15 +9,11 @@ namespace snowid::pg {
 
 namespace {
 
-// Columns of snowid.segment_sources.
-constexpr AttrNumber kSequenceColumn = 1;
-constexpr AttrNumber kServerColumn = 2;
-constexpr AttrNumber kRemoteColumn = 3;
-
 // What is asked of the other server, with the sequence's name as a literal, and how many blocks at
-// most. It takes as many blocks as it can at once; an advisory lock keeps others who do the same
-// from coming between, and where somebody has, by nextval, the longest row of blocks counts. What
-// the sequence's options are is read after the first nextval, which keeps them from changing. With
+// most. It takes as many blocks as it can at once. An advisory lock, which it tries to get for a
+// moment, keeps others who do the same from coming between; anybody may hold it, so it goes on
+// without. Where somebody comes between, the longest row of blocks counts. What the sequence's
+// options are is read after the first nextval, which keeps them from changing. With
 // a WAL record of its own and a synchronous commit all is durable when it answers, whatever others
 // there have set. Operators are named in full, and take operands of exactly their types: anybody
 // may have made others there.
@@ -31,8 +27,10 @@ constexpr char kPurchase[] =
     " pg_catalog.pg_sequence_parameters(s.seqrelid) AS p"
     " FROM (SELECT q.*, pg_catalog.set_config('lock_timeout', '2s', true),"
     " pg_catalog.set_config('synchronous_commit', 'on', true),"
-    " pg_catalog.pg_advisory_xact_lock((1936617335::bigint OPERATOR(pg_catalog.<<) 32)"
-    " OPERATOR(pg_catalog.|) q.seqrelid::bigint),"
+    " (SELECT true FROM pg_catalog.generate_series(1::bigint, 10::bigint) WHERE CASE"
+    " WHEN pg_catalog.pg_try_advisory_xact_lock((1936617335::bigint OPERATOR(pg_catalog.<<) 32)"
+    " OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true"
+    " ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END LIMIT 1),"
     " pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text, ''::pg_catalog.text)"
     " FROM pg_catalog.pg_sequence AS q"
     " WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid OFFSET 0)"
@@ -54,48 +52,79 @@ void execute(const char* statement, int count, const char* const* parameters) {
 // The schema of dblink, quoted.
 const char* dblink_schema() {
   const Oid dblink = get_extension_oid("dblink", true);
-  if (!OidIsValid(dblink))
+  const char* schema = OidIsValid(dblink) ? get_namespace_name(extension_schema(dblink)) : nullptr;
+  if (schema == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("extension \"dblink\" is not installed"),
                     errdetail("Numbers of a sequence on another server are bought over it."),
                     errhint("Use CREATE EXTENSION dblink.")));
-  return quote_identifier(get_namespace_name(extension_schema(dblink)));
+  return quote_identifier(schema);
 }
 
 // The name of the connection. A session's own can have any other name.
 const char* connection_name() { return psprintf("snowid segment %d", MyProcPid); }
 
-int64 column(int number) {
-  bool is_null;
-  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number, &is_null);
-  if (is_null) elog(ERROR, "column %d of a purchase is null", number);
-  return DatumGetInt64(value);
+// Reports that the other server has answered what no sequence can.
+[[noreturn]] void report_nonsense(const CentralSource& source) {
+  ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
+                  errmsg("server \"%s\" has not answered as a server with sequence \"%s\" does",
+                         source.server, source.remote),
+                  errdetail("A purchase takes at least one block, and no more than were asked for, "
+                            "none of it above the sequence's maximum value.")));
+  pg_unreachable();
+}
+
+// A column of the answer, which is text, as what it should be.
+int64 number_column(const CentralSource& source, int column) {
+  const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+  if (text == nullptr) report_nonsense(source);
+  int64_t number;
+  const char* end = text + strlen(text);
+  const std::from_chars_result result = std::from_chars(text, end, number);
+  if (result.ec != std::errc{} || result.ptr != end) report_nonsense(source);
+  return number;
+}
+
+// Whether a sequence can have given so many blocks at most.
+bool IsPurchase(const CentralBlocks& bought, uint64 most) {
+  if (bought.increment < 1 || bought.blocks < 1 || bought.first > bought.max) return false;
+  const uint64 blocks = static_cast<uint64>(bought.blocks);
+  const uint64 room = static_cast<uint64>(bought.max) - static_cast<uint64>(bought.first);
+  return blocks <= most && blocks - 1 <= room / static_cast<uint64>(bought.increment);
+}
+
+// Reads the answer to a purchase. Needs SPI.
+void read_purchase(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
+  if (SPI_processed == 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+             errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
+  if (SPI_processed > 1) report_nonsense(source);
+  *bought = {number_column(source, 1), number_column(source, 2), number_column(source, 3),
+             number_column(source, 4)};
+  const char* cycles = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 5);
+  if (cycles == nullptr) report_nonsense(source);
+  if (strcmp(cycles, "t") == 0 || bought->increment < 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
+                           source.server)));
+  if (!IsPurchase(*bought, blocks)) report_nonsense(source);
 }
 
 // Buys over a connection of its own. Needs SPI.
 void buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
-  get_foreign_server_oid(source.server, false);  // or dblink takes the name for connection options
   const char* schema = dblink_schema();
   const char* const connect[] = {connection_name(), source.server};
   execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
   const char* const query[] = {connection_name(),
                                psprintf(kPurchase, quote_literal_cstr(source.remote), blocks)};
-  // Types that are keywords: any other name, bool for one, is looked up in the caller's schemas.
-  execute(psprintf("SELECT * FROM %s.dblink($1, $2) AS t(first bigint, blocks bigint,"
-                   " increment bigint, max bigint, cycles boolean)",
+  // As text, since what another server sends need not be a number.
+  execute(psprintf("SELECT * FROM %s.dblink($1, $2) AS t(first pg_catalog.text,"
+                   " blocks pg_catalog.text, increment pg_catalog.text, max pg_catalog.text,"
+                   " cycles pg_catalog.text)",
                    schema),
           2, query);
-  if (SPI_processed != 1)
-    ereport(ERROR,
-            (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-             errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
-  *bought = {column(1), column(2), column(3), column(4)};
-  bool is_null;
-  if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 5, &is_null)) ||
-      bought->increment < 1)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
-                           source.server)));
+  read_purchase(source, blocks, bought);
 }
 
 // Closes the connection, if there is one. Needs SPI.
@@ -135,6 +164,7 @@ ErrorData* try_to(const Step& step) {
   ResourceOwner resources = CurrentResourceOwner;
   Oid user;
   int security;
+  const uint32 holdoff = InterruptHoldoffCount;  // which an error resets
   ErrorData* volatile error = nullptr;
   GetUserIdAndSecContext(&user, &security);
   BeginInternalSubTransaction(nullptr);
@@ -153,6 +183,7 @@ ErrorData* try_to(const Step& step) {
   PG_CATCH();
   {
     MemoryContextSwitchTo(context);
+    InterruptHoldoffCount = holdoff;
     error = CopyErrorData();
     FlushErrorState();
     RollbackAndReleaseCurrentSubTransaction();
@@ -183,8 +214,7 @@ void lose_patience() {
 
 // Buys, as try_to() does, but gives up after a while: the server's connect_timeout and ten seconds.
 ErrorData* try_to_buy(const Step& step) {
-  const Oid server = get_foreign_server_oid(step.source->server, true);
-  const char* option = OidIsValid(server) ? central_option(server, "connect_timeout") : nullptr;
+  const char* option = central_option(step.source->server_oid, "connect_timeout");
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
@@ -197,28 +227,31 @@ ErrorData* try_to_buy(const Step& step) {
   return error;
 }
 
-char* text_column(Relation table, HeapTuple row, AttrNumber number) {
-  bool is_null;
-  return TextDatumGetCString(heap_getattr(row, number, RelationGetDescr(table), &is_null));
-}
-
 }  // namespace
 
-void central_find(Oid relid, CentralSource* source) {
-  *source = {};
-  const Oid table_oid = extension_relation("segment_sources");
-  if (!OidIsValid(table_oid)) return;
-  // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
-  ScanKeyData key;
-  Relation table = table_open(table_oid, AccessShareLock);
-  ScanKeyInit(&key, kSequenceColumn, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
-  HeapTuple row = systable_getnext(scan);
-  if (HeapTupleIsValid(row))
-    *source = {relation_owner(relid), text_column(table, row, kServerColumn),
-               text_column(table, row, kRemoteColumn)};
-  systable_endscan(scan);
-  table_close(table, AccessShareLock);
+bool central_is_as_attached(const CentralSource& source) {
+  return OidIsValid(source.server_oid) && relation_owner(source.relid) == source.owner;
+}
+
+void central_report_changed(const CentralSource& source) {
+  const char* sequence = get_rel_name(source.relid);
+  const char* hint = "The owner of the sequence can use snowid_segment_attach() again.";
+  if (OidIsValid(source.server_oid))
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
+                    sequence, source.server),
+             errdetail("Numbers are bought with the rights of the owner who has attached it."),
+             errhint("%s", hint)));
+  if (OidIsValid(get_foreign_server_oid(source.server, true)))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
+                           source.server, sequence),
+                    errhint("%s", hint)));
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", source.server),
+           errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", hint)));
+  pg_unreachable();
 }
 
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {

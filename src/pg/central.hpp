@@ -7,10 +7,14 @@
 
 namespace snowid::pg {
 
+inline constexpr char kSourcesTable[] = "snowid.segment_sources";
+
 // A row of the table.
 struct CentralSource {
-  Oid owner;           // of the sequence here
-  const char* server;  // the foreign server's name, nullptr where there is no row
+  Oid relid;           // the sequence here
+  Oid owner;           // the role that owned it when it was attached
+  Oid server_oid;      // the foreign server that it was attached to, InvalidOid where that is gone
+  const char* server;  // its name, nullptr where there is no row
   const char* remote;  // the sequence there, as written for regclass
 };
 
@@ -22,11 +26,26 @@ struct CentralBlocks {
   int64 max;  // of the sequence there
 };
 
-// Sets *source to that of the sequence, in the caller's memory context.
+// Fails as require_sequence() does, and with 42501 where it is not the user's own.
+void require_own_sequence(Oid relid);
+
+// Opens the table, with a lock to read it. Fails with 55000 where there is none.
+Relation central_open_table();
+
+// Sets *source to that of the sequence, in the caller's memory context. Fails as
+// central_open_table() does.
 void central_find(Oid relid, CentralSource* source);
 
-// Buys up to so many blocks, and at least one, durably. Returns nullptr, or the error, which has
-// been rolled back; but one that cancels the query is raised.
+// Whether the sequence's owner and its source are who they were when it was attached. Purchases are
+// made with the owner's rights, which nobody else has given.
+bool central_is_as_attached(const CentralSource& source);
+
+// Reports that they are not: 42704, 55000 or 42501.
+[[noreturn]] void central_report_changed(const CentralSource& source);
+
+// Buys up to so many blocks, and at least one, durably; none of them is above `max` there. The
+// source is as it was attached. Returns nullptr, or the error, which has been rolled back; but one
+// that cancels the query is raised.
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought);
 
 // An option of a foreign server, nullptr where it has none of this name.

@@ -17,13 +17,6 @@ const char* qualified_name(Oid relid) {
                                     get_rel_name(relid));
 }
 
-// Fails as require_sequence() does, and with 42501 where it is not the user's own.
-void require_own_sequence(Oid relid) {
-  require_sequence(relid);
-  if (!owns_relation(relid))
-    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
-}
-
 // Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Looks before, since
 // nobody may lock what is another's, and again afterwards.
 void lock_own_sequence(Oid relid) {
@@ -54,9 +47,10 @@ void execute(const char* statement, Oid relid, const char* server, const char* r
 // Has the sequence's source be this, or none where the server is nullptr. The user owns the
 // sequence, and the table is the extension's.
 void set_source(Oid relid, const char* server, const char* remote) {
-  const Oid table = extension_relation("segment_sources");
-  if (!OidIsValid(table)) elog(ERROR, "table snowid.segment_sources does not exist");
-  const char* name = qualified_name(table);
+  Relation table = central_open_table();
+  const char* name = qualified_name(RelationGetRelid(table));
+  const Oid table_owner = table->rd_rel->relowner;
+  table_close(table, NoLock);
   Oid user;
   int security;
   SPI_connect();
@@ -65,14 +59,15 @@ void set_source(Oid relid, const char* server, const char* remote) {
                        counter_options(relid).increment),
               false, 0);
   GetUserIdAndSecContext(&user, &security);
-  SetUserIdAndSecContext(relation_owner(table), security | SECURITY_LOCAL_USERID_CHANGE);
+  SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
   // With it go those of sequences that are no more.
   execute(psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
                    " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
                    name),
           relid, nullptr, nullptr);
   if (server != nullptr)
-    execute(psprintf("INSERT INTO %s VALUES ($1, $2, $3)", name), relid, server, remote);
+    execute(psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
+            server, remote);
   SetUserIdAndSecContext(user, security);
   SPI_finish();
 }
@@ -88,7 +83,6 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_segment_attach);
 SNOWID_FUNCTION(snowid_segment_detach);
-SNOWID_FUNCTION(snowid_segment_check_source);
 
 // snowid_segment_attach(seq regclass, server name, remote_seq text) → void
 Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
@@ -111,19 +105,5 @@ Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
   lock_own_sequence(relid);
   set_source(relid, nullptr, nullptr);
   PG_RETURN_VOID();
-}
-
-// A trigger on snowid.segment_sources, for who restores a dump: the purchase is made as the owner
-// of the sequence, so nobody else may say where.
-Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
-  if (!CALLED_AS_TRIGGER(fcinfo)) elog(ERROR, "snowid_segment_check_source is a trigger");
-  auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  HeapTuple row =
-      TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
-  bool is_null;
-  const Oid relid =
-      DatumGetObjectId(heap_getattr(row, 1, RelationGetDescr(trigger->tg_relation), &is_null));
-  if (!superuser()) require_own_sequence(relid);
-  PG_RETURN_POINTER(row);
 }
 }

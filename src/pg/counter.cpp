@@ -34,7 +34,8 @@ void unpin_pages() {
 }
 
 // The transaction's resource owner complains of pins that a commit has left, and releases those of
-// one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its own.
+// one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its
+// own.
 void end_of_transaction(XactEvent event, void*) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -111,13 +112,9 @@ void for_transaction(const Step& step) {
   ResourceOwner caller = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;
   PG_TRY();
-  {
-    step();
-  }
+  { step(); }
   PG_FINALLY();
-  {
-    CurrentResourceOwner = caller;
-  }
+  { CurrentResourceOwner = caller; }
   PG_END_TRY();
 }
 
@@ -197,7 +194,8 @@ bool counter_is_as_known(Counter* counter, const Known& known) {
   const SequenceValue value = PeekAtSequence(counter->buffer);
   // Or as it was before a change that is under way.
   return IsAsKnown(counter, known, value) ||
-         (value.is_called && value.last == known.before.load(std::memory_order_acquire) &&
+         (value.last == known.before.load(std::memory_order_acquire) &&
+          value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
           value.lsn == known.lsn_before.load(std::memory_order_acquire));
 }
 
@@ -238,7 +236,7 @@ void counter_page_unlock(const SequencePage& page) {
 }
 
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
-                          int64 last) {
+                          int64 last, bool is_called) {
   const SequenceValue value = SequencePageValue(page);
   // What is in memory counts for nothing until it goes with the new value, whatever happens here.
   if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
@@ -246,8 +244,11 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Know
   known->lsn_before.store(value.lsn, std::memory_order_release);
   known->lsn_after.store(InvalidXLogRecPtr, std::memory_order_release);
   known->after.store(last, std::memory_order_release);
-  const XLogRecPtr lsn = sequence_page_set(page, last);
-  known->lsn_after.store(SequencePageValue(page).lsn, std::memory_order_release);
+  known->is_called.store(is_called, std::memory_order_release);
+  const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
+  const SequenceValue now = SequencePageValue(page);
+  known->log_cnt.store(now.log_cnt, std::memory_order_release);
+  known->lsn_after.store(now.lsn, std::memory_order_release);
   return lsn;
 }
 

@@ -4,8 +4,8 @@
 // Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
 // transaction that has drawn from it is open, and who draws next sees the new state. setval takes
-// no more than that lock, so the sequence's page is looked at for each draw. While a block is bought
-// the process has the right to, see buying.hpp.
+// no more than that lock, so the sequence's page is looked at for each draw. While a block is
+// bought the process has the right to, see buying.hpp.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -56,10 +56,11 @@ CounterOptions counter_options(Oid relid);
 SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
-// Has the sequence, whose page is locked, say that `last` was its last value, and *known that it
-// does. Sessions that look before counter_settle() find it as known if it was.
+// Has the sequence, whose page is locked, say that `last` was its last value, or is the next where
+// it is not called, and *known that it does. Sessions that look before counter_settle() find it as
+// known if it was.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
-                          int64 last);
+                          int64 last, bool is_called = true);
 
 // The numbers in memory go with what the sequence says now.
 void counter_settle(const Counter* counter, Known* known);
@@ -67,8 +68,10 @@ void counter_settle(const Counter* counter, Known* known);
 // Whether the sequence, whose page is locked, is as it was when its numbers in memory were bought.
 inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
   const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);
-  return known.file.load(std::memory_order_acquire) == file_of(counter->file) && value.is_called &&
+  return known.file.load(std::memory_order_acquire) == file_of(counter->file) &&
          value.last == known.after.load(std::memory_order_acquire) &&
+         value.is_called == known.is_called.load(std::memory_order_acquire) &&
+         value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
          (value.lsn == lsn || XLogRecPtrIsInvalid(lsn));
 }
 

@@ -72,10 +72,10 @@ void report_used_up(const core::Layout& layout) {
 }
 
 void warn_of_end(const core::Layout& layout) {
-  ereport(WARNING, (errmsg("the time of ID layout \"%s\" is used up within a year",
-                           layout_text(layout.spec)),
-                    errdetail("Its last IDs are those before %s.", text_of(layout.end)),
-                    errhint("Move to another layout before then.")));
+  ereport(LOG_SERVER_ONLY, (errmsg("the time of ID layout \"%s\" is used up within a year",
+                                   layout_text(layout.spec)),
+                            errdetail("Its last IDs are those before %s.", text_of(layout.end)),
+                            errhint("Move to another layout before then.")));
 }
 
 namespace {

@@ -15,7 +15,7 @@ namespace snowid::pg {
 // 2200H: the layout has no IDs left.
 [[noreturn]] void report_used_up(const core::Layout& layout);
 
-// A warning that it will have none left within a year.
+// Tells the log that it will have none left within a year.
 void warn_of_end(const core::Layout& layout);
 
 // What a caller waits for in vain.

@@ -64,6 +64,7 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
+#include "replication/logicalworker.h"
 #include "replication/syncrep.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"

@@ -10,6 +10,11 @@ namespace snowid::pg {
 
 namespace {
 
+// The caller knows that there is one.
+constexpr int64 Plus(int64 number, uint64 distance) {
+  return static_cast<int64>(static_cast<uint64>(number) + distance);
+}
+
 // A purchase: blocks from `first` on, of which no number is above `max`.
 struct Purchase {
   int64 first;
@@ -69,13 +74,21 @@ enum class Outcome : uint8_t {
   kFailed,     // the central source has failed
 };
 
-// How far above the sequence's last value its next block begins: its increment, or what that was
-// when the last block was bought, where it has been lowered since.
-int64 length_of_last(const Counter* counter, SequenceValue value, int64 increment) {
+// Sets *first to where the sequence's next block begins, at the earliest: where nextval would go
+// on. Where ALTER SEQUENCE has given it other storage since the last purchase, and the value is the
+// same, INCREMENT may have been larger when that was made; then it is above what was handed out,
+// too. Returns false where there is no such bigint.
+bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
-  if (segment->known.file.load() == 0 || value.last != segment->known.after.load())
-    return increment;
-  return std::max(increment, static_cast<int64>(segment->numbers.increment.load()));
+  *first = value.last;
+  if (value.is_called && pg_add_s64_overflow(value.last, increment, first)) return false;
+  const uint32_t file = segment->known.file.load();
+  const bool is_altered = file != 0 && file != file_of(counter->file) &&
+                          value.last == segment->known.after.load() &&
+                          value.is_called == segment->known.is_called.load();
+  int64_t given;
+  if (!is_altered || !core::LastGiven(segment->numbers, &given) || given < *first) return true;
+  return !pg_add_s64_overflow(given, 1, first);
 }
 
 // Buys from the sequence itself.
@@ -85,18 +98,16 @@ Outcome buy_here(Counter* counter, uint64 size, const CounterOptions& options,
   uint64 blocks = blocks_to_buy(counter->segment, spacing.size, now);
 
   const SequencePage page = counter_page_lock(counter);
-  const SequenceValue value = SequencePageValue(page);
-  int64 first = value.last;
-  bool is_exhausted =
-      value.is_called &&
-      pg_add_s64_overflow(value.last, length_of_last(counter, value, options.increment), &first);
-  is_exhausted = is_exhausted || first > options.max;
+  int64 first;
+  const bool is_exhausted =
+      !find_first(counter, SequencePageValue(page), options.increment, &first) ||
+      first > options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (!is_exhausted) {
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
     blocks = std::min(blocks, room / spacing.increment + 1);
     lsn = counter_change(page, counter, &counter->segment->known,
-                         first + static_cast<int64>((blocks - 1) * spacing.increment));
+                         Plus(first, (blocks - 1) * spacing.increment));
   }
   counter_page_unlock(page);
   if (is_exhausted) return Outcome::kExhausted;
@@ -118,58 +129,15 @@ uint64 blocks_to_buy_ahead(const SharedSegment* segment, uint64 size, core::Unix
 
 // Remembers that the source has failed, and for how long nobody need try: twice as long as the
 // failure took, so that callers spend no great part of their time on it.
-void note_failure(const Counter* counter, bool is_down, core::UnixMicros began) {
+void note_failure(const Counter* counter, SourceFailure failure, core::UnixMicros began) {
   SharedSegment* segment = counter->segment;
   const core::UnixMicros now = unix_now();
   const int64 took_us = std::max<int64>(now.value - began.value, 0);
-  segment->is_down.store(is_down);
+  segment->failure.store(failure);
   segment->failed_file.store(file_of(counter->file));
   segment->failed_us.store(now.value);
   segment->retry_us.store(now.value +
                           std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
-}
-
-// Buys from the central source. With kEarly its failure is logged, else reported.
-Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
-                  const CentralSource& source, Urgency urgency, core::UnixMicros now) {
-  SharedSegment* segment = counter->segment;
-  CentralBlocks there;
-  ErrorData* error = central_buy(source, blocks_to_buy_ahead(segment, size, now), &there);
-  if (error != nullptr) {
-    note_failure(counter, IsUnreachable(error), now);
-    if (urgency == Urgency::kMust && !IsUnreachable(error)) ReThrowError(error);
-    if (urgency == Urgency::kMust) central_report_down(source, error);
-    ereport(LOG,
-            (errmsg("could not buy numbers from server \"%s\" for sequence \"%s\"", source.server,
-                    get_rel_name(counter->relid)),
-             errdetail_internal("%s", error->detail != nullptr ? error->detail : error->message)));
-    return Outcome::kFailed;
-  }
-  segment->retry_us.store(0);
-  if (urgency == Urgency::kEarly && size > static_cast<uint64>(there.increment)) {
-    // Who has no number will be told.
-    note_failure(counter, false, now);
-    return Outcome::kFailed;
-  }
-  const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
-  const int64 max = std::min(options.max, there.max);
-  if (there.first > max) return Outcome::kExhausted;
-
-  const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
-  const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
-  int64 last = there.first + static_cast<int64>((blocks - 1) * spacing.increment);
-  // The sequence here says how far the numbers have come: its own, once it is detached, are above
-  // them, even if its increment is less.
-  const int64 rest = std::max<int64>(there.increment - options.increment, 0);
-  if (pg_add_s64_overflow(last, rest, &last) || last > options.max) last = options.max;
-  const SequencePage page = counter_page_lock(counter);
-  const XLogRecPtr lsn =
-      counter_change(page, counter, &segment->known, std::max(last, SequencePageValue(page).last));
-  counter_page_unlock(page);
-
-  sequence_make_durable(lsn);
-  publish(counter, {there.first, blocks, spacing, max}, now);
-  return Outcome::kBought;
 }
 
 // Whether the sequence's source has failed when it was last tried. Another one that the sequence
@@ -192,7 +160,116 @@ bool IsToWait(const Counter* counter) {
 
 // Whether the sequence's source could not be reached when it was last tried.
 bool IsDown(const Counter* counter) {
-  return HasFailed(counter) && counter->segment->is_down.load();
+  return HasFailed(counter) && counter->segment->failure.load() == SourceFailure::kDown;
+}
+
+// 55000: what the source gives was given here before. at: where the last block begins that it gave;
+// first: the least number that it should have given.
+[[noreturn]] void report_behind(const CentralSource& source, int64 at, int64 first) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"",
+                         source.remote, source.server, get_rel_name(source.relid)),
+                  errdetail("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
+                            " count as given.",
+                            at, first - 1),
+                  errhint("Use setval() there to set it above " INT64_FORMAT ".", first - 1)));
+  pg_unreachable();
+}
+
+// Fails where the source was behind a moment ago, and is yet.
+void require_not_behind(const Counter* counter, const CentralSource& source, int64 increment) {
+  const SharedSegment* segment = counter->segment;
+  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
+  const SequencePage page = counter_page_lock(counter);
+  const SequenceValue value = SequencePageValue(page);
+  counter_page_unlock(page);
+  int64 first;
+  const int64 at = segment->behind_at.load();
+  if (find_first(counter, value, increment, &first) && at < first) report_behind(source, at, first);
+}
+
+// Drops the blocks that begin below `first`. Returns false where none is left.
+bool DropBelow(CentralBlocks* blocks, int64 first) {
+  if (blocks->first >= first) return true;
+  const uint64 below = static_cast<uint64>(first) - static_cast<uint64>(blocks->first);
+  const uint64 increment = static_cast<uint64>(blocks->increment);
+  const uint64 dropped = (below - 1) / increment + 1;
+  if (dropped >= static_cast<uint64>(blocks->blocks)) return false;
+  blocks->first = Plus(blocks->first, dropped * increment);
+  blocks->blocks -= static_cast<int64>(dropped);
+  return true;
+}
+
+// Takes the blocks that the central source gave, but for those with numbers that may have been
+// given here before, and publishes them.
+Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& options,
+                  const CentralSource& source, core::Spacing spacing, Urgency urgency,
+                  core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  const int64 at = Plus(there.first, (static_cast<uint64>(there.blocks) - 1) * spacing.increment);
+  const SequencePage page = counter_page_lock(counter);
+  int64 first;
+  const bool has_first = find_first(counter, SequencePageValue(page), options.increment, &first);
+  const bool is_behind = has_first && !DropBelow(&there, first);
+  const int64 max = std::min(options.max, there.max);
+  if (!has_first || is_behind || there.first > max) {
+    counter_page_unlock(page);
+    if (!is_behind) return Outcome::kExhausted;
+    segment->behind_at.store(at);
+    note_failure(counter, SourceFailure::kBehind, now);
+    if (urgency == Urgency::kMust) report_behind(source, at, first);
+    return Outcome::kFailed;
+  }
+  const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
+  const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
+  const int64 last = Plus(there.first, (blocks - 1) * spacing.increment);
+  // The sequence here says how far the numbers have come: what it would give next, whatever its own
+  // increment is, is above them.
+  int64 next;
+  const bool has_next = !pg_add_s64_overflow(last, there.increment, &next) && next <= options.max;
+  const XLogRecPtr lsn =
+      counter_change(page, counter, &segment->known, has_next ? next : options.max, !has_next);
+  counter_page_unlock(page);
+
+  sequence_make_durable(lsn);
+  publish(counter, {there.first, blocks, spacing, max}, now);
+  return Outcome::kBought;
+}
+
+// Buys from the central source. With kEarly its failure is logged, else reported.
+Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
+                  const CentralSource& source, Urgency urgency, core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  const bool is_as_attached = central_is_as_attached(source);
+  if (urgency == Urgency::kMust) {
+    if (!is_as_attached) central_report_changed(source);
+    require_not_behind(counter, source, options.increment);
+  } else if (!is_as_attached) {
+    // Who has no number will be told.
+    note_failure(counter, SourceFailure::kOther, now);
+    return Outcome::kFailed;
+  }
+  CentralBlocks there;
+  ErrorData* error = central_buy(source, blocks_to_buy_ahead(segment, size, now), &there);
+  if (error != nullptr) {
+    const bool is_down = IsUnreachable(error);
+    note_failure(counter, is_down ? SourceFailure::kDown : SourceFailure::kOther, now);
+    if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
+    if (urgency == Urgency::kMust) central_report_down(source, error);
+    // A client must not learn where the server is.
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("could not buy numbers from server \"%s\" for sequence \"%s\"", source.server,
+                    get_rel_name(counter->relid)),
+             errdetail_internal("%s", error->detail != nullptr ? error->detail : error->message)));
+    return Outcome::kFailed;
+  }
+  segment->retry_us.store(0);
+  if (urgency == Urgency::kEarly && size > static_cast<uint64>(there.increment)) {
+    note_failure(counter, SourceFailure::kOther, now);
+    return Outcome::kFailed;
+  }
+  const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
+  return take_over(counter, there, options, source, spacing, urgency, now);
 }
 
 // Whether nothing need be bought, by the time that this session has the right to.

@@ -23,15 +23,18 @@ void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.b
 
 SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequence(page.buffer); }
 
-XLogRecPtr sequence_page_set(const SequencePage& page, int64 last) {
+XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
   GenericXLogState* change = GenericXLogStart(page.relation);
   // All of the page, which but for its hole is small: nextval logs values that it has not come to
   // yet, so a replay may find another page before this record than we do.
   Form_pg_sequence_data data =
       sequence_data(GenericXLogRegisterBuffer(change, page.buffer, GENERIC_XLOG_FULL_IMAGE));
   data->last_value = last;
-  data->is_called = true;
-  data->log_cnt = 0;
+  data->is_called = is_called;
+  // How many values nextval has logged ahead: none. Where nothing is logged it says nothing, and
+  // can be the mark: setval makes it 0, and nextval lets it be no less. A count below 0 has nextval
+  // log.
+  data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
   return GenericXLogFinish(change);
 }
 
@@ -39,7 +42,8 @@ SequenceValue PeekAtSequence(Buffer buffer) {
   Page page = BufferGetPage(buffer);
   const volatile FormData_pg_sequence_data* data = sequence_data(page);
   const volatile PageXLogRecPtr* lsn = &reinterpret_cast<PageHeader>(page)->pd_lsn;
-  return {data->last_value, data->is_called, uint64{lsn->xlogid} << 32 | lsn->xrecoff};
+  return {data->last_value, data->is_called, uint64{lsn->xlogid} << 32 | lsn->xrecoff,
+          data->log_cnt};
 }
 
 void sequence_make_durable(XLogRecPtr lsn) {

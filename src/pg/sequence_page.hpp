@@ -13,12 +13,15 @@ namespace snowid::pg {
 // Whether the caller can go on without what it asks for.
 enum class Urgency : uint8_t { kEarly, kMust };
 
-// What nextval goes on from: the last value, or, where nothing has been called, the next. And where
-// in the WAL the page was last changed: whoever changes it after sequence_page_set() logs that.
+// What nextval goes on from: the last value, or, where nothing has been called, the next. And what
+// tells whether others have changed the page since sequence_page_set(): where in the WAL it was
+// last changed, for whoever changes it logs that; or, where nothing is logged, the mark that was
+// left.
 struct SequenceValue {
   int64 last;
   bool is_called;
   XLogRecPtr lsn;
+  int64 log_cnt;
 };
 
 // A sequence's page, locked. No error may be raised before it is unlocked, except by the functions
@@ -34,10 +37,10 @@ void sequence_page_unlock(const SequencePage& page);
 
 SequenceValue SequencePageValue(const SequencePage& page);
 
-// Has the sequence be called, and hold this last value. Returns the end of the WAL record, or
-// InvalidXLogRecPtr where there is none to wait for: the relation is unlogged, or its file is
-// synced at commit.
-XLogRecPtr sequence_page_set(const SequencePage& page, int64 last);
+// Has the sequence hold this value, and leaves a mark where the change is not logged. Returns the
+// end of the WAL record, or InvalidXLogRecPtr where there is none to wait for: the relation is
+// unlogged, or its file is synced at commit.
+XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called = true);
 
 // Reads the value without the lock. It may be one that is just being changed.
 SequenceValue PeekAtSequence(Buffer buffer);

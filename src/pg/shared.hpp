@@ -66,8 +66,8 @@ struct CounterKey {
 
 // What a sequence held when a block of it was last bought. Where it holds anything else, somebody
 // has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for nothing any
-// more; nor does it where the same value has another place in the WAL, since it was another in
-// between. Stored by whoever has the right to buy, see counter.hpp.
+// more; nor does it where the same value has another place in the WAL, or has lost its mark, since
+// it was another in between. Stored by whoever has the right to buy, see counter.hpp.
 struct Known {
   std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
   // Its last value, before and after a change that is under way, or twice the same; and where its
@@ -78,6 +78,15 @@ struct Known {
   // InvalidXLogRecPtr, which goes with any, while it is being changed, or where the change was not
   // logged.
   std::atomic<uint64_t> lsn_after;
+  std::atomic<bool> is_called;   // the sequence, after the change
+  std::atomic<int64_t> log_cnt;  // and what its page is marked with
+};
+
+// How a central source has failed.
+enum class SourceFailure : uint8_t {
+  kOther,
+  kDown,    // it could not be reached
+  kBehind,  // it gives numbers that were given here
 };
 
 // The state of a segment, see segment.hpp.
@@ -91,7 +100,8 @@ struct SharedSegment {
   std::atomic<int64_t> retry_us;
   std::atomic<int64_t> failed_us;
   std::atomic<uint32_t> failed_file;  // and the sequence's storage, which another source changes
-  std::atomic<bool> is_down;          // the source could not be reached
+  std::atomic<SourceFailure> failure;
+  std::atomic<int64_t> behind_at;  // where kBehind: where the last block begins that it gave
   // The buyer's own.
   uint64 blocks;         // how many were bought last, 0 before the first
   int64 bought_us;       // when, as Unix microseconds

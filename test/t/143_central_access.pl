@@ -35,7 +35,7 @@ my $fake = "host=$host port=$port dbname=fake";
 my $next = q(SELECT snowid_segment_next('orders_seq'));
 
 # Has the sequence be read from the source anew: what is in memory counts no more.
-sub forget { return $node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value + 1000) FROM orders_seq)) }
+sub forget { return $node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value, is_called) FROM orders_seq)) }
 
 # Without dblink.
 $node->safe_psql('postgres', <<"SQL");

@@ -47,7 +47,7 @@ while (($answer = ask($sessions[0], $slow)) =~ /^\d+$/)
 }
 is($answer, 'ERROR 57014', 'who finds none left waits, and can be timed out');
 my $waiter = draw($node, q(snowid_segment_next('slow_seq')), 1);
-my $blocked = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query ~ '^COPY.*, 1\)\) TO');
+my $blocked = q{SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query LIKE 'COPY%, 1)) TO%'};
 wait_for(sub { $node->safe_psql('postgres', $blocked) =~ /^\d+$/ }, 'another to wait');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend(($blocked))");
 finish($waiter);
@@ -61,23 +61,21 @@ is(scalar(keys %seen), @numbers + 100, 'none comes twice');
 like(ask($sessions[0], $slow), qr/^\d+$/, 'and all are served again');
 
 # Where it waits for a lock there, the source counts as down after a while, or all would wait for it.
-my $oid = $source->safe_psql('postgres', q(SELECT 'slow_seq'::regclass::oid));
 my $holder = open_session($source);
-ask($holder, "SELECT pg_advisory_lock((1936617335::bigint << 32) | $oid)");
-ask($sessions[0], q(RESET statement_timeout; SELECT setval('slow_seq', 1)));
+ask($holder, 'BEGIN; ALTER SEQUENCE slow_seq MINVALUE -1');
+ask($sessions[0], q(RESET statement_timeout; SELECT setval('slow_seq', last_value, is_called) FROM slow_seq));
 is(ask($_, $slow), 'ERROR 08006', 'a source that is locked counts as down') foreach @sessions;
-ask($holder, 'SELECT pg_advisory_unlock_all()');
+ask($holder, 'ROLLBACK');
 wait_for(sub { ask($sessions[0], $slow) =~ /^\d+$/ }, 'all to be served again');
 # The source itself gives a purchase up: for those who have numbers that is no more than an outage.
 my $late = q(SELECT snowid_segment_next('late_seq'));
 $node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (ADD options '-c statement_timeout=200ms')));
 is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 50), 50, 'a source with a statement_timeout');
-$oid = $source->safe_psql('postgres', q(SELECT 'late_seq'::regclass::oid));
-ask($holder, "SELECT pg_advisory_lock((1936617335::bigint << 32) | $oid)");
+ask($holder, 'BEGIN; ALTER SEQUENCE late_seq MINVALUE -1');
 is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 950), 950, 'it gives up, and numbers go on while they last');
 is(ask($sessions[1], $late), 'ERROR 08006', 'then there is an error');
 like($sessions[1]->{err}, qr/server "central"/, 'that names the server');
-ask($holder, 'SELECT pg_advisory_unlock_all()');
+ask($holder, 'ROLLBACK');
 wait_for(sub { ask($sessions[1], $late) =~ /^\d+$/ }, 'service to come back');
 $node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (DROP options)));
 close_session(@sessions, $holder);
@@ -126,7 +124,7 @@ $source->reload;
 wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync')) eq '1' },
     'the standby to be synchronous');
 $standby->stop;
-my $fresh = draw($node, q(snowid_segment_next('slow_seq')), 1, setup => q(SELECT setval('slow_seq', last_value + 1) FROM slow_seq));
+my $fresh = draw($node, q(snowid_segment_next('slow_seq')), 1, setup => q(SELECT setval('slow_seq', last_value, is_called) FROM slow_seq));
 wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep')) eq '1' },
     'a purchase to wait for the standby');
 is(scalar(grep { /^\d+$/ } @{ ids($fresh) }[1 .. $#{ ids($fresh) }]), 0, 'no number before the standby has the purchase');
@@ -144,7 +142,7 @@ my $high = $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_
 stop_drawing([$node], @drawing);
 (undef, $floor) = check_round('before and after the fail-over', $floor, @drawing);
 cmp_ok($high, '>=', $floor, 'the standby knows of all numbers');
-$node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value + 1) FROM orders_seq));
+$node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value, is_called) FROM orders_seq));
 @drawing = map { draw($node, $next, 0) } 1 .. 2;
 wait_to_draw(20_000, @drawing);
 stop_drawing([$node], @drawing);
