@@ -137,7 +137,7 @@ check_eight('baidu before its end', 1_000, @eight);
 sub warnings_of
 {
     my ($layout) = @_;
-    return scalar grep { /WARNING:.*used up within a year/ && index($_, "\"$layout\"") >= 0 }
+    return scalar grep { /LOG:.*used up within a year/ && index($_, "\"$layout\"") >= 0 }
       split /\n/, slurp_file($late->logfile);
 }
 
