@@ -102,7 +102,7 @@ SELECT setval('back_seq', 100);
 SELECT max(nextval('back_seq')) = :reached AS is_back FROM generate_series(101, :reached);
 SELECT snowid_segment_next('back_seq') = :reached + 1 AS goes_on;
 SET snowid.segment_adapt = off;
--- Where INCREMENT is lowered, the last block is as long as it was.
+-- Where INCREMENT is lowered, what was given of the last block is not given again.
 CREATE SEQUENCE shrunk_seq INCREMENT 1000;
 SELECT max(n) FROM snowid_segment_batch('shrunk_seq', 50) n;
 ALTER SEQUENCE shrunk_seq INCREMENT 10;

@@ -7,7 +7,7 @@
 
 namespace snowid::pg {
 
-inline constexpr char kSourcesTable[] = "snowid.segment_sources";
+inline constexpr char kSourcesTable[] = "segment_sources";
 
 // A row of the table.
 struct CentralSource {

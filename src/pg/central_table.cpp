@@ -94,7 +94,8 @@ Relation central_open_table() {
   if (table == nullptr)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("extension \"%s\" is not installed", kExtensionName),
-                    errdetail("Its table \"%s\" says where numbers come from.", kSourcesTable),
+                    errdetail("Its table \"%s.%s\" says where numbers come from.", kOwnSchemaName,
+                              kSourcesTable),
                     errhint("Use CREATE EXTENSION %s.", kExtensionName)));
   return table;
 }
@@ -140,9 +141,10 @@ SNOWID_FUNCTION(snowid_sequence_send);
 // as is what it takes away.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   if (!is_for_source(fcinfo))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("function \"%s\" can be called only by the trigger on table \"%s\"",
-                           "snowid_segment_check_source", kSourcesTable)));
+    ereport(ERROR,
+            (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+             errmsg("function \"%s.%s\" can be called only by the trigger on table \"%s.%s\"",
+                    kOwnSchemaName, "check_source", kOwnSchemaName, kSourcesTable)));
   const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
@@ -152,7 +154,7 @@ Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
                                                        : trigger->tg_trigtuple));
 }
 
-// The type snowid_sequence: regclass, but that it lets logical replication bring the name of a
+// The type snowid.sequence_name: regclass, but that it lets logical replication bring the name of a
 // sequence that is not here. The row then comes to the trigger, which drops it; an error would stop
 // the replication of all tables.
 Datum snowid_sequence_in(PG_FUNCTION_ARGS) {

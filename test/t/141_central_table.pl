@@ -24,15 +24,15 @@ add_source($node, $source);
 my $admin = open_session($node);
 
 # 1. The trigger function.
-my $function = 'EXECUTE FUNCTION snowid_segment_check_source()';
+my $function = 'EXECUTE FUNCTION snowid.check_source()';
 ask($admin, 'CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory');
 ask($admin, 'CREATE TEMP TABLE own (a oid)');
 is(ask($admin, "CREATE TRIGGER x BEFORE TRUNCATE ON own $function"), 'ERROR 42501', 'not for everyone');
-is(ask($admin, 'SELECT snowid_segment_check_source()'), 'ERROR 42501', 'nor to call');
+is(ask($admin, 'SELECT snowid.check_source()'), 'ERROR 42501', 'nor to call');
 ask($admin, 'RESET ROLE');
-is(ask($admin, 'SELECT snowid_segment_check_source()'), 'ERROR 39P01', 'not without a trigger');
+is(ask($admin, 'SELECT snowid.check_source()'), 'ERROR 39P01', 'not without a trigger');
 my @tables = ('()', '(a oid)', '(a text)', '(a oid, b text)', '(a oid, b text, c text)',
-    '(a snowid_sequence, server text, remote_seq text, owner text, server_oid oid, owner_oid oid)');
+    '(a snowid.sequence_name, server text, remote_seq text, owner text, server_oid oid, owner_oid oid)');
 my %do = (INSERT => 'INSERT INTO t DEFAULT VALUES', UPDATE => 'UPDATE t SET d = 1', DELETE => 'DELETE FROM t',
     TRUNCATE => 'TRUNCATE t');
 my @wrong;
@@ -64,35 +64,35 @@ foreach my $event ('INSERT', 'UPDATE', 'DELETE')
 }
 foreach my $event ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
 {
-    ask($admin, 'BEGIN; INSERT INTO snowid_segment_sources (seq, server, remote_seq, owner) VALUES (0::regclass, 0, 0, 0)') if $event ne 'INSERT';
+    ask($admin, 'BEGIN; INSERT INTO snowid.segment_sources (seq, server, remote_seq, owner) VALUES (0::regclass, 0, 0, 0)') if $event ne 'INSERT';
     ask($admin, 'BEGIN') if $event eq 'INSERT';
-    ask($admin, 'CREATE TRIGGER x AFTER ' . "$event ON snowid_segment_sources $function");
-    is(ask($admin, { INSERT => 'INSERT INTO snowid_segment_sources (seq, server, remote_seq, owner) VALUES (1::regclass, 0, 0, 0)',
-        UPDATE => 'UPDATE snowid_segment_sources SET server = 1', DELETE => 'DELETE FROM snowid_segment_sources',
-        TRUNCATE => 'TRUNCATE snowid_segment_sources' }->{$event}), 'ERROR 39P01', "after $event of the table itself");
+    ask($admin, 'CREATE TRIGGER x AFTER ' . "$event ON snowid.segment_sources $function");
+    is(ask($admin, { INSERT => 'INSERT INTO snowid.segment_sources (seq, server, remote_seq, owner) VALUES (1::regclass, 0, 0, 0)',
+        UPDATE => 'UPDATE snowid.segment_sources SET server = 1', DELETE => 'DELETE FROM snowid.segment_sources',
+        TRUNCATE => 'TRUNCATE snowid.segment_sources' }->{$event}), 'ERROR 39P01', "after $event of the table itself");
     ask($admin, 'ROLLBACK');
 }
 
 # 2. What the columns hold.
 sub row { return ask($admin, "SELECT seq, server, remote_seq, owner, server_oid = (SELECT oid FROM pg_foreign_server
-  WHERE srvname = server), owner_oid = owner::regrole FROM snowid_segment_sources ORDER BY seq::text") }
+  WHERE srvname = server), owner_oid = owner::regrole FROM snowid.segment_sources ORDER BY seq::text") }
 my $next = q(SELECT snowid_segment_next('orders_seq'));
 sub forget { return ask($admin, q(SELECT setval('orders_seq', last_value, is_called) FROM orders_seq)) }
 ask($admin, q(CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
 is(row(), 'orders_seq|central|orders_seq|postgres|t|t', 'attached: who owns it, and which server it is');
 is(ask($admin, $next), '1000001', 'numbers');
 ask($admin, 'CREATE ROLE alice');
-ask($admin, q(UPDATE snowid_segment_sources SET server_oid = 1, owner_oid = 1));
+ask($admin, q(UPDATE snowid.segment_sources SET server_oid = 1, owner_oid = 1));
 is(row(), 'orders_seq|central|orders_seq|postgres|t|t', 'oids are those of the names');
-ask($admin, q(BEGIN; UPDATE snowid_segment_sources SET server = 'none', owner = 'nobody'));
-is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid_segment_sources)), '0|0', 'and 0 where there are none');
+ask($admin, q(BEGIN; UPDATE snowid.segment_sources SET server = 'none', owner = 'nobody'));
+is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid.segment_sources)), '0|0', 'and 0 where there are none');
 ask($admin, 'ROLLBACK');
 ask($admin, 'BEGIN; CREATE SEQUENCE alices; ALTER SEQUENCE alices OWNER TO alice');
-ask($admin, 'GRANT SELECT, INSERT, UPDATE ON snowid_segment_sources TO alice; SET ROLE alice');
-is(ask($admin, q(INSERT INTO snowid_segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is no superuser');
-is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid_segment_sources WHERE owner = 'alice')), 'alice|t',
+ask($admin, 'GRANT SELECT, INSERT, UPDATE ON snowid.segment_sources TO alice; SET ROLE alice');
+is(ask($admin, q(INSERT INTO snowid.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is no superuser');
+is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid.segment_sources WHERE owner = 'alice')), 'alice|t',
     'is the owner himself, whatever he says');
-is(ask($admin, q(UPDATE snowid_segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass
+is(ask($admin, q(UPDATE snowid.segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass
   RETURNING owner)), 'alice', 'and stays it');
 ask($admin, 'ROLLBACK');
 
@@ -163,9 +163,9 @@ is(ask($admin, 'CREATE SEQUENCE plain; SELECT snowid_segment_next($$plain$$)'), 
 my $buyer = open_session($node, dbname => 'restored');
 backend_of($buyer);
 ask($buyer, q(SELECT snowid_segment_next('plain')));
-foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid_segment_sources')
+foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid.segment_sources')
 {
-    ask($admin, "BEGIN; LOCK TABLE snowid_segment_sources; $drop");
+    ask($admin, "BEGIN; LOCK TABLE snowid.segment_sources; $drop");
     start_asking($buyer, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
     wait_until_waiting($node, $buyer, 'Lock');
     ask($admin, $drop =~ /TABLE/ ? 'COMMIT' : 'COMMIT; CREATE EXTENSION snowid');
