@@ -60,20 +60,10 @@ Relation open_ceiling(Urgency urgency) {
   return relation;
 }
 
-// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
-// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
-core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
-  const SequencePage page = sequence_page_lock(relation);
-  const core::UnixMillis before{SequencePageValue(page).last};
-  *lsn = before < target ? sequence_page_set(page, target.value) : InvalidXLogRecPtr;
-  sequence_page_unlock(page);
-  return before;
-}
-
 core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
 
-// Whether `relation` is the sequence that the ceiling was written to. Needs my_database->lock.
-bool is_written_in(Relation relation) {
+// Whether `relation` is the sequence that the ceiling is durable in. Needs my_database->lock.
+bool is_durable_in(Relation relation) {
   return my_database->relation == RelationGetRelid(relation) &&
          my_database->file == file_of(relation);
 }
@@ -90,6 +80,19 @@ bool is_made_here(Relation relation) {
   return is_made_here;
 }
 
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
+core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis before{SequencePageValue(page).last};
+  // What somebody else has set need not be durable.
+  const bool is_to_be_logged = before == target && !is_durable_in(relation);
+  *lsn = before < target || is_to_be_logged ? sequence_page_set(page, target.value)
+                                            : InvalidXLogRecPtr;
+  sequence_page_unlock(page);
+  return before;
+}
+
 // Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
 void write(Relation relation, core::UnixMillis target) {
@@ -100,19 +103,18 @@ void write(Relation relation, core::UnixMillis target) {
   // The sequence says more than this server has raised it to: the server has started, or a dump was
   // restored, or somebody called setval. All times up to there may be in use. (Or, with a stand-in,
   // a parallel worker of this transaction has raised it.)
-  if (before > known && !(SharedHasStandIn() && is_written_in(relation)))
+  if (before > known && !(SharedHasStandIn() && is_durable_in(relation)))
     shared_lift({before.value * 1000});
 
   my_database->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
-  my_database->relation = RelationGetRelid(relation);
-  my_database->file = file_of(relation);
 }
 
 // Makes the ceiling that was written durable, and the one in memory. Needs my_database->lock, and
-// lets go of it while it waits for a synchronous standby.
-void publish() {
+// lets go of it while it waits for a synchronous standby. Where that fails, what was written counts
+// for nothing yet, and the next to publish waits for it.
+void publish(Relation relation) {
   const int64 ceiling_us = my_database->written_us;
   const XLogRecPtr lsn = my_database->written_lsn;
   if (!XLogRecPtrIsInvalid(lsn)) {
@@ -121,6 +123,8 @@ void publish() {
     sequence_make_durable(lsn);
     LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   }
+  my_database->relation = RelationGetRelid(relation);
+  my_database->file = file_of(relation);
   if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
   my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
   my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
@@ -152,9 +156,9 @@ void ceiling_learn() {
   shared_attach();
   if (ceiling_known) return;
   Relation relation = lock_ceiling(Urgency::kMust);
-  if (!is_written_in(relation)) {
+  if (!is_durable_in(relation)) {
     write(relation, {0});
-    publish();
+    publish(relation);
   }
   // While the relation is locked nobody can replace it; invalidations from now on are news.
   ceiling_known = true;
@@ -166,17 +170,16 @@ void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
   if (relation == nullptr) return;
   // Somebody else may have raised it meanwhile.
   const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
-  const bool is_replaced = !is_written_in(relation);
+  const bool is_replaced = !is_durable_in(relation);
   if (is_replaced || moment.value + ceiling_step_us() / 2 > ceiling_us) {
     const bool is_under_way = !is_replaced && my_database->written_us > ceiling_us;
     if (!is_under_way || urgency == Urgency::kMust)
       write(relation, round_up({moment.value + ceiling_step_us()}));
-    // Who is early need not wait for the disk: the WAL writer flushes what was written, and the
-    // next to be early finds that it has.
+    // Who is early need wait for no disk and no standby: the WAL writer flushes what was written,
+    // and the next to be early finds that it has.
     const XLogRecPtr lsn = my_database->written_lsn;
-    if (urgency == Urgency::kMust || is_replaced || XLogRecPtrIsInvalid(lsn) ||
-        !XLogNeedsFlush(lsn))
-      publish();
+    if (urgency == Urgency::kMust || is_replaced || sequence_is_durable(lsn))
+      publish(relation);
     else
       XLogSetAsyncXactLSN(lsn);
   }
@@ -186,7 +189,7 @@ void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
 void ceiling_cover(core::UnixMicros moment) {
   Relation relation = lock_ceiling(Urgency::kMust);
   write(relation, round_up(moment));
-  publish();
+  publish(relation);
   unlock_ceiling(relation);
 }
 

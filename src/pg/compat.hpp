@@ -64,6 +64,32 @@ inline uint32 buying_wait_event() {
   return named_wait_event(&event, "SnowidPurchase");
 }
 
+// Whether the server is to have synchronous standbys, as the checkpointer has last read it. The
+// minor releases of May 2025 made a set of flags of what was a bool, in its place: its true is
+// their SYNC_STANDBY_INIT. The library may run on an older server than it was built for, or a newer
+// one.
+inline bool has_synchronous_standbys() {
+  constexpr uint8 kInit = 1 << 0;
+  constexpr uint8 kDefined = 1 << 1;
+  static int server = 0;
+  if (server == 0) server = atoi(GetConfigOption("server_version_num", false, false));
+#ifdef SYNC_STANDBY_INIT
+  const volatile auto* place = &WalSndCtl->sync_standbys_status;
+#else
+  const volatile auto* place = &WalSndCtl->sync_standbys_defined;
+#endif
+  static_assert(sizeof(*place) == 1);
+  const uint8 status = *reinterpret_cast<const volatile uint8*>(place);
+  const int first = PG_VERSION_NUM >= 180000   ? 0
+                    : PG_VERSION_NUM >= 170000 ? 170005
+                    : PG_VERSION_NUM >= 160000 ? 160009
+                                               : 150013;
+  if (server < first) return status != 0;
+  // Just after the start nobody has read it yet.
+  if ((status & kInit) == 0) return SyncRepStandbyNames != nullptr && *SyncRepStandbyNames != '\0';
+  return (status & kDefined) != 0;
+}
+
 // HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }

@@ -66,6 +66,8 @@ extern "C" {
 #include "portability/instr_time.h"
 #include "replication/logicalworker.h"
 #include "replication/syncrep.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
 #include "storage/ipc.h"

@@ -11,6 +11,19 @@ Form_pg_sequence_data sequence_data(Page page) {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
 
+// How long who waits for a standby sleeps before it looks again.
+constexpr long kLongestNapMs = 10;
+
+// Whether the synchronous standbys have on disk what is up to `lsn`, or there are to be none. What
+// they have is noted whether or not anybody waits for it.
+bool is_replicated(XLogRecPtr lsn) {
+  if (max_wal_senders == 0 || !has_synchronous_standbys()) return true;
+  LWLockAcquire(SyncRepLock, LW_SHARED);
+  const XLogRecPtr flushed = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
+  LWLockRelease(SyncRepLock);
+  return lsn <= flushed;
+}
+
 }  // namespace
 
 SequencePage sequence_page_lock(Relation relation) {
@@ -46,12 +59,21 @@ SequenceValue PeekAtSequence(Buffer buffer) {
           data->log_cnt};
 }
 
+bool sequence_is_durable(XLogRecPtr lsn) {
+  return XLogRecPtrIsInvalid(lsn) || (!XLogNeedsFlush(lsn) && is_replicated(lsn));
+}
+
 void sequence_make_durable(XLogRecPtr lsn) {
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
-  hold_interrupts();
-  SyncRepWaitForLSN(lsn, false);
-  resume_interrupts();
+  // Not SyncRepWaitForLSN(): that goes by what this session has set for itself, and goes on when it
+  // is cancelled. It would wake the session, which looks by itself instead.
+  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = std::min(2 * nap_ms, kLongestNapMs)) {
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms,
+              WAIT_EVENT_SYNC_REP);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+  }
 }
 
 }  // namespace snowid::pg

@@ -45,8 +45,11 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 // Reads the value without the lock. It may be one that is just being changed.
 SequenceValue PeekAtSequence(Buffer buffer);
 
-// Waits until everything up to `lsn` is on disk, and, as a commit would, on the synchronous
-// standbys. One that is cancelled goes on, with a warning, as a commit does. No LWLock may be held.
+// Whether everything up to `lsn` is on disk, here and on the synchronous standbys.
+bool sequence_is_durable(XLogRecPtr lsn);
+
+// Waits until it is, whatever the session has set for its own commits: others go by what it then
+// publishes. Where it is cancelled it fails, and nothing may be published. No LWLock may be held.
 void sequence_make_durable(XLogRecPtr lsn);
 
 }  // namespace snowid::pg

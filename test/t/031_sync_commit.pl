@@ -1,0 +1,143 @@
+# The promise to others: no session gives out what the synchronous standbys do not know, whatever it has
+# set for its own commits, and though its wait was cancelled or it was terminated; nor do others after
+# it. IDs, segments and sections; what is seen never comes again when the standby is promoted.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $primary = new_server('primary', allows_streaming => 1);
+start_server($primary);
+$primary->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE SEQUENCE segment INCREMENT 10;
+CREATE SEQUENCE section INCREMENT 10;
+SQL
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+start_server($standby);
+$primary->append_conf('postgresql.conf', "synchronous_standby_names = 'standby'\n");
+$primary->reload;
+wait_for(
+    sub { $primary->safe_psql('postgres', q(SELECT sync_state FROM pg_stat_replication)) eq 'sync' },
+    'the standby to be synchronous');
+
+# A statement of each kind, which draws more than is left of what the standby knows (an ID, as the clock
+# is set on); and the greatest number of each kind that a client has seen.
+my %draw = (
+    ID => 'SELECT snowid_next(1)',
+    segment => q(SELECT max(snowid_segment_next('segment')) FROM generate_series(1, 100)),
+    section => q(SELECT max(snowid_section_next('section', 1)) FROM generate_series(1, 100)));
+my @kinds = sort keys %draw;
+my %seen;
+
+sub see
+{
+    my ($kind, $number) = @_;
+    like($number, qr/^\d+$/, "$kind: drawn");
+    cmp_ok($number, '>', $seen{$kind} // 0, "$kind: and never before");
+    $seen{$kind} = $number;
+    return;
+}
+
+# Has a session draw. Returns whether it waits for a standby.
+sub waits
+{
+    my ($session, $statement) = @_;
+    my $waiting = "SELECT 'SyncRep' = wait_event FROM pg_stat_activity WHERE pid = " . backend_of($session);
+    start_asking($session, $statement);
+    my $is_answered = sub {
+        $session->{run}->pump_nb;
+        return $session->{out} =~ /end of answer/;
+    };
+    wait_for(sub { $is_answered->() || $primary->safe_psql('postgres', $waiting) eq 't' },
+        'a session to wait or to be answered');
+    return !$is_answered->();
+}
+
+sub new_session
+{
+    my ($synchronous_commit) = @_;
+    my $session = open_session($primary);
+    ask($session, "SET synchronous_commit = $synchronous_commit");
+    return $session;
+}
+
+# With no standby there, sessions of all sorts draw in vain.
+sub check_nobody_draws
+{
+    my ($when) = @_;
+    foreach my $kind (@kinds)
+    {
+        foreach my $commit (qw(off local remote_write on))
+        {
+            foreach my $end (qw(cancel terminate))
+            {
+                my $name = "$when, $kind, synchronous_commit = $commit";
+                my $session = new_session($commit);
+                ok(waits($session, $draw{$kind}), "$name: waits");
+                is($session->{out}, '', "$name: nothing drawn");
+                if ($end eq 'cancel')
+                {
+                    $primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{backend})");
+                    is(answer($session), 'ERROR 57014', "$name: and can be cancelled");
+                    ok(waits($session, $draw{$kind}), "$name: waits again after that");
+                }
+                $primary->safe_psql('postgres', "SELECT pg_terminate_backend($session->{backend})");
+                close_session($session);
+            }
+        }
+    }
+    return;
+}
+
+see($_, $primary->safe_psql('postgres', $draw{$_})) foreach @kinds;
+$standby->stop;
+set_clock(3600, $primary);
+check_nobody_draws('no standby');
+my %waiting = map { $_ => new_session('off') } @kinds;
+ok(waits($waiting{$_}, $draw{$_}), "$_: waits for the standby") foreach @kinds;
+start_server($standby);
+see($_, answer($waiting{$_})) foreach @kinds;
+close_session(values %waiting);
+
+# Another storage behind the ceiling: what it says must be known too, though there is room below the
+# ceiling that was known before. There is for long, since the clock is behind.
+set_clock(0, $primary);
+$standby->stop;
+my $changer = new_session('off');
+my $ahead = "SET snowid.max_lead = '1d'";
+ask($changer, $ahead);
+see('ID', ask($changer, $draw{ID})) foreach 1 .. 2;
+is(ask($changer, 'ALTER SEQUENCE snowid_ceiling RESTART'), '', 'another storage');
+foreach my $name ('the first', 'the next', 'the one who changed it')
+{
+    my $session = $name eq 'the one who changed it' ? $changer : new_session('off');
+    ask($session, $ahead);
+    ok(waits($session, $draw{ID}), "another storage: $name waits");
+    $primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{backend})");
+    is(answer($session), 'ERROR 57014', "another storage: $name can be cancelled");
+    close_session($session);
+}
+start_server($standby);
+see('ID', $primary->safe_psql('postgres', "$ahead; $draw{ID}"));
+
+# The primary dies with all that nobody has seen. The standby, whose clock is no help, goes on above.
+$standby->stop;
+set_clock(7200 + 3600, $primary);
+check_nobody_draws('before the fail-over');
+crash($primary, 'kill');
+set_clock(-600, $standby);
+start_server($standby);
+$standby->promote;
+foreach my $kind (@kinds)
+{
+    see($kind, $standby->safe_psql('postgres', "SET snowid.max_lead = '1d'; $draw{$kind}"));
+}
+check_log($standby);
+$standby->stop;
+done_testing();
