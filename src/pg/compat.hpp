@@ -8,6 +8,8 @@
 #error "snowid supports PostgreSQL 15 to 18"
 #endif
 
+static_assert(sizeof(void*) == 8 && sizeof(Datum) == 8, "snowid supports 64-bit platforms alone");
+
 namespace snowid::pg {
 
 // PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator.

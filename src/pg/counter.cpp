@@ -33,6 +33,25 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
+// Whether a counter may have been heard of since it was looked at.
+bool may_be_stale = false;
+
+enum class Which : uint8_t { kStale, kAll };
+
+// Counts this session out of the shared entries of its counters: those that it has to look at
+// again, since their sequences may be dropped, and nobody else could have their memory; or all.
+// Nobody may be drawing. Never fails.
+void let_go(Which which) {
+  if (counters == nullptr) return;
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, counters);
+  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan))) {
+    if (which == Which::kStale && counter->is_looked_at) continue;
+    LetGo(counter->segment);
+    LetGo(counter->section);
+  }
+}
+
 // The transaction's resource owner complains of pins that a commit has left, and releases those of
 // one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its
 // own.
@@ -48,6 +67,8 @@ void end_of_transaction(XactEvent event, void*) {
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
+      if (may_be_stale) let_go(Which::kStale);
+      may_be_stale = false;
   }
   while (pinned != nullptr) {
     Counter* counter = pinned;
@@ -68,6 +89,8 @@ void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionI
 // A relcache callback: something about a sequence may have changed, its storage for one; or a
 // transaction that did that has ended. InvalidOid stands for all relations.
 void look_again(Datum, Oid relid) {
+  if (counters == nullptr) return;
+  may_be_stale = true;
   if (OidIsValid(relid)) {
     auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_FIND, nullptr));
     if (counter != nullptr) counter->is_looked_at = false;
@@ -79,14 +102,25 @@ void look_again(Datum, Oid relid) {
     counter->is_looked_at = false;
 }
 
+// A callback at the process's exit, which may come before its transaction is aborted: it must
+// neither wait for an entry nor have the right to buy for one that may then be deleted.
+void leave(int, Datum) {
+  ConditionVariableCancelSleep();
+  EndBuying();
+  let_go(Which::kAll);
+}
+
 void make_counters() {
   HASHCTL options{};
   options.keysize = sizeof(Oid);
   options.entrysize = sizeof(Counter);
-  counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
+  HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
   CacheRegisterRelcacheCallback(look_again, 0);
   RegisterXactCallback(end_of_transaction, nullptr);
   RegisterSubXactCallback(end_of_subtransaction, nullptr);
+  before_shmem_exit(leave, 0);
+  // Last, so that no counter is ever without its callbacks.
+  counters = made;
 }
 
 Counter* find_or_make(Oid relid) {
@@ -133,9 +167,6 @@ void look_at(Counter* counter) {
                     errdetail("Only this session can see it, and there is nobody to share with."),
                     errhint("Use nextval().")));
   unpin_page(counter);
-  // Had it been dropped meanwhile, and its oid been given anew, they would be gone.
-  counter->segment = nullptr;
-  counter->section = nullptr;
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;
   relation_close(relation, NoLock);

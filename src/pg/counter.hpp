@@ -24,7 +24,9 @@ struct Counter {
   FileLocator file;              // its storage
   Buffer buffer;                 // where its page was last
   Counter* next_pinned;
-  SharedSegment* segment;  // nullptr where it was not used as such since it was looked at
+  // The shared entries, which the session is counted in as a user of; nullptr where it has not used
+  // the sequence as such. They are the sequence's for as long as the session keeps them.
+  SharedSegment* segment;
   SharedSection* section;
 };
 

@@ -8,7 +8,6 @@
 
 #include "pg/ceiling.hpp"
 #include "pg/clock.hpp"
-#include "pg/errors.hpp"
 #include "pg/place.hpp"
 #include "pg/settings.hpp"
 
@@ -27,8 +26,6 @@ extern int64 session_last_id;
 // and with what ceiling_learn() and shared_slot() fail with.
 static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int64 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
-  if (unlikely(shard != static_cast<int32>(shard)))
-    report_shard_out_of_range(directory->layout, shard);
   Place place = FindPlace(directory, shard);
   if (unlikely(place.slot == nullptr)) place = place_make(directory, shard);
   return place;

@@ -1,4 +1,4 @@
-// Making places. See place.hpp. Nothing is ever removed, since slots live as long as the server.
+// Making places. See place.hpp. Nothing is removed before the process ends.
 #include "pg/place.hpp"
 
 #include "pg/errors.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 // An entry of PlaceDirectory::far.
 struct FarChunk {
-  uint32 number;  // the key
+  uint64 number;  // the key
   PlaceChunk* chunk;
 };
 
@@ -25,7 +25,7 @@ PlaceChunk* make_chunk() {
   return chunk;
 }
 
-void widen(PlaceDirectory* directory, uint32 number) {
+void widen(PlaceDirectory* directory, uint64 number) {
   uint32 capacity = std::max(directory->capacity, uint32{1});
   while (capacity <= number) capacity *= 2;
   // Allocated before anything changes, since it may fail.
@@ -36,19 +36,19 @@ void widen(PlaceDirectory* directory, uint32 number) {
   directory->capacity = capacity;
 }
 
-PlaceChunk* near_chunk(PlaceDirectory* directory, uint32 number) {
+PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
   if (number >= directory->capacity) widen(directory, number);
   PlaceChunk*& chunk = directory->chunks[number];
   if (chunk == nullptr) chunk = make_chunk();
   return chunk;
 }
 
-PlaceChunk* far_chunk(PlaceDirectory* directory, uint32 number) {
+PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {
   PlaceChunk* chunk = FindFarChunk(directory, number);
   if (chunk != nullptr) return chunk;
   if (directory->far == nullptr) {
     HASHCTL options{};
-    options.keysize = sizeof(uint32);
+    options.keysize = sizeof(uint64);
     options.entrysize = sizeof(FarChunk);
     options.hcxt = TopMemoryContext;
     directory->far =
@@ -60,8 +60,24 @@ PlaceChunk* far_chunk(PlaceDirectory* directory, uint32 number) {
   return chunk;
 }
 
-void ForgetLastIdsOf(PlaceChunk* chunk) {
-  if (chunk != nullptr) std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId);
+// Calls a function with each chunk of the session.
+void ForEachChunk(void (*visit)(PlaceChunk*)) {
+  for (PlaceDirectory* directory = &place_directories; directory != nullptr;
+       directory = directory->next) {
+    for (uint32 number = 0; number < directory->capacity; number++)
+      if (directory->chunks[number] != nullptr) visit(directory->chunks[number]);
+    if (directory->far == nullptr) continue;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, directory->far);
+    while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan))) visit(entry->chunk);
+  }
+}
+
+// A callback at the process's exit.
+void leave(int, Datum) {
+  ForEachChunk([](PlaceChunk* chunk) {
+    for (Slot*& slot : chunk->slots) LetGo(slot);
+  });
 }
 
 }  // namespace
@@ -83,37 +99,32 @@ PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout) {
   return directory;
 }
 
-PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint32 number) {
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
   if (directory->far == nullptr) return nullptr;
   const auto* entry =
       static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_FIND, nullptr));
   return entry == nullptr ? nullptr : entry->chunk;
 }
 
-Place place_make(PlaceDirectory* directory, int32 shard) {
-  if (shard < 0 || static_cast<uint32>(shard) > directory->layout.max_shard.value)
+Place place_make(PlaceDirectory* directory, int64 shard) {
+  static bool is_registered = false;
+  if (shard < 0 || static_cast<uint64>(shard) > directory->layout.max_shard.value)
     report_shard_out_of_range(directory->layout, shard);
-  Slot* slot = shared_slot(directory->layout, shard);
-
-  const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
-  const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
+  if (!is_registered) {
+    before_shmem_exit(leave, 0);
+    is_registered = true;
+  }
+  const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
+  const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
   PlaceChunk* chunk =
       number < PlaceDirectory::kNear ? near_chunk(directory, number) : far_chunk(directory, number);
-  chunk->slots[at] = slot;
-  return {slot, &chunk->last_ids[at]};
+  // Last, since it counts the session in, and the chunk is what knows that it is.
+  chunk->slots[at] = shared_slot(directory->layout, shard);
+  return {chunk->slots[at], &chunk->last_ids[at]};
 }
 
 void ForgetLastIds() {
-  for (PlaceDirectory* directory = &place_directories; directory != nullptr;
-       directory = directory->next) {
-    for (uint32 number = 0; number < directory->capacity; number++)
-      ForgetLastIdsOf(directory->chunks[number]);
-    if (directory->far == nullptr) continue;
-    HASH_SEQ_STATUS scan;
-    hash_seq_init(&scan, directory->far);
-    while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan)))
-      ForgetLastIdsOf(entry->chunk);
-  }
+  ForEachChunk([](PlaceChunk* chunk) { std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId); });
 }
 
 }  // namespace snowid::pg

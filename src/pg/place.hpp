@@ -13,8 +13,8 @@ namespace snowid::pg {
 
 inline constexpr int64 kNoId = -1;
 
-// A shard as a session sees it. What it points to never moves and never goes while the session
-// lasts.
+// A shard as a session sees it. What it points to never moves, and never goes while the session
+// lasts, which is counted in as a user of the slot.
 struct Place {
   Slot* slot;      // nullptr where the session has not used the shard
   int64* last_id;  // the last ID that the session got from it, kNoId before the first
@@ -58,13 +58,13 @@ inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
 }
 
 // The chunk of this number among the far ones, nullptr where no shard of it was used.
-PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint32 number);
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number);
 
 // The place of a shard, with a slot of nullptr where this session has not used it. Never fails.
-inline Place FindPlace(const PlaceDirectory* directory, int32 shard) {
+inline Place FindPlace(const PlaceDirectory* directory, int64 shard) {
   // That of a negative shard is a far one, which there is none of.
-  const uint32 number = static_cast<uint32>(shard) / PlaceChunk::kShards;
-  const uint32 at = static_cast<uint32>(shard) % PlaceChunk::kShards;
+  const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
+  const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
   PlaceChunk* chunk = nullptr;
   if (likely(number < directory->capacity))
     chunk = directory->chunks[number];
@@ -76,7 +76,7 @@ inline Place FindPlace(const PlaceDirectory* directory, int32 shard) {
 
 // Makes the place of a shard that has none. Fails with 22023 where the layout has no such shard,
 // and as shared_slot() does. The ceiling must be known.
-Place place_make(PlaceDirectory* directory, int32 shard);
+Place place_make(PlaceDirectory* directory, int64 shard);
 
 // Forgets the last IDs of all places.
 void ForgetLastIds();

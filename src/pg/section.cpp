@@ -4,6 +4,7 @@
 //
 // Shared: SharedSection::lock guards the table of keys. It is taken for each number, and never
 // while the limit is raised. See counter.hpp for the locks on the sequence.
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counter.hpp"
 #include "pg/errors.hpp"
@@ -16,52 +17,92 @@ namespace {
 // A table begins with room for so many keys, and grows by half.
 constexpr uint32 kFirstKeys = 100;
 
-// Gives the section a table with room for so many keys, and moves there what fits. Returns false
-// where there is no memory for it.
-bool resize(SharedSection* section, uint32 capacity) {
-  const core::KeyTable* before = shared_keys(section->table);
-  const bool must = before == nullptr || before->capacity > capacity;
-  const dsa_pointer made = shared_allocate_keys(capacity, must);
-  if (!DsaPointerIsValid(made)) return false;
-  if (before != nullptr) {
-    auto* table = shared_keys(made);
-    section->state.floor = std::max(section->state.floor, core::CopyKeys(before, table, capacity));
-  }
-  shared_free_keys(section);
-  section->table = made;
-  return true;
+// A section's table as it was found, and the capacity of the one to take its place, 0 for none.
+struct Growth {
+  dsa_pointer table;
+  uint32 has;
+  uint32 capacity;
+};
+
+// Whether memory was refused a moment ago. A clock that was set back is no reason to wait.
+bool WasRefused(const SharedSection* section) {
+  const int64 now = unix_now().value;
+  return now >= section->refused_us && now - section->refused_us < USECS_PER_SEC;
 }
 
-// Sees to it that there is a table, with room for a key more or for as many as the setting allows.
-void make_room(SharedSection* section) {
+// What table the section needs, to have room for a key more or for as many as the setting allows.
+// Needs the section's lock.
+Growth growth_of(const SharedSection* section) {
   const uint32 most = static_cast<uint32>(section_keys);
   const core::KeyTable* table = shared_keys(section->table);
-  uint32 capacity = std::min(kFirstKeys, most);
-  if (table != nullptr) {
-    if (table->capacity <= most && table->count < table->capacity) return;
-    capacity = static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
-    if (capacity == table->capacity) return;
-  }
+  if (table == nullptr) return {section->table, 0, std::min(kFirstKeys, most)};
+  Growth growth{section->table, table->capacity, 0};
+  if (table->capacity <= most && table->count < table->capacity) return growth;
+  const uint32 capacity =
+      static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
   // Where memory is short, or what the database may have is used up, keys leave early.
-  if (!resize(section, capacity) && table == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of shared memory"),
-                    errhint("Lower \"snowid.section_keys\".")));
+  if (capacity != table->capacity && !WasRefused(section) &&
+      (capacity < table->capacity || SharedHasRoomForKeys(capacity)))
+    growth.capacity = capacity;
+  return growth;
 }
 
-// Gives a key its next number.
-core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
+// Puts a new table in the place of the one that was found, and moves there what fits; or notes that
+// there was no memory for it. Returns what is of no more use.
+dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_pointer made) {
+  dsa_pointer useless = made;
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  const core::KeyTable* before = shared_keys(section->table);
+  if (!DsaPointerIsValid(made)) {
+    section->refused_us = unix_now().value;
+  } else if (section->table == growth.table &&
+             (before == nullptr || before->capacity == growth.has)) {
+    if (before != nullptr)
+      section->state.floor = std::max(section->state.floor,
+                                      core::CopyKeys(before, shared_keys(made), growth.capacity));
+    useless = section->table;
+    section->table = made;
+  }
+  LWLockRelease(&section->lock);
+  return useless;
+}
+
+// Sees to it that there is a table, and room in it if there can be. Memory is allocated without the
+// section's lock, for others draw meanwhile. Only the first table of a section is one without which
+// it cannot go on.
+void make_room(SharedSection* section) {
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  const Growth growth = growth_of(section);
+  LWLockRelease(&section->lock);
+  if (growth.capacity == 0) return;
+  const dsa_pointer made = growth.has == 0 ? shared_allocate_keys(growth.capacity)
+                                           : shared_try_to_allocate_keys(growth.capacity);
+  const dsa_pointer useless = replace_table(section, growth, made);
+  if (DsaPointerIsValid(useless)) shared_free_table(useless);
+}
+
+// Gives a key its next number from the table as it is. Returns kNoRoom where there is none, or
+// where another would suit the key better, unless the oldest key may be evicted.
+core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evict, int64* number) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   core::KeyTable* table = shared_keys(section->table);
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   core::SectionStatus status = core::SectionStatus::kNoRoom;
-  if (likely(table != nullptr && table->capacity <= static_cast<uint32>(section_keys)))
-    status = core::NextOfKey(table, &section->state, key, limit, false, number);
-  if (unlikely(status == core::SectionStatus::kNoRoom)) {
-    make_room(section);
-    status =
-        core::NextOfKey(shared_keys(section->table), &section->state, key, limit, true, number);
-  }
+  if (likely(table != nullptr &&
+             (may_evict || table->capacity <= static_cast<uint32>(section_keys))))
+    status = core::NextOfKey(table, &section->state, key, limit, may_evict, number);
   LWLockRelease(&section->lock);
+  return status;
+}
+
+// Gives a key its next number.
+core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
+  core::SectionStatus status = take_number(section, key, false, number);
+  // Another session may take the table away in between.
+  while (unlikely(status == core::SectionStatus::kNoRoom)) {
+    make_room(section);
+    status = take_number(section, key, true, number);
+  }
   return status;
 }
 

@@ -89,7 +89,7 @@ void settings_register() {
       "snowid.section_keys", "How many keys of a section are kept in memory.",
       "Past that the longest-unused ones leave. A key that comes back goes on above every number "
       "that was given to one that left.",
-      &section_keys, kDefaultSectionKeys, 1, 100000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+      &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   MarkGUCPrefixReserved("snowid");
 }
 

@@ -16,7 +16,7 @@ extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
 // restart.
 extern int ceiling_step_ms;
 extern bool segment_adapt;  // snowid.segment_adapt
-extern int section_keys;    // snowid.section_keys: 1 to 100,000,000
+extern int section_keys;    // snowid.section_keys: 1 to 1,000,000
 
 inline constexpr int kDefaultSectionKeys = 100000;
 

@@ -11,9 +11,21 @@
 //           one for each sequence that is drawn from as such, entries of the dshash tables
 //           `segments` and `sections`.
 //
-// A dshash table never moves its entries, and snowid deletes none but those of dropped sequences,
-// so a session keeps plain pointers to those that it has used and needs the table's lock only to
-// find them.
+// A dshash table never moves its entries, so a session keeps plain pointers to those that it has
+// used, and needs the table's lock only to find them. Why none of them is ever deleted under it:
+//
+//   Each of these entries has a count of its users. A session takes a pointer with the entry's
+//   partition locked, and counts itself in before it lets go of that lock. It counts itself out
+//   once it has forgotten the pointer, when its process exits at the latest, by a callback. An
+//   entry is deleted with its partition locked exclusively, and only where the count is 0: then
+//   nobody has a pointer, and nobody can take one before the entry is gone from the table. A
+//   process that ends without running its callbacks has crashed, and then the postmaster ends all
+//   others and makes shared memory anew. No lock of a relation, and nothing that a catalog says,
+//   has a part in this: they tell what is worth deleting, not what may be deleted.
+//
+// The slots that all databases share are not counted, and never deleted. A section's table of keys
+// is reached only with the section's lock; it is freed with that lock, once it is taken out of the
+// section, or with its section.
 #pragma once
 
 #include "pg/buying.hpp"
@@ -22,8 +34,16 @@
 
 namespace snowid::pg {
 
+// What there are bounds on, see quota.hpp.
+enum Kind : uint8_t {
+  kSlots,
+  kCounters,  // segments and sections
+};
+inline constexpr int kKinds = 2;
+
 struct Database {
   Oid oid;  // the key
+  std::atomic<uint32_t> users;
 
   LWLock lock;       // taken to raise the ceiling; guards what follows, but for reading the atomics
   Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
@@ -35,24 +55,26 @@ struct Database {
   // Never above the ceiling. Whoever is to issue an ID with a time above this one sees first to it
   // that the ceiling is raised.
   std::atomic<int64_t> alert_us;
-  // Every time up to this one may have been used: where a slot starts that has no tick yet.
+  // Every time up to this one may have been used: where a slot starts that has no tick yet. It only
+  // grows.
   std::atomic<int64_t> floor_us;
-  std::atomic<uint32_t> slot_count;
-  std::atomic<uint32_t> counter_count;  // segments and sections
-  std::atomic<uint64_t> key_count;      // keys that there is room for in all tables of sections
+  std::atomic<uint32_t> counts[kKinds];
+  std::atomic<uint64_t> key_count;  // keys that there is room for in all tables of sections
 };
 
 struct SlotKey {
-  Oid database;  // InvalidOid for those that all databases share
-  uint32 shard;  // an SQL int, which is narrower than a layout's shard can be
+  Oid database;   // InvalidOid for those that all databases share
+  uint32 unused;  // 0, since keys are compared as bytes
+  uint64 shard;
   core::LayoutSpec layout;
 };
-static_assert(sizeof(SlotKey) == 24);
+static_assert(sizeof(SlotKey) == 32);
 
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  uint64_t unused[2];
+  std::atomic<uint32_t> users;
+  Oid role;  // on whose account it is
 };
 // With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
 // of that size on cache lines: no two shards share one.
@@ -92,6 +114,8 @@ enum class SourceFailure : uint8_t {
 // The state of a segment, see segment.hpp.
 struct SharedSegment {
   CounterKey key;
+  std::atomic<uint32_t> users;
+  Oid role;  // on whose account it is
   BuyingRight buying;
   Known known;
   core::Segment numbers;  // see core/segment.hpp
@@ -111,6 +135,8 @@ struct SharedSegment {
 // The state of a section, see section.cpp.
 struct SharedSection {
   CounterKey key;
+  std::atomic<uint32_t> users;
+  Oid role;  // on whose account it is
   BuyingRight buying;  // the right to raise the limit
   Known known;
   LWLock lock;                 // guards what follows, but for reading the limit
@@ -118,7 +144,19 @@ struct SharedSection {
   std::atomic<int64_t> alert;  // from this number on the limit is raised early
   core::SectionState state;
   dsa_pointer table;  // a core::KeyTable, InvalidDsaPointer where there is none
+  // When memory for another table was last refused, as Unix microseconds, or 0.
+  int64 refused_us;
 };
+
+// Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
+template <typename Entry>
+inline void LetGo(Entry*& entry) {
+  if (entry == nullptr) return;
+  Entry* was = entry;
+  entry = nullptr;
+  // What this session did to the entry comes before, for whoever finds the count at 0.
+  was->users.fetch_sub(1, std::memory_order_release);
+}
 
 // This session's database, from shared_attach() on: the shared entry, or the session's own stand-in
 // for it, see shared_stand_in().
@@ -134,30 +172,39 @@ void shared_attach();
 void shared_stand_in(bool wanted);
 bool SharedHasStandIn();
 
-// The slot of a shard of this database, made where there is none. The ceiling must be known.
-// shard: from 0, in the layout's range. Fails with 53200 where there are too many slots, or no
-// memory.
-Slot* shared_slot(const core::Layout& layout, int32 shard);
+// The slot of a shard of this database, made where there is none, with this session counted in. The
+// ceiling must be known. shard: from 0, in the layout's range. Fails with 53200 where there are too
+// many slots, see quota.hpp, or no memory.
+Slot* shared_slot(const core::Layout& layout, int64 shard);
 
 // The one slot of this layout that all databases share, made where there is none, with ticks above
 // `floor`. No ceiling lifts it, see issue_common(). Fails with 53200 where there is no memory.
 Slot* shared_common_slot(const core::Layout& layout, core::Tick floor);
 
-// The entries of a sequence of this database, made where there are none. shared_attach() must have
-// been called, and the sequence be locked: those of a sequence that was dropped may go. Fail with
-// 53200 where there are too many, or no memory.
+// The entries of a sequence of this database, made where there are none, with this session counted
+// in. shared_attach() must have been called. Fail with 53200 where there are too many, see
+// quota.hpp, or no memory.
 SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
 // The table of keys at a place, nullptr where there is none. It needs the section's lock.
 core::KeyTable* shared_keys(dsa_pointer table);
 
-// Makes a table for so many keys. Returns InvalidDsaPointer where there is no memory, or where the
-// database has 50 times snowid.section_keys, or its default, or the server 200 times. must: beyond
-// that too, since it is a section's first table, which is small, or a smaller one than it has.
-dsa_pointer shared_allocate_keys(uint32 capacity, bool must);
+// Whether a table with room for so many keys is to be had: only where the database stays below 50
+// times snowid.section_keys, or its default, and the server below 200 times.
+bool SharedHasRoomForKeys(uint32 capacity);
 
-// Frees the table of a section, if there is one. It needs the section's lock.
+// Makes a table of keys. Fails where there is no memory, with an error of class 53.
+dsa_pointer shared_allocate_keys(uint32 capacity);
+
+// The same, but returns InvalidDsaPointer where there is no memory. To be called without any
+// LWLock: it takes a subtransaction, which lets go of them all if it fails.
+dsa_pointer shared_try_to_allocate_keys(uint32 capacity);
+
+// Frees a table of keys of this database that nobody can reach any more.
+void shared_free_table(dsa_pointer table);
+
+// Frees the table of a section of this database, if there is one. It needs the section's lock.
 void shared_free_keys(SharedSection* section);
 
 // From now on no slot of this database issues an ID with a time up to `floor`.

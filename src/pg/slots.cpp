@@ -1,0 +1,216 @@
+// The slots: finding, making, lifting and sweeping them. See shared.hpp for who locks what.
+//
+// What a sweep may remove, beside that nobody uses it. A slot may go where its tick is at or behind
+// the one that a new slot would start with, by the floor of its database: all that it has issued is
+// at or below its tick, and all that a new one issues is above the floor's. The floor is stored
+// before slots are looked at, and it only grows. Whoever makes the slot anew reads the floor with
+// the slot's partition locked, which comes after the removal, so it reads that floor or a higher
+// one; and nobody who has the old one can be there, or it would have a user.
+#include "pg/clock.hpp"
+#include "pg/quota.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Raises a floor, unless it is above.
+void RaiseFloor(std::atomic<int64_t>* floor_us, int64_t to_us) {
+  int64_t was = floor_us->load(std::memory_order_relaxed);
+  while (was < to_us && !floor_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
+  }
+}
+
+// Where a slot of this database starts. A stand-in knows of times that are in use only here, the
+// shared entry of those that a sweep has gone by meanwhile.
+core::UnixMicros my_floor() {
+  return {std::max(my_database->floor_us.load(std::memory_order_acquire),
+                   shared_database->floor_us.load(std::memory_order_acquire))};
+}
+
+// The layout of a slot. `recent` is that of the slot before, which is often the same.
+const core::Layout& layout_of(const Slot* slot, core::Layout* recent) {
+  if (!(slot->key.layout == recent->spec)) *recent = core::MakeLayout(slot->key.layout);
+  return *recent;
+}
+
+// A database, as a sweep sees it.
+struct Swept {
+  Oid oid;  // the key
+  bool is_dropped;
+  int64 floor_us;
+};
+
+// A slot that nobody seems to need.
+struct Idle {
+  SlotKey key;
+  Oid role;
+};
+
+// So many go in one sweep; the next one can come soon.
+constexpr uint32 kMostIdle = 1 << 16;
+
+// Looks at all databases and raises the floor of each, to what it would be after a restart of the
+// server, but at most to a second ago: a slot that was used since is worth to be kept.
+HTAB* sweep_databases() {
+  const int64 past_us = unix_now().value - USECS_PER_SEC;
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Swept);
+  options.hcxt = CurrentMemoryContext;
+  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, databases, false);
+  while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
+    RaiseFloor(&database->floor_us, std::min<int64>(past_us, database->ceiling_us.load()));
+    auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
+    swept->is_dropped = false;
+    swept->floor_us = database->floor_us.load();
+  }
+  dshash_seq_term(&scan);
+  return found;
+}
+
+// Whether the slot may go, as far as its tick tells.
+bool is_behind(const Slot* slot, const core::Layout& layout, int64 floor_us) {
+  return slot->last_tick.load(std::memory_order_acquire) <= LastTickAt(layout, {floor_us}).value;
+}
+
+// Finds the slots that may go, at most kMostIdle of them. The floors of dropped databases, in
+// `found` alone, go up to the last time that any slot of theirs has used.
+uint32 find_idle(HTAB* found, Idle* idle) {
+  uint32 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots, false);
+  core::Layout recent = core::kInstagram;
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
+    if (swept == nullptr || slot->users.load(std::memory_order_acquire) > 0) continue;
+    const core::Layout& layout = layout_of(slot, &recent);
+    if (swept->is_dropped) {
+      const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+      swept->floor_us = std::max(swept->floor_us, StartOf(layout, TimeOf(layout, last)).value);
+    } else if (!is_behind(slot, layout, swept->floor_us)) {
+      continue;
+    }
+    if (count < kMostIdle) idle[count++] = {slot->key, slot->role};
+  }
+  dshash_seq_term(&scan);
+  return count;
+}
+
+// Has a database that was dropped start above all that its slots have issued, should there be one
+// with its OID again before the last of them is gone.
+void raise_floor_of(const Swept& swept) {
+  auto* database = static_cast<Database*>(dshash_find(databases, &swept.oid, false));
+  if (database == nullptr) return;
+  RaiseFloor(&database->floor_us, swept.floor_us);
+  dshash_release_lock(databases, database);
+}
+
+void remove_if_idle(const Idle& idle, int64 floor_us) {
+  const Payers payers = quota_lock(idle.key.database, idle.role);
+  auto* slot = static_cast<Slot*>(dshash_find(slots, &idle.key, true));
+  if (slot != nullptr) {
+    core::Layout recent = core::kInstagram;
+    if (slot->users.load(std::memory_order_acquire) == 0 && slot->role == idle.role &&
+        is_behind(slot, layout_of(slot, &recent), floor_us)) {
+      dshash_delete_entry(slots, slot);
+      CountGone(kSlots, payers);
+    } else {
+      dshash_release_lock(slots, slot);
+    }
+  }
+  quota_unlock(payers);
+}
+
+// Removes the entry of a database that was dropped, if nothing counts on it.
+void remove_database(Oid oid) {
+  auto* database = static_cast<Database*>(dshash_find(databases, &oid, true));
+  if (database == nullptr) return;
+  const bool is_empty = std::all_of(database->counts, database->counts + kKinds,
+                                    [](const auto& count) { return count.load() == 0; });
+  if (is_empty && database->users.load(std::memory_order_acquire) == 0)
+    dshash_delete_entry(databases, database);
+  else
+    dshash_release_lock(databases, database);
+}
+
+void sweep() {
+  HTAB* found = sweep_databases();
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, found);
+  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+
+  auto* idle = static_cast<Idle*>(palloc(kMostIdle * sizeof(Idle)));
+  const uint32 count = find_idle(found, idle);
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) raise_floor_of(*swept);
+  for (uint32 i = 0; i < count; i++) {
+    const auto* swept =
+        static_cast<Swept*>(hash_search(found, &idle[i].key.database, HASH_FIND, nullptr));
+    remove_if_idle(idle[i], swept->floor_us);
+  }
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) remove_database(swept->oid);
+  hash_destroy(found);
+  pfree(idle);
+}
+
+// Finds the slot or makes it. Returns it with its partition locked.
+Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
+  quota_require_room(kSlots, sweep);
+  const Oid role = GetSessionUserId();
+  const Payers payers = quota_lock(MyDatabaseId, role);
+  bool found;
+  auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
+  if (!found) {
+    slot->last_tick.store(LastTickAt(layout, my_floor()).value, std::memory_order_relaxed);
+    slot->users.store(0, std::memory_order_relaxed);
+    slot->role = role;
+    CountMade(kSlots, payers);
+  }
+  quota_unlock(payers);
+  return slot;
+}
+
+}  // namespace
+
+Slot* shared_slot(const core::Layout& layout, int64 shard) {
+  const SlotKey key{MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
+  auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
+  if (slot == nullptr) slot = make_slot(layout, key);
+  slot->users.fetch_add(1, std::memory_order_relaxed);
+  dshash_release_lock(slots, slot);
+  return slot;
+}
+
+Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
+  const SlotKey key{InvalidOid, 0, 0, layout.spec};
+  bool found;
+  auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
+  if (!found) {
+    slot->last_tick.store(floor.value, std::memory_order_relaxed);
+    slot->users.store(0, std::memory_order_relaxed);
+    slot->role = InvalidOid;
+  }
+  dshash_release_lock(slots, slot);
+  return slot;
+}
+
+void shared_lift(core::UnixMicros floor) {
+  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
+  // floor.
+  RaiseFloor(&my_database->floor_us, floor.value);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots, false);
+  core::Layout recent = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId)
+      RaiseTo(slot->last_tick, LastTickAt(layout_of(slot, &recent), floor));
+  dshash_seq_term(&scan);
+}
+
+}  // namespace snowid::pg
