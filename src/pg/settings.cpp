@@ -85,6 +85,8 @@ void settings_register() {
       "Twice as many blocks when the last ones were used up in under 15 minutes, up to 1,000,000 "
       "numbers; half as many when they lasted for over 30 minutes.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  // A section that grows copies its keys with its lock held, while whoever draws from it waits and
+  // cannot be cancelled: a million take a moment.
   DefineCustomIntVariable(
       "snowid.section_keys", "How many keys of a section are kept in memory.",
       "Past that the longest-unused ones leave. A key that comes back goes on above every number "

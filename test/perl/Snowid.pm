@@ -216,14 +216,14 @@ sub finish
     return;
 }
 
-# Opens a session that is asked one statement after another.
+# Opens a session that is asked one statement after another. Options: dbname; user.
 sub open_session
 {
     my ($node, %options) = @_;
     my $session = { in => '', out => '', err => '' };
     $session->{run} = IPC::Run::start(
         [
-            'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
+            'psql', '-XAtq', '-v', 'VERBOSITY=verbose', ($options{user} ? ('-U', $options{user}) : ()),
             '-d', $node->connstr($options{dbname} // 'postgres')
         ],
         '<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
@@ -411,12 +411,14 @@ sub build_library
     return "$dir/snowid.so";
 }
 
-# Has the functions of a database's extension be those of another library.
+# Has the functions of a database's extension be those of another library; without one, of the
+# installed library again.
 sub use_library
 {
     my ($node, $dbname, $library) = @_;
+    $library //= '$libdir/snowid';
     $node->safe_psql($dbname,
-        "UPDATE pg_proc SET probin = '$library' WHERE probin = '\$libdir/snowid'");
+        "UPDATE pg_proc SET probin = '$library' WHERE probin ~ '/snowid([.]so)?\$'");
     return;
 }
 

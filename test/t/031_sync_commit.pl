@@ -113,7 +113,7 @@ my $changer = new_session('off');
 my $ahead = "SET snowid.max_lead = '1d'";
 ask($changer, $ahead);
 see('ID', ask($changer, $draw{ID})) foreach 1 .. 2;
-is(ask($changer, 'ALTER SEQUENCE snowid_ceiling RESTART'), '', 'another storage');
+is(ask($changer, 'ALTER SEQUENCE snowid.ceiling RESTART'), '', 'another storage');
 foreach my $name ('the first', 'the next', 'the one who changed it')
 {
     my $session = $name eq 'the one who changed it' ? $changer : new_session('off');

@@ -1,0 +1,157 @@
+# Bounds on shards, which callers choose: what one role, or one database, takes leaves the others theirs,
+# and CREATE EXTENSION and a restore work elsewhere, whatever has been taken. What nobody uses comes back:
+# shards of dropped databases, and idle ones. An idle shard that was forgotten and is used again must not
+# repeat an ID, whatever the clock does meanwhile.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+# A server has 800, a database 200, a role in it 100. Where the server has no more, 50 are reserved for
+# each database, and 5 for each role in each.
+my $low = build_library('low', '-DSNOWID_MAX_SLOTS=800 -DSNOWID_RESERVED_SLOTS=50');
+my $node = new_server('bounds');
+my @databases = map { "d$_" } 1 .. 9;
+start_server($node);
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN');
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach @databases, 'fresh', 'restored';
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach @databases, 'fresh';
+use_library($node, $_, $low) foreach @databases, 'fresh';
+
+# With nothing in memory.
+sub start_anew
+{
+    $node->stop;
+    start_server($node);
+    return;
+}
+start_anew();
+
+# The greatest ID that anybody got of a shard, and how many were not above it.
+my %greatest;
+my $wrong = 0;
+
+# Has a session draw from shards, one after another, up to the first error. Returns how many served it.
+sub take
+{
+    my ($session, $dbname, $from, $to) = @_;
+    foreach my $shard ($from .. $to)
+    {
+        my $id = ask($session, "SELECT snowid_next($shard)");
+        return $shard - $from unless $id =~ /^\d+$/;
+        $wrong++ if $id <= ($greatest{"$dbname $shard"} // 0);
+        $greatest{"$dbname $shard"} = $id;
+    }
+    return $to - $from + 1;
+}
+
+# Opens a session of a role; a superuser's lets IDs run ahead of the clock, as it has to where that was
+# set back.
+sub open_as
+{
+    my ($role, $dbname) = @_;
+    my $session = open_session($node, dbname => $dbname, ($role ? (user => $role) : ()));
+    ask($session, $role ? q(SET snowid.max_wait = '20s') : q(SET snowid.max_lead = '1h'));
+    return $session;
+}
+
+# Waits until a session is served from all of these shards.
+sub wait_for_shards
+{
+    my ($session, $dbname, $from, $to) = @_;
+    wait_for(sub { take($session, $dbname, $from, $to) == $to - $from + 1 }, "shards $from to $to of $dbname");
+    return;
+}
+
+# 1. One role in nine databases takes all that it can, and keeps it.
+my %mallory = map { $_ => open_as('mallory', $_) } @databases;
+is(take($mallory{$_}, $_, 0, 199), 100, "mallory gets half of what $_ may have") foreach @databases[ 0 .. 7 ];
+like($mallory{d1}{err}, qr/too many shards are in use\nDETAIL:  Role "mallory" has 100 in this database, .*\nHINT:/,
+    'and is told who has them');
+is(take(open_as('mallory', 'd1'), 'd1', 100, 199), 0, 'nor has he more in another session');
+is(take(open_as('mallory', 'd1'), 'd1', 0, 99), 100, 'but goes on with those that he has there');
+is(take($mallory{d9}, 'd9', 0, 199), 50, 'where the server has no more he gets what is reserved for a database');
+like($mallory{d9}{err}, qr/DETAIL:  The server has 800, .* 50 even so\.\nHINT:/, 'and is told so');
+
+# The others have theirs: some more where he is, as much as is reserved elsewhere.
+my %alice = map { $_ => open_as('alice', $_) } @databases;
+is(take($alice{$_}, $_, 200, 204), 5, "alice has new shards in $_") foreach @databases;
+is(attempt($node, 'SELECT snowid_advance(0)', dbname => 'fresh'), '', 'what CREATE EXTENSION calls works elsewhere');
+$node->safe_psql('d1', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(300), title text)');
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
+command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('d1') ], 'a dump');
+command_ok([ 'pg_restore', '-d', $node->connstr('restored'), $dump ], 'its restore');
+use_library($node, 'restored', $low);
+is(attempt($node, "INSERT INTO photos (title) VALUES ('one') RETURNING title", dbname => 'restored'),
+    'one', 'has new IDs');
+is($wrong, 0, 'mallory: in order');
+
+# 2. His shards come back when his sessions end; a session that stays keeps its own.
+close_session(values %alice, map { $mallory{$_} } @databases[ 1 .. 8 ]);
+my $alice = open_as('alice', 'd2');
+wait_for_shards($alice, 'd2', 400, 499);
+is(take($alice, 'd2', 500, 599), 0, 'alice has a bound, too');
+my $bob = open_as('bob', 'd2');
+wait_for_shards($bob, 'd2', 0, 99);
+my $superuser = open_as(undef, 'd2');
+is(take($superuser, 'd2', 600, 600), 0, 'even a superuser gets no more than the database may have');
+like($superuser->{err}, qr/DETAIL:  This database has 200, .*\nHINT:/, 'and is told so');
+is(take($alice, 'd2', 400, 499), 100, 'alice goes on');
+is(take(open_as('alice', 'd1'), 'd1', 0, 99), 100, 'mallory has kept his');
+is(take($mallory{d1}, 'd1', 0, 99), 100, 'and goes on');
+is($wrong, 0, 'idle shards come back: in order');
+
+# 3. Shards that were forgotten and are used again, after others had taken their place. Where the clock
+# was set back, they are ahead of it, and nothing may be forgotten.
+close_session($alice, $bob, $superuser, $mallory{d1});
+start_anew();
+foreach my $offset (0, 30, -30, -60, 20)
+{
+    my $name = "clock set by $offset";
+    my $user = open_as(undef, 'd3');
+    wait_for_shards($user, 'd3', 0, 149);
+    my $busy = open_as(undef, 'd3');
+    is(take($busy, 'd3', 0, 0), 1, "$name: one stays in use");
+    close_session($user);
+    set_clock($offset, $node);
+    my $others = open_as(undef, 'd3');
+    wait_for_shards($others, 'd3', 1000, $offset < 0 ? 1049 : 1198);
+    is(take($others, 'd3', 1000, 1199), $offset < 0 ? 50 : 199, "$name: room for others");
+    close_session($others);
+    take($busy, 'd3', 0, 0) foreach 1 .. 3;
+    my $again = open_as(undef, 'd3');
+    wait_for_shards($again, 'd3', 0, 149);
+    is($wrong, 0, "$name: in order");
+    # They go before the next round, whatever the clock has been.
+    close_session($busy, $again);
+    start_anew();
+}
+
+# 4. Shards of a dropped database come back, even those that were ahead of the clock.
+my @keeping;
+foreach my $dbname (@databases[ 0 .. 2 ])
+{
+    push @keeping, open_as(undef, $dbname);
+    is(take($keeping[-1], $dbname, 0, 199), 200, "all of $dbname");
+}
+my $ahead = open_as(undef, 'd4');
+is(ask($ahead, q(SELECT count(snowid_advance(snowid_encode(now() + '30 min', n, 0))) FROM generate_series(0, 199) n)), 200,
+    'all of d4, ahead of the clock');
+close_session($ahead);
+my $waiting = open_as(undef, 'd5');
+is(take($waiting, 'd5', 0, 59), 50, 'the server is full');
+$node->safe_psql('postgres', 'DROP DATABASE d4');
+wait_for_shards($waiting, 'd5', 0, 199);
+is(take($waiting, 'd5', 0, 199), 200, 'with a database dropped there is room');
+foreach my $number (0 .. 2)
+{
+    is(take($keeping[$number], $databases[$number], 0, 199), 200, "$databases[$number] goes on");
+}
+is($wrong, 0, 'with a database dropped: in order');
+close_session(@keeping, $waiting);
+
+$node->stop;
+done_testing();
