@@ -278,6 +278,7 @@ const char* central_option(Oid server, const char* name) {
 }
 
 bool IsUnreachable(const ErrorData* error) {
+  if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it has answered nonsense
   return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
          error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
