@@ -16,6 +16,10 @@ constexpr char kCeilingName[] = "ceiling";
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
 
+// The start of the parallel statement in which this process has last looked at the sequence, 0
+// where it was in none.
+TimestampTz looked_in = 0;
+
 // A relcache callback: the sequence may have been dropped, made anew or given other storage, by
 // another session or this one; or a transaction that did so has ended. InvalidOid stands for all
 // relations.
@@ -80,6 +84,14 @@ bool is_made_here(Relation relation) {
   return is_made_here;
 }
 
+// Whether the sequence says what this server has written last. Needs my_database->lock.
+bool is_as_written(Relation relation) {
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis value{SequencePageValue(page).last};
+  sequence_page_unlock(page);
+  return value.value == my_database->written_us / 1000;
+}
+
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
 // *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
@@ -93,6 +105,13 @@ core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLog
   return before;
 }
 
+// Whether it was a parallel worker of this transaction, or its leader, who has raised a sequence
+// that only the transaction can see: while they run nobody can call setval.
+bool is_raised_by_worker(Relation relation) {
+  return SharedHasStandIn() && is_durable_in(relation) && IsInParallelMode() &&
+         looked_in == GetCurrentStatementStartTimestamp();
+}
+
 // Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
 void write(Relation relation, core::UnixMillis target) {
@@ -101,10 +120,8 @@ void write(Relation relation, core::UnixMillis target) {
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was
-  // restored, or somebody called setval. All times up to there may be in use. (Or, with a stand-in,
-  // a parallel worker of this transaction has raised it.)
-  if (before > known && !(SharedHasStandIn() && is_durable_in(relation)))
-    shared_lift({before.value * 1000});
+  // restored, or somebody called setval. All times up to there may be in use.
+  if (before > known && !is_raised_by_worker(relation)) shared_lift({before.value * 1000});
 
   my_database->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
@@ -156,12 +173,15 @@ void ceiling_learn() {
   shared_attach();
   if (ceiling_known) return;
   Relation relation = lock_ceiling(Urgency::kMust);
-  if (!is_durable_in(relation)) {
+  if (!is_durable_in(relation) || !is_as_written(relation)) {
     write(relation, {0});
     publish(relation);
   }
-  // While the relation is locked nobody can replace it; invalidations from now on are news.
-  ceiling_known = true;
+  // While the relation is locked nobody can replace it; invalidations from now on are news. But a
+  // transaction that has made it, a restore for one, may yet set it: it looks again for each ID. Of
+  // its workers each has to do with one statement.
+  ceiling_known = !SharedHasStandIn() || IsParallelWorker();
+  looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
   unlock_ceiling(relation);
 }
 

@@ -13,11 +13,13 @@
 namespace snowid::pg {
 
 // Whether the sequence that this session knows is the one that the shared state names. Goes to
-// false by relcache invalidation when the sequence may be another one.
+// false by relcache invalidation when the sequence may be another one, and stays so in a
+// transaction that has made the sequence.
 extern bool ceiling_known;
 
 // Makes `ceiling_known` true: attaches to the shared state, and sees to it that the ceiling in
-// memory is durable in this database's sequence. Fails with 55000 where the sequence is missing or
+// memory is durable in this database's sequence, and that no ID is issued below what the sequence
+// says more than was written to it. Fails with 55000 where the sequence is missing or
 // not fit for it, and as shared_attach() does.
 void ceiling_learn();
 

@@ -1,0 +1,114 @@
+# No ID below what the sequence of the ceiling says, and none that it does not cover, whoever has set the
+# sequence: a restore in the transaction that made it, a restore over a running server, a database that
+# was made again with the oid of another one.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('node');
+start_server($node);
+
+# An ID's time, in Unix milliseconds as the ceiling has it. The clock never forbids it.
+my $ahead = "SET snowid.max_lead = '1d'; SET snowid.max_wait = '1d'";
+my $time = 'SELECT (extract(epoch FROM snowid_timestamp(%s)) * 1000)::bigint';
+my $next = sprintf $time, 'snowid_next(1)';
+
+# A ceiling of so many hours from now.
+sub hours_on
+{
+    my ($hours) = @_;
+    return int(time * 1000) + $hours * 3_600_000;
+}
+
+# 1. One transaction makes the extension, sets the ceiling, and draws.
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+my $session = open_session($node, dbname => 'restored');
+ask($session, $ahead);
+ask($session, 'BEGIN; CREATE EXTENSION snowid');
+ask($session, $next);
+my $set = hours_on(1);
+foreach my $draw (
+    $next,
+    sprintf($time, 'snowid_next(2)'),
+    sprintf($time, 'snowid_reserve(1, 5)'),
+    sprintf($time, '(SELECT min(id) FROM snowid_next_batch(3, 2) id)'),
+    q(SELECT ('x0' || translate(left(snowid_uuidv7()::text, 13), '-', ''))::bit(52)::bigint),
+    q(SELECT ('x' || left(objectid_next()::text, 8))::bit(32)::bigint * 1000))
+{
+    # Whole seconds, since an ObjectID has no more.
+    $set = int($set / 1000) * 1000 + 60_000;
+    ask($session, "SELECT setval('snowid_ceiling', $set)");
+    cmp_ok(ask($session, $draw), '>', $set, "one transaction: above what was set: $draw");
+    cmp_ok(ask($session, 'SELECT last_value FROM snowid_ceiling'), '>', $set, "one transaction: and covered");
+}
+my $last = ask($session, $next);
+is(ask($session, 'COMMIT'), '', 'one transaction: committed');
+cmp_ok(ask($session, $next), '>', $last, 'one transaction: it goes on above');
+cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $last, 'one transaction: so do others');
+
+# So too where parallel workers draw, who find what was set, and raise it.
+my $parallel = <<'SQL';
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2
+SQL
+ask($session, $parallel);
+ask($session, 'CREATE TABLE lines AS SELECT n FROM generate_series(1, 200000) n; ANALYZE lines');
+my $make = 'EXPLAIN (ANALYZE) CREATE TABLE %s AS SELECT snowid_next(1) AS id FROM lines';
+my $made = q(SELECT count(DISTINCT id), min((extract(epoch FROM snowid_timestamp(id)) * 1000)::bigint) FROM %s);
+ask($session, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid');
+foreach my $table ('first', 'second')
+{
+    $set += 3_600_000;
+    ask($session, "SELECT setval('snowid_ceiling', $set)");
+    like(ask($session, sprintf $make, $table), qr/Workers Launched: [12]/, "in parallel, $table: by workers too");
+    my ($drawn, $least) = split /\|/, ask($session, sprintf $made, $table);
+    is($drawn, 200_000, "in parallel, $table: none twice");
+    cmp_ok($least, '>', $set, "in parallel, $table: above what was set");
+}
+ask($session, 'COMMIT');
+
+# 2. A dump is restored over a running server, as a superuser would: who comes next sees it.
+my $known = ask($session, $next);
+$set = hours_on(6);
+$node->safe_psql('restored', "SELECT setval('snowid_ceiling', $set)");
+cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $set, 'running server: the next session draws above');
+cmp_ok($known = ask($session, $next), '>', $set, 'running server: so do those of before');
+$node->safe_psql('restored', "SELECT setval('snowid_ceiling', " . hours_on(0) . ')');
+cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>=', $known, 'running server: an old dump sets nothing back');
+cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid_ceiling'), '>', $known,
+    'running server: and the ceiling covers what was drawn');
+close_session($session);
+
+# 3. A database that is made again with the same oid, from the same template, has the very sequence that
+# the server has written to; but it says what it said before. There is room below the ceiling for long,
+# since the clock is behind.
+$node->safe_psql('postgres', 'CREATE DATABASE pattern');
+$node->safe_psql('pattern', 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
+my $make_again = 'CREATE DATABASE again OID = 70000 TEMPLATE pattern';
+my $drop = 'DROP DATABASE again';
+set_clock(3600);
+$node->safe_psql('postgres', $make_again);
+$node->safe_psql('again', 'SELECT snowid_next(1)');
+my $covered = $node->safe_psql('again', 'SELECT last_value FROM snowid_ceiling');
+$node->safe_psql('postgres', $_) foreach $drop, $make_again;
+cmp_ok($node->safe_psql('again', 'SELECT last_value FROM snowid_ceiling'), '<', $covered,
+    'same oid: the sequence is that of the template');
+set_clock(0);
+my $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'again', setup => $ahead);
+finish($drawn);
+my ($count, $greatest) = check_round('same oid, before the crash', 0, $drawn);
+is($count, 1000, 'same oid: drawn');
+crash($node, 'kill');
+set_clock(-3600);
+start_server($node);
+$drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'again', setup => $ahead);
+finish($drawn);
+($count) = check_round('same oid, after the crash', $greatest, $drawn);
+is($count, 1000, 'same oid: drawn again');
+check_log($node);
+$node->stop;
+done_testing();
