@@ -148,8 +148,12 @@ void publish(Relation relation) {
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
-// as open_ceiling() does, with no lock taken.
+// as open_ceiling() does, with no lock taken. Fails with 25006 during recovery.
 Relation lock_ceiling(Urgency urgency) {
+  // A standby's transactions are read-only, but some extensions have them pass for others.
+  if (RecoveryInProgress())
+    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                    errmsg("cannot issue IDs during recovery")));
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
   shared_stand_in(is_made_here(relation));

@@ -19,8 +19,8 @@ extern bool ceiling_known;
 
 // Makes `ceiling_known` true: attaches to the shared state, and sees to it that the ceiling in
 // memory is durable in this database's sequence, and that no ID is issued below what the sequence
-// says more than was written to it. Fails with 55000 where the sequence is missing or
-// not fit for it, and as shared_attach() does.
+// says, if that is more than was written to it. Fails with 55000 where the sequence is missing or
+// not fit for it, with 25006 during recovery, and as shared_attach() does.
 void ceiling_learn();
 
 // Sees to it that IDs may be issued with times up to snowid.ceiling_step after `moment`, unless

@@ -39,7 +39,8 @@ inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 // 22023 where fewer than `least` or more than `most` numbers are asked for.
 void require_count(int32 count, int64 least, int64 most);
 
-// 25006, in a read-only transaction, which every one is during recovery.
+// 25006, in a read-only transaction, which every one is during recovery, unless somebody has it
+// pass for another.
 [[noreturn]] void report_read_only(const char* function);
 
 // What nextval demands too: IDs change the server's state. `function` is named in the error.
@@ -47,9 +48,11 @@ inline void require_read_write(const char* function) {
   if (unlikely(XactReadOnly)) report_read_only(function);
 }
 
-// What nextval demands as well: that this is no parallel query.
+// What nextval demands as well: that this is no parallel query. Nor is it a standby where a
+// transaction passes for one that may write; what IDs need for that is in ceiling_learn().
 inline void require_nextval(const char* function) {
   require_read_write(function);
+  PreventCommandDuringRecovery(function);
   PreventCommandIfParallelMode(function);
 }
 
