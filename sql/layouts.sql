@@ -88,6 +88,12 @@ SELECT snowid_decode(9007199254740991, 'js53');
 SELECT snowid_decode(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z'),
        snowid_sequence(9223372036854775807, 'time:10 shard:10 seq:43 unit:1ms epoch:2020-01-01T00:00:00Z');
 SELECT snowid_encode('2020-01-01Z', 4611686018427387903, 0, 'time:1 shard:62 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
+SELECT snowid_shard(snowid_next(shard, wide), wide) = shard AS same,
+       snowid_currval(shard, wide) = snowid_lastval() AS current
+  FROM unnest(ARRAY[2147483647, 2147483648, 4294967295, 4294967296, 1099511627775]) shard,
+       CAST('time:22 shard:40 seq:2 unit:1h epoch:2020-01-01T00:00:00Z' AS snowid_layout) wide;
+SELECT attempt($$SELECT snowid_next(1099511627776, 'time:22 shard:40 seq:2 unit:1h epoch:2020-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid_next((-9223372036854775808)::bigint, 'time:22 shard:40 seq:2 unit:1h epoch:2020-01-01T00:00:00Z')$$);
 SELECT snowid_timestamp(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
 SELECT attempt($$SELECT snowid_decode(9223372036854775807,
   'time:62 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z')$$);

@@ -41,9 +41,9 @@ foreach my $draw (
 {
     # Whole seconds, since an ObjectID has no more.
     $set = int($set / 1000) * 1000 + 60_000;
-    ask($session, "SELECT setval('snowid_ceiling', $set)");
+    ask($session, "SELECT setval('snowid.ceiling', $set)");
     cmp_ok(ask($session, $draw), '>', $set, "one transaction: above what was set: $draw");
-    cmp_ok(ask($session, 'SELECT last_value FROM snowid_ceiling'), '>', $set, "one transaction: and covered");
+    cmp_ok(ask($session, 'SELECT last_value FROM snowid.ceiling'), '>', $set, "one transaction: and covered");
 }
 my $last = ask($session, $next);
 is(ask($session, 'COMMIT'), '', 'one transaction: committed');
@@ -63,7 +63,7 @@ ask($session, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid');
 foreach my $table ('first', 'second')
 {
     $set += 3_600_000;
-    ask($session, "SELECT setval('snowid_ceiling', $set)");
+    ask($session, "SELECT setval('snowid.ceiling', $set)");
     like(ask($session, sprintf $make, $table), qr/Workers Launched: [12]/, "in parallel, $table: by workers too");
     my ($drawn, $least) = split /\|/, ask($session, sprintf $made, $table);
     is($drawn, 200_000, "in parallel, $table: none twice");
@@ -74,12 +74,12 @@ ask($session, 'COMMIT');
 # 2. A dump is restored over a running server, as a superuser would: who comes next sees it.
 my $known = ask($session, $next);
 $set = hours_on(6);
-$node->safe_psql('restored', "SELECT setval('snowid_ceiling', $set)");
+$node->safe_psql('restored', "SELECT setval('snowid.ceiling', $set)");
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $set, 'running server: the next session draws above');
 cmp_ok($known = ask($session, $next), '>', $set, 'running server: so do those of before');
-$node->safe_psql('restored', "SELECT setval('snowid_ceiling', " . hours_on(0) . ')');
+$node->safe_psql('restored', "SELECT setval('snowid.ceiling', " . hours_on(0) . ')');
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>=', $known, 'running server: an old dump sets nothing back');
-cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid_ceiling'), '>', $known,
+cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid.ceiling'), '>', $known,
     'running server: and the ceiling covers what was drawn');
 close_session($session);
 
@@ -93,9 +93,9 @@ my $drop = 'DROP DATABASE again';
 set_clock(3600);
 $node->safe_psql('postgres', $make_again);
 $node->safe_psql('again', 'SELECT snowid_next(1)');
-my $covered = $node->safe_psql('again', 'SELECT last_value FROM snowid_ceiling');
+my $covered = $node->safe_psql('again', 'SELECT last_value FROM snowid.ceiling');
 $node->safe_psql('postgres', $_) foreach $drop, $make_again;
-cmp_ok($node->safe_psql('again', 'SELECT last_value FROM snowid_ceiling'), '<', $covered,
+cmp_ok($node->safe_psql('again', 'SELECT last_value FROM snowid.ceiling'), '<', $covered,
     'same oid: the sequence is that of the template');
 set_clock(0);
 my $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'again', setup => $ahead);

@@ -26,7 +26,7 @@ SQL
 sub sources
 {
     my ($node) = @_;
-    return $node->safe_psql('postgres', 'SELECT seq, remote_seq FROM snowid_segment_sources ORDER BY seq::text');
+    return $node->safe_psql('postgres', 'SELECT seq, remote_seq FROM snowid.segment_sources ORDER BY seq::text');
 }
 
 # Waits until a subscriber has all that was done at its publisher.
@@ -72,8 +72,8 @@ SQL
         $publisher->safe_psql('postgres', <<'SQL');
 CREATE SEQUENCE new_seq;
 SELECT snowid_segment_attach('new_seq', 'central', 'orders_seq');
-UPDATE snowid_segment_sources SET remote_seq = 'elsewhere';
-UPDATE snowid_segment_sources SET seq = 'new_seq'::regclass, server = 'nowhere' WHERE seq = 'shared_seq'::regclass
+UPDATE snowid.segment_sources SET remote_seq = 'elsewhere';
+UPDATE snowid.segment_sources SET seq = 'new_seq'::regclass, server = 'nowhere' WHERE seq = 'shared_seq'::regclass
   AND false;
 SQL
         check_goes_on($publisher, $subscriber, "$to, attached and changed");
