@@ -22,7 +22,8 @@ struct Batch {
 [[noreturn]] void report_undefined(const char* function) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("%s is not yet defined in this session", function),
-                  errhint("Call snowid_next() first.")));
+                  RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
+                                       : errhint("Call snowid_next() first.")));
   pg_unreachable();
 }
 

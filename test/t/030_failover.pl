@@ -30,6 +30,14 @@ foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)',
 is(attempt($standby, 'SELECT snowid_shard(snowid_min(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
 is(attempt($standby, 'SELECT last_value > 0 FROM snowid.ceiling'), 't', 'on a standby: the ceiling');
 
+my $reader = open_session($standby);
+foreach my $call ('snowid_lastval()', 'snowid_currval(1)')
+{
+    is(ask($reader, "SELECT $call"), 'ERROR 55000', "on a standby: $call");
+    like($reader->{err}, qr/DETAIL:  A server in recovery issues no IDs\.\n(?!.*HINT)/s, 'and no hint to draw');
+}
+close_session($reader);
+
 my %drawing;
 foreach my $shard (@shards)
 {
