@@ -92,6 +92,8 @@ sub check_parallel
           . q{ FROM (SELECT snowid_next(3) AS id, backend() AS pid FROM rows OFFSET 0) only_read});
     is($checked, 't|t|t|t', "$name: in workers, without a transaction id");
     see($node, $dbname, 3, $highest // 0);
+    my $own = ask($session, 'SELECT snowid_next(3)');
+    see($node, $dbname, 3, $own);
     is(
         ask($session, 'CREATE TABLE drawn AS SELECT snowid_next(3) AS id, backend() AS pid FROM rows'),
         '', "$name: done");
@@ -100,6 +102,8 @@ sub check_parallel
                 'SELECT count(*) = (SELECT count(*) FROM rows), count(DISTINCT id) = count(*),'
               . ' count(DISTINCT pid) > 1, bool_and(pid <> pg_backend_pid()) FROM drawn'),
         't|t|t|t', "$name: each row has an ID of its own, drawn in several workers");
+    is(ask($session, 'SELECT snowid_lastval(), snowid_currval(3)'),
+        "$own|$own", "$name: the session knows no IDs but its own");
     my ($min, $max) = split /\|/, ask($session, 'SELECT min(id), max(id) FROM drawn');
     cmp_ok($min, '>', seen($node, $dbname, 3), "$name: above all those of before");
     see($node, $dbname, 3, $max);
