@@ -403,12 +403,29 @@ sub build_library
     my ($name, $macros) = @_;
     my $dir = "$scratch/$name";
     mkdir $dir or die "$dir: $!";
-    system_or_bail('cp', '-r', 'src', 'Makefile', 'snowid.control', $dir);
-    unlink glob "$dir/src/pg/*.o";
+    # With their times, so that what was built for the installed library serves this one, too.
+    system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', $dir);
+    unlink objects_of($dir, $macros =~ /-D(\w+)/g);
     my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
     system_or_bail('make', '-s', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
         'with_llvm=no', "SNOWID_CPPFLAGS=$macros", 'SNOWID_CXXFLAGS=-O0');
     return "$dir/snowid.so";
+}
+
+# The objects of the sources that name one of these macros, or whose headers do.
+sub objects_of
+{
+    my ($dir, @macros) = @_;
+    my $named = join '|', @macros;
+    my @objects;
+    foreach my $source (glob "$dir/src/pg/*.cpp")
+    {
+        my $text = slurp_file($source);
+        $text .= slurp_file("$dir/src/$_") foreach $text =~ m{^#include "(pg/[^"]+)"}mg;
+        push @objects, $source =~ s/[.]cpp$/.o/r if $text =~ /\b(?:$named)\b/;
+    }
+    die "nothing names @macros" unless @objects;
+    return @objects;
 }
 
 # Has the functions of a database's extension be those of another library; without one, of the
