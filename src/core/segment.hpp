@@ -106,8 +106,8 @@ inline bool HasNumbers(const Segment& segment) {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// The last number that was handed out, or given up, if it is known yet. By the buyer, while nobody
-// draws.
+// The last number that was handed out, or given up. Returns false where memory does not know it. By
+// the buyer, while nobody draws; and where a Publish() has changed the spacing, after a Draw().
 inline bool LastGiven(const Segment& segment, int64_t* number) {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {

@@ -256,6 +256,20 @@ ask($second, 'BEGIN READ ONLY');
 is(ask($second, $look), 't', 'read only: looks');
 is(ask($second, $draw), 'ERROR 25006', 'read only: does not draw');
 ask($second, 'ROLLBACK');
+# A parallel worker, whose transaction is its own, may ask what was given last, and lets go of the page,
+# also where it fails.
+ask($second, <<'SQL');
+CREATE FUNCTION current_by_worker(divisor int) RETURNS bigint PARALLEL SAFE LANGUAGE plpgsql AS
+  'BEGIN RETURN snowid_section_current(''counted'', 1) / divisor; END'
+SQL
+my $setting = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+my $latest = ask($second, q(SELECT snowid_section_next('counted', 1)));
+ask($second, "SET $setting = on");
+like(ask($second, 'EXPLAIN SELECT current_by_worker(1)'), qr/Gather/, 'a parallel plan');
+is(ask($second, 'SELECT current_by_worker(1)'), $latest, 'a worker knows the last number');
+is(ask($second, 'SELECT current_by_worker(0)'), 'ERROR 22012', 'or fails');
+ask($second, "RESET $setting");
+
 my $known = ask($second, q(SELECT snowid_section_current('counted', 1)));
 close_session($changer, @bystanders);
 $node->restart;

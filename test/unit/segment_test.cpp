@@ -265,6 +265,41 @@ TEST(Alert, RestsUntilMoreIsBoughtAfterStopAlert) {
   ExpectAlertAtATenth(segment, 20);
 }
 
+TEST(LastGiven, IsWhatWasDrawnLast) {
+  Segment segment{};
+  int64_t number = -1;
+  EXPECT_FALSE(LastGiven(segment, &number));
+  Publish(segment, 5, 4, {2, 10});
+  EXPECT_FALSE(LastGiven(segment, &number));
+  Publish(segment, 105, 4, {2, 10});
+  for (const int64_t expected : {5, 6, 15, 16, 105, 106, 115, 116}) {
+    ExpectDrawn(Draw(segment, 1), expected, 1);
+    EXPECT_TRUE(LastGiven(segment, &number));
+    EXPECT_EQ(number, expected);
+  }
+  Publish(segment, INT64_MAX - 1, 2, {2, 10});
+  EXPECT_TRUE(LastGiven(segment, &number));
+  EXPECT_EQ(number, 116);
+  ExpectDrawn(Draw(segment, 2), INT64_MAX - 1, 2);
+  EXPECT_TRUE(LastGiven(segment, &number));
+  EXPECT_EQ(number, INT64_MAX);
+}
+
+TEST(LastGiven, CountsWhatWasGivenUp) {
+  Segment segment{};
+  int64_t number = -1;
+  Publish(segment, 1, 10, kDense);
+  Draw(segment, 1);
+  Forget(segment);
+  EXPECT_TRUE(LastGiven(segment, &number));
+  EXPECT_EQ(number, 10);
+  // Of numbers that are less, too, once one of them is drawn.
+  Publish(segment, 3, 10, kDense);
+  Draw(segment, 2);
+  EXPECT_TRUE(LastGiven(segment, &number));
+  EXPECT_EQ(number, 4);
+}
+
 TEST(Forget, GivesUpEverythingThatIsLeft) {
   for (int drawn = 0; drawn <= 20; drawn++) {
     for (const uint64_t runs : {1, 2}) {
