@@ -105,11 +105,31 @@ start_server($standby);
 see($_, answer($waiting{$_})) foreach @kinds;
 close_session(values %waiting);
 
+# Who raises the ceiling early, while there is room, waits for no standby. The clock is behind, so it is
+# the IDs alone that come near the ceiling, 1,024 in a millisecond.
+my $ahead = "SET snowid.max_lead = '1d'";
+set_clock(3700, $primary);
+see('ID', $primary->safe_psql('postgres', $draw{ID}));
+set_clock(0, $primary);
+$standby->stop;
+my $hasty = new_session('on');
+ask($hasty, $ahead);
+foreach my $part (1 .. 3)
+{
+    my $reserve = 'SELECT max(snowid_reserve(1, 1024)) FROM generate_series(1, 300)';
+    my $does_wait = waits($hasty, $reserve);
+    ok(!$does_wait, "early, part $part: does not wait");
+    $primary->safe_psql('postgres', "SELECT pg_cancel_backend($hasty->{backend})") if $does_wait;
+    see('ID', answer($hasty));
+    # What has been written is flushed.
+    $primary->safe_psql('postgres', 'CHECKPOINT');
+}
+close_session($hasty);
+start_server($standby);
+
 # Another storage behind the ceiling: what it says must be known too, though there is room below the
 # ceiling that was known before, and though it says the same. There is room for long, since the clock is
 # behind.
-set_clock(0, $primary);
-my $ahead = "SET snowid.max_lead = '1d'";
 foreach my $value ('less', 'the same')
 {
     $standby->stop;
