@@ -41,7 +41,7 @@ enum class Which : uint8_t { kStale, kAll };
 // Counts this session out of the shared entries of its counters: those that it has to look at
 // again, since their sequences may be dropped, and nobody else could have their memory; or all.
 // Nobody may be drawing. Never fails.
-void let_go(Which which) {
+void LetGoOf(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, counters);
@@ -67,7 +67,7 @@ void end_of_transaction(XactEvent event, void*) {
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
-      if (may_be_stale) let_go(Which::kStale);
+      if (may_be_stale) LetGoOf(Which::kStale);
       may_be_stale = false;
   }
   while (pinned != nullptr) {
@@ -107,7 +107,7 @@ void look_again(Datum, Oid relid) {
 void leave(int, Datum) {
   ConditionVariableCancelSleep();
   EndBuying();
-  let_go(Which::kAll);
+  LetGoOf(Which::kAll);
 }
 
 void make_counters() {

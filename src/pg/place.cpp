@@ -116,11 +116,21 @@ Place place_make(PlaceDirectory* directory, int64 shard) {
   }
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
-  PlaceChunk* chunk =
-      number < PlaceDirectory::kNear ? near_chunk(directory, number) : far_chunk(directory, number);
-  // Last, since it counts the session in, and the chunk is what knows that it is.
-  chunk->slots[at] = shared_slot(directory->layout, shard);
-  return {chunk->slots[at], &chunk->last_ids[at]};
+  PlaceChunk* chunk;
+  Slot* slot = shared_slot(directory->layout, shard);
+  PG_TRY();
+  {
+    chunk = number < PlaceDirectory::kNear ? near_chunk(directory, number)
+                                           : far_chunk(directory, number);
+  }
+  PG_CATCH();
+  {
+    LetGo(slot);
+    PG_RE_THROW();
+  }
+  PG_END_TRY();
+  chunk->slots[at] = slot;
+  return {slot, &chunk->last_ids[at]};
 }
 
 void ForgetLastIds() {

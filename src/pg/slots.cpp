@@ -22,13 +22,13 @@ void RaiseFloor(std::atomic<int64_t>* floor_us, int64_t to_us) {
 
 // Where a slot of this database starts. A stand-in knows of times that are in use only here, the
 // shared entry of those that a sweep has gone by meanwhile.
-core::UnixMicros my_floor() {
+core::UnixMicros MyFloor() {
   return {std::max(my_database->floor_us.load(std::memory_order_acquire),
                    shared_database->floor_us.load(std::memory_order_acquire))};
 }
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.
-const core::Layout& layout_of(const Slot* slot, core::Layout* recent) {
+const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
   if (!(slot->key.layout == recent->spec)) *recent = core::MakeLayout(slot->key.layout);
   return *recent;
 }
@@ -71,7 +71,7 @@ HTAB* sweep_databases() {
 }
 
 // Whether the slot may go, as far as its tick tells.
-bool is_behind(const Slot* slot, const core::Layout& layout, int64 floor_us) {
+bool IsBehind(const Slot* slot, const core::Layout& layout, int64 floor_us) {
   return slot->last_tick.load(std::memory_order_acquire) <= LastTickAt(layout, {floor_us}).value;
 }
 
@@ -85,11 +85,11 @@ uint32 find_idle(HTAB* found, Idle* idle) {
   while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
     auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
     if (swept == nullptr || slot->users.load(std::memory_order_acquire) > 0) continue;
-    const core::Layout& layout = layout_of(slot, &recent);
+    const core::Layout& layout = LayoutOf(slot, &recent);
     if (swept->is_dropped) {
       const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
       swept->floor_us = std::max(swept->floor_us, StartOf(layout, TimeOf(layout, last)).value);
-    } else if (!is_behind(slot, layout, swept->floor_us)) {
+    } else if (!IsBehind(slot, layout, swept->floor_us)) {
       continue;
     }
     if (count < kMostIdle) idle[count++] = {slot->key, slot->role};
@@ -113,7 +113,7 @@ void remove_if_idle(const Idle& idle, int64 floor_us) {
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
     if (slot->users.load(std::memory_order_acquire) == 0 && slot->role == idle.role &&
-        is_behind(slot, layout_of(slot, &recent), floor_us)) {
+        IsBehind(slot, LayoutOf(slot, &recent), floor_us)) {
       dshash_delete_entry(slots, slot);
       CountGone(kSlots, payers);
     } else {
@@ -167,7 +167,7 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
   bool found;
   auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
   if (!found) {
-    slot->last_tick.store(LastTickAt(layout, my_floor()).value, std::memory_order_relaxed);
+    slot->last_tick.store(LastTickAt(layout, MyFloor()).value, std::memory_order_relaxed);
     slot->users.store(0, std::memory_order_relaxed);
     slot->role = role;
     CountMade(kSlots, payers);
@@ -209,7 +209,7 @@ void shared_lift(core::UnixMicros floor) {
   core::Layout recent = core::kInstagram;
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
     if (slot->key.database == MyDatabaseId)
-      RaiseTo(slot->last_tick, LastTickAt(layout_of(slot, &recent), floor));
+      RaiseTo(slot->last_tick, LastTickAt(LayoutOf(slot, &recent), floor));
   dshash_seq_term(&scan);
 }
 

@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $ceiling = 'snowid_ceiling';
+my $ceiling = 'snowid.ceiling';
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node = new_server('node');
 $node->start;

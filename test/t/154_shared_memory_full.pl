@@ -115,9 +115,9 @@ is($count, 90_000, 'full: all sessions are served');
 # Another kind of refusal is an error, and nothing but that.
 refuse($eperm);
 my $key = 300_000;
-wait_for(sub { fill($key, $key += 50_000) eq 'ERROR 42501' }, 'the section to ask for memory again');
+wait_for(sub { $key += 50_000; fill($key - 49_999, $key) eq 'ERROR 42501' }, 'the section to ask for memory again');
 my $known_key = ask($session, <<"SQL");
-SELECT max(k) FROM generate_series(300000, $key) k WHERE snowid_section_current('counted', k) IS NOT NULL
+SELECT max(k) FROM generate_series(1, $key) k WHERE snowid_section_current('counted', k) IS NOT NULL
 SQL
 is(fill($known_key, $known_key), '', 'no right: a key that is known goes on');
 refuse();

@@ -47,6 +47,7 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
                           'time:63 shard:0 seq:1 unit:1us epoch:0001-01-01T00:00:00Z',
                           'seq:63 shard:0 time:1 unit:1d epoch:1970-01-01T00:00:00Z',
                           'seq:1 shard:62 time:1 unit:1d epoch:1970-01-01T00:00:00Z']),
+  ('snowid.sequence_name', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_seq']),
   ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
   ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq',
                      'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources'])
