@@ -10,7 +10,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The caller knows that there is one.
+// The number that is so far above another. The caller knows that there is one.
 constexpr int64 Plus(int64 number, uint64 distance) {
   return static_cast<int64>(static_cast<uint64>(number) + distance);
 }
