@@ -4,6 +4,7 @@
 
 #include "pg/compat.hpp"
 #include "pg/extension.hpp"
+#include "pg/subtransaction.hpp"
 
 namespace snowid::pg {
 
@@ -156,43 +157,27 @@ void take(const Step& step) {
   SPI_finish();
 }
 
-// Takes a step in a subtransaction and as the owner of the sequence, whose user mapping it is; so
-// nothing of the caller's may be found by search_path, nor anything be left behind for the end of
-// the transaction. Returns nullptr, or the error that it has been rolled back for.
-ErrorData* try_to(const Step& step) {
-  MemoryContext context = CurrentMemoryContext;
-  ResourceOwner resources = CurrentResourceOwner;
+// Takes a step as the owner of the sequence, whose user mapping it is, so nothing of the caller's
+// may be found by search_path. A subtransaction that fails takes back whose rights and settings
+// count.
+void take_as_owner(void* argument) {
+  const Step& step = *static_cast<const Step*>(argument);
   Oid user;
   int security;
-  const uint32 holdoff = InterruptHoldoffCount;  // which an error resets
-  ErrorData* volatile error = nullptr;
   GetUserIdAndSecContext(&user, &security);
-  BeginInternalSubTransaction(nullptr);
-  PG_TRY();
-  {
-    SetUserIdAndSecContext(step.source->owner,
-                           security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-    const int settings = NewGUCNestLevel();
-    set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                      GUC_ACTION_SAVE, true, 0, false);
-    take(step);
-    AtEOXact_GUC(false, settings);
-    SetUserIdAndSecContext(user, security);
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(context);
-    InterruptHoldoffCount = holdoff;
-    error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(context);
-  CurrentResourceOwner = resources;
-  return error;
+  SetUserIdAndSecContext(step.source->owner,
+                         security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+  const int settings = NewGUCNestLevel();
+  set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+                    GUC_ACTION_SAVE, true, 0, false);
+  take(step);
+  AtEOXact_GUC(false, settings);
+  SetUserIdAndSecContext(user, security);
 }
+
+// The same in a subtransaction, so that nothing is left behind for the end of the transaction.
+// Returns nullptr, or the error that it has been rolled back for.
+ErrorData* try_to(Step step) { return try_in_subtransaction(take_as_owner, &step); }
 
 // Whether somebody has cancelled the query here, and not the source its own: dblink, which reports
 // what the source does, then has not said so.

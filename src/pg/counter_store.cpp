@@ -6,6 +6,7 @@
 #include "pg/compat.hpp"
 #include "pg/quota.hpp"
 #include "pg/settings.hpp"
+#include "pg/subtransaction.hpp"
 
 namespace snowid::pg {
 
@@ -145,33 +146,15 @@ Entry* find_or_make(dshash_table* table, Oid relid, Size entry_size, bool* found
   return entry;
 }
 
-// Allocates in a subtransaction. Returns nullptr, or the error that it has been rolled back for.
-ErrorData* try_to_allocate(uint32 capacity, dsa_pointer* made) {
-  MemoryContext context = CurrentMemoryContext;
-  ResourceOwner resources = CurrentResourceOwner;
-  // An error sets both to 0.
-  const uint32 interrupts = InterruptHoldoffCount;
-  const uint32 cancels = QueryCancelHoldoffCount;
-  ErrorData* volatile error = nullptr;
-  BeginInternalSubTransaction(nullptr);
-  PG_TRY();
-  {
-    *made = shared_allocate_keys(capacity);
-    ReleaseCurrentSubTransaction();
-  }
-  PG_CATCH();
-  {
-    MemoryContextSwitchTo(context);
-    error = CopyErrorData();
-    FlushErrorState();
-    RollbackAndReleaseCurrentSubTransaction();
-    InterruptHoldoffCount = interrupts;
-    QueryCancelHoldoffCount = cancels;
-  }
-  PG_END_TRY();
-  MemoryContextSwitchTo(context);
-  CurrentResourceOwner = resources;
-  return error;
+// A table of keys to be made.
+struct Allocation {
+  uint32 capacity;
+  dsa_pointer made;
+};
+
+void allocate(void* argument) {
+  auto* wanted = static_cast<Allocation*>(argument);
+  wanted->made = shared_allocate_keys(wanted->capacity);
 }
 
 }  // namespace
@@ -219,9 +202,9 @@ dsa_pointer shared_allocate_keys(uint32 capacity) {
 }
 
 dsa_pointer shared_try_to_allocate_keys(uint32 capacity) {
-  dsa_pointer made = InvalidDsaPointer;
-  ErrorData* error = try_to_allocate(capacity, &made);
-  if (error == nullptr) return made;
+  Allocation wanted{capacity, InvalidDsaPointer};
+  ErrorData* error = try_in_subtransaction(allocate, &wanted);
+  if (error == nullptr) return wanted.made;
   // It is the kernel that refuses, where /dev/shm is full, which no flag of dsa's covers.
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
   FreeErrorData(error);
