@@ -115,6 +115,10 @@ my ($status, $out, $err) = $node->psql('postgres', "$parallel SELECT count(snowi
 is("$out$err", "4\n10000", 'parallel workers are given a refused value');
 is(attempt($node, "$parallel CREATE TABLE copied AS SELECT snowid_next() AS id FROM photos WHERE id > 0"), 'ERROR 22023',
     'and are refused as the session is');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET snowid.shard');
+($status, $out, $err) =
+  $node->psql('postgres', "SET snowid.shard = 'abc'; $parallel SELECT count(snowid_shard(id)) FROM photos WHERE id > 0");
+is("$out$err", "4\n10000", 'also one that the session itself has set');
 
 $node->stop;
 done_testing();
