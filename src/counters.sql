@@ -89,8 +89,13 @@ CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid.segment_
   FOR EACH ROW EXECUTE FUNCTION snowid.check_source();
 COMMENT ON TRIGGER check_source ON snowid.segment_sources IS
   'sees to it that only the owner of a sequence gives it a source, and replication none';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.segment_sources
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_source();
+COMMENT ON TRIGGER refuse_truncate ON snowid.segment_sources IS
+  'refuses TRUNCATE, which replication would do to others'' sources, too';
 -- For logical replication, too, whose rows are about another server's sequences.
 ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER check_source;
+ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
 -- Not of sequences that were dropped: their numbers may be those of others where it is restored.
 SELECT pg_catalog.pg_extension_config_dump('snowid.segment_sources'::pg_catalog.regclass,
   'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)'::pg_catalog.text);

@@ -40,6 +40,14 @@ constexpr Tick LastTickAt(const Layout& layout, UnixMicros moment) {
   return MakeTick(layout, time, layout.max_sequence);
 }
 
+// The last tick of the last unit that has ended at `moment`. Tick 0 where that is before the
+// layout's epoch.
+constexpr Tick LastTickBefore(const Layout& layout, UnixMicros moment) {
+  const Time time = TimeAt(layout, moment);
+  if (time.value < 1) return {0};
+  return MakeTick(layout, {time.value - 1}, layout.max_sequence);
+}
+
 // Where the ticks of one Take may lie.
 enum class Span : uint8_t {
   kAny,  // consecutive, rolling into the next unit where the sequence is full; fewer than wanted

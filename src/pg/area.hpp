@@ -29,7 +29,8 @@ struct Root {
   dshash_table_handle segments;
   dshash_table_handle sections;
   std::atomic<uint32_t> counts[kKinds];
-  std::atomic<int64_t> swept_us[kKinds];  // when the table was last swept, as Unix microseconds
+  // When the table was last swept for a role, for a database, for the server, as Unix microseconds.
+  std::atomic<int64_t> swept_us[kKinds][3];
   std::atomic<uint64_t> key_count;
   std::atomic<uint64_t> swept_key_count;  // as many when dropped sections were last looked for
   std::atomic<uint64_t> random;           // 0 until somebody asks for it

@@ -4,6 +4,7 @@
 
 #include "pg/compat.hpp"
 #include "pg/extension.hpp"
+#include "pg/random.hpp"
 #include "pg/subtransaction.hpp"
 
 namespace snowid::pg {
@@ -62,8 +63,16 @@ const char* dblink_schema() {
   return quote_identifier(schema);
 }
 
-// The name of the connection. A session's own can have any other name.
-const char* connection_name() { return psprintf("snowid segment %d", MyProcPid); }
+// The name of the connection, one that nobody can have taken before.
+char connection_name[48];
+// Whether there may be one of this name.
+bool may_be_connected = false;
+
+void name_connection() {
+  uint64 random;
+  fetch_random(&random, sizeof(random));
+  snprintf(connection_name, sizeof(connection_name), "snowid segment " UINT64_FORMAT, random);
+}
 
 // Reports that the other server has answered what no sequence can.
 [[noreturn]] void report_nonsense(const CentralSource& source) {
@@ -115,9 +124,10 @@ void read_purchase(const CentralSource& source, uint64 blocks, CentralBlocks* bo
 // Buys over a connection of its own. Needs SPI.
 void buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
   const char* schema = dblink_schema();
-  const char* const connect[] = {connection_name(), source.server};
+  const char* const connect[] = {connection_name, source.server};
+  may_be_connected = true;
   execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
-  const char* const query[] = {connection_name(),
+  const char* const query[] = {connection_name,
                                psprintf(kPurchase, quote_literal_cstr(source.remote), blocks)};
   // As text, since what another server sends need not be a number.
   execute(psprintf("SELECT * FROM %s.dblink($1, $2) AS t(first pg_catalog.text,"
@@ -128,11 +138,12 @@ void buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
   read_purchase(source, blocks, bought);
 }
 
-// Closes the connection, if there is one. Needs SPI.
+// Closes the connection, if there is one. Fails where dblink is gone and the connection is not.
+// Needs SPI.
 void disconnect() {
-  if (!OidIsValid(get_extension_oid("dblink", true))) return;
+  if (!may_be_connected) return;
   const char* schema = dblink_schema();
-  const char* const name[] = {connection_name()};
+  const char* const name[] = {connection_name};
   execute(psprintf("SELECT %s.dblink_disconnect($1)"
                    " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
                    schema, schema),
@@ -240,6 +251,8 @@ void central_report_changed(const CentralSource& source) {
 }
 
 ErrorData* central_buy(const CentralSource& source, uint64 blocks, CentralBlocks* bought) {
+  name_connection();
+  may_be_connected = false;
   ErrorData* error = try_to_buy({&source, blocks, bought});
   // The connection is not the transaction's, and is the owner's: the caller must not get at it.
   hold_interrupts();

@@ -25,7 +25,8 @@ enum Column : AttrNumber {
 void require_columns(Relation table) {
   constexpr Oid kTypes[] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
   TupleDesc columns = RelationGetDescr(table);
-  bool is_right = columns->natts >= kColumns && TupleDescAttr(columns, 0)->attbyval &&
+  bool is_right = table->rd_rel->relkind == RELKIND_RELATION && columns->natts >= kColumns &&
+                  TupleDescAttr(columns, 0)->attbyval &&
                   TupleDescAttr(columns, 0)->attlen == sizeof(Oid);
   for (int i = 1; is_right && i < kColumns; i++)
     is_right = TupleDescAttr(columns, i)->atttypid == kTypes[i];
@@ -71,11 +72,12 @@ HeapTuple resolved(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
 }
 
-// Whether the call is for a row of the extension's own table.
+// Whether the call is for a row of the extension's own table, or for TRUNCATE of it.
 bool is_for_source(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_TRIGGER(fcinfo)) return false;
   const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  return TRIGGER_FIRED_BEFORE(trigger->tg_event) && TRIGGER_FIRED_FOR_ROW(trigger->tg_event) &&
+  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
+         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
          RelationGetRelid(trigger->tg_relation) == extension_relation(kSourcesTable);
 }
 
@@ -146,6 +148,10 @@ Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
              errmsg("function \"%s.%s\" can be called only by the trigger on table \"%s.%s\"",
                     kOwnSchemaName, "check_source", kOwnSchemaName, kSourcesTable)));
   const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot truncate table \"%s.%s\"", kOwnSchemaName, kSourcesTable),
+                    errhint("Use snowid_segment_detach() for each sequence.")));
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
   require_columns(trigger->tg_relation);

@@ -182,14 +182,17 @@ void look_at(Counter* counter) {
 // Pins the page, until the end of the transaction if there are not too many.
 void pin_page(Counter* counter) {
   if (pinned_count == kMostPinned) unpin_pages();
-  for_transaction([counter] {
-    if (counter->buffer != InvalidBuffer &&
-        ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer))
-      return;
+  bool is_recent = false;
+  if (counter->buffer != InvalidBuffer) {
+    for_transaction([counter, &is_recent] {
+      is_recent = ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer);
+    });
+  }
+  if (!is_recent) {
     Relation relation = relation_open(counter->relid, NoLock);
-    counter->buffer = ReadBuffer(relation, 0);
+    for_transaction([counter, relation] { counter->buffer = ReadBuffer(relation, 0); });
     relation_close(relation, NoLock);
-  });
+  }
   counter->is_pinned = true;
   pinned_count++;
   if (counter->is_listed) return;
@@ -223,11 +226,13 @@ bool counter_is_as_known(Counter* counter, const Known& known) {
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
-  // Or as it was before a change that is under way.
+  // Or as it was before a change that is under way, if the numbers in memory counted before it: who
+  // changes a sequence that was changed by others says so before he says what it was.
   return IsAsKnown(counter, known, value) ||
          (value.last == known.before.load(std::memory_order_acquire) &&
           value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
-          value.lsn == known.lsn_before.load(std::memory_order_acquire));
+          value.lsn == known.lsn_before.load(std::memory_order_acquire) &&
+          known.file.load(std::memory_order_acquire) == file_of(counter->file));
 }
 
 CounterOptions counter_options(Oid relid) {

@@ -29,12 +29,14 @@ struct Idle {
   Oid role;
 };
 
-List* find_idle(dshash_table* table) {
+List* find_idle(dshash_table* table, Bound bound) {
   List* found = NIL;
   dshash_seq_status scan;
   dshash_seq_init(&scan, table, false);
   while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
-    if (entry->users.load(std::memory_order_acquire) > 0) continue;
+    if (entry->users.load(std::memory_order_acquire) > 0 ||
+        !IsWithin(bound, entry->key.database, entry->role))
+      continue;
     auto* idle = static_cast<Idle*>(palloc(sizeof(Idle)));
     *idle = {entry->key, entry->role};
     found = lappend(found, idle);
@@ -90,10 +92,10 @@ bool is_dropped(const CounterKey& key) {
 
 enum class Which : uint8_t { kDropped, kAll };
 
-// Removes the entries that nobody uses, those of dropped sequences or all. No lock is held while
-// the catalogs are read.
-void remove_idle(dshash_table* table, Which which) {
-  List* found = find_idle(table);
+// Removes the entries that count for the bound and that nobody uses, those of dropped sequences or
+// all. No lock is held while the catalogs are read.
+void remove_idle(dshash_table* table, Bound bound, Which which) {
+  List* found = find_idle(table, bound);
   ListCell* cell;
   foreach (cell, found) {
     const auto& idle = *static_cast<Idle*>(lfirst(cell));
@@ -110,17 +112,17 @@ void remove_dropped_keys() {
   if (root->counts[kCounters].load(std::memory_order_relaxed) > kFew &&
       root->key_count.load(std::memory_order_relaxed) < since + static_cast<uint64>(section_keys))
     return;
-  remove_idle(sections, Which::kDropped);
+  remove_idle(sections, Bound::kServer, Which::kDropped);
   root->swept_key_count.store(root->key_count.load(std::memory_order_relaxed),
                               std::memory_order_relaxed);
 }
 
-void sweep() {
-  remove_idle(segments, Which::kDropped);
-  remove_idle(sections, Which::kDropped);
+void sweep(Bound bound) {
+  remove_idle(segments, bound, Which::kDropped);
+  remove_idle(sections, bound, Which::kDropped);
   if (bound_of(kCounters) == Bound::kNone) return;
-  remove_idle(segments, Which::kAll);
-  remove_idle(sections, Which::kAll);
+  remove_idle(segments, bound, Which::kAll);
+  remove_idle(sections, bound, Which::kAll);
 }
 
 // Finds the entry of a sequence or makes it, of which all but the key and the role is zero. Returns
@@ -188,8 +190,10 @@ core::KeyTable* shared_keys(dsa_pointer table) {
 
 bool SharedHasRoomForKeys(uint32 capacity) {
   const uint64 limit = std::max(section_keys, kDefaultSectionKeys);
-  return shared_database->key_count.load(std::memory_order_relaxed) + capacity <= 50 * limit &&
-         root->key_count.load(std::memory_order_relaxed) + capacity <= 200 * limit;
+  const uint64 mine = shared_database->key_count.load(std::memory_order_relaxed) + capacity;
+  const uint64 all = root->key_count.load(std::memory_order_relaxed) + capacity;
+  // A section's worth is each database's own, whatever others have.
+  return mine <= limit || (mine <= 50 * limit && all <= 200 * limit);
 }
 
 dsa_pointer shared_allocate_keys(uint32 capacity) {

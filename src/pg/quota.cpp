@@ -56,12 +56,13 @@ uint32 count_of_role(Kind kind) {
 
 // Whether a table may be swept now, by this session. A clock that was set back is no reason to
 // wait.
-bool BeginSweep(Kind kind) {
+bool BeginSweep(Kind kind, Bound bound) {
   constexpr int64 kPauseUs = 100000;
-  int64_t last = root->swept_us[kind].load(std::memory_order_relaxed);
+  std::atomic<int64_t>& swept_us = root->swept_us[kind][static_cast<int>(bound) - 1];
+  int64_t last = swept_us.load(std::memory_order_relaxed);
   const int64 now = unix_now().value;
   if (now >= last && now - last < kPauseUs) return false;
-  return root->swept_us[kind].compare_exchange_strong(last, now, std::memory_order_relaxed);
+  return swept_us.compare_exchange_strong(last, now, std::memory_order_relaxed);
 }
 
 [[noreturn]] void report_full(Kind kind, Bound bound) {
@@ -110,11 +111,16 @@ Bound bound_of(Kind kind) {
   return Bound::kNone;
 }
 
-void quota_require_room(Kind kind, void (*sweep)()) {
+bool IsWithin(Bound bound, Oid database, Oid role) {
+  if (bound == Bound::kServer) return true;
+  return database == MyDatabaseId && (bound == Bound::kDatabase || role == GetSessionUserId());
+}
+
+void quota_require_room(Kind kind, void (*sweep)(Bound bound)) {
   Bound bound = bound_of(kind);
   if (likely(bound == Bound::kNone)) return;
-  if (BeginSweep(kind)) {
-    sweep();
+  if (BeginSweep(kind, bound)) {
+    sweep(bound);
     bound = bound_of(kind);
   }
   if (bound != Bound::kNone) report_full(kind, bound);

@@ -24,9 +24,13 @@ enum class Bound : uint8_t { kNone, kRole, kDatabase, kServer };
 Bound bound_of(Kind kind);
 
 // Sees to it that this session may make an entry. Where it may not, `sweep` is called first, which
-// removes what nobody needs; once in 100 ms for all sessions, so that refusals do not cost all
-// others. Fails with 53200.
-void quota_require_room(Kind kind, void (*sweep)());
+// removes what nobody needs, as far as IsWithin() says; once in 100 ms for all sessions, so that
+// refusals do not cost all others. Fails with 53200.
+void quota_require_room(Kind kind, void (*sweep)(Bound bound));
+
+// Whether an entry counts for the bound that keeps this session from making one: who has used up
+// what is his own is no reason to clear what is others'.
+bool IsWithin(Bound bound, Oid database, Oid role);
 
 // What an entry counts for.
 struct Payers {

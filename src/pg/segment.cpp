@@ -176,16 +176,21 @@ bool IsDown(const Counter* counter) {
   pg_unreachable();
 }
 
-// Fails where the source was behind a moment ago, and is yet.
-void require_not_behind(const Counter* counter, const CentralSource& source, int64 increment) {
-  const SharedSegment* segment = counter->segment;
-  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
+// As find_first(), by the page as it is. Returns false where no number is left.
+bool look_for_first(const Counter* counter, const CounterOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   counter_page_unlock(page);
-  int64 first;
+  return find_first(counter, value, options.increment, first) && *first <= options.max;
+}
+
+// Fails where the source was behind a moment ago, and is yet. first: the least number that it
+// should give.
+void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
+  const SharedSegment* segment = counter->segment;
+  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
   const int64 at = segment->behind_at.load();
-  if (find_first(counter, value, increment, &first) && at < first) report_behind(source, at, first);
+  if (at < first) report_behind(source, at, first);
 }
 
 // Drops the blocks that begin below `first`. Returns false where none is left.
@@ -209,12 +214,14 @@ Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& o
   const int64 at = Plus(there.first, (static_cast<uint64>(there.blocks) - 1) * spacing.increment);
   const SequencePage page = counter_page_lock(counter);
   int64 first;
-  const bool has_first = find_first(counter, SequencePageValue(page), options.increment, &first);
-  const bool is_behind = has_first && !DropBelow(&there, first);
   const int64 max = std::min(options.max, there.max);
-  if (!has_first || is_behind || there.first > max) {
+  bool is_exhausted =
+      !find_first(counter, SequencePageValue(page), options.increment, &first) || first > max;
+  const bool is_behind = !is_exhausted && !DropBelow(&there, first);
+  is_exhausted = is_exhausted || (!is_behind && there.first > max);
+  if (is_exhausted || is_behind) {
     counter_page_unlock(page);
-    if (!is_behind) return Outcome::kExhausted;
+    if (is_exhausted) return Outcome::kExhausted;
     segment->behind_at.store(at);
     note_failure(counter, SourceFailure::kBehind, now);
     if (urgency == Urgency::kMust) report_behind(source, at, first);
@@ -241,9 +248,11 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
                   const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   const bool is_as_attached = central_is_as_attached(source);
+  int64 first;
   if (urgency == Urgency::kMust) {
     if (!is_as_attached) central_report_changed(source);
-    require_not_behind(counter, source, options.increment);
+    if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
+    require_not_behind(counter, source, first);
   } else if (!is_as_attached) {
     // Who has no number will be told.
     note_failure(counter, SourceFailure::kOther, now);
@@ -264,9 +273,9 @@ Outcome buy_there(Counter* counter, uint64 size, const CounterOptions& options,
     return Outcome::kFailed;
   }
   segment->retry_us.store(0);
-  if (urgency == Urgency::kEarly && size > static_cast<uint64>(there.increment)) {
+  if (size > static_cast<uint64>(there.increment)) {
     note_failure(counter, SourceFailure::kOther, now);
-    return Outcome::kFailed;
+    if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
   return take_over(counter, there, options, source, spacing, urgency, now);

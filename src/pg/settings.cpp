@@ -29,13 +29,16 @@ bool ReadShard(std::string_view text, int64* shard) {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Who says SET, or ALTER DATABASE, is told at once. What was written down before the library could
-// look at it (it is loaded at its first use) and what the configuration file says is taken as it
-// is: PostgreSQL would warn and go on with the default. The first use of the shard then fails.
+// Who says SET, ALTER DATABASE or ALTER SYSTEM is told at once. What was written down before the
+// library could look at it (it is loaded at its first use) and what the configuration file says is
+// taken as it is: PostgreSQL would warn and go on with the default. The first use of the shard then
+// fails. The file is not read while a statement is executed, so then it is ALTER SYSTEM that asks.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (ReadShard(*value, &shard)) return true;
-  if (is_registering || InitializingParallelWorker || source < PGC_S_INTERACTIVE) return true;
+  if (is_registering || InitializingParallelWorker ||
+      (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
+    return true;
   GUC_check_errdetail("It can be 0 to " INT64_FORMAT ", or -1 for this node's own number.",
                       PG_INT64_MAX);
   return false;
@@ -50,11 +53,13 @@ void assign_shard(const char* value, void*) {
 }  // namespace
 
 void report_refused_shard() {
-  ereport(ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-           errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_setting),
-           errhint("Set it to a shard, or to -1 for this node's own number, where it was set: "
-                   "by ALTER DATABASE, ALTER ROLE or SET, or in the configuration file.")));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_setting),
+       errhint(
+           "Set it to a shard, or to -1 for this node's own number, where it was set: "
+           "by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.")));
   pg_unreachable();
 }
 

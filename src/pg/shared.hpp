@@ -58,6 +58,8 @@ struct Database {
   // Every time up to this one may have been used: where a slot starts that has no tick yet. It only
   // grows.
   std::atomic<int64_t> floor_us;
+  // Slots whose last unit had ended by this time may be gone. It only grows.
+  std::atomic<int64_t> swept_us;
   std::atomic<uint32_t> counts[kKinds];
   std::atomic<uint64_t> key_count;  // keys that there is room for in all tables of sections
 };
@@ -136,7 +138,7 @@ struct SharedSegment {
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
-  Oid role;  // on whose account it is
+  Oid role;            // on whose account it is
   BuyingRight buying;  // the right to raise the limit
   Known known;
   LWLock lock;                 // guards what follows, but for reading the limit

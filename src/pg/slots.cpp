@@ -1,11 +1,15 @@
 // The slots: finding, making, lifting and sweeping them. See shared.hpp for who locks what.
 //
 // What a sweep may remove, beside that nobody uses it. A slot may go where its tick is at or behind
-// the one that a new slot would start with, by the floor of its database: all that it has issued is
-// at or below its tick, and all that a new one issues is above the floor's. The floor is stored
-// before slots are looked at, and it only grows. Whoever makes the slot anew reads the floor with
-// the slot's partition locked, which comes after the removal, so it reads that floor or a higher
-// one; and nobody who has the old one can be there, or it would have a user.
+// the one that a new slot would start with, by the floor of its database and by the time up to
+// which the database was swept: all that it has issued is at or below its tick, and all that a new
+// one issues is above its start. Both times are stored before slots are looked at, and only grow.
+// Whoever makes the slot anew reads them with the slot's partition locked, which comes after the
+// removal, so it reads these or higher ones; and nobody who has the old one can be there, or it
+// would have a user.
+//
+// A sweep goes by units that have ended: where the unit is an hour, say, neither does a slot of
+// this hour go, nor has a new one to wait for the next.
 #include "pg/clock.hpp"
 #include "pg/quota.hpp"
 
@@ -13,18 +17,24 @@ namespace snowid::pg {
 
 namespace {
 
-// Raises a floor, unless it is above.
-void RaiseFloor(std::atomic<int64_t>* floor_us, int64_t to_us) {
-  int64_t was = floor_us->load(std::memory_order_relaxed);
-  while (was < to_us && !floor_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
+// Raises a time, unless it is above.
+void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
+  int64_t was = time_us->load(std::memory_order_relaxed);
+  while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }
 }
 
+// Where a slot starts: above all times that may have been used, and all slots that may be gone.
+core::Tick StartOfSlot(const core::Layout& layout, core::UnixMicros floor, core::UnixMicros swept) {
+  return std::max(LastTickAt(layout, floor), LastTickBefore(layout, swept));
+}
+
 // Where a slot of this database starts. A stand-in knows of times that are in use only here, the
-// shared entry of those that a sweep has gone by meanwhile.
-core::UnixMicros MyFloor() {
-  return {std::max(my_database->floor_us.load(std::memory_order_acquire),
-                   shared_database->floor_us.load(std::memory_order_acquire))};
+// shared entry of what others have done meanwhile.
+core::Tick MyStart(const core::Layout& layout) {
+  const core::UnixMicros floor{std::max(my_database->floor_us.load(std::memory_order_acquire),
+                                        shared_database->floor_us.load(std::memory_order_acquire))};
+  return StartOfSlot(layout, floor, {shared_database->swept_us.load(std::memory_order_acquire)});
 }
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.
@@ -37,7 +47,8 @@ const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
-  int64 floor_us;
+  core::UnixMicros floor;
+  core::UnixMicros swept;
 };
 
 // A slot that nobody seems to need.
@@ -49,9 +60,10 @@ struct Idle {
 // So many go in one sweep; the next one can come soon.
 constexpr uint32 kMostIdle = 1 << 16;
 
-// Looks at all databases and raises the floor of each, to what it would be after a restart of the
-// server, but at most to a second ago: a slot that was used since is worth to be kept.
-HTAB* sweep_databases() {
+// Looks at the databases that count for the bound, or all, and notes up to when they are swept: to
+// where their floors would be after a restart of the server, but at most to a second ago, since a
+// slot that was used since is worth to be kept.
+HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
   HASHCTL options{};
   options.keysize = sizeof(Oid);
@@ -61,23 +73,27 @@ HTAB* sweep_databases() {
   dshash_seq_status scan;
   dshash_seq_init(&scan, databases, false);
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
-    RaiseFloor(&database->floor_us, std::min<int64>(past_us, database->ceiling_us.load()));
+    if (bound == Bound::kServer || database->oid == MyDatabaseId)
+      RaiseTime(&database->swept_us, std::min<int64>(past_us, database->ceiling_us.load()));
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
-    swept->floor_us = database->floor_us.load();
+    swept->floor = {database->floor_us.load()};
+    swept->swept = {database->swept_us.load()};
   }
   dshash_seq_term(&scan);
   return found;
 }
 
 // Whether the slot may go, as far as its tick tells.
-bool IsBehind(const Slot* slot, const core::Layout& layout, int64 floor_us) {
-  return slot->last_tick.load(std::memory_order_acquire) <= LastTickAt(layout, {floor_us}).value;
+bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+  return slot->last_tick.load(std::memory_order_acquire) <=
+         StartOfSlot(layout, swept.floor, swept.swept).value;
 }
 
-// Finds the slots that may go, at most kMostIdle of them. The floors of dropped databases, in
-// `found` alone, go up to the last time that any slot of theirs has used.
-uint32 find_idle(HTAB* found, Idle* idle) {
+// Finds the slots that may go and count for the bound, or are of dropped databases; at most
+// kMostIdle of them. The floors of dropped databases, in `found` alone, go up to the last time that
+// any slot of theirs has used.
+uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots, false);
@@ -88,8 +104,11 @@ uint32 find_idle(HTAB* found, Idle* idle) {
     const core::Layout& layout = LayoutOf(slot, &recent);
     if (swept->is_dropped) {
       const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-      swept->floor_us = std::max(swept->floor_us, StartOf(layout, TimeOf(layout, last)).value);
-    } else if (!IsBehind(slot, layout, swept->floor_us)) {
+      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
+      if (last.value > 0)
+        swept->floor = std::max(swept->floor, StartOf(layout, TimeOf(layout, last)));
+    } else if (!IsWithin(bound, slot->key.database, slot->role) ||
+               !IsBehind(slot, layout, *swept)) {
       continue;
     }
     if (count < kMostIdle) idle[count++] = {slot->key, slot->role};
@@ -103,17 +122,17 @@ uint32 find_idle(HTAB* found, Idle* idle) {
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(dshash_find(databases, &swept.oid, false));
   if (database == nullptr) return;
-  RaiseFloor(&database->floor_us, swept.floor_us);
+  RaiseTime(&database->floor_us, swept.floor.value);
   dshash_release_lock(databases, database);
 }
 
-void remove_if_idle(const Idle& idle, int64 floor_us) {
+void remove_if_idle(const Idle& idle, const Swept& swept) {
   const Payers payers = quota_lock(idle.key.database, idle.role);
   auto* slot = static_cast<Slot*>(dshash_find(slots, &idle.key, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
     if (slot->users.load(std::memory_order_acquire) == 0 && slot->role == idle.role &&
-        IsBehind(slot, LayoutOf(slot, &recent), floor_us)) {
+        IsBehind(slot, LayoutOf(slot, &recent), swept)) {
       dshash_delete_entry(slots, slot);
       CountGone(kSlots, payers);
     } else {
@@ -135,22 +154,22 @@ void remove_database(Oid oid) {
     dshash_release_lock(databases, database);
 }
 
-void sweep() {
-  HTAB* found = sweep_databases();
+void sweep(Bound bound) {
+  HTAB* found = sweep_databases(bound);
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, found);
   while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
     swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
 
   auto* idle = static_cast<Idle*>(palloc(kMostIdle * sizeof(Idle)));
-  const uint32 count = find_idle(found, idle);
+  const uint32 count = find_idle(found, bound, idle);
   hash_seq_init(&scan, found);
   while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
     if (swept->is_dropped) raise_floor_of(*swept);
   for (uint32 i = 0; i < count; i++) {
     const auto* swept =
         static_cast<Swept*>(hash_search(found, &idle[i].key.database, HASH_FIND, nullptr));
-    remove_if_idle(idle[i], swept->floor_us);
+    remove_if_idle(idle[i], *swept);
   }
   hash_seq_init(&scan, found);
   while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
@@ -167,7 +186,7 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
   bool found;
   auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
   if (!found) {
-    slot->last_tick.store(LastTickAt(layout, MyFloor()).value, std::memory_order_relaxed);
+    slot->last_tick.store(MyStart(layout).value, std::memory_order_relaxed);
     slot->users.store(0, std::memory_order_relaxed);
     slot->role = role;
     CountMade(kSlots, payers);
@@ -182,6 +201,8 @@ Slot* shared_slot(const core::Layout& layout, int64 shard) {
   const SlotKey key{MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
   auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
   if (slot == nullptr) slot = make_slot(layout, key);
+  // Another session, which knows nothing of this one's stand-in, may have made it since the lift.
+  if (SharedHasStandIn()) RaiseTo(slot->last_tick, MyStart(layout));
   slot->users.fetch_add(1, std::memory_order_relaxed);
   dshash_release_lock(slots, slot);
   return slot;
@@ -203,7 +224,7 @@ Slot* shared_common_slot(const core::Layout& layout, core::Tick floor) {
 void shared_lift(core::UnixMicros floor) {
   // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
   // floor.
-  RaiseFloor(&my_database->floor_us, floor.value);
+  RaiseTime(&my_database->floor_us, floor.value);
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots, false);
   core::Layout recent = core::kInstagram;
