@@ -45,9 +45,10 @@ SNOWID_AT(Database, ceiling_us, kLockSize + 32);
 SNOWID_AT(Database, alert_us, kLockSize + 40);
 SNOWID_AT(Database, floor_us, kLockSize + 48);
 SNOWID_AT(Database, swept_us, kLockSize + 56);
-SNOWID_AT(Database, counts, kLockSize + 64);
-SNOWID_AT(Database, key_count, kLockSize + 72);
-static_assert(sizeof(Database) == kLockSize + 80);
+SNOWID_AT(Database, swept_ceiling_us, kLockSize + 64);
+SNOWID_AT(Database, counts, kLockSize + 72);
+SNOWID_AT(Database, key_count, kLockSize + 80);
+static_assert(sizeof(Database) == kLockSize + 88);
 
 SNOWID_AT(Slot, key, 0);
 SNOWID_AT(Slot, last_tick, 32);

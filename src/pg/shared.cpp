@@ -101,6 +101,7 @@ void initialize(Database* database, int tranche) {
   database->alert_us.store(0);
   database->floor_us.store(0);
   database->swept_us.store(0);
+  database->swept_ceiling_us.store(0);
   for (std::atomic<uint32_t>& count : database->counts) count.store(0);
   database->key_count.store(0);
 }

@@ -58,8 +58,10 @@ struct Database {
   // Every time up to this one may have been used: where a slot starts that has no tick yet. It only
   // grows.
   std::atomic<int64_t> floor_us;
-  // Slots whose last unit had ended by this time may be gone. It only grows.
+  // Slots may be gone whose last unit had ended by the one time, and begun by the other, which is a
+  // ceiling: no slot had used a later one. They only grow.
   std::atomic<int64_t> swept_us;
+  std::atomic<int64_t> swept_ceiling_us;
   std::atomic<uint32_t> counts[kKinds];
   std::atomic<uint64_t> key_count;  // keys that there is room for in all tables of sections
 };

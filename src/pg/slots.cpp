@@ -24,17 +24,30 @@ void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
   }
 }
 
+// What says where slots of a database start.
+struct Start {
+  core::UnixMicros floor;
+  core::UnixMicros swept;
+  core::UnixMicros swept_ceiling;
+};
+
+Start StartOf(const Database* database) {
+  return {{database->floor_us.load(std::memory_order_acquire)},
+          {database->swept_us.load(std::memory_order_acquire)},
+          {database->swept_ceiling_us.load(std::memory_order_acquire)}};
+}
+
 // Where a slot starts: above all times that may have been used, and all slots that may be gone.
-core::Tick StartOfSlot(const core::Layout& layout, core::UnixMicros floor, core::UnixMicros swept) {
-  return std::max(LastTickAt(layout, floor), LastTickBefore(layout, swept));
+core::Tick StartTickOf(const core::Layout& layout, const Start& start) {
+  const core::Tick gone =
+      std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
+  return std::max(LastTickAt(layout, start.floor), gone);
 }
 
 // Where a slot of this database starts. A stand-in knows of times that are in use only here, the
 // shared entry of what others have done meanwhile.
-core::Tick MyStart(const core::Layout& layout) {
-  const core::UnixMicros floor{std::max(my_database->floor_us.load(std::memory_order_acquire),
-                                        shared_database->floor_us.load(std::memory_order_acquire))};
-  return StartOfSlot(layout, floor, {shared_database->swept_us.load(std::memory_order_acquire)});
+core::Tick MyStartTick(const core::Layout& layout) {
+  return std::max(StartTickOf(layout, StartOf(my_database)), StartTickOf(layout, StartOf(shared_database)));
 }
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.
@@ -47,8 +60,7 @@ const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
-  core::UnixMicros floor;
-  core::UnixMicros swept;
+  Start start;
 };
 
 // A slot that nobody seems to need.
@@ -60,9 +72,9 @@ struct Idle {
 // So many go in one sweep; the next one can come soon.
 constexpr uint32 kMostIdle = 1 << 16;
 
-// Looks at the databases that count for the bound, or all, and notes up to when they are swept: to
-// where their floors would be after a restart of the server, but at most to a second ago, since a
-// slot that was used since is worth to be kept.
+// Looks at the databases, and notes of those that count for the bound up to when they are swept: to
+// a second ago, since a slot that was used since is worth to be kept; but not beyond the ceiling,
+// or a clock that was ahead for a moment would keep shards from starting.
 HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
   HASHCTL options{};
@@ -73,12 +85,13 @@ HTAB* sweep_databases(Bound bound) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, databases, false);
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
-    if (bound == Bound::kServer || database->oid == MyDatabaseId)
-      RaiseTime(&database->swept_us, std::min<int64>(past_us, database->ceiling_us.load()));
+    if (bound == Bound::kServer || database->oid == MyDatabaseId) {
+      RaiseTime(&database->swept_us, past_us);
+      RaiseTime(&database->swept_ceiling_us, database->ceiling_us.load());
+    }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
-    swept->floor = {database->floor_us.load()};
-    swept->swept = {database->swept_us.load()};
+    swept->start = StartOf(database);
   }
   dshash_seq_term(&scan);
   return found;
@@ -86,8 +99,7 @@ HTAB* sweep_databases(Bound bound) {
 
 // Whether the slot may go, as far as its tick tells.
 bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) {
-  return slot->last_tick.load(std::memory_order_acquire) <=
-         StartOfSlot(layout, swept.floor, swept.swept).value;
+  return slot->last_tick.load(std::memory_order_acquire) <= StartTickOf(layout, swept.start).value;
 }
 
 // Finds the slots that may go and count for the bound, or are of dropped databases; at most
@@ -106,7 +118,8 @@ uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
       const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
       // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
       if (last.value > 0)
-        swept->floor = std::max(swept->floor, StartOf(layout, TimeOf(layout, last)));
+        swept->start.floor =
+            std::max(swept->start.floor, core::StartOf(layout, TimeOf(layout, last)));
     } else if (!IsWithin(bound, slot->key.database, slot->role) ||
                !IsBehind(slot, layout, *swept)) {
       continue;
@@ -122,7 +135,7 @@ uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(dshash_find(databases, &swept.oid, false));
   if (database == nullptr) return;
-  RaiseTime(&database->floor_us, swept.floor.value);
+  RaiseTime(&database->floor_us, swept.start.floor.value);
   dshash_release_lock(databases, database);
 }
 
@@ -186,7 +199,7 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
   bool found;
   auto* slot = static_cast<Slot*>(dshash_find_or_insert(slots, &key, &found));
   if (!found) {
-    slot->last_tick.store(MyStart(layout).value, std::memory_order_relaxed);
+    slot->last_tick.store(MyStartTick(layout).value, std::memory_order_relaxed);
     slot->users.store(0, std::memory_order_relaxed);
     slot->role = role;
     CountMade(kSlots, payers);
@@ -202,7 +215,7 @@ Slot* shared_slot(const core::Layout& layout, int64 shard) {
   auto* slot = static_cast<Slot*>(dshash_find(slots, &key, false));
   if (slot == nullptr) slot = make_slot(layout, key);
   // Another session, which knows nothing of this one's stand-in, may have made it since the lift.
-  if (SharedHasStandIn()) RaiseTo(slot->last_tick, MyStart(layout));
+  if (SharedHasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
   slot->users.fetch_add(1, std::memory_order_relaxed);
   dshash_release_lock(slots, slot);
   return slot;

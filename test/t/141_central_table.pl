@@ -56,6 +56,7 @@ foreach my $columns (@tables)
     }
 }
 is("@wrong", '', 'a trigger of any other kind, on any other table');
+is(ask($admin, 'TRUNCATE snowid.segment_sources'), 'ERROR 0A000', 'TRUNCATE, which replication would repeat elsewhere');
 foreach my $event ('INSERT', 'UPDATE', 'DELETE')
 {
     ask($admin, "DROP TABLE t; CREATE TABLE t (d int); DROP VIEW IF EXISTS v; CREATE VIEW v AS SELECT 1 AS d");
@@ -171,6 +172,22 @@ foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP 
     wait_until_waiting($node, $buyer, 'Lock');
     ask($admin, $drop =~ /TABLE/ ? 'COMMIT' : 'COMMIT; CREATE EXTENSION snowid');
     is(answer($buyer), 'ERROR 55000', "$drop: a purchase beside it");
+}
+
+# 6. Something else in the place of the table is no table.
+$node->safe_psql('postgres', 'CREATE DATABASE replaced');
+foreach my $thing ('VIEW', 'TABLE')
+{
+    my $columns = 'seq oid, server text, remote_seq text, owner text, server_oid oid, owner_oid oid';
+    my $make = $thing eq 'VIEW'
+      ? "CREATE VIEW snowid.segment_sources AS SELECT 1::oid AS seq, ''::text AS server, ''::text AS remote_seq,"
+      . " ''::text AS owner, 1::oid AS server_oid, 1::oid AS owner_oid"
+      : "CREATE TABLE snowid.segment_sources ($columns) PARTITION BY LIST (seq)";
+    is(attempt($node, 'CREATE EXTENSION snowid; CREATE SEQUENCE IF NOT EXISTS s INCREMENT 10;'
+              . ' ALTER EXTENSION snowid DROP TABLE snowid.segment_sources; DROP TABLE snowid.segment_sources;'
+              . " $make; ALTER EXTENSION snowid ADD $thing snowid.segment_sources; SELECT snowid_segment_next('s')",
+            dbname => 'replaced'), 'ERROR 55000', "a $thing in its place");
+    $node->safe_psql('replaced', 'DROP EXTENSION snowid');
 }
 close_session($admin, $buyer);
 check_log($node);

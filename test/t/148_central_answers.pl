@@ -70,6 +70,14 @@ ask($admin, "SELECT setval('part', $there + 24)");
 is(ask($admin, q(SELECT snowid_segment_next('part'))), $there + 30, 'blocks that begin at what was given are skipped');
 ask($admin, q(SET snowid.segment_adapt = off));
 
+# The sequence here is at its end, which is no fault of the source's, nor has that to give more.
+ask($admin, 'CREATE SEQUENCE ending INCREMENT 100 MAXVALUE 30');
+ask($admin, attach_to('ending', 'INCREMENT 10'));
+is(batch('ending', 30), join(' ', 1 .. 30), 'up to the end');
+$there = last_value($source, 'ending');
+is(ask($admin, q(SELECT snowid_segment_next('ending'))), 'ERROR 2200H', 'at its end') foreach 1 .. 3;
+is(last_value($source, 'ending'), $there, 'and asks for no more');
+
 # Detached, going on by itself, and attached anew.
 ask($admin, 'CREATE SEQUENCE back INCREMENT 25');
 ask($admin, attach_to('back', 'INCREMENT 10 START 1001'));

@@ -81,6 +81,10 @@ foreach my $preloaded (0, 1)
                   . ' SELECT snowid_shard(snowid_next())'), "1\n0", 'RESET takes it back');
     }
     is(attempt($node, "SELECT snowid_shard(snowid_next(1)); SET snowid.shard = 'abc'"), 'ERROR 22023', "SET, $how: refused at once");
+    is(attempt($node, "SELECT snowid_shard(snowid_next(1))") . attempt($node, "LOAD 'snowid';\nALTER SYSTEM SET snowid.shard = 'abc'"),
+        '1ERROR 22023', "ALTER SYSTEM, $how: refused at once");
+    is(attempt($node, "LOAD 'snowid';\nALTER SYSTEM SET snowid.shard = 5;\nALTER SYSTEM RESET snowid.shard"), '',
+        "ALTER SYSTEM, $how: a shard is taken");
     {
         local $ENV{PGOPTIONS} = '-c snowid.shard=oops';
         is_refused("connection's options, $how", 'oops');

@@ -31,6 +31,25 @@ TEST(RandomTicks, AreTimeAndSequence) {
   }
 }
 
+TEST(RandomTicks, BeforeAMomentAreThoseOfUnitsThatHaveEnded) {
+  Random random(3);
+  for (int i = 0; i < 10 * kSpecs; i++) {
+    const Layout layout = MakeLayout(RandomSpec(&random));
+    const Time time = RandomParts(layout, &random).time;
+    const Tick before = time.value == 0 ? Tick{0}
+                                        : MakeTick(layout, {time.value - 1}, layout.max_sequence);
+    const UnixMicros begin = StartOf(layout, time);
+    const UnixMicros last{begin.value + layout.unit_us - 1};
+    if (LastTickBefore(layout, begin) != before || LastTickBefore(layout, last) != before)
+      FAIL() << time.value << " in units of " << layout.unit_us;
+    if (before.value > 0 && LastTickBefore(layout, begin) != LastTickAt(layout, {begin.value - 1}))
+      FAIL() << time.value;
+  }
+  EXPECT_EQ(LastTickBefore(kInstagram, {0}), Tick{0});
+  EXPECT_EQ(LastTickBefore(kInstagram, {INT64_MIN}), Tick{0});
+  EXPECT_EQ(LastTickBefore(kInstagram, {INT64_MAX}), LastTickAt(kInstagram, {INT64_MAX}));
+}
+
 TEST(RandomTicks, AreInTheOrderOfIdsWhereTimeIsAboveTheSequence) {
   Random random(2);
   for (int i = 0; i < 10 * kSpecs; i++) {
