@@ -1,9 +1,9 @@
 // The slots: finding, making, lifting and sweeping them. See shared.hpp for who locks what.
 //
 // What a sweep may remove, beside that nobody uses it. A slot may go where its tick is at or behind
-// the one that a new slot would start with, by the floor of its database and by the time up to
-// which the database was swept: all that it has issued is at or below its tick, and all that a new
-// one issues is above its start. Both times are stored before slots are looked at, and only grow.
+// the one that a new slot would start with, by the floor of its database and the times up to which
+// the database was swept: all that it has issued is at or below its tick, and all that a new one
+// issues is above its start. These times are stored before slots are looked at, and only grow.
 // Whoever makes the slot anew reads them with the slot's partition locked, which comes after the
 // removal, so it reads these or higher ones; and nobody who has the old one can be there, or it
 // would have a user.
@@ -47,7 +47,8 @@ core::Tick StartTickOf(const core::Layout& layout, const Start& start) {
 // Where a slot of this database starts. A stand-in knows of times that are in use only here, the
 // shared entry of what others have done meanwhile.
 core::Tick MyStartTick(const core::Layout& layout) {
-  return std::max(StartTickOf(layout, StartOf(my_database)), StartTickOf(layout, StartOf(shared_database)));
+  return std::max(StartTickOf(layout, StartOf(my_database)),
+                  StartTickOf(layout, StartOf(shared_database)));
 }
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.

@@ -36,8 +36,8 @@ TEST(RandomTicks, BeforeAMomentAreThoseOfUnitsThatHaveEnded) {
   for (int i = 0; i < 10 * kSpecs; i++) {
     const Layout layout = MakeLayout(RandomSpec(&random));
     const Time time = RandomParts(layout, &random).time;
-    const Tick before = time.value == 0 ? Tick{0}
-                                        : MakeTick(layout, {time.value - 1}, layout.max_sequence);
+    const Tick before =
+        time.value == 0 ? Tick{0} : MakeTick(layout, {time.value - 1}, layout.max_sequence);
     const UnixMicros begin = StartOf(layout, time);
     const UnixMicros last{begin.value + layout.unit_us - 1};
     if (LastTickBefore(layout, begin) != before || LastTickBefore(layout, last) != before)
