@@ -43,7 +43,7 @@ struct AccountKey {
 };
 
 // What a role has made in a database, an entry of the table `accounts`. Guarded by the lock of its
-// partition; there is none where all counts are 0.
+// partition. Where all counts are 0 there is none, but for what an error has left.
 struct Account {
   AccountKey key;
   uint32 counts[kKinds];

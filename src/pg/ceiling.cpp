@@ -106,7 +106,8 @@ core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLog
 }
 
 // Whether it was a parallel worker of this transaction, or its leader, who has raised a sequence
-// that only the transaction can see: while they run nobody can call setval.
+// that only the transaction can see: while they run nobody can call setval. (A client's message may
+// hold a setval between two statements that run in parallel; it is taken for such a raise.)
 bool is_raised_by_worker(Relation relation) {
   return SharedHasStandIn() && is_durable_in(relation) && IsInParallelMode() &&
          looked_in == GetCurrentStatementStartTimestamp();

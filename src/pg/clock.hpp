@@ -12,6 +12,12 @@ inline core::UnixMicros unix_now() {
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
+// Whether less than `for_us` has passed since a moment. Where the clock was set back beyond it that
+// is not so: it is no reason to wait longer.
+constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {
+  return now >= since && now.value - since.value < for_us;
+}
+
 // Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
 inline constexpr int64 kPostgresEpochUs =
     int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;

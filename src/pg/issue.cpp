@@ -44,7 +44,7 @@ int64 elapsed_us(instr_time since) {
 void warn_daily(const core::Layout& layout, core::UnixMicros now) {
   std::atomic<int64_t>* warned_us = shared_warned_us(layout.spec);
   int64_t last = warned_us->load(std::memory_order_relaxed);
-  if (now.value >= last && now.value - last < USECS_PER_DAY) return;
+  if (IsRecent({last}, USECS_PER_DAY, now)) return;
   if (warned_us->compare_exchange_strong(last, now.value, std::memory_order_relaxed))
     warn_of_end(layout);
 }

@@ -54,15 +54,14 @@ uint32 count_of_role(Kind kind) {
   return count;
 }
 
-// Whether a table may be swept now, by this session. A clock that was set back is no reason to
-// wait.
+// Whether a table may be swept now, by this session.
 bool BeginSweep(Kind kind, Bound bound) {
   constexpr int64 kPauseUs = 100000;
   std::atomic<int64_t>& swept_us = root->swept_us[kind][static_cast<int>(bound) - 1];
   int64_t last = swept_us.load(std::memory_order_relaxed);
-  const int64 now = unix_now().value;
-  if (now >= last && now - last < kPauseUs) return false;
-  return swept_us.compare_exchange_strong(last, now, std::memory_order_relaxed);
+  const core::UnixMicros now = unix_now();
+  if (IsRecent({last}, kPauseUs, now)) return false;
+  return swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
 }
 
 [[noreturn]] void report_full(Kind kind, Bound bound) {

@@ -24,10 +24,9 @@ struct Growth {
   uint32 capacity;
 };
 
-// Whether memory was refused a moment ago. A clock that was set back is no reason to wait.
+// Whether memory was refused a moment ago.
 bool WasRefused(const SharedSection* section) {
-  const int64 now = unix_now().value;
-  return now >= section->refused_us && now - section->refused_us < USECS_PER_SEC;
+  return IsRecent({section->refused_us}, USECS_PER_SEC, unix_now());
 }
 
 // What table the section needs, to have room for a key more or for as many as the setting allows.
