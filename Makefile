@@ -17,11 +17,18 @@ demo-stop:
 
 else
 
+# The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
+# offer, in the order in which the parts build on one another.
+ROOMS = base server shared ids kinds counters
+SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/ids.sql kinds/uuid.sql \
+	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql
+
 MODULE_big = $(EXTENSION)
-OBJS = $(patsubst %.cpp,%.o,$(wildcard src/pg/*.cpp))
+SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(sort $(wildcard src/pg/$(room)/*.cpp)))
+OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(wildcard src/upgrade/*.sql)
-EXTRA_CLEAN = $(EXTENSION)--*.sql src/pg/*.bc
+EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending)))
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
@@ -34,19 +41,20 @@ ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 PG_CONFIG ?= pg_config
 PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) \
 	-DSNOWID_VERSION='"$(EXTVERSION)"' $(SNOWID_CPPFLAGS)
-PG_CXXFLAGS = -std=c++20 -O2 -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
+PG_CXXFLAGS = -std=c++20 -MMD -MP -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -fvisibility=hidden $(SNOWID_CXXFLAGS)
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS hands PG_CXXFLAGS not to the compiler that makes the JIT's bitcode.
-COMPILE.cxx.bc += $(PG_CXXFLAGS)
+COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/core/*.hpp src/pg/*.hpp) Makefile
+# What each object includes, as the compiler has last written it down.
+-include $(OBJS:.o=.d) $(OBJS:.o=.bc.d)
+$(OBJS) $(OBJS:.o=.bc): Makefile
 
-SQL_SOURCES = src/snowid.sql src/objectid.sql src/counters.sql
-$(EXTENSION)--$(EXTVERSION).sql: $(SQL_SOURCES) Makefile
-	cat $(SQL_SOURCES) >$@
+$(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL_SOURCES)) Makefile
+	(cd src/pg && cat $(SQL_SOURCES)) >$@
 
 endif

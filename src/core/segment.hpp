@@ -1,9 +1,9 @@
-// A segment: numbers bought in blocks from a durable source and handed out, in order, to any number
-// of processes. The idea, double buffer and adapting step, is Leaf's (Meituan's ID service).
+// A segment: numbers allocated in blocks from a durable source and handed out, in order, to any
+// number of processes. The idea, double buffer and adapting step, is Leaf's (Meituan's ID service).
 //
 // Shared: a Segment lies in memory that all of them see. Draw() moves `cursor` by compare-and-swap
-// and needs no lock. Publish() and Forget() are for one process at a time, the buyer, and run
-// beside any number of Draw()s.
+// and needs no lock. Publish() and Forget() are for one process at a time, the one that refills,
+// and run beside any number of Draw()s.
 //
 // How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
 // never come again. Draw() reads what number lies at a position and then moves the cursor on from
@@ -45,7 +45,7 @@ constexpr uint64_t CountUpTo(int64_t first, Spacing spacing, uint64_t blocks, in
   return whole * spacing.size + std::min(room % spacing.increment + 1, spacing.size);
 }
 
-// Blocks that were bought at once: the numbers at the positions from `begin` to before `end`.
+// Blocks that were allocated at once: the numbers at the positions from `begin` to before `end`.
 struct Run {
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;
@@ -55,7 +55,7 @@ struct Run {
 // Zeroed, it is a segment that holds nothing.
 struct Segment {
   std::atomic<uint64_t> cursor;  // the position of the next number
-  std::atomic<uint64_t> alert;   // whoever draws up to here is told that it is time to buy
+  std::atomic<uint64_t> alert;   // whoever draws up to here is told that it is time to refill
   std::atomic<uint64_t> size;    // the spacing of both runs
   std::atomic<uint64_t> increment;
   Run runs[2];
@@ -65,7 +65,7 @@ struct Segment {
 struct Drawn {
   int64_t first;
   uint32_t count;
-  bool is_low;  // it is time to buy
+  bool is_low;  // it is time to refill
 };
 
 // Takes up to `want` numbers, at least 1, that follow one another, and come after all that were
@@ -107,7 +107,8 @@ inline bool HasNumbers(const Segment& segment) {
 }
 
 // The last number that was handed out, or given up. Returns false where memory does not know it. By
-// the buyer, while nobody draws; and where a Publish() has changed the spacing, after a Draw().
+// whoever refills, while nobody draws; and where a Publish() has changed the spacing, after a
+// Draw().
 inline bool LastGiven(const Segment& segment, int64_t* number) {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
@@ -121,7 +122,7 @@ inline bool LastGiven(const Segment& segment, int64_t* number) {
   return false;
 }
 
-// Whether it is time to buy.
+// Whether it is time to refill.
 inline bool IsLow(const Segment& segment) {
   return segment.cursor.load(std::memory_order_acquire) >=
          segment.alert.load(std::memory_order_relaxed);
@@ -134,7 +135,8 @@ inline bool HasRoom(const Segment& segment) {
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers that are left. What is drawn from now on was published later. By the buyer.
+// Gives up all numbers that are left. What is drawn from now on was published later. By whoever
+// refills.
 inline void Forget(Segment& segment) {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
@@ -144,7 +146,7 @@ inline void Forget(Segment& segment) {
 
 // Puts `count` numbers, at least 1, from `first` on after those that are left. The caller has made
 // them durable, HasRoom() holds, and where numbers are left their spacing is the same. By the
-// buyer.
+// whoever refills.
 inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
@@ -162,7 +164,8 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
 // The most numbers to Publish() at once: so few that positions never come to an end.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// From now on nobody is told that it is time to buy: the source has nothing more. By the buyer.
+// From now on nobody is told that it is time to refill: the source has nothing more. By whoever
+// refills.
 inline void StopAlert(Segment& segment) {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
@@ -170,9 +173,9 @@ inline void StopAlert(Segment& segment) {
 // The most numbers that the adapting step goes up to.
 inline constexpr uint64_t kMostNumbers = 1'000'000;
 
-// How many blocks to buy after `blocks` were, and lasted for so many microseconds: twice as many if
-// that was under 15 minutes, but no more than kMostNumbers numbers; half if it was over 30, but at
-// least one. blocks: at least 1.
+// How many blocks to allocate after `blocks` were, and lasted for so many microseconds: twice as
+// many if that was under 15 minutes, but no more than kMostNumbers numbers; half if it was over 30,
+// but at least one. blocks: at least 1.
 constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_us) {
   constexpr int64_t kMinuteUs = 60'000'000;
   if (lasted_us < 15 * kMinuteUs) {
@@ -185,10 +188,10 @@ constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_
 
 // How many numbers it takes to go on without the source for a time, at the rate at which `used`
 // went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
-// would buy for a rate that nobody keeps up. At most 2^62.
+// would allocate for a rate that nobody keeps up. At most 2^62.
 constexpr uint64_t NumbersAhead(uint64_t used, int64_t lasted_us) {
-  // A tenth of it goes before more is bought. The rest lasts for the 10 minutes that are promised,
-  // even where the rate grows to five times what it was.
+  // A tenth of it goes before more is allocated. The rest lasts for the 10 minutes that are
+  // promised, even where the rate grows to five times what it was.
   constexpr double kAheadUs = 60 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =

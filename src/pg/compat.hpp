@@ -61,9 +61,9 @@ inline uint32 clock_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidClock");
 }
-inline uint32 buying_wait_event() {
+inline uint32 refill_wait_event() {
   static uint32 event = 0;
-  return named_wait_event(&event, "SnowidPurchase");
+  return named_wait_event(&event, "SnowidRefill");
 }
 
 // Whether the server is to have synchronous standbys, as the checkpointer has last read it. The

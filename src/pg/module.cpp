@@ -1,9 +1,9 @@
-// The module itself: its magic block and what happens when a process loads it. Loading allocates no
-// shared memory, so that it makes no difference whether shared_preload_libraries lists the library.
+// The module itself: its magic block, what happens when a process loads it, and the list of its
+// families. Loading allocates no shared memory, so that it makes no difference whether
+// shared_preload_libraries lists the library.
 #include "pg/compat.hpp"
-#include "pg/discard.hpp"
-#include "pg/prelude.hpp"
-#include "pg/settings.hpp"
+#include "pg/counters/counters.hpp"
+#include "pg/ids/ids.hpp"
 
 extern "C" {
 SNOWID_EXPORT const Pg_magic_struct* PG_MAGIC_FUNCTION_NAME(void);
@@ -14,6 +14,7 @@ SNOWID_EXPORT void _PG_init(void);
 }
 
 void _PG_init(void) {
-  snowid::pg::settings_register();
-  snowid::pg::discard_register();
+  snowid::pg::ids_register();
+  snowid::pg::counters_register();
+  MarkGUCPrefixReserved("snowid");
 }

@@ -412,17 +412,18 @@ sub build_library
     return "$dir/snowid.so";
 }
 
-# The objects of the sources that name one of these macros, or whose headers do.
+# The objects of the sources that name one of these macros, or include what does.
 sub objects_of
 {
     my ($dir, @macros) = @_;
     my $named = join '|', @macros;
     my @objects;
-    foreach my $source (glob "$dir/src/pg/*.cpp")
+    # What an object includes is in the file that the compiler has left beside it.
+    foreach my $written (glob "$dir/src/pg/*.d $dir/src/pg/*/*.d")
     {
-        my $text = slurp_file($source);
-        $text .= slurp_file("$dir/src/$_") foreach $text =~ m{^#include "(pg/[^"]+)"}mg;
-        push @objects, $source =~ s/[.]cpp$/.o/r if $text =~ /\b(?:$named)\b/;
+        my @sources = slurp_file($written) =~ m{\b(src/pg/\S+[.][ch]pp)\b}g;
+        my $text = join '', map { slurp_file("$dir/$_") } @sources;
+        push @objects, $written =~ s/[.]d$/.o/r if $text =~ /\b(?:$named)\b/;
     }
     die "nothing names @macros" unless @objects;
     return @objects;

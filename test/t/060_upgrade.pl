@@ -10,8 +10,8 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $old = build_library('old', '-DSNOWID_ABI=11');
-my $new = build_library('new', '-DSNOWID_ABI=12');
+my $old = build_library('old', '-DSNOWID_SHARED_ABI=11');
+my $new = build_library('new', '-DSNOWID_SHARED_ABI=12');
 
 my $node = new_server('upgrade');
 start_server($node);

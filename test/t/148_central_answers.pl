@@ -231,7 +231,7 @@ foreach my $level ('log', 'debug5')
     wait_for(sub {
         $answer = ask($admin, q(SELECT snowid_segment_next('quiet')));
         $told .= $admin->{err};
-        return $answer =~ /ERROR/ || slurp_file($node->logfile, $from) =~ /could not buy numbers/;
+        return $answer =~ /ERROR/ || slurp_file($node->logfile, $from) =~ /could not allocate numbers/;
     }, 'the source to be missed');
 }
 wait_for(sub {
@@ -241,7 +241,7 @@ wait_for(sub {
 }, 'an error');
 my $host = $source->host;
 unlike($told, qr/\Q$host\E/, 'no client is told where it is');
-like(slurp_file($node->logfile, $from), qr/LOG:  could not buy numbers from server "central" for sequence "quiet"\n.*DETAIL:.*\Q$host\E/,
+like(slurp_file($node->logfile, $from), qr/LOG:  could not allocate numbers from server "central" for sequence "quiet"\n.*DETAIL:.*\Q$host\E/,
     'the log is');
 close_session($admin, $holder);
 check_log($node);

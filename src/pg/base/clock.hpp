@@ -1,0 +1,43 @@
+// The wall clock. Nothing is shared; the clock may be set back or forward at any time.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
+inline core::UnixMicros unix_now() {
+  timeval now;
+  gettimeofday(&now, nullptr);
+  return {int64{now.tv_sec} * 1000000 + now.tv_usec};
+}
+
+// Whether less than `for_us` has passed since a moment. Where the clock was set back beyond it that
+// is not so: it is no reason to wait longer.
+constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {
+  return now >= since && now.value - since.value < for_us;
+}
+
+// Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
+inline constexpr int64 kPostgresEpochUs =
+    int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
+
+// Infinities and the last years that a timestamptz has stay at the ends of the range.
+inline core::UnixMicros from_timestamptz(TimestampTz moment) {
+  int64 unix_us;
+  if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
+  if (pg_add_s64_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
+  return {unix_us};
+}
+
+inline TimestampTz to_timestamptz(core::UnixMicros moment) {
+  return moment.value - kPostgresEpochUs;
+}
+
+// A moment as errors show it, in the current memory context.
+inline const char* moment_text(core::UnixMicros moment) {
+  // timestamptz_to_str has one buffer, and a message may need two times.
+  return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,109 @@
+// The SQL functions that give a sequence a central source, and take it away. What they change is a
+// table's rows, and the sequence's storage, so that all sessions notice; both go back if the
+// transaction does.
+#include "pg/base/errors.hpp"
+#include "pg/compat.hpp"
+#include "pg/counters/central.hpp"
+#include "pg/counters/counter.hpp"
+#include "pg/server/remote.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The name of a relation, as SQL text.
+const char* qualified_name(Oid relid) {
+  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+                                    get_rel_name(relid));
+}
+
+// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Looks before, since
+// nobody may lock what is another's, and again afterwards.
+void lock_own_sequence(Oid relid) {
+  require_own_sequence(relid);
+  LockRelationOid(relid, ShareRowExclusiveLock);
+  require_own_sequence(relid);
+}
+
+// Whoever finds the server gone waits for as long as this option says, or for the system's
+// time-out, which can be minutes.
+void advise_on_timeout(Oid server) {
+  if (server_option(server, "connect_timeout") != nullptr) return;
+  const char* name = GetForeignServer(server)->servername;
+  ereport(NOTICE, (errmsg("foreign server \"%s\" has no \"connect_timeout\"", name),
+                   errhint("Use ALTER SERVER %s OPTIONS (ADD connect_timeout '2').",
+                           quote_identifier(name))));
+}
+
+// Runs a statement with a sequence and up to two texts as its parameters.
+void execute(const char* statement, Oid relid, const char* server, const char* remote) {
+  Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
+  Datum values[3] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}};
+  if (server != nullptr) values[1] = CStringGetTextDatum(server);
+  if (remote != nullptr) values[2] = CStringGetTextDatum(remote);
+  SPI_execute_with_args(statement, server == nullptr ? 1 : 3, types, values, nullptr, false, 0);
+}
+
+// Has the sequence's source be this, or none where the server is nullptr. The user owns the
+// sequence, and the table is the extension's.
+void set_source(Oid relid, const char* server, const char* remote) {
+  Relation table = central_open_table();
+  const char* name = qualified_name(RelationGetRelid(table));
+  const Oid table_owner = table->rd_rel->relowner;
+  table_close(table, NoLock);
+  Oid user;
+  int security;
+  SPI_connect();
+  // Gives it another file, and changes nothing else.
+  SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
+                       counter_options(relid).increment),
+              false, 0);
+  GetUserIdAndSecContext(&user, &security);
+  SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
+  // With it go those of sequences that are no more.
+  execute(psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
+                   " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
+                   name),
+          relid, nullptr, nullptr);
+  if (server != nullptr)
+    execute(psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
+            server, remote);
+  SetUserIdAndSecContext(user, security);
+  SPI_finish();
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_segment_attach);
+SNOWID_FUNCTION(snowid_segment_detach);
+
+// snowid_segment_attach(seq regclass, server name, remote_seq text) → void
+Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_segment_attach()");
+  const Oid relid = PG_GETARG_OID(0);
+  const char* server = NameStr(*PG_GETARG_NAME(1));
+  lock_own_sequence(relid);
+  const Oid server_oid = get_foreign_server_oid(server, false);
+  const AclResult usage = check_usage_of_server(server_oid);
+  if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
+  advise_on_timeout(server_oid);
+  set_source(relid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)));
+  PG_RETURN_VOID();
+}
+
+// snowid_segment_detach(seq regclass) → void
+Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_segment_detach()");
+  const Oid relid = PG_GETARG_OID(0);
+  lock_own_sequence(relid);
+  set_source(relid, nullptr, nullptr);
+  PG_RETURN_VOID();
+}
+}

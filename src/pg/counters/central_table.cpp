@@ -1,0 +1,179 @@
+// The table of sources, and what guards it. Its rows say whose rights a sequence is refilled with,
+// and from where, so they hold the oids that the names stood for when they were written: what has
+// taken over a name since gets no rights by it. Nothing is shared but the table.
+#include "pg/compat.hpp"
+#include "pg/counters/central.hpp"
+#include "pg/counters/counter.hpp"
+#include "pg/server/extension.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The columns of snowid.segment_sources.
+enum Column : AttrNumber {
+  kSequence = 1,
+  kServer,
+  kRemote,
+  kOwner,
+  kServerOid,
+  kOwnerOid,
+  kColumns = kOwnerOid,
+};
+
+// Fails where the table is not as CREATE EXTENSION has made it.
+void require_columns(Relation table) {
+  constexpr Oid kTypes[] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
+  TupleDesc columns = RelationGetDescr(table);
+  bool is_right = table->rd_rel->relkind == RELKIND_RELATION && columns->natts >= kColumns &&
+                  TupleDescAttr(columns, 0)->attbyval &&
+                  TupleDescAttr(columns, 0)->attlen == sizeof(Oid);
+  for (int i = 1; is_right && i < kColumns; i++)
+    is_right = TupleDescAttr(columns, i)->atttypid == kTypes[i];
+  if (!is_right)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s\" was altered", RelationGetRelationName(table)),
+                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
+}
+
+// A column of type text, nullptr where it is null.
+char* text_column(Relation table, HeapTuple row, Column column) {
+  bool is_null;
+  const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
+  return is_null ? nullptr : TextDatumGetCString(value);
+}
+
+// A column that holds an oid, InvalidOid where it is null.
+Oid oid_column(Relation table, HeapTuple row, Column column) {
+  bool is_null;
+  const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
+  return is_null ? InvalidOid : DatumGetObjectId(value);
+}
+
+// What a row says once the names that it gives stand for what they do now. A user's own word counts
+// for its place alone: it is his sequence. Who restores a dump may say who has owned it.
+HeapTuple resolved(Relation table, HeapTuple row) {
+  const Oid relid = oid_column(table, row, kSequence);
+  const bool is_trusted = superuser();
+  if (!is_trusted) require_own_sequence(relid);
+  const char* server = text_column(table, row, kServer);
+  char* owner = text_column(table, row, kOwner);
+  if ((!is_trusted || owner == nullptr) && get_rel_relkind(relid) == RELKIND_SEQUENCE)
+    owner = GetUserNameFromId(relation_owner(relid), false);
+
+  Datum values[3] = {Datum{0}, Datum{0}, Datum{0}};
+  bool nulls[3] = {owner == nullptr, false, false};
+  int columns[3] = {kOwner, kServerOid, kOwnerOid};
+  if (owner != nullptr) {
+    values[0] = CStringGetTextDatum(owner);
+    values[2] = ObjectIdGetDatum(get_role_oid(owner, true));
+  }
+  if (server != nullptr) values[1] = ObjectIdGetDatum(get_foreign_server_oid(server, true));
+  return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
+}
+
+// Whether the call is for a row of the extension's own table, or for TRUNCATE of it.
+bool is_for_source(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_TRIGGER(fcinfo)) return false;
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
+         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
+         RelationGetRelid(trigger->tg_relation) == extension_relation(kSourcesTable);
+}
+
+}  // namespace
+
+void require_own_sequence(Oid relid) {
+  require_sequence(relid);
+  if (!owns_relation(relid))
+    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
+}
+
+Relation central_open_table() {
+  const Oid relid = extension_relation(kSourcesTable);
+  Relation table = OidIsValid(relid) ? try_table_open(relid, AccessShareLock) : nullptr;
+  // Not to be taken for a sequence that has no source: its own numbers may be others'.
+  if (table == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("extension \"%s\" is not installed", kExtensionName),
+                    errdetail("Its table \"%s.%s\" says where numbers come from.", kOwnSchemaName,
+                              kSourcesTable),
+                    errhint("Use CREATE EXTENSION %s.", kExtensionName)));
+  return table;
+}
+
+void central_find(Oid relid, CentralSource* source) {
+  *source = {};
+  ScanKeyData key;
+  Relation table = central_open_table();
+  require_columns(table);
+  // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
+  ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
+  HeapTuple row = systable_getnext(scan);
+  if (HeapTupleIsValid(row)) {
+    *source = {relid, oid_column(table, row, kOwnerOid), oid_column(table, row, kServerOid),
+               text_column(table, row, kServer), text_column(table, row, kRemote)};
+    ForeignServer* server = GetForeignServerExtended(source->server_oid, FSV_MISSING_OK);
+    if (server != nullptr && (strcmp(server->servername, source->server) == 0 ||
+                              !OidIsValid(get_foreign_server_oid(source->server, true))))
+      source->server = server->servername;
+    else
+      source->server_oid = InvalidOid;
+  }
+  systable_endscan(scan);
+  table_close(table, AccessShareLock);
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_segment_check_source);
+SNOWID_FUNCTION(snowid_sequence_in);
+SNOWID_FUNCTION(snowid_sequence_out);
+SNOWID_FUNCTION(snowid_sequence_recv);
+SNOWID_FUNCTION(snowid_sequence_send);
+
+// The trigger on snowid.segment_sources. The sequence is refilled as its owner, so
+// nobody else may say where; and what logical replication brings is about another server's objects,
+// as is what it takes away.
+Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
+  if (!is_for_source(fcinfo))
+    ereport(ERROR,
+            (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+             errmsg("function \"%s.%s\" can be called only by the trigger on table \"%s.%s\"",
+                    kOwnSchemaName, "check_source", kOwnSchemaName, kSourcesTable)));
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot truncate table \"%s.%s\"", kOwnSchemaName, kSourcesTable),
+                    errhint("Use snowid_segment_detach() for each sequence.")));
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
+  require_columns(trigger->tg_relation);
+  PG_RETURN_POINTER(resolved(trigger->tg_relation, TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)
+                                                       ? trigger->tg_newtuple
+                                                       : trigger->tg_trigtuple));
+}
+
+// The type snowid.sequence_name: regclass, but that it lets logical replication bring the name of a
+// sequence that is not here. The row then comes to the trigger, which drops it; an error would stop
+// the replication of all tables.
+Datum snowid_sequence_in(PG_FUNCTION_ARGS) {
+  if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
+  return regclassin(fcinfo);
+}
+
+Datum snowid_sequence_out(PG_FUNCTION_ARGS) { return regclassout(fcinfo); }
+
+Datum snowid_sequence_recv(PG_FUNCTION_ARGS) {
+  const Datum value = regclassrecv(fcinfo);
+  return IsLogicalWorker() ? ObjectIdGetDatum(InvalidOid) : value;
+}
+
+Datum snowid_sequence_send(PG_FUNCTION_ARGS) { return regclasssend(fcinfo); }
+}

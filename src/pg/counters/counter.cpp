@@ -1,0 +1,300 @@
+// A session's counters. See counter.hpp.
+#include "pg/counters/counter.hpp"
+
+#include "pg/server/invalidation.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+HTAB* counters = nullptr;
+
+// The counters used last, by the low bits of their oids.
+constexpr uint32 kRecent = 16;
+Counter* recent[kRecent];
+
+// Those whose pages this transaction has pinned, or had; and how many it has. A server may have few
+// buffers, and a transaction draw from many sequences.
+Counter* pinned = nullptr;
+uint32 pinned_count = 0;
+constexpr uint32 kMostPinned = 8;
+
+// Lets go of the page. Its pin belongs to the transaction, whatever the current subtransaction.
+void unpin_page(Counter* counter) {
+  if (!counter->is_pinned) return;
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  ReleaseBuffer(counter->buffer);
+  CurrentResourceOwner = caller;
+  counter->is_pinned = false;
+  pinned_count--;
+}
+
+void unpin_pages() {
+  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+    unpin_page(counter);
+}
+
+// Whether a counter may have been heard of since it was looked at.
+bool may_be_stale = false;
+
+enum class Which : uint8_t { kStale, kAll };
+
+// Counts this session out of the shared entries of its counters: those that it has to look at
+// again, since their sequences may be dropped, and nobody else could have their memory; or all.
+// Nobody may be drawing. Never fails.
+void LetGoOf(Which which) {
+  if (counters == nullptr) return;
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, counters);
+  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan))) {
+    if (which == Which::kStale && counter->is_looked_at) continue;
+    LetGo(counter->segment);
+    LetGo(counter->section);
+  }
+}
+
+// The transaction's resource owner complains of pins that a commit has left, and releases those of
+// one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its
+// own.
+void end_of_transaction(XactEvent event, void*) {
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+      unpin_pages();
+      break;
+    default:
+      EndRefill();
+      for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+        counter->is_pinned = false;
+      pinned_count = 0;
+      if (may_be_stale) LetGoOf(Which::kStale);
+      may_be_stale = false;
+  }
+  while (pinned != nullptr) {
+    Counter* counter = pinned;
+    pinned = counter->next_pinned;
+    counter->next_pinned = nullptr;
+    counter->is_listed = false;
+  }
+}
+
+// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
+// and it may have been refilling.
+void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  EndRefillInSubtransaction();
+  unpin_pages();
+}
+
+// Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
+// relations.
+void look_again(Oid relid) {
+  if (counters == nullptr) return;
+  may_be_stale = true;
+  if (OidIsValid(relid)) {
+    auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_FIND, nullptr));
+    if (counter != nullptr) counter->is_looked_at = false;
+    return;
+  }
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, counters);
+  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan)))
+    counter->is_looked_at = false;
+}
+
+// A callback at the process's exit, which may come before its transaction is aborted: it must
+// neither wait for an entry nor have the lock of one that may then be deleted.
+void leave(int, Datum) {
+  ConditionVariableCancelSleep();
+  EndRefill();
+  LetGoOf(Which::kAll);
+}
+
+void make_counters() {
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Counter);
+  HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
+  invalidation_subscribe(look_again);
+  RegisterXactCallback(end_of_transaction, nullptr);
+  RegisterSubXactCallback(end_of_subtransaction, nullptr);
+  before_shmem_exit(leave, 0);
+  // Last, so that no counter is ever without its callbacks.
+  counters = made;
+}
+
+Counter* find_or_make(Oid relid) {
+  if (counters == nullptr) make_counters();
+  bool found;
+  auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_ENTER, &found));
+  if (!found) {
+    counter->locked_in = InvalidLocalTransactionId;
+    counter->is_looked_at = false;
+    counter->buffer = InvalidBuffer;
+    counter->is_pinned = counter->is_listed = false;
+    counter->next_pinned = nullptr;
+    counter->segment = nullptr;
+    counter->section = nullptr;
+  }
+  return counter;
+}
+
+// Does something whose locks and pins are the transaction's, whatever becomes of this
+// subtransaction.
+template <typename Step>
+void for_transaction(const Step& step) {
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  PG_TRY();
+  { step(); }
+  PG_FINALLY();
+  { CurrentResourceOwner = caller; }
+  PG_END_TRY();
+}
+
+// Locks the sequence until the end of the transaction.
+void lock(Counter* counter) {
+  for_transaction([counter] { LockRelationOid(counter->relid, RowExclusiveLock); });
+  counter->locked_in = current_lxid();
+}
+
+void look_at(Counter* counter) {
+  require_sequence(counter->relid);
+  Relation relation = relation_open(counter->relid, NoLock);
+  if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
+                    errdetail("Only this session can see it, and there is nobody to share with."),
+                    errhint("Use nextval().")));
+  unpin_page(counter);
+  counter->file = locator_of(relation);
+  counter->buffer = InvalidBuffer;
+  relation_close(relation, NoLock);
+  counter->is_looked_at = true;
+}
+
+[[noreturn]] void report_no_right(Oid relid) {
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("permission denied for sequence %s", get_rel_name(relid))));
+  pg_unreachable();
+}
+
+// Pins the page, until the end of the transaction if there are not too many.
+void pin_page(Counter* counter) {
+  if (pinned_count == kMostPinned) unpin_pages();
+  bool is_recent = false;
+  if (counter->buffer != InvalidBuffer) {
+    for_transaction([counter, &is_recent] {
+      is_recent = ReadRecentBuffer(counter->file, MAIN_FORKNUM, 0, counter->buffer);
+    });
+  }
+  if (!is_recent) {
+    Relation relation = relation_open(counter->relid, NoLock);
+    for_transaction([counter, relation] { counter->buffer = ReadBuffer(relation, 0); });
+    relation_close(relation, NoLock);
+  }
+  counter->is_pinned = true;
+  pinned_count++;
+  if (counter->is_listed) return;
+  counter->is_listed = true;
+  counter->next_pinned = pinned;
+  pinned = counter;
+}
+
+}  // namespace
+
+void require_sequence(Oid relid) {
+  const char* name = get_rel_name(relid);
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relid)));
+  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+}
+
+Counter* counter_open(Oid relid, AclMode rights) {
+  Counter*& place = recent[relid % kRecent];
+  if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
+  Counter* counter = place;
+  if (unlikely(counter->locked_in != current_lxid())) lock(counter);
+  if (unlikely(!counter->is_looked_at)) look_at(counter);
+  if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK) report_no_right(relid);
+  return counter;
+}
+
+bool counter_is_as_known(Counter* counter, const Known& known) {
+  if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
+  if (unlikely(!counter->is_pinned)) pin_page(counter);
+  const SequenceValue value = PeekAtSequence(counter->buffer);
+  // Or as it was before a change that is under way, if the numbers in memory counted before it: who
+  // changes a sequence that was changed by others says so before he says what it was.
+  return IsAsKnown(counter, known, value) ||
+         (value.last == known.before.load(std::memory_order_acquire) &&
+          value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
+          value.lsn == known.lsn_before.load(std::memory_order_acquire) &&
+          known.file.load(std::memory_order_acquire) == file_of(counter->file));
+}
+
+CounterOptions counter_options(Oid relid) {
+  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for sequence %u", relid);
+  const auto* form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
+  const CounterOptions options{form->seqincrement, form->seqmax};
+  const bool cycles = form->seqcycle;
+  ReleaseSysCache(tuple);
+  if (cycles)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
+             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
+  if (options.increment < 1)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
+                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
+                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
+  return options;
+}
+
+void counter_report_exhausted(Oid relid, int64 max) {
+  ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+                  errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")",
+                         get_rel_name(relid), max)));
+  pg_unreachable();
+}
+
+SequencePage counter_page_lock(const Counter* counter) {
+  return sequence_page_lock(relation_open(counter->relid, NoLock));
+}
+
+void counter_page_unlock(const SequencePage& page) {
+  sequence_page_unlock(page);
+  relation_close(page.relation, NoLock);
+}
+
+XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
+                          int64 last, bool is_called) {
+  const SequenceValue value = SequencePageValue(page);
+  // What is in memory counts for nothing until it goes with the new value, whatever happens here.
+  if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
+  known->before.store(value.last, std::memory_order_release);
+  known->lsn_before.store(value.lsn, std::memory_order_release);
+  known->lsn_after.store(InvalidXLogRecPtr, std::memory_order_release);
+  known->after.store(last, std::memory_order_release);
+  known->is_called.store(is_called, std::memory_order_release);
+  const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
+  const SequenceValue now = SequencePageValue(page);
+  known->log_cnt.store(now.log_cnt, std::memory_order_release);
+  known->lsn_after.store(now.lsn, std::memory_order_release);
+  return lsn;
+}
+
+void counter_settle(const Counter* counter, Known* known) {
+  known->before.store(known->after.load(std::memory_order_relaxed), std::memory_order_release);
+  known->lsn_before.store(known->lsn_after.load(std::memory_order_relaxed),
+                          std::memory_order_release);
+  known->file.store(file_of(counter->file), std::memory_order_release);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,226 @@
+// Sections: a counter for each of any number of keys, of which one sequence keeps the durable part:
+// its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a start of
+// the server every key goes on above it.
+//
+// Shared: SharedSection::lock guards the table of keys. It is taken for each number, and never
+// while the limit is raised. See counter.hpp for the locks on the sequence.
+#include "pg/base/clock.hpp"
+#include "pg/base/errors.hpp"
+#include "pg/compat.hpp"
+#include "pg/counters/counter.hpp"
+#include "pg/counters/keys.hpp"
+#include "pg/counters/settings.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// A table begins with room for so many keys, and grows by half.
+constexpr uint32 kFirstKeys = 100;
+
+// A section's table as it was found, and the capacity of the one to take its place, 0 for none.
+struct Growth {
+  dsa_pointer table;
+  uint32 has;
+  uint32 capacity;
+};
+
+// Whether memory was refused a moment ago.
+bool WasRefused(const SharedSection* section) {
+  return IsRecent({section->refused_us}, USECS_PER_SEC, unix_now());
+}
+
+// What table the section needs, to have room for a key more or for as many as the setting allows.
+// Needs the section's lock.
+Growth growth_of(const SharedSection* section) {
+  const uint32 most = static_cast<uint32>(section_keys);
+  const core::KeyTable* table = keys_at(section->table);
+  if (table == nullptr) return {section->table, 0, std::min(kFirstKeys, most)};
+  Growth growth{section->table, table->capacity, 0};
+  if (table->capacity <= most && table->count < table->capacity) return growth;
+  const uint32 capacity =
+      static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
+  // Where memory is short, or what the database may have is used up, keys leave early.
+  if (capacity != table->capacity && !WasRefused(section) &&
+      (capacity < table->capacity || keys_have_room(capacity)))
+    growth.capacity = capacity;
+  return growth;
+}
+
+// Puts a new table in the place of the one that was found, and moves there what fits; or notes that
+// there was no memory for it. Returns what is of no more use.
+dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_pointer made) {
+  dsa_pointer useless = made;
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  const core::KeyTable* before = keys_at(section->table);
+  if (!DsaPointerIsValid(made)) {
+    section->refused_us = unix_now().value;
+  } else if (section->table == growth.table &&
+             (before == nullptr || before->capacity == growth.has)) {
+    if (before != nullptr)
+      section->state.floor =
+          std::max(section->state.floor, core::CopyKeys(before, keys_at(made), growth.capacity));
+    useless = section->table;
+    section->table = made;
+  }
+  LWLockRelease(&section->lock);
+  return useless;
+}
+
+// Sees to it that there is a table, and room in it if there can be. Memory is allocated without the
+// section's lock, for others draw meanwhile. Only the first table of a section is one without which
+// it cannot go on.
+void make_room(SharedSection* section) {
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  const Growth growth = growth_of(section);
+  LWLockRelease(&section->lock);
+  if (growth.capacity == 0) return;
+  const dsa_pointer made =
+      growth.has == 0 ? keys_allocate(growth.capacity) : keys_try_to_allocate(growth.capacity);
+  const dsa_pointer useless = replace_table(section, growth, made);
+  if (DsaPointerIsValid(useless)) keys_free(useless);
+}
+
+// Gives a key its next number from the table as it is. Returns kNoRoom where there is none, or
+// where another would suit the key better, unless the oldest key may be evicted.
+core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evict, int64* number) {
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  core::KeyTable* table = keys_at(section->table);
+  const int64 limit = section->limit.load(std::memory_order_relaxed);
+  core::SectionStatus status = core::SectionStatus::kNoRoom;
+  if (likely(table != nullptr &&
+             (may_evict || table->capacity <= static_cast<uint32>(section_keys))))
+    status = core::NextOfKey(table, &section->state, key, limit, may_evict, number);
+  LWLockRelease(&section->lock);
+  return status;
+}
+
+// Gives a key its next number.
+core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
+  core::SectionStatus status = take_number(section, key, false, number);
+  // Another session may take the table away in between.
+  while (unlikely(status == core::SectionStatus::kNoRoom)) {
+    make_room(section);
+    status = take_number(section, key, true, number);
+  }
+  return status;
+}
+
+// Raises the sequence by its increment and makes that the limit, with the lock of who refills. The
+// keys of a sequence that was changed are forgotten. Returns false where the sequence cannot be
+// raised.
+bool raise(Counter* counter, const CounterOptions& options) {
+  SharedSection* section = counter->section;
+  const SequencePage page = counter_page_lock(counter);
+  const SequenceValue value = SequencePageValue(page);
+  // Numbers up to here may have been given.
+  const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
+  const bool is_exhausted = used >= options.max;
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  int64 limit = used;
+  if (!is_exhausted) {
+    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
+    limit = used + static_cast<int64>(std::min(room, static_cast<uint64>(options.increment)));
+    lsn = counter_change(page, counter, &section->known, limit);
+  }
+  counter_page_unlock(page);
+  if (is_exhausted) return false;
+
+  sequence_make_durable(lsn);
+  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
+  if (section->known.file.load() == 0) {
+    keys_free_all(section, MyDatabaseId);
+    section->state = {used, used};
+  }
+  section->limit.store(limit);
+  // Half of what was raised is left, or there is nothing more to raise it to.
+  section->alert.store(limit == options.max ? PG_INT64_MAX : limit - (limit - used) / 2);
+  LWLockRelease(&section->lock);
+  counter_settle(counter, &section->known);
+  return true;
+}
+
+// Raises the limit above what it was, or, where another session does, waits for it; with kEarly it
+// does not wait.
+void raise_limit(Counter* counter, int64 was, Urgency urgency) {
+  SharedSection* section = counter->section;
+  if (!refill_begin(&section->refill)) {
+    if (urgency == Urgency::kMust) refill_wait(&section->refill);
+    return;
+  }
+  if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
+    const CounterOptions options = counter_options(counter->relid);
+    if (!raise(counter, options) && urgency == Urgency::kMust)
+      counter_report_exhausted(counter->relid, options.max);
+  }
+  EndRefill();
+}
+
+// The counter of a sequence as a section, locked by this transaction.
+Counter* section_open(Oid relid, AclMode rights) {
+  Counter* counter = counter_open(relid, rights);
+  if (unlikely(counter->section == nullptr)) {
+    counter->section = shared_section(relid);
+  }
+  return counter;
+}
+
+int64 section_next(Oid relid, int64 key) {
+  Counter* counter = section_open(relid, ACL_USAGE | ACL_UPDATE);
+  SharedSection* section = counter->section;
+  int64 number;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    const int64 limit = section->limit.load(std::memory_order_relaxed);
+    if (unlikely(!counter_is_as_known(counter, section->known))) {
+      raise_limit(counter, PG_INT64_MIN, Urgency::kMust);
+      continue;
+    }
+    if (likely(next_of_key(section, key, &number) == core::SectionStatus::kOk)) {
+      // One session raises the limit early, so that nobody else waits.
+      if (unlikely(number >= section->alert.load(std::memory_order_relaxed)))
+        raise_limit(counter, limit, Urgency::kEarly);
+      return number;
+    }
+    raise_limit(counter, limit, Urgency::kMust);
+  }
+}
+
+// The last number of a key. Returns false where memory does not know it.
+bool current_of_key(Oid relid, int64 key, int64* number) {
+  Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
+  SharedSection* section = counter->section;
+  if (!counter_is_as_known(counter, section->known)) return false;
+  LWLockAcquire(&section->lock, LW_SHARED);
+  core::KeyTable* table = keys_at(section->table);
+  const uint32 at = table == nullptr ? core::kNoNode : core::FindKey(table, key);
+  if (at != core::kNoNode) *number = table->nodes[at].last;
+  LWLockRelease(&section->lock);
+  return at != core::kNoNode;
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_section_next);
+SNOWID_FUNCTION(snowid_section_current);
+
+// snowid_section_next(section regclass, key bigint) → bigint
+Datum snowid_section_next(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_section_next()");
+  PG_RETURN_INT64(section_next(PG_GETARG_OID(0), PG_GETARG_INT64(1)));
+}
+
+// snowid_section_current(section regclass, key bigint) → bigint, or null
+Datum snowid_section_current(PG_FUNCTION_ARGS) {
+  int64 number;
+  if (!current_of_key(PG_GETARG_OID(0), PG_GETARG_INT64(1), &number)) PG_RETURN_NULL();
+  PG_RETURN_INT64(number);
+}
+}

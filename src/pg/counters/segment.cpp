@@ -1,0 +1,363 @@
+// Refilling segments. See segment.hpp. While one session refills, the others draw what is left;
+// only where nothing is left do they wait for it.
+#include "pg/counters/segment.hpp"
+
+#include "pg/base/clock.hpp"
+#include "pg/counters/central.hpp"
+#include "pg/counters/settings.hpp"
+#include "pg/server/remote.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The number that is so far above another. The caller knows that there is one.
+constexpr int64 Plus(int64 number, uint64 distance) {
+  return static_cast<int64>(static_cast<uint64>(number) + distance);
+}
+
+// Blocks from `first` on that were allocated, of which no number is above `max`.
+struct Allocation {
+  int64 first;
+  uint64 blocks;
+  core::Spacing spacing;
+  int64 max;
+};
+
+// Whether what is in memory is what the caller asks for.
+bool IsOfSize(const core::Segment& numbers, uint64 size) {
+  const uint64 is = numbers.size.load(std::memory_order_relaxed);
+  return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
+}
+
+// Whether the numbers in memory count: for this block size, and as long as nobody has changed the
+// sequence.
+inline bool do_count(Counter* counter, uint64 size) {
+  return IsOfSize(counter->segment->numbers, size) &&
+         counter_is_as_known(counter, counter->segment->known);
+}
+
+core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
+  if (size > static_cast<uint64>(increment))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("block size " UINT64_FORMAT " is out of range for sequence \"%s\"", size,
+                           get_rel_name(relid)),
+                    errdetail("It can be 1 to its increment, " INT64_FORMAT ".", increment)));
+  return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
+}
+
+// How many blocks to allocate, by how long the last ones took to be used up.
+uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+  if (segment->blocks == 0 || !segment_adapt) return 1;
+  return std::max<uint64>(
+      core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
+}
+
+// Puts what was allocated where all sessions draw from. What is left there of a sequence that was
+// changed, or in blocks of another size, counts for nothing any more.
+void publish(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  core::Segment& numbers = segment->numbers;
+  const core::Spacing before{numbers.size.load(), numbers.increment.load()};
+  if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::HasRoom(numbers))
+    core::Forget(numbers);
+  const uint64 count =
+      core::CountUpTo(allocated.first, allocated.spacing, allocated.blocks, allocated.max);
+  core::Publish(numbers, allocated.first, std::min(count, core::kMostAtOnce), allocated.spacing);
+  segment->blocks = allocated.blocks;
+  segment->refilled_us = now.value;
+  segment->refilled_cursor = numbers.cursor.load();
+  counter_settle(counter, &segment->known);
+}
+
+enum class Outcome : uint8_t {
+  kRefilled,
+  kExhausted,  // there are no more numbers
+  kFailed,     // the central source has failed
+};
+
+// Sets *first to where the sequence's next block begins, at the earliest: where nextval would go
+// on. Where ALTER SEQUENCE has given it other storage since the last refill, and the value is the
+// same, INCREMENT may have been larger when that was made; then it is above what was handed out,
+// too. Returns false where there is no such bigint.
+bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
+  const SharedSegment* segment = counter->segment;
+  *first = value.last;
+  if (value.is_called && pg_add_s64_overflow(value.last, increment, first)) return false;
+  const uint32_t file = segment->known.file.load();
+  const bool is_altered = file != 0 && file != file_of(counter->file) &&
+                          value.last == segment->known.after.load() &&
+                          value.is_called == segment->known.is_called.load();
+  int64_t given;
+  if (!is_altered || !core::LastGiven(segment->numbers, &given) || given < *first) return true;
+  return !pg_add_s64_overflow(given, 1, first);
+}
+
+// Refills from the sequence itself.
+Outcome refill_here(Counter* counter, uint64 size, const CounterOptions& options,
+                    core::UnixMicros now) {
+  const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
+  uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, now);
+
+  const SequencePage page = counter_page_lock(counter);
+  int64 first;
+  const bool is_exhausted =
+      !find_first(counter, SequencePageValue(page), options.increment, &first) ||
+      first > options.max;
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  if (!is_exhausted) {
+    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
+    blocks = std::min(blocks, room / spacing.increment + 1);
+    lsn = counter_change(page, counter, &counter->segment->known,
+                         Plus(first, (blocks - 1) * spacing.increment));
+  }
+  counter_page_unlock(page);
+  if (is_exhausted) return Outcome::kExhausted;
+
+  sequence_make_durable(lsn);
+  publish(counter, {first, blocks, spacing, options.max}, now);
+  return Outcome::kRefilled;
+}
+
+// How many blocks to allocate from a central source: enough to go on without it, at the recent
+// rate.
+uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+  if (segment->blocks == 0) return 1;
+  if (size == 0) size = segment->numbers.increment.load();
+  const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
+  const uint64 ahead = core::NumbersAhead(used, now.value - segment->refilled_us) / size + 1;
+  // What one statement should do.
+  return std::min(std::max(ahead, blocks_to_allocate(segment, size, now)), core::kMostNumbers);
+}
+
+// Remembers that the source has failed, and for how long nobody need try: twice as long as the
+// failure took, so that callers spend no great part of their time on it.
+void note_failure(const Counter* counter, SourceFailure failure, core::UnixMicros began) {
+  SharedSegment* segment = counter->segment;
+  const core::UnixMicros now = unix_now();
+  const int64 took_us = std::max<int64>(now.value - began.value, 0);
+  segment->failure.store(failure);
+  segment->failed_file.store(file_of(counter->file));
+  segment->failed_us.store(now.value);
+  segment->retry_us.store(now.value +
+                          std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
+}
+
+// Whether the sequence's source has failed when it was last tried. Another one that the sequence
+// was attached to since has not.
+bool HasFailed(const Counter* counter) {
+  const SharedSegment* segment = counter->segment;
+  return segment->retry_us.load(std::memory_order_relaxed) != 0 &&
+         segment->failed_file.load(std::memory_order_relaxed) == file_of(counter->file);
+}
+
+// Whether a source that has failed is to be left alone yet.
+bool IsToWait(const Counter* counter) {
+  if (!HasFailed(counter)) return false;
+  // A clock that was set back is no reason to wait longer.
+  const SharedSegment* segment = counter->segment;
+  const core::UnixMicros now = unix_now();
+  return now.value < segment->retry_us.load(std::memory_order_relaxed) &&
+         now.value >= segment->failed_us.load(std::memory_order_relaxed);
+}
+
+// Whether the sequence's source could not be reached when it was last tried.
+bool IsDown(const Counter* counter) {
+  return HasFailed(counter) && counter->segment->failure.load() == SourceFailure::kDown;
+}
+
+// 55000: what the source gives was given here before. at: where the last block begins that it gave;
+// first: the least number that it should have given.
+[[noreturn]] void report_behind(const CentralSource& source, int64 at, int64 first) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"",
+                         source.remote, source.server, get_rel_name(source.relid)),
+                  errdetail("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
+                            " count as given.",
+                            at, first - 1),
+                  errhint("Use setval() there to set it above " INT64_FORMAT ".", first - 1)));
+  pg_unreachable();
+}
+
+// As find_first(), by the page as it is. Returns false where no number is left.
+bool look_for_first(const Counter* counter, const CounterOptions& options, int64* first) {
+  const SequencePage page = counter_page_lock(counter);
+  const SequenceValue value = SequencePageValue(page);
+  counter_page_unlock(page);
+  return find_first(counter, value, options.increment, first) && *first <= options.max;
+}
+
+// Fails where the source was behind a moment ago, and is yet. first: the least number that it
+// should give.
+void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
+  const SharedSegment* segment = counter->segment;
+  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
+  const int64 at = segment->behind_at.load();
+  if (at < first) report_behind(source, at, first);
+}
+
+// Drops the blocks that begin below `first`. Returns false where none is left.
+bool DropBelow(CentralBlocks* blocks, int64 first) {
+  if (blocks->first >= first) return true;
+  const uint64 below = static_cast<uint64>(first) - static_cast<uint64>(blocks->first);
+  const uint64 increment = static_cast<uint64>(blocks->increment);
+  const uint64 dropped = (below - 1) / increment + 1;
+  if (dropped >= static_cast<uint64>(blocks->blocks)) return false;
+  blocks->first = Plus(blocks->first, dropped * increment);
+  blocks->blocks -= static_cast<int64>(dropped);
+  return true;
+}
+
+// Takes the blocks that the central source gave, but for those with numbers that may have been
+// given here before, and publishes them.
+Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& options,
+                  const CentralSource& source, core::Spacing spacing, Urgency urgency,
+                  core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  const int64 at = Plus(there.first, (static_cast<uint64>(there.blocks) - 1) * spacing.increment);
+  const SequencePage page = counter_page_lock(counter);
+  int64 first;
+  const int64 max = std::min(options.max, there.max);
+  bool is_exhausted =
+      !find_first(counter, SequencePageValue(page), options.increment, &first) || first > max;
+  const bool is_behind = !is_exhausted && !DropBelow(&there, first);
+  is_exhausted = is_exhausted || (!is_behind && there.first > max);
+  if (is_exhausted || is_behind) {
+    counter_page_unlock(page);
+    if (is_exhausted) return Outcome::kExhausted;
+    segment->behind_at.store(at);
+    note_failure(counter, SourceFailure::kBehind, now);
+    if (urgency == Urgency::kMust) report_behind(source, at, first);
+    return Outcome::kFailed;
+  }
+  const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
+  const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
+  const int64 last = Plus(there.first, (blocks - 1) * spacing.increment);
+  // The sequence here says how far the numbers have come: what it would give next, whatever its own
+  // increment is, is above them.
+  int64 next;
+  const bool has_next = !pg_add_s64_overflow(last, there.increment, &next) && next <= options.max;
+  const XLogRecPtr lsn =
+      counter_change(page, counter, &segment->known, has_next ? next : options.max, !has_next);
+  counter_page_unlock(page);
+
+  sequence_make_durable(lsn);
+  publish(counter, {there.first, blocks, spacing, max}, now);
+  return Outcome::kRefilled;
+}
+
+// Refills from the central source. With kEarly its failure is logged, else reported.
+Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& options,
+                     const CentralSource& source, Urgency urgency, core::UnixMicros now) {
+  SharedSegment* segment = counter->segment;
+  const bool is_as_attached = central_is_as_attached(source);
+  int64 first;
+  if (urgency == Urgency::kMust) {
+    if (!is_as_attached) central_report_changed(source);
+    if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
+    require_not_behind(counter, source, first);
+  } else if (!is_as_attached) {
+    // Who has no number will be told.
+    note_failure(counter, SourceFailure::kOther, now);
+    return Outcome::kFailed;
+  }
+  CentralBlocks there;
+  ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
+  if (error != nullptr) {
+    const bool is_down = IsUnreachable(error);
+    note_failure(counter, is_down ? SourceFailure::kDown : SourceFailure::kOther, now);
+    if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
+    if (urgency == Urgency::kMust) central_report_down(source, error);
+    // A client must not learn where the server is.
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
+                    source.server, get_rel_name(counter->relid)),
+             errdetail_internal("%s", error->detail != nullptr ? error->detail : error->message)));
+    return Outcome::kFailed;
+  }
+  segment->retry_us.store(0);
+  if (size > static_cast<uint64>(there.increment)) {
+    note_failure(counter, SourceFailure::kOther, now);
+    if (urgency == Urgency::kEarly) return Outcome::kFailed;
+  }
+  const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
+  return take_over(counter, there, options, source, spacing, urgency, now);
+}
+
+// Whether another session has refilled it, now that this one has the lock.
+bool is_served(Counter* counter, uint64 size, Urgency urgency) {
+  const core::Segment& numbers = counter->segment->numbers;
+  const bool counts = do_count(counter, size);
+  if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
+  return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
+}
+
+// Takes the lock of who refills, and sets *source to the sequence's, or its server to nullptr where
+// it has none. Returns false where another session has it; with kMust it has waited for that one,
+// save that nobody waits for the one who tries a source that is down.
+bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
+  RefillLock* lock = &counter->segment->refill;
+  const bool is_down = IsDown(counter);
+  if (urgency == Urgency::kEarly) {
+    if (IsBeingRefilled(*lock) || IsToWait(counter)) return false;
+  } else if (IsBeingRefilled(*lock) && !is_down) {
+    refill_wait(lock);
+    return false;
+  }
+  // Before the right is taken, since it may have to wait for who has locked the table. The lock on
+  // the sequence keeps others from changing its source.
+  central_find(counter->relid, source);
+  const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
+  if (is_refused && IsToWait(counter)) central_report_down(*source, nullptr);
+  if (refill_begin(lock)) return true;
+  if (is_refused) central_report_down(*source, nullptr);
+  if (urgency == Urgency::kMust) refill_wait(lock);
+  return false;
+}
+
+// Refills, where nobody else does. With kMust it draws as segment_draw() does, before somebody can
+// change the sequence; but others may have drawn all. With kEarly it draws nothing.
+core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
+  core::Drawn drawn{0, 0, false};
+  CentralSource source;
+  if (!begin_refill(counter, urgency, &source)) return drawn;
+  if (!is_served(counter, size, urgency)) {
+    const core::UnixMicros now = unix_now();
+    const CounterOptions options = counter_options(counter->relid);
+    const Outcome outcome = source.server != nullptr
+                                ? refill_there(counter, size, options, source, urgency, now)
+                                : refill_here(counter, size, options, now);
+    if (outcome == Outcome::kExhausted) {
+      if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);
+      core::StopAlert(counter->segment->numbers);
+    }
+  }
+  if (urgency == Urgency::kMust) drawn = core::Draw(counter->segment->numbers, want);
+  EndRefill();
+  return drawn;
+}
+
+}  // namespace
+
+Counter* segment_open(Oid relid) {
+  Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
+  if (unlikely(counter->segment == nullptr)) {
+    counter->segment = shared_segment(relid);
+  }
+  return counter;
+}
+
+core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
+  for (;;) {
+    if (likely(do_count(counter, size))) {
+      const core::Drawn drawn = core::Draw(counter->segment->numbers, want);
+      if (unlikely(drawn.is_low && drawn.count > 0)) refill(counter, size, Urgency::kEarly, 0);
+      if (likely(drawn.count > 0)) return drawn;
+    }
+    CHECK_FOR_INTERRUPTS();
+    const core::Drawn drawn = refill(counter, size, Urgency::kMust, want);
+    if (drawn.count > 0) return drawn;
+  }
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,27 @@
+// The settings of counters. See settings.hpp and counters.hpp.
+#include "pg/counters/settings.hpp"
+
+#include "pg/counters/counters.hpp"
+
+namespace snowid::pg {
+
+bool segment_adapt = true;
+int section_keys = kDefaultSectionKeys;
+
+void counters_register() {
+  DefineCustomBoolVariable(
+      "snowid.segment_adapt",
+      "Whether a segment is refilled with more at a time while it is used up quickly.",
+      "Twice as many blocks when the last ones were used up in under 15 minutes, up to 1,000,000 "
+      "numbers; half as many when they lasted for over 30 minutes.",
+      &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  // A section that grows copies its keys with its lock held, while whoever draws from it waits and
+  // cannot be cancelled: a million take a moment.
+  DefineCustomIntVariable(
+      "snowid.section_keys", "How many keys of a section are kept in memory.",
+      "Past that the longest-unused ones leave. A key that comes back goes on above every number "
+      "that was given to one that left.",
+      &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
+}  // namespace snowid::pg

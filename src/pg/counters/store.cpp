@@ -1,0 +1,171 @@
+// Finding, making and sweeping the entries of segments and sections. See store.hpp for who locks
+// what.
+//
+// Any entry that nobody uses may go, whatever its sequence: what is left of its block is lost, as
+// by a restart of the server, and the next one to draw begins above what the sequence itself says.
+#include "pg/counters/store.hpp"
+
+#include "pg/counters/keys.hpp"
+#include "pg/shared/quota.hpp"
+
+// 200 bytes each, and what the keys of a section take.
+#ifndef SNOWID_MAX_COUNTERS
+#define SNOWID_MAX_COUNTERS 100000
+#endif
+
+// A database with fewer is not refused for what others have.
+#ifndef SNOWID_RESERVED_COUNTERS
+#define SNOWID_RESERVED_COUNTERS 1000
+#endif
+
+namespace snowid::pg {
+
+namespace {
+
+// What the entries of both tables begin with.
+struct Entry {
+  CounterKey key;
+  std::atomic<uint32_t> users;
+  Oid role;
+};
+static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users) &&
+              offsetof(SharedSegment, role) == offsetof(Entry, role));
+static_assert(offsetof(SharedSection, users) == offsetof(Entry, users) &&
+              offsetof(SharedSection, role) == offsetof(Entry, role));
+
+void begin_segment(void* entry) { InitRefillLock(&static_cast<SharedSegment*>(entry)->refill); }
+
+void begin_section(void* entry) {
+  auto* section = static_cast<SharedSection*>(entry);
+  InitRefillLock(&section->refill);
+  LWLockInitialize(&section->lock, shared_tranche);
+  section->table = InvalidDsaPointer;
+}
+
+SharedTable segments = {
+    {"segments", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSegment), begin_segment},
+    nullptr};
+SharedTable sections = {
+    {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
+    nullptr};
+
+Quota quota = {"segments and sections", BoundsOf(SNOWID_MAX_COUNTERS, SNOWID_RESERVED_COUNTERS),
+               AccountsNamed("counters of databases", "counters of roles")};
+
+// An entry that nobody used when it was looked at.
+struct Idle {
+  CounterKey key;
+  Oid role;
+};
+
+List* find_idle(const SharedTable& table, Bound bound) {
+  List* found = NIL;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table.attached, false);
+  while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
+    if (entry->users.load(std::memory_order_acquire) > 0 ||
+        !IsWithin(bound, entry->key.database, entry->role))
+      continue;
+    auto* idle = static_cast<Idle*>(palloc(sizeof(Idle)));
+    *idle = {entry->key, entry->role};
+    found = lappend(found, idle);
+  }
+  dshash_seq_term(&scan);
+  return found;
+}
+
+void remove_if_idle(const SharedTable& table, const Idle& idle) {
+  const Payers payers = accounts_lock(&quota.accounts, idle.key.database, idle.role);
+  auto* entry = static_cast<Entry*>(table_find(table, &idle.key, true));
+  if (entry != nullptr) {
+    if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
+      if (&table == &sections) {
+        auto* section = reinterpret_cast<SharedSection*>(entry);
+        // Should the table be gone and not the entry, the keys count for nothing.
+        section->known.file.store(0, std::memory_order_release);
+        keys_free_all(section, idle.key.database);
+      }
+      table_delete(table, entry);
+      CountGone(payers);
+    } else {
+      table_release(table, entry);
+    }
+  }
+  accounts_unlock(payers);
+}
+
+// Whether the sequence seems to be dropped, here or with its database.
+bool is_dropped(const CounterKey& key) {
+  return key.database == MyDatabaseId
+             ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid))
+             : !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key.database));
+}
+
+enum class Which : uint8_t { kDropped, kAll };
+
+// Removes the entries that count for the bound and that nobody uses, those of dropped sequences or
+// all. No lock is held while the catalogs are read.
+void remove_idle(const SharedTable& table, Bound bound, Which which) {
+  List* found = find_idle(table, bound);
+  ListCell* cell;
+  foreach (cell, found) {
+    const auto& idle = *static_cast<Idle*>(lfirst(cell));
+    if (which == Which::kAll || is_dropped(idle.key)) remove_if_idle(table, idle);
+  }
+  list_free_deep(found);
+}
+
+// Looks for dropped sections, since keys take much memory; but where there are so many counters
+// that it takes long, only when there is a section's worth of keys more than when it was last done.
+void remove_dropped_keys() {
+  constexpr uint32 kFew = 1000;
+  if (CountOfServer(quota.accounts) > kFew && !AreKeysToBeSwept()) return;
+  remove_idle(sections, Bound::kServer, Which::kDropped);
+  NoteKeysSwept();
+}
+
+void sweep(Bound bound) {
+  remove_idle(segments, bound, Which::kDropped);
+  remove_idle(sections, bound, Which::kDropped);
+  if (bound_of(quota) == Bound::kNone) return;
+  remove_idle(segments, bound, Which::kAll);
+  remove_idle(sections, bound, Which::kAll);
+}
+
+// Finds the entry of a sequence or makes it, and counts this session in.
+Entry* find_or_make(SharedTable* table, Oid relid) {
+  const CounterKey key{MyDatabaseId, relid};
+  // A sweep needs all of them.
+  table_attach(&segments);
+  table_attach(&sections);
+  keys_attach();
+  auto* entry = static_cast<Entry*>(table_find(*table, &key, false));
+  if (entry == nullptr) {
+    quota_require_room(&quota, sweep);
+    if (table == &sections) remove_dropped_keys();
+    const Oid role = GetSessionUserId();
+    const Payers payers = accounts_lock(&quota.accounts, MyDatabaseId, role);
+    bool made;
+    entry = static_cast<Entry*>(table_find_or_make(*table, &key, &made));
+    if (made) {
+      entry->role = role;
+      CountMade(payers);
+    }
+    accounts_unlock(payers);
+  }
+  entry->users.fetch_add(1, std::memory_order_relaxed);
+  table_release(*table, entry);
+  return entry;
+}
+
+}  // namespace
+
+SharedSegment* shared_segment(Oid relid) {
+  return reinterpret_cast<SharedSegment*>(find_or_make(&segments, relid));
+}
+
+SharedSection* shared_section(Oid relid) {
+  return reinterpret_cast<SharedSection*>(find_or_make(&sections, relid));
+}
+
+}  // namespace snowid::pg

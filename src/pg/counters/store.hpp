@@ -1,0 +1,143 @@
+// What a server keeps in memory of the sequences that numbers are drawn from: the entries of
+// segments and sections.
+//
+// Shared: SharedSegment and SharedSection, one for each sequence that is drawn from as such,
+// entries of the tables "segments" and "sections"; see counter.hpp for who may change them. A
+// session is counted in as a user of each that it keeps a pointer to. A session that locks
+// partitions of several tables takes those of the accounts first, then those of "segments" or
+// "sections", then those of the keys' accounts.
+#pragma once
+
+#include "pg/counters/refill.hpp"
+#include "pg/shared/abi.hpp"
+#include "pg/shared/table.hpp"
+
+// The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
+// hold, core::Segment and core::KeyTable too, and of what their fields mean.
+#ifndef SNOWID_COUNTERS_ABI
+#define SNOWID_COUNTERS_ABI 1
+#endif
+
+namespace snowid::pg {
+
+// A sequence of a database.
+struct CounterKey {
+  Oid database;
+  Oid relid;
+};
+
+// What a sequence held when a block of it was last allocated. Where it holds anything else,
+// somebody has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for
+// nothing any more; nor does it where the same value has another place in the WAL, or has lost its
+// mark, since it was another in between. Stored by whoever has the lock of who refills.
+struct Known {
+  std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
+  // Its last value, before and after a change that is under way, or twice the same; and where its
+  // page's changes were logged.
+  std::atomic<int64_t> before;
+  std::atomic<int64_t> after;
+  std::atomic<uint64_t> lsn_before;
+  // InvalidXLogRecPtr while it is being changed, or where the change was not logged: then the place
+  // is not compared.
+  std::atomic<uint64_t> lsn_after;
+  std::atomic<bool> is_called;   // the sequence, after the change
+  std::atomic<int64_t> log_cnt;  // and what its page is marked with
+};
+
+// How a central source has failed.
+enum class SourceFailure : uint8_t {
+  kOther,
+  kDown,    // it could not be reached
+  kBehind,  // it gives numbers that were given here
+};
+
+// The state of a segment, see segment.hpp.
+struct SharedSegment {
+  CounterKey key;
+  std::atomic<uint32_t> users;
+  Oid role;  // on whose account it is
+  RefillLock refill;
+  Known known;
+  core::Segment numbers;  // see core/segment.hpp
+  // When a central source may be tried again after it has failed, and when it did, as Unix
+  // microseconds; 0 where it has not. Set by whoever refills.
+  std::atomic<int64_t> retry_us;
+  std::atomic<int64_t> failed_us;
+  std::atomic<uint32_t> failed_file;  // and the sequence's storage, which another source changes
+  std::atomic<SourceFailure> failure;
+  std::atomic<int64_t> behind_at;  // where kBehind: where the last block begins that it gave
+  // Of whoever refills alone.
+  uint64 blocks;           // how many were allocated last, 0 before the first
+  int64 refilled_us;       // when, as Unix microseconds
+  uint64 refilled_cursor;  // and where the cursor was
+};
+
+// The state of a section, see section.cpp.
+struct SharedSection {
+  CounterKey key;
+  std::atomic<uint32_t> users;
+  Oid role;           // on whose account it is
+  RefillLock refill;  // of who raises the limit
+  Known known;
+  LWLock lock;                 // guards what follows, but for reading the limit
+  std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here
+  std::atomic<int64_t> alert;  // from this number on the limit is raised early
+  core::SectionState state;
+  dsa_pointer table;  // a core::KeyTable, InvalidDsaPointer where there is none
+  // When memory for another table was last refused, as Unix microseconds, or 0.
+  int64 refused_us;
+};
+
+SNOWID_PIN(Known, file, 0);
+SNOWID_PIN(Known, before, 8);
+SNOWID_PIN(Known, after, 16);
+SNOWID_PIN(Known, lsn_before, 24);
+SNOWID_PIN(Known, lsn_after, 32);
+SNOWID_PIN(Known, is_called, 40);
+SNOWID_PIN(Known, log_cnt, 48);
+SNOWID_PIN_SIZE(Known, 56);
+
+SNOWID_PIN(RefillLock, holder, 0);
+SNOWID_PIN(RefillLock, released, 4);
+SNOWID_PIN_SIZE(RefillLock, 16);
+
+SNOWID_PIN(SharedSegment, key, 0);
+SNOWID_PIN(SharedSegment, users, 8);
+SNOWID_PIN(SharedSegment, role, 12);
+SNOWID_PIN(SharedSegment, refill, 16);
+SNOWID_PIN(SharedSegment, known, 32);
+SNOWID_PIN(SharedSegment, numbers, 88);
+SNOWID_PIN(SharedSegment, retry_us, 168);
+SNOWID_PIN(SharedSegment, failed_us, 176);
+SNOWID_PIN(SharedSegment, failed_file, 184);
+SNOWID_PIN(SharedSegment, failure, 188);
+SNOWID_PIN(SharedSegment, behind_at, 192);
+SNOWID_PIN(SharedSegment, blocks, 200);
+SNOWID_PIN(SharedSegment, refilled_us, 208);
+SNOWID_PIN(SharedSegment, refilled_cursor, 216);
+SNOWID_PIN_SIZE(SharedSegment, 224);
+
+SNOWID_PIN(SharedSection, key, 0);
+SNOWID_PIN(SharedSection, users, 8);
+SNOWID_PIN(SharedSection, role, 12);
+SNOWID_PIN(SharedSection, refill, 16);
+SNOWID_PIN(SharedSection, known, 32);
+SNOWID_PIN(SharedSection, lock, 88);
+SNOWID_PIN(SharedSection, limit, kLockSize + 88);
+SNOWID_PIN(SharedSection, alert, kLockSize + 96);
+SNOWID_PIN(SharedSection, state, kLockSize + 104);
+SNOWID_PIN(SharedSection, table, kLockSize + 120);
+SNOWID_PIN(SharedSection, refused_us, kLockSize + 128);
+SNOWID_PIN_SIZE(SharedSection, kLockSize + 136);
+SNOWID_PIN_SIZE(core::Segment, 80);
+SNOWID_PIN_SIZE(core::SectionState, 16);
+SNOWID_PIN_SIZE(core::KeyTable, 16);
+SNOWID_PIN_SIZE(core::KeyNode, 32);
+
+// The entries of a sequence of this database, made where there are none, with this session counted
+// in. Fail with 53200 where there are too many, see shared/quota.hpp, or no memory, and as
+// table_attach() does.
+SharedSegment* shared_segment(Oid relid);
+SharedSection* shared_section(Oid relid);
+
+}  // namespace snowid::pg

@@ -1,0 +1,220 @@
+// Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
+#include "pg/ids/ceiling.hpp"
+
+#include "pg/ids/settings.hpp"
+#include "pg/ids/slots.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/invalidation.hpp"
+
+namespace snowid::pg {
+
+bool ceiling_known = false;
+
+namespace {
+
+constexpr char kCeilingName[] = "ceiling";
+
+// The sequence that this session uses, InvalidOid before it has looked.
+Oid ceiling_relid = InvalidOid;
+
+// The start of the parallel statement in which this process has last looked at the sequence, 0
+// where it was in none.
+TimestampTz looked_in = 0;
+
+// The sequence may be another one, or have other storage. relid: InvalidOid for all relations.
+void forget_ceiling(Oid relid) {
+  if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
+}
+
+Oid look_up_ceiling() {
+  const Oid relid = extension_relation(kCeilingName);
+  if (!OidIsValid(relid))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
+                           kCeilingName, kExtensionName),
+                    errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
+  return relid;
+}
+
+// Opens the sequence in RowExclusiveLock. Returns nullptr only with kEarly, where the lock is not
+// to be had at once.
+Relation open_ceiling(Urgency urgency) {
+  Relation relation = nullptr;
+  while (relation == nullptr) {
+    if (!OidIsValid(ceiling_relid)) ceiling_relid = look_up_ceiling();
+    if (urgency == Urgency::kMust)
+      LockRelationOid(ceiling_relid, RowExclusiveLock);
+    else if (!ConditionalLockRelationOid(ceiling_relid, RowExclusiveLock))
+      return nullptr;
+    relation = try_relation_open(ceiling_relid, NoLock);
+    if (relation == nullptr) {
+      UnlockRelationOid(ceiling_relid, RowExclusiveLock);
+      ceiling_relid = InvalidOid;
+    }
+  }
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("relation \"%s.%s\" is not a permanent sequence", kOwnSchemaName, kCeilingName),
+             errdetail("IDs could repeat after a crash."),
+             errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kOwnSchemaName,
+                     kCeilingName)));
+  return relation;
+}
+
+core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
+
+// Whether `relation` is the sequence that the ceiling is durable in. Needs my_database->lock.
+bool is_durable_in(Relation relation) {
+  return my_database->relation == RelationGetRelid(relation) &&
+         my_database->file == file_of(relation);
+}
+
+// Whether this transaction has made the sequence or its storage, so that no other session sees
+// them, and none will if it rolls back. (Or has changed something else about it, which does no
+// harm.)
+bool is_made_here(Relation relation) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relation->rd_id);
+  const bool is_made_here =
+      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+  ReleaseSysCache(row);
+  return is_made_here;
+}
+
+// Whether the sequence says what this server has written last. Needs my_database->lock.
+bool is_as_written(Relation relation) {
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis value{SequencePageValue(page).last};
+  sequence_page_unlock(page);
+  return value.value == my_database->written_us / 1000;
+}
+
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
+core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis before{SequencePageValue(page).last};
+  // What somebody else has set need not be durable.
+  const bool is_to_be_logged = before == target && !is_durable_in(relation);
+  *lsn = before < target || is_to_be_logged ? sequence_page_set(page, target.value)
+                                            : InvalidXLogRecPtr;
+  sequence_page_unlock(page);
+  return before;
+}
+
+// Whether it was a parallel worker of this transaction, or its leader, who has raised a sequence
+// that only the transaction can see: while they run nobody can call setval. (A client's message may
+// hold a setval between two statements that run in parallel; it is taken for such a raise.)
+bool is_raised_by_worker(Relation relation) {
+  return HasStandIn() && is_durable_in(relation) && IsInParallelMode() &&
+         looked_in == GetCurrentStatementStartTimestamp();
+}
+
+// Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
+// Needs my_database->lock.
+void write(Relation relation, core::UnixMillis target) {
+  const core::UnixMillis known{my_database->written_us / 1000};
+  XLogRecPtr lsn;
+  target = std::max(target, known);
+  const core::UnixMillis before = raise_sequence(relation, target, &lsn);
+  // The sequence says more than this server has raised it to: the server has started, or a dump was
+  // restored, or somebody called setval. All times up to there may be in use.
+  if (before > known && !is_raised_by_worker(relation)) lift_slots({before.value * 1000});
+
+  my_database->written_us = std::max(before, target).value * 1000;
+  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
+  if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
+}
+
+// Makes the ceiling that was written durable, and the one in memory. Needs my_database->lock, and
+// lets go of it while it waits for a synchronous standby. Where that fails, what was written counts
+// for nothing yet, and the next to publish waits for it.
+void publish(Relation relation) {
+  const int64 ceiling_us = my_database->written_us;
+  const XLogRecPtr lsn = my_database->written_lsn;
+  if (!XLogRecPtrIsInvalid(lsn)) {
+    XLogFlush(lsn);
+    LWLockRelease(&my_database->lock);
+    sequence_make_durable(lsn);
+    LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  }
+  my_database->relation = RelationGetRelid(relation);
+  my_database->file = file_of(relation);
+  if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
+  my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
+  my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
+}
+
+// Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
+// as open_ceiling() does, with no lock taken. Fails with 25006 during recovery.
+Relation lock_ceiling(Urgency urgency) {
+  // A standby's transactions are read-only, but some extensions have them pass for others.
+  if (RecoveryInProgress())
+    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                    errmsg("cannot issue IDs during recovery")));
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return nullptr;
+  database_stand_in(is_made_here(relation));
+  LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  return relation;
+}
+
+void unlock_ceiling(Relation relation) {
+  LWLockRelease(&my_database->lock);
+  relation_close(relation, RowExclusiveLock);
+}
+
+}  // namespace
+
+void ceiling_learn() {
+  static bool is_subscribed = false;
+  if (!is_subscribed) {
+    invalidation_subscribe(forget_ceiling);
+    is_subscribed = true;
+  }
+  slots_attach();
+  if (ceiling_known) return;
+  Relation relation = lock_ceiling(Urgency::kMust);
+  if (!is_durable_in(relation) || !is_as_written(relation)) {
+    write(relation, {0});
+    publish(relation);
+  }
+  // While the relation is locked nobody can replace it; invalidations from now on are news. But a
+  // transaction that has made it, a restore for one, may yet set it: it looks again for each ID. Of
+  // its workers each has to do with one statement.
+  ceiling_known = !HasStandIn() || IsParallelWorker();
+  looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
+  unlock_ceiling(relation);
+}
+
+void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
+  Relation relation = lock_ceiling(urgency);
+  if (relation == nullptr) return;
+  // Somebody else may have raised it meanwhile.
+  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
+  const bool is_replaced = !is_durable_in(relation);
+  if (is_replaced || moment.value + ceiling_step_us() / 2 > ceiling_us) {
+    const bool is_under_way = !is_replaced && my_database->written_us > ceiling_us;
+    if (!is_under_way || urgency == Urgency::kMust)
+      write(relation, round_up({moment.value + ceiling_step_us()}));
+    // Who is early need wait for no disk and no standby: the WAL writer flushes what was written,
+    // and the next to be early finds that it has.
+    const XLogRecPtr lsn = my_database->written_lsn;
+    if (urgency == Urgency::kMust || is_replaced || sequence_is_durable(lsn))
+      publish(relation);
+    else
+      XLogSetAsyncXactLSN(lsn);
+  }
+  unlock_ceiling(relation);
+}
+
+void ceiling_cover(core::UnixMicros moment) {
+  Relation relation = lock_ceiling(Urgency::kMust);
+  write(relation, round_up(moment));
+  publish(relation);
+  unlock_ceiling(relation);
+}
+
+}  // namespace snowid::pg

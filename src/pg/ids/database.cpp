@@ -1,0 +1,60 @@
+// Finding and making a database's entry. See database.hpp.
+#include "pg/ids/database.hpp"
+
+namespace snowid::pg {
+
+Database* my_database = nullptr;
+Database* shared_database = nullptr;
+
+namespace {
+
+void begin(void* entry) { LWLockInitialize(&static_cast<Database*>(entry)->lock, shared_tranche); }
+
+Database stand_in;
+
+// A callback at the process's exit. The pointer stays for callbacks that come after this one, at
+// the end of a transaction that is open yet: a database to which a process is connected is not
+// dropped.
+void leave(int, Datum) {
+  Database* left = shared_database;
+  LetGo(left);
+}
+
+}  // namespace
+
+SharedTable databases = {{"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin},
+                         nullptr};
+
+void database_attach() {
+  static bool is_registered = false;
+  if (shared_database != nullptr) return;
+  if (!is_registered) {
+    before_shmem_exit(leave, 0);
+    is_registered = true;
+  }
+  table_attach(&databases);
+  auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, nullptr));
+  database->users.fetch_add(1);
+  table_release(databases, database);
+  my_database = shared_database = database;
+}
+
+bool HasStandIn() { return my_database == &stand_in; }
+
+void database_stand_in(bool wanted) {
+  if (wanted && !HasStandIn()) {
+    begin(&stand_in);
+    stand_in.relation = InvalidOid;
+    stand_in.file = 0;
+    stand_in.written_us = shared_database->ceiling_us.load();
+    stand_in.written_lsn = InvalidXLogRecPtr;
+    stand_in.ceiling_us.store(shared_database->ceiling_us.load());
+    stand_in.alert_us.store(shared_database->alert_us.load());
+    stand_in.floor_us.store(shared_database->floor_us.load());
+    stand_in.swept_us.store(0);
+    stand_in.swept_ceiling_us.store(0);
+  }
+  my_database = wanted ? &stand_in : shared_database;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,132 @@
+// The SQL functions that read and make IDs by their parts. They depend on their arguments alone, so
+// they can stand in generated columns, indexes and partition bounds.
+#include "pg/base/clock.hpp"
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+core::Parts parts_of(const core::Layout& layout, int64 id) {
+  core::Parts parts;
+  const core::Status status = Decompose(layout, {id}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+  return parts;
+}
+
+TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
+  return to_timestamptz(StartOf(layout, parts.time));
+}
+
+// The time unit that holds `moment`. Fails with 22008.
+core::Time time_of(const core::Layout& layout, TimestampTz moment) {
+  const core::Time time = TimeAt(layout, from_timestamptz(moment));
+  if (time.value < 0 || time > layout.max_time)
+    report_status(layout, core::Status::kTimeOutOfRange);
+  return time;
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_decode);
+SNOWID_FUNCTION(snowid_timestamp);
+SNOWID_FUNCTION(snowid_shard);
+SNOWID_FUNCTION(snowid_sequence);
+SNOWID_FUNCTION(snowid_encode);
+SNOWID_FUNCTION(snowid_min);
+SNOWID_FUNCTION(snowid_max);
+SNOWID_FUNCTION(snowid_range_first);
+SNOWID_FUNCTION(snowid_range_last);
+SNOWID_FUNCTION(snowid_is_between);
+
+// snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
+// sequence bigint)
+Datum snowid_decode(PG_FUNCTION_ARGS) {
+  TupleDesc row;
+  if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
+  Datum values[] = {TimestampTzGetDatum(created_at(layout, parts)),
+                    Int64GetDatum(static_cast<int64>(parts.shard.value)),
+                    Int64GetDatum(static_cast<int64>(parts.sequence.value))};
+  bool nulls[lengthof(values)] = {};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
+}
+
+// snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
+Datum snowid_timestamp(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts_of(layout, PG_GETARG_INT64(0))));
+}
+
+// snowid_shard(id bigint, layout snowid_layout) → bigint
+Datum snowid_shard(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).shard.value));
+}
+
+// snowid_sequence(id bigint, layout snowid_layout) → bigint
+Datum snowid_sequence(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).sequence.value));
+}
+
+// snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)
+// → bigint
+Datum snowid_encode(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 3);
+  const int64 shard = PG_GETARG_INT64(1);
+  const int64 sequence = PG_GETARG_INT64(2);
+  core::Id id;
+  const core::Status status =
+      Encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
+  if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
+  if (status == core::Status::kSequenceOutOfRange) report_sequence_out_of_range(layout, sequence);
+  if (status != core::Status::kOk) report_status(layout, status);
+  PG_RETURN_INT64(id.value);
+}
+
+// snowid_min(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_min(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(LeastOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+}
+
+// snowid_max(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_max(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(GreatestOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+}
+
+// snowid_range_first("from" timestamptz, until timestamptz, layout snowid_layout) → bigint
+Datum snowid_range_first(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
+                          from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
+                      .first.value);
+}
+
+// snowid_range_last("from" timestamptz, until timestamptz, layout snowid_layout) → bigint
+Datum snowid_range_last(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
+                          from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
+                      .last.value);
+}
+
+// snowid_is_between(id bigint, "from" timestamptz, until timestamptz, layout snowid_layout)
+// → boolean
+Datum snowid_is_between(PG_FUNCTION_ARGS) {
+  PG_RETURN_BOOL(IsBetween(layout_arg(fcinfo, 3), {PG_GETARG_INT64(0)},
+                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)),
+                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(2))));
+}
+}

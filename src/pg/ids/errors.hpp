@@ -1,0 +1,32 @@
+// The errors of issuing IDs. Nothing is shared here.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// 2200H: the layout has no IDs left.
+[[noreturn]] void report_used_up(const core::Layout& layout);
+
+// Tells the log that it will have none left within a year.
+void warn_of_end(const core::Layout& layout);
+
+// What a caller waits for in vain.
+struct NextId {
+  const core::Layout& layout;
+  core::Shard shard;
+  bool has_shard;  // false for the kinds of ID that know none
+  core::UnixMicros time;
+};
+
+// The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
+// clients can tell this from what no waiting helps with. By the SQL standard, classes that begin
+// with 5 to 9 or I to Z are left to implementations; PostgreSQL's own begin with 5, F, H, P and X,
+// so one that begins with S is neither the standard's nor likely to become PostgreSQL's.
+inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
+
+// kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
+// for.
+[[noreturn]] void report_clock_behind(const NextId& next, int64 behind_us);
+
+}  // namespace snowid::pg

@@ -1,0 +1,42 @@
+// The room's face to others. See ids.hpp.
+#include "pg/ids/ids.hpp"
+
+#include "pg/server/discard.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// How far ahead of the clock a slot that all databases share starts at most: the default of
+// snowid.max_wait.
+constexpr int64 kLongestStartUs = 5000000;
+
+void forget_last_ids() {
+  ForgetLastIds();
+  session_last_id = kNoId;
+}
+
+}  // namespace
+
+void ids_register() {
+  id_settings_register();
+  discard_subscribe(forget_last_ids);
+}
+
+void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
+  if (place->slot == nullptr) {
+    // Before a crash some database may have been as far ahead of the clock as this. No further than
+    // callers will wait, whatever somebody has set for his session.
+    const core::UnixMicros used{unix_now().value + std::min(max_lead_us(), kLongestStartUs)};
+    const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
+    place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
+  }
+  const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
+  Slot own{};
+  own.last_tick.store(LastTickAt(layout, {floor_us}).value, std::memory_order_relaxed);
+  const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
+  core::RaiseTo(place->slot->last_tick, {above.value - 1});
+  place->floor_us = floor_us;
+}
+
+}  // namespace snowid::pg

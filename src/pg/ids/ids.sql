@@ -1,0 +1,150 @@
+-- The ceiling: the time, in Unix milliseconds, up to which IDs may have been issued. It is dumped, so
+-- that a restored database goes on above it.
+
+CREATE SEQUENCE snowid.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
+COMMENT ON SEQUENCE snowid.ceiling IS
+  'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
+SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
+-- Whoever dumps the database reads it, and whoever restores it sets it.
+GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
+GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
+
+-- Making IDs
+
+CREATE FUNCTION @extschema@.snowid_next() RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next';
+COMMENT ON FUNCTION @extschema@.snowid_next() IS 'next ID of the shard that snowid.shard names';
+
+CREATE FUNCTION @extschema@.snowid_next(shard bigint) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_shard';
+COMMENT ON FUNCTION @extschema@.snowid_next(bigint) IS 'next ID of a shard';
+
+CREATE FUNCTION @extschema@.snowid_default_shard() RETURNS bigint
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
+COMMENT ON FUNCTION @extschema@.snowid_default_shard() IS
+  'shard that snowid.shard names, for snowid_next(bigint, snowid_layout)';
+
+CREATE FUNCTION @extschema@.snowid_next(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_layout';
+COMMENT ON FUNCTION @extschema@.snowid_next(bigint, @extschema@.snowid_layout) IS
+  'next ID of a shard and layout';
+
+CREATE FUNCTION @extschema@.snowid_next_batch(shard bigint, count int,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS SETOF bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_batch'
+  SUPPORT snowid.batch_support;
+COMMENT ON FUNCTION @extschema@.snowid_next_batch(bigint, int, @extschema@.snowid_layout) IS
+  'next IDs of a shard and layout, in the order of issue';
+
+CREATE FUNCTION @extschema@.snowid_reserve(shard bigint, count int,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reserve';
+COMMENT ON FUNCTION @extschema@.snowid_reserve(bigint, int, @extschema@.snowid_layout) IS
+  'first of so many consecutive IDs of a shard and layout, all of them the caller''s';
+
+CREATE FUNCTION @extschema@.snowid_lastval() RETURNS bigint
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_lastval';
+COMMENT ON FUNCTION @extschema@.snowid_lastval() IS 'last ID that this session got';
+
+CREATE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_currval';
+COMMENT ON FUNCTION @extschema@.snowid_currval(bigint, @extschema@.snowid_layout) IS
+  'last ID of a shard and layout that this session got';
+
+CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
+COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
+  'have the ID''s shard issue only later IDs from now on, durably';
+REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) TO @extowner@
+  WITH GRANT OPTION;
+
+-- Reading IDs, and making them from their parts
+
+CREATE FUNCTION @extschema@.snowid_decode(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram',
+                              OUT created_at pg_catalog.timestamptz, OUT shard bigint, OUT sequence bigint)
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_decode';
+COMMENT ON FUNCTION @extschema@.snowid_decode(bigint, @extschema@.snowid_layout) IS 'parts of an ID';
+
+CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp';
+COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS
+  'time at which an ID was made';
+
+CREATE FUNCTION @extschema@.snowid_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard';
+COMMENT ON FUNCTION @extschema@.snowid_shard(bigint, @extschema@.snowid_layout) IS 'shard of an ID';
+
+CREATE FUNCTION @extschema@.snowid_sequence(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence';
+COMMENT ON FUNCTION @extschema@.snowid_sequence(bigint, @extschema@.snowid_layout) IS
+  'sequence of an ID within its time unit and shard';
+
+CREATE FUNCTION @extschema@.snowid_encode(created_at pg_catalog.timestamptz, shard bigint, sequence bigint,
+                              layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_encode';
+COMMENT ON FUNCTION @extschema@.snowid_encode(pg_catalog.timestamptz, bigint, bigint, @extschema@.snowid_layout) IS
+  'ID with these parts';
+
+CREATE FUNCTION @extschema@.snowid_min(moment pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_min';
+COMMENT ON FUNCTION @extschema@.snowid_min(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'least ID of the time unit that holds a moment';
+
+CREATE FUNCTION @extschema@.snowid_max(moment pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_max';
+COMMENT ON FUNCTION @extschema@.snowid_max(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'greatest ID of the time unit that holds a moment';
+
+CREATE FUNCTION snowid.range_first("from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout)
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_first';
+COMMENT ON FUNCTION snowid.range_first(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'least ID with a time from one moment until before another; the greatest bigint where none has';
+
+CREATE FUNCTION snowid.range_last("from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout)
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_last';
+COMMENT ON FUNCTION snowid.range_last(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'greatest ID with a time from one moment until before another; the least bigint where none has';
+
+CREATE FUNCTION snowid.is_between(id bigint, "from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+                                  layout @extschema@.snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_between';
+COMMENT ON FUNCTION snowid.is_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'what snowid_between says, of a layout in which IDs are not ordered by time alone';
+
+-- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in
+-- both moments. For a constant layout that is ordered the last condition is none.
+CREATE FUNCTION @extschema@.snowid_between(id bigint, "from" pg_catalog.timestamptz,
+    until pg_catalog.timestamptz,
+                               layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS boolean
+  IMMUTABLE PARALLEL SAFE LANGUAGE SQL
+  RETURN id OPERATOR(pg_catalog.>=) snowid.range_first("from", until, layout)
+    AND id OPERATOR(pg_catalog.<=) snowid.range_last("from", until, layout)
+    AND (snowid.layout_is_ordered(layout) OR snowid.is_between(id, "from", until, layout));
+COMMENT ON FUNCTION @extschema@.snowid_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'whether an ID has a time from one moment until before another; an index on the ID serves';
+
+-- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
+-- hold it from the beginning, and not only from the next ID on.
+
+CREATE FUNCTION snowid.carry_ceiling_over() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_carry_ceiling_over';
+COMMENT ON FUNCTION snowid.carry_ceiling_over() IS
+  'have snowid.ceiling hold what this server knows of the ceiling; called by CREATE EXTENSION';
+REVOKE ALL ON FUNCTION snowid.carry_ceiling_over() FROM PUBLIC;
+SELECT snowid.carry_ceiling_over();

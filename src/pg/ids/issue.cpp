@@ -1,0 +1,92 @@
+// The slow path of issuing IDs. See issue.hpp.
+#include "pg/ids/issue.hpp"
+
+#include "pg/ids/ceiling.hpp"
+#include "pg/ids/errors.hpp"
+
+namespace snowid::pg {
+
+int64 session_last_id = kNoId;
+
+namespace {
+
+// How long a caller waits before it looks at the clock again: a clock that is put right ends the
+// wait.
+constexpr int64 kLongestNapUs = 100000;
+// A latch counts in milliseconds, which is too coarse to begin the next one with; shorter waits
+// sleep uninterruptibly.
+constexpr int64 kShortestLatchUs = 2000;
+
+// Sleeps for so long, or for kLongestNapUs where that is less. Interruptible.
+void nap(int64 for_us) {
+  if (for_us < kShortestLatchUs) {
+    pg_usleep(for_us);
+  } else {
+    const long timeout_ms = static_cast<long>(std::min(for_us, kLongestNapUs) / 1000);
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
+              clock_wait_event());
+    ResetLatch(MyLatch);
+  }
+  CHECK_FOR_INTERRUPTS();
+}
+
+int64 elapsed_us(instr_time since) {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  INSTR_TIME_SUBTRACT(now, since);
+  return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+}
+
+// Sees to it that an ID with this time is allowed by the ceiling.
+void make_room(core::UnixMicros moment) {
+  Database* database = my_database;
+  int64_t alert = database->alert_us.load(std::memory_order_acquire);
+  if (moment.value <= alert) return;
+  const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
+  if (moment.value > ceiling) {
+    ceiling_raise(moment, Urgency::kMust);
+    return;
+  }
+  // There is room yet. One session raises the ceiling: the one that moves the alert on. The others
+  // go on without, and should that one fail, the next to reach the new alert tries again.
+  const int64_t next_alert = std::min(alert + ceiling_step_us() / 8 + 1, ceiling);
+  if (database->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel))
+    ceiling_raise(moment, Urgency::kEarly);
+}
+
+}  // namespace
+
+core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
+                         core::Span span) {
+  bool waited = false;
+  instr_time wait_start;
+  for (;;) {
+    const core::UnixMicros now = unix_now();
+    const core::Time now_time = TimeAt(layout, now);
+    const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
+    const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
+    const core::UnixMicros next = StartOf(layout, next_time);
+    if (next_time > layout.max_time) report_used_up(layout);
+
+    const int64 wait_us = next.value - now.value - max_lead_us();
+    if (wait_us > 0) {
+      if (!waited) INSTR_TIME_SET_CURRENT(wait_start);
+      const int64 waited_us = waited ? elapsed_us(wait_start) : 0;
+      waited = true;
+      if (waited_us + wait_us > max_wait_us())
+        report_clock_behind({layout, shard, OidIsValid(slot->key.database), next},
+                            next.value - now.value);
+      nap(wait_us);
+      continue;
+    }
+    if (next >= warn_from(layout)) warn_daily(layout, now);
+    make_room(next);
+
+    const core::UnixMicros limit{std::min(now.value + max_lead_us(),
+                                          my_database->ceiling_us.load(std::memory_order_acquire))};
+    const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
+    if (grant.count > 0) return grant;
+  }
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,65 @@
+// Issuing IDs: the clock, the tick and the ceiling put together. This is the path that every ID
+// takes.
+//
+// Shared: the slot's tick word, moved as core/tick.hpp says, and my_database->alert_us, read. The
+// quick path takes no lock; the slow one, behind issue_slowly(), waits for the clock and raises the
+// ceiling.
+#pragma once
+
+#include "pg/base/clock.hpp"
+#include "pg/ids/ceiling.hpp"
+#include "pg/ids/place.hpp"
+#include "pg/ids/settings.hpp"
+#include "pg/ids/warnings.hpp"
+
+namespace snowid::pg {
+
+// The last ID that this session got, of whatever shard; kNoId before the first.
+extern int64 session_last_id;
+
+// The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
+// and with what ceiling_learn() and slot_of() fail with.
+static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int64 shard) {
+  if (unlikely(!ceiling_known)) ceiling_learn();
+  Place place = FindPlace(directory, shard);
+  if (unlikely(place.slot == nullptr)) place = place_make(directory, shard);
+  return place;
+}
+
+// As issue(), for where that cannot go on: waits for the clock, raises the ceiling, or reports why
+// there is no ID. Always grants something.
+core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
+                         core::Span span);
+
+// Takes up to `want` IDs of a shard, as core::Take does, and at least one. Fails with 2200H where
+// the layout's time is used up, and with kClockBehind where the clock is too far behind. Inlined,
+// so that the arithmetic of a layout known to the compiler costs no division.
+static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
+                                                    Slot* slot, uint32 want, core::Span span) {
+  const core::UnixMicros now = unix_now();
+  const core::UnixMicros limit{
+      std::min({now.value + max_lead_us(), my_database->alert_us.load(std::memory_order_acquire),
+                warn_from(layout).value})};
+  const core::Grant grant = Take(slot->last_tick, layout, TimeAt(layout, now), limit, want, span);
+  if (unlikely(grant.count == 0)) return issue_slowly(layout, shard, slot, want, span);
+  return grant;
+}
+
+// Keeps what snowid_currval() and snowid_lastval() give.
+inline void remember(Place place, int64 id) {
+  *place.last_id = id;
+  session_last_id = id;
+}
+
+// The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
+static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
+                                                  const core::Layout& layout, int64 shard) {
+  const Place place = place_of(directory, shard);
+  const core::Shard valid{static_cast<uint64>(shard)};
+  const core::Grant grant = issue(layout, valid, place.slot, 1, core::Span::kAny);
+  const int64 id = IdOf(layout, valid, grant.first).value;
+  remember(place, id);
+  return id;
+}
+
+}  // namespace snowid::pg

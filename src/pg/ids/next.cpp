@@ -1,0 +1,195 @@
+// The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/errors.hpp"
+#include "pg/ids/issue.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
+// take.
+struct Batch {
+  PlaceDirectory* directory;
+  int64 shard;
+  core::Tick next;
+  uint32 held;
+  int32 left;
+};
+
+// 55000, as currval has it before nextval.
+[[noreturn]] void report_undefined(const char* function) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("%s is not yet defined in this session", function),
+                  RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
+                                       : errhint("Call snowid_next() first.")));
+  pg_unreachable();
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_next);
+SNOWID_FUNCTION(snowid_next_shard);
+SNOWID_FUNCTION(snowid_next_layout);
+SNOWID_FUNCTION(snowid_default_shard);
+SNOWID_FUNCTION(snowid_next_batch);
+SNOWID_FUNCTION(snowid_reserve);
+SNOWID_FUNCTION(snowid_lastval);
+SNOWID_FUNCTION(snowid_currval);
+SNOWID_FUNCTION(snowid_advance);
+SNOWID_FUNCTION(snowid_carry_ceiling_over);
+
+// snowid_next() → bigint
+Datum snowid_next(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_read_write("snowid_next()");
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, shard_by_default()));
+}
+
+// snowid_next(shard bigint) → bigint
+Datum snowid_next_shard(PG_FUNCTION_ARGS) {
+  require_read_write("snowid_next()");
+  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT64(0)));
+}
+
+// snowid_default_shard() → bigint
+Datum snowid_default_shard(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  PG_RETURN_INT64(shard_by_default());
+}
+
+// snowid_next(shard bigint, layout snowid_layout) → bigint
+Datum snowid_next_layout(PG_FUNCTION_ARGS) {
+  require_read_write("snowid_next()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT64(0)));
+}
+
+// snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
+//
+// Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
+// fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
+// is taken: other calls get greater ones while the batch returns those it holds.
+Datum snowid_next_batch(PG_FUNCTION_ARGS) {
+  FuncCallContext* call;
+  if (SRF_IS_FIRSTCALL()) {
+    const int32 count = PG_GETARG_INT32(1);
+    require_read_write("snowid_next_batch()");
+    require_count(count, 0, PG_INT32_MAX);
+    const int64 shard = PG_GETARG_INT64(0);
+    PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+    place_of(directory, shard);  // fails where there is no such shard
+    call = SRF_FIRSTCALL_INIT();
+    auto* batch =
+        static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
+    *batch = {directory, shard, {0}, 0, count};
+    call->user_fctx = batch;
+  }
+  call = SRF_PERCALL_SETUP();
+  auto* batch = static_cast<Batch*>(call->user_fctx);
+  if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
+  const core::Layout& layout = batch->directory->layout;
+  const core::Shard shard{static_cast<uint64>(batch->shard)};
+  const Place place = place_of(batch->directory, batch->shard);
+  if (batch->held == 0) {
+    const uint64 unit = layout.max_sequence.value + 1;
+    const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
+    const core::Grant grant = issue(layout, shard, place.slot, want, core::Span::kAny);
+    batch->next = grant.first;
+    batch->held = grant.count;
+    batch->left -= static_cast<int32>(grant.count);
+  }
+  const int64 id = IdOf(layout, shard, batch->next).value;
+  batch->next.value++;
+  batch->held--;
+  remember(place, id);
+  SRF_RETURN_NEXT(call, Int64GetDatum(id));
+}
+
+// snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
+Datum snowid_reserve(PG_FUNCTION_ARGS) {
+  const int32 count = PG_GETARG_INT32(1);
+  require_read_write("snowid_reserve()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+  const core::Layout& layout = directory->layout;
+  if (count > 1 && layout.seq_shift > 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
+                    errdetail("Its sequence is not the last field."),
+                    errhint("Use snowid_next_batch() instead.")));
+  require_count(count, 1,
+                static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
+  const int64 shard = PG_GETARG_INT64(0);
+  const Place place = place_of(directory, shard);
+  const core::Shard valid{static_cast<uint64>(shard)};
+  const core::Grant grant =
+      issue(layout, valid, place.slot, static_cast<uint32>(count), core::Span::kOneUnit);
+  const int64 first = IdOf(layout, valid, grant.first).value;
+  remember(place, first + count - 1);
+  PG_RETURN_INT64(first);
+}
+
+// snowid_lastval() → bigint
+Datum snowid_lastval(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  if (session_last_id == kNoId) report_undefined("snowid_lastval()");
+  PG_RETURN_INT64(session_last_id);
+}
+
+// snowid_currval(shard bigint, layout snowid_layout) → bigint
+Datum snowid_currval(PG_FUNCTION_ARGS) {
+  const int64 shard = PG_GETARG_INT64(0);
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
+    report_shard_out_of_range(layout, shard);
+  const PlaceDirectory* directory = FindDirectory(layout.spec);
+  Place place{};
+  if (directory != nullptr) place = FindPlace(directory, shard);
+  if (place.slot == nullptr || *place.last_id == kNoId) report_undefined("snowid_currval()");
+  PG_RETURN_INT64(*place.last_id);
+}
+
+// snowid_advance(id bigint, layout snowid_layout) → void
+Datum snowid_advance(PG_FUNCTION_ARGS) {
+  core::Parts parts;
+  require_read_write("snowid_advance()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
+  const core::Status status = Decompose(layout, {PG_GETARG_INT64(0)}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+
+  // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
+  // start.
+  const core::UnixMicros moment = StartOf(layout, parts.time);
+  const int64 ahead_us = moment.value - unix_now().value;
+  if (ahead_us > max_lead_us())
+    ereport(ERROR,
+            (errcode(kClockBehind),
+             errmsg("ID is " INT64_FORMAT " ms ahead of the clock", (ahead_us + 999) / 1000),
+             errdetail("\"snowid.max_lead\" allows %d ms.", max_lead_ms),
+             errhint("Compare the clocks of the two servers. If they are right, let a superuser "
+                     "raise \"snowid.max_lead\".")));
+
+  const Place place = place_of(directory, static_cast<int64>(parts.shard.value));
+  ceiling_cover(moment);
+  RaiseTo(place.slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  PG_RETURN_VOID();
+}
+
+// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows,
+// which looking at it does.
+Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  ceiling_learn();
+  PG_RETURN_VOID();
+}
+}

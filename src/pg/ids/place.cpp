@@ -1,0 +1,140 @@
+// Making places. See place.hpp. Nothing is removed before the process ends.
+#include "pg/ids/place.hpp"
+
+#include "pg/base/errors.hpp"
+
+namespace snowid::pg {
+
+PlaceDirectory place_directories = {core::kInstagram, nullptr, 0, nullptr, nullptr};
+PlaceDirectory* recent_directory = &place_directories;
+
+namespace {
+
+// An entry of PlaceDirectory::far.
+struct FarChunk {
+  uint64 number;  // the key
+  PlaceChunk* chunk;
+};
+
+// In the session's memory, zeroed.
+void* allocate(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
+
+PlaceChunk* make_chunk() {
+  auto* chunk = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
+  std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId);
+  return chunk;
+}
+
+void widen(PlaceDirectory* directory, uint64 number) {
+  uint32 capacity = std::max(directory->capacity, uint32{1});
+  while (capacity <= number) capacity *= 2;
+  // Allocated before anything changes, since it may fail.
+  auto** chunks = static_cast<PlaceChunk**>(allocate(capacity * sizeof(PlaceChunk*)));
+  std::copy_n(directory->chunks, directory->capacity, chunks);
+  if (directory->chunks != nullptr) pfree(directory->chunks);
+  directory->chunks = chunks;
+  directory->capacity = capacity;
+}
+
+PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
+  if (number >= directory->capacity) widen(directory, number);
+  PlaceChunk*& chunk = directory->chunks[number];
+  if (chunk == nullptr) chunk = make_chunk();
+  return chunk;
+}
+
+PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {
+  PlaceChunk* chunk = FindFarChunk(directory, number);
+  if (chunk != nullptr) return chunk;
+  if (directory->far == nullptr) {
+    HASHCTL options{};
+    options.keysize = sizeof(uint64);
+    options.entrysize = sizeof(FarChunk);
+    options.hcxt = TopMemoryContext;
+    directory->far =
+        hash_create("snowid shards", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  }
+  chunk = make_chunk();
+  auto* entry = static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_ENTER, nullptr));
+  entry->chunk = chunk;
+  return chunk;
+}
+
+// Calls a function with each chunk of the session.
+void ForEachChunk(void (*visit)(PlaceChunk*)) {
+  for (PlaceDirectory* directory = &place_directories; directory != nullptr;
+       directory = directory->next) {
+    for (uint32 number = 0; number < directory->capacity; number++)
+      if (directory->chunks[number] != nullptr) visit(directory->chunks[number]);
+    if (directory->far == nullptr) continue;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, directory->far);
+    while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan))) visit(entry->chunk);
+  }
+}
+
+// A callback at the process's exit.
+void leave(int, Datum) {
+  ForEachChunk([](PlaceChunk* chunk) {
+    for (Slot*& slot : chunk->slots) LetGo(slot);
+  });
+}
+
+}  // namespace
+
+PlaceDirectory* FindDirectory(const core::LayoutSpec& layout) {
+  PlaceDirectory* directory = &place_directories;
+  while (directory != nullptr && !(directory->layout.spec == layout)) directory = directory->next;
+  return directory;
+}
+
+PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout) {
+  PlaceDirectory* directory = FindDirectory(layout);
+  if (directory == nullptr) {
+    directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
+    directory->layout = core::MakeLayout(layout);
+    directory->next = place_directories.next;
+    place_directories.next = directory;
+  }
+  return directory;
+}
+
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
+  if (directory->far == nullptr) return nullptr;
+  const auto* entry =
+      static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_FIND, nullptr));
+  return entry == nullptr ? nullptr : entry->chunk;
+}
+
+Place place_make(PlaceDirectory* directory, int64 shard) {
+  static bool is_registered = false;
+  if (shard < 0 || static_cast<uint64>(shard) > directory->layout.max_shard.value)
+    report_shard_out_of_range(directory->layout, shard);
+  if (!is_registered) {
+    before_shmem_exit(leave, 0);
+    is_registered = true;
+  }
+  const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
+  const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
+  PlaceChunk* chunk;
+  Slot* slot = slot_of(directory->layout, shard);
+  PG_TRY();
+  {
+    chunk = number < PlaceDirectory::kNear ? near_chunk(directory, number)
+                                           : far_chunk(directory, number);
+  }
+  PG_CATCH();
+  {
+    LetGo(slot);
+    PG_RE_THROW();
+  }
+  PG_END_TRY();
+  chunk->slots[at] = slot;
+  return {slot, &chunk->last_ids[at]};
+}
+
+void ForgetLastIds() {
+  ForEachChunk([](PlaceChunk* chunk) { std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId); });
+}
+
+}  // namespace snowid::pg

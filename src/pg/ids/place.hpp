@@ -1,0 +1,84 @@
+// A session's own list of the shards that it has used, so that it looks up a slot in shared memory
+// only once. Belongs to one process; nothing here is shared.
+//
+// What an ID costs must not depend on how many shards are in use, so a place is two loads away, and
+// no hash is computed: a layout's places lie in chunks of neighbouring shards, by number. Only
+// shards above a million are found by hash.
+#pragma once
+
+#include "pg/ids/slots.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+inline constexpr int64 kNoId = -1;
+
+// A shard as a session sees it. What it points to never moves, and never goes while the session
+// lasts, which is counted in as a user of the slot.
+struct Place {
+  Slot* slot;      // nullptr where the session has not used the shard
+  int64* last_id;  // the last ID that the session got from it, kNoId before the first
+};
+
+// Neighbouring shards. What is read for each ID lies apart from what is only written.
+struct PlaceChunk {
+  static constexpr uint32 kShards = 64;
+  Slot* slots[kShards];
+  int64 last_ids[kShards];
+};
+
+// The places of a layout. Made once and kept for as long as the session lasts.
+struct PlaceDirectory {
+  // The chunks below this number, that is the shards below a million, lie in `chunks`.
+  static constexpr uint32 kNear = 1 << 14;
+
+  core::Layout layout;
+  PlaceChunk** chunks;   // nullptr where no shard of the chunk was used
+  uint32 capacity;       // how many chunks there is room for: enough for the greatest near one used
+  HTAB* far;             // the others by their numbers; nullptr where there are none
+  PlaceDirectory* next;  // a list, since a session uses one layout, or a few
+};
+
+// The list. Its head, which is always there, is that of core::kInstagram.
+extern PlaceDirectory place_directories;
+
+// The one that directory_of() gave last.
+extern PlaceDirectory* recent_directory;
+
+// The places of a layout, nullptr where this session has none. Never fails.
+PlaceDirectory* FindDirectory(const core::LayoutSpec& layout);
+
+PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout);
+
+// The places of a layout, made where there are none.
+inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
+  if (unlikely(!(layout == recent_directory->layout.spec)))
+    recent_directory = directory_find_or_make(layout);
+  return recent_directory;
+}
+
+// The chunk of this number among the far ones, nullptr where no shard of it was used.
+PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number);
+
+// The place of a shard, with a slot of nullptr where this session has not used it. Never fails.
+inline Place FindPlace(const PlaceDirectory* directory, int64 shard) {
+  // Where the shard is negative the number is so great that no chunk has it.
+  const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
+  const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
+  PlaceChunk* chunk = nullptr;
+  if (likely(number < directory->capacity))
+    chunk = directory->chunks[number];
+  else if (number >= PlaceDirectory::kNear)
+    chunk = FindFarChunk(directory, number);
+  if (unlikely(chunk == nullptr)) return {nullptr, nullptr};
+  return {chunk->slots[at], &chunk->last_ids[at]};
+}
+
+// Makes the place of a shard that has none. Fails with 22023 where the layout has no such shard,
+// and as slot_of() does. The ceiling must be known.
+Place place_make(PlaceDirectory* directory, int64 shard);
+
+// Forgets the last IDs of all places.
+void ForgetLastIds();
+
+}  // namespace snowid::pg

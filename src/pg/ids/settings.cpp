@@ -1,0 +1,88 @@
+// The settings of IDs. See settings.hpp.
+#include "pg/ids/settings.hpp"
+
+namespace snowid::pg {
+
+int64 default_shard = 0;
+int max_lead_ms = 1000;
+int max_wait_ms = 5000;
+int ceiling_step_ms = 1000;
+
+namespace {
+
+// snowid.shard as it was given: a text, since shards can be greater than an int, and since a value
+// that is none must not be dropped for the default, which may be another server's shard.
+char* shard_setting = nullptr;
+bool is_registering = false;
+
+// "This node's own number": that of a server that stands alone.
+constexpr int64 kOwnNumber = -1;
+constexpr int64 kShardOfNone = 0;
+
+// Reads a shard, or kOwnNumber. Returns false where the text is neither.
+bool ReadShard(std::string_view text, int64* shard) {
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), *shard);
+  return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
+}
+
+// Who says SET, ALTER DATABASE or ALTER SYSTEM is told at once. What was written down before the
+// library could look at it (it is loaded at its first use) and what the configuration file says is
+// taken as it is: PostgreSQL would warn and go on with the default. The first use of the shard then
+// fails. The file is not read while a statement is executed, so then it is ALTER SYSTEM that asks.
+bool check_shard(char** value, void**, GucSource source) {
+  int64 shard;
+  if (ReadShard(*value, &shard)) return true;
+  if (is_registering || InitializingParallelWorker ||
+      (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
+    return true;
+  GUC_check_errdetail("It can be 0 to " INT64_FORMAT ", or -1 for this node's own number.",
+                      PG_INT64_MAX);
+  return false;
+}
+
+void assign_shard(const char* value, void*) {
+  int64 shard;
+  if (!ReadShard(value, &shard)) shard = kRefusedShard;
+  default_shard = shard == kOwnNumber ? kShardOfNone : shard;
+}
+
+}  // namespace
+
+void report_refused_shard() {
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_setting),
+       errhint(
+           "Set it to a shard, or to -1 for this node's own number, where it was set: "
+           "by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.")));
+  pg_unreachable();
+}
+
+void id_settings_register() {
+  is_registering = true;
+  DefineCustomStringVariable(
+      "snowid.shard", "Shard of the IDs that snowid_next() makes.",
+      "-1 is this node's own number, which snowid_default_shard() gives. Functions that take a "
+      "shard do not use this setting.",
+      &shard_setting, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
+  is_registering = false;
+  DefineCustomIntVariable(
+      "snowid.max_lead", "How far the time of an ID may run ahead of the server's clock.",
+      "A burst borrows from the future up to here, and a clock set back by less "
+      "goes unnoticed. Beyond it, callers wait.",
+      &max_lead_ms, 1000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
+      "A caller that would have to wait for longer is refused at once.", &max_wait_ms, 5000, 0,
+      INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
+      "After a start of the server IDs go on above that time, so the first caller may have to "
+      "wait for as long.",
+      &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+}
+
+}  // namespace snowid::pg

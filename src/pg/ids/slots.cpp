@@ -1,0 +1,269 @@
+// Finding, making, lifting and sweeping slots. See slots.hpp for who locks what.
+//
+// What a sweep may remove, beside that nobody uses it. A slot may go where its tick is at or behind
+// the one that a new slot would start with, by the floor of its database and the times up to which
+// the database was swept: all that it has issued is at or below its tick, and all that a new one
+// issues is above its start. These times are stored before slots are looked at, and only grow.
+// Whoever makes the slot anew reads them with the slot's partition locked, which comes after the
+// removal, so it reads these or higher ones; and nobody who has the old one can be there, or it
+// would have a user.
+//
+// A sweep goes by units that have ended: where the unit is an hour, say, neither does a slot of
+// this hour go, nor has a new one to wait for the next.
+#include "pg/ids/slots.hpp"
+
+#include "pg/base/clock.hpp"
+#include "pg/shared/quota.hpp"
+
+// 80 bytes each.
+#ifndef SNOWID_MAX_SLOTS
+#define SNOWID_MAX_SLOTS 1000000
+#endif
+
+// A database with fewer is not refused for what others have.
+#ifndef SNOWID_RESERVED_SLOTS
+#define SNOWID_RESERVED_SLOTS 10000
+#endif
+
+namespace snowid::pg {
+
+namespace {
+
+SharedTable slots = {{"slots", SNOWID_IDS_ABI, sizeof(SlotKey), sizeof(Slot), nullptr}, nullptr};
+
+Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
+               AccountsNamed("slots of databases", "slots of roles")};
+
+// Raises a time, unless it is above.
+void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
+  int64_t was = time_us->load(std::memory_order_relaxed);
+  while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
+  }
+}
+
+// What says where slots of a database start.
+struct Start {
+  core::UnixMicros floor;
+  core::UnixMicros swept;
+  core::UnixMicros swept_ceiling;
+};
+
+Start StartOf(const Database* database) {
+  return {{database->floor_us.load(std::memory_order_acquire)},
+          {database->swept_us.load(std::memory_order_acquire)},
+          {database->swept_ceiling_us.load(std::memory_order_acquire)}};
+}
+
+// Where a slot starts: above all times that may have been used, and all slots that may be gone.
+core::Tick StartTickOf(const core::Layout& layout, const Start& start) {
+  const core::Tick gone =
+      std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
+  return std::max(LastTickAt(layout, start.floor), gone);
+}
+
+// Where a slot of this database starts. A stand-in knows of times that are in use only here, the
+// shared entry of what others have done meanwhile.
+core::Tick MyStartTick(const core::Layout& layout) {
+  return std::max(StartTickOf(layout, StartOf(my_database)),
+                  StartTickOf(layout, StartOf(shared_database)));
+}
+
+// The layout of a slot. `recent` is that of the slot before, which is often the same.
+const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
+  if (!(slot->key.layout == recent->spec)) *recent = core::MakeLayout(slot->key.layout);
+  return *recent;
+}
+
+// A database, as a sweep sees it.
+struct Swept {
+  Oid oid;  // the key
+  bool is_dropped;
+  Start start;
+};
+
+// A slot that nobody seems to need.
+struct Idle {
+  SlotKey key;
+  Oid role;
+};
+
+// So many go in one sweep; the next one can come soon.
+constexpr uint32 kMostIdle = 1 << 16;
+
+// Looks at the databases, and notes of those that count for the bound up to when they are swept: to
+// a second ago, since a slot that was used since is worth to be kept; but not beyond the ceiling,
+// or a clock that was ahead for a moment would keep shards from starting.
+HTAB* sweep_databases(Bound bound) {
+  const int64 past_us = unix_now().value - USECS_PER_SEC;
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Swept);
+  options.hcxt = CurrentMemoryContext;
+  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, databases.attached, false);
+  while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
+    if (bound == Bound::kServer || database->oid == MyDatabaseId) {
+      RaiseTime(&database->swept_us, past_us);
+      RaiseTime(&database->swept_ceiling_us, database->ceiling_us.load());
+    }
+    auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
+    swept->is_dropped = false;
+    swept->start = StartOf(database);
+  }
+  dshash_seq_term(&scan);
+  return found;
+}
+
+// Whether the slot may go, as far as its tick tells.
+bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+  return slot->last_tick.load(std::memory_order_acquire) <= StartTickOf(layout, swept.start).value;
+}
+
+// Finds the slots that may go and count for the bound, or are of dropped databases; at most
+// kMostIdle of them. The floors of dropped databases, in `found` alone, go up to the last time that
+// any slot of theirs has used.
+uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
+  uint32 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
+    if (swept == nullptr || slot->users.load(std::memory_order_acquire) > 0) continue;
+    const core::Layout& layout = LayoutOf(slot, &recent);
+    if (swept->is_dropped) {
+      const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
+      if (last.value > 0)
+        swept->start.floor =
+            std::max(swept->start.floor, core::StartOf(layout, TimeOf(layout, last)));
+    } else if (!IsWithin(bound, slot->key.database, slot->role) ||
+               !IsBehind(slot, layout, *swept)) {
+      continue;
+    }
+    if (count < kMostIdle) idle[count++] = {slot->key, slot->role};
+  }
+  dshash_seq_term(&scan);
+  return count;
+}
+
+// Has a database that was dropped start above all that its slots have issued, should there be one
+// with its OID again before the last of them is gone.
+void raise_floor_of(const Swept& swept) {
+  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+  if (database == nullptr) return;
+  RaiseTime(&database->floor_us, swept.start.floor.value);
+  table_release(databases, database);
+}
+
+void remove_if_idle(const Idle& idle, const Swept& swept) {
+  const Payers payers = accounts_lock(&quota.accounts, idle.key.database, idle.role);
+  auto* slot = static_cast<Slot*>(table_find(slots, &idle.key, true));
+  if (slot != nullptr) {
+    core::Layout recent = core::kInstagram;
+    if (slot->users.load(std::memory_order_acquire) == 0 && slot->role == idle.role &&
+        IsBehind(slot, LayoutOf(slot, &recent), swept)) {
+      table_delete(slots, slot);
+      CountGone(payers);
+    } else {
+      table_release(slots, slot);
+    }
+  }
+  accounts_unlock(payers);
+}
+
+// Removes the entry of a database that was dropped, if it has no slots left.
+void remove_database(Oid oid) {
+  auto* database = static_cast<Database*>(table_find(databases, &oid, true));
+  if (database == nullptr) return;
+  // Only its users make slots of a database, so once it has none there are no more than are
+  // counted.
+  if (database->users.load(std::memory_order_acquire) == 0 &&
+      count_of_database(quota.accounts, oid) == 0)
+    table_delete(databases, database);
+  else
+    table_release(databases, database);
+}
+
+void sweep(Bound bound) {
+  HTAB* found = sweep_databases(bound);
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, found);
+  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+
+  auto* idle = static_cast<Idle*>(palloc(kMostIdle * sizeof(Idle)));
+  const uint32 count = find_idle(found, bound, idle);
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) raise_floor_of(*swept);
+  for (uint32 i = 0; i < count; i++) {
+    const auto* swept =
+        static_cast<Swept*>(hash_search(found, &idle[i].key.database, HASH_FIND, nullptr));
+    remove_if_idle(idle[i], *swept);
+  }
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) remove_database(swept->oid);
+  hash_destroy(found);
+  pfree(idle);
+}
+
+// Finds the slot or makes it. Returns it with its partition locked.
+Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
+  quota_require_room(&quota, sweep);
+  const Oid role = GetSessionUserId();
+  const Payers payers = accounts_lock(&quota.accounts, MyDatabaseId, role);
+  bool made;
+  auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
+  if (made) {
+    slot->last_tick.store(MyStartTick(layout).value, std::memory_order_relaxed);
+    slot->role = role;
+    CountMade(payers);
+  }
+  accounts_unlock(payers);
+  return slot;
+}
+
+}  // namespace
+
+void slots_attach() {
+  database_attach();
+  table_attach(&slots);
+}
+
+Slot* slot_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key{MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) slot = make_slot(layout, key);
+  // Another session, which knows nothing of this one's stand-in, may have made it since the lift.
+  if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
+  slot->users.fetch_add(1, std::memory_order_relaxed);
+  table_release(slots, slot);
+  return slot;
+}
+
+Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
+  const SlotKey key{InvalidOid, 0, 0, layout.spec};
+  bool made;
+  auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
+  if (made) slot->last_tick.store(floor.value, std::memory_order_relaxed);
+  table_release(slots, slot);
+  return slot;
+}
+
+void lift_slots(core::UnixMicros floor) {
+  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
+  // floor.
+  RaiseTime(&my_database->floor_us, floor.value);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId)
+      RaiseTo(slot->last_tick, LastTickAt(LayoutOf(slot, &recent), floor));
+  dshash_seq_term(&scan);
+}
+
+}  // namespace snowid::pg

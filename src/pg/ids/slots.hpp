@@ -1,0 +1,55 @@
+// The slots: what a server keeps of a shard in memory, its last tick.
+//
+// Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
+// that all databases share, for the kinds of ID that know no shard. The tick is moved as
+// core/tick.hpp says. A session is counted in as a user of each slot that it keeps a pointer to;
+// those that all databases share are not counted, and never deleted. A session that locks
+// partitions of several tables takes those of "databases" first, then the accounts', then those of
+// "slots".
+#pragma once
+
+#include "pg/ids/database.hpp"
+
+namespace snowid::pg {
+
+struct SlotKey {
+  Oid database;   // InvalidOid for those that all databases share
+  uint32 unused;  // 0, since keys are compared as bytes
+  uint64 shard;
+  core::LayoutSpec layout;
+};
+
+struct Slot {
+  SlotKey key;
+  std::atomic<uint64_t> last_tick;  // see core/tick.hpp
+  std::atomic<uint32_t> users;
+  Oid role;  // on whose account it is
+};
+
+SNOWID_PIN(SlotKey, shard, 8);
+SNOWID_PIN(SlotKey, layout, 16);
+SNOWID_PIN_SIZE(SlotKey, 32);
+SNOWID_PIN(Slot, last_tick, 32);
+SNOWID_PIN(Slot, users, 40);
+SNOWID_PIN(Slot, role, 44);
+// With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
+// of that size on cache lines: no two shards share one.
+SNOWID_PIN_SIZE(Slot, 48);
+
+// Attaches to the tables of databases and slots, which the functions below need. Later calls cost
+// next to nothing. Fails as table_attach() does.
+void slots_attach();
+
+// The slot of a shard of this database, made where there is none, with this session counted in. The
+// ceiling must be known. shard: from 0, in the layout's range. Fails with 53200 where there are too
+// many slots, see shared/quota.hpp, or no memory.
+Slot* slot_of(const core::Layout& layout, int64 shard);
+
+// The one slot of this layout that all databases share, made where there is none, with ticks above
+// `floor`. No ceiling lifts it, see issue_common(). Fails with 53200 where there is no memory.
+Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
+
+// From now on no slot of this database issues an ID with a time up to `floor`.
+void lift_slots(core::UnixMicros floor);
+
+}  // namespace snowid::pg

@@ -1,0 +1,20 @@
+// The warning that a layout's time is almost used up: once a day for all sessions of the server.
+//
+// Shared: one entry of the table "warnings", of atomics. Nothing is ever removed from it.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// From here on the log is told that the layout's time is almost used up.
+constexpr core::UnixMicros warn_from(const core::Layout& layout) {
+  constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
+  return {layout.end.value - kYearUs};
+}
+
+// Tells the log, unless that was done within a day. (Where more than 64 layouts are about to end,
+// some share a place; the log is then told of one of them.)
+void warn_daily(const core::Layout& layout, core::UnixMicros now);
+
+}  // namespace snowid::pg

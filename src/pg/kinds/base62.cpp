@@ -1,0 +1,53 @@
+// The SQL functions of IDs in base 62. They depend on their arguments alone; nothing here is
+// shared.
+#include "pg/base/text.hpp"
+#include "pg/compat.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// 22P02.
+[[noreturn]] void report_text(core::Status status, const text* value) {
+  if (status == core::Status::kNumberOutOfRange)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                    errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"",
+                           text_to_cstring(value)),
+                    errdetail("The greatest bigint has the form \"%.*s\".",
+                              static_cast<int>(core::kTextLength),
+                              core::FormatText({PG_INT64_MAX}).digits)));
+  ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                  errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
+                  errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
+                          static_cast<int>(core::kTextLength))));
+  pg_unreachable();
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_to_base62);
+SNOWID_FUNCTION(snowid_from_base62);
+
+// snowid_to_base62(id bigint) → text
+Datum snowid_to_base62(PG_FUNCTION_ARGS) {
+  const core::IdText form = core::FormatText({PG_GETARG_INT64(0)});
+  PG_RETURN_TEXT_P(cstring_to_text_with_len(form.digits, core::kTextLength));
+}
+
+// snowid_from_base62(digits text) → bigint
+Datum snowid_from_base62(PG_FUNCTION_ARGS) {
+  const text* value = PG_GETARG_TEXT_PP(0);
+  core::Id id;
+  const core::Status status = core::ParseText(view_of(value), &id);
+  if (status != core::Status::kOk) report_text(status, value);
+  PG_RETURN_INT64(id.value);
+}
+}

@@ -1,0 +1,177 @@
+-- MongoDB's ObjectID: 12 bytes, ordered as bytes are, which is by time.
+
+CREATE TYPE @extschema@.objectid;
+
+CREATE FUNCTION snowid.objectid_in(pg_catalog.cstring) RETURNS @extschema@.objectid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_in';
+COMMENT ON FUNCTION snowid.objectid_in(pg_catalog.cstring) IS 'ObjectID of 24 hexadecimal digits';
+
+CREATE FUNCTION snowid.objectid_out(@extschema@.objectid) RETURNS pg_catalog.cstring
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_out';
+COMMENT ON FUNCTION snowid.objectid_out(@extschema@.objectid) IS '24 hexadecimal digits of an ObjectID';
+
+CREATE FUNCTION snowid.objectid_recv(pg_catalog.internal) RETURNS @extschema@.objectid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_recv';
+COMMENT ON FUNCTION snowid.objectid_recv(pg_catalog.internal) IS 'ObjectID of 12 bytes of a message';
+
+CREATE FUNCTION snowid.objectid_send(@extschema@.objectid) RETURNS pg_catalog.bytea
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_send';
+COMMENT ON FUNCTION snowid.objectid_send(@extschema@.objectid) IS '12 bytes of an ObjectID for a message';
+
+CREATE TYPE @extschema@.objectid (INPUT = snowid.objectid_in, OUTPUT = snowid.objectid_out,
+                      RECEIVE = snowid.objectid_recv, SEND = snowid.objectid_send,
+                      INTERNALLENGTH = 12, ALIGNMENT = char, STORAGE = plain);
+COMMENT ON TYPE @extschema@.objectid IS
+  'MongoDB''s ObjectID: 4 bytes of Unix seconds, 5 random, 3 of a counter';
+
+CREATE FUNCTION snowid.objectid_from_bytea(bytes pg_catalog.bytea) RETURNS @extschema@.objectid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_from_bytea';
+COMMENT ON FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea) IS 'ObjectID of 12 bytes';
+
+CREATE FUNCTION snowid.objectid_to_bytea(id @extschema@.objectid) RETURNS pg_catalog.bytea
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_to_bytea';
+COMMENT ON FUNCTION snowid.objectid_to_bytea(@extschema@.objectid) IS '12 bytes of an ObjectID';
+
+CREATE CAST (pg_catalog.bytea AS @extschema@.objectid)
+  WITH FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea);
+COMMENT ON CAST (pg_catalog.bytea AS @extschema@.objectid) IS 'ObjectID of 12 bytes';
+
+CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)
+  WITH FUNCTION snowid.objectid_to_bytea(@extschema@.objectid);
+COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID';
+
+CREATE FUNCTION @extschema@.objectid_next() RETURNS @extschema@.objectid
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_next';
+COMMENT ON FUNCTION @extschema@.objectid_next() IS
+  'next ObjectID, greater than all that this server has made before';
+
+CREATE FUNCTION @extschema@.objectid_timestamp(id @extschema@.objectid) RETURNS pg_catalog.timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_timestamp';
+COMMENT ON FUNCTION @extschema@.objectid_timestamp(@extschema@.objectid) IS
+  'time at which an ObjectID was made, to the second';
+
+CREATE FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_eq';
+COMMENT ON FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs are the same';
+
+CREATE FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ne';
+COMMENT ON FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs differ';
+
+CREATE FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_lt';
+COMMENT ON FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another';
+
+CREATE FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_le';
+COMMENT ON FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another or is the same';
+
+CREATE FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_gt';
+COMMENT ON FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another';
+
+CREATE FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ge';
+COMMENT ON FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another or is the same';
+
+CREATE FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) RETURNS int
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_cmp';
+COMMENT ON FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) IS
+  '-1, 0 or 1 as an ObjectID comes before another, is the same or comes after it';
+
+CREATE FUNCTION snowid.objectid_hash(@extschema@.objectid) RETURNS int
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash';
+COMMENT ON FUNCTION snowid.objectid_hash(@extschema@.objectid) IS 'hash of an ObjectID';
+
+CREATE FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) RETURNS bigint
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C
+  AS 'MODULE_PATHNAME', 'objectid_hash_extended';
+COMMENT ON FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) IS
+  'hash of an ObjectID in 64 bits, with a seed';
+
+CREATE OPERATOR @extschema@.= (FUNCTION = snowid.objectid_eq,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.=), NEGATOR = OPERATOR(@extschema@.<>),
+  RESTRICT = pg_catalog.eqsel, JOIN = pg_catalog.eqjoinsel, HASHES, MERGES);
+COMMENT ON OPERATOR @extschema@.= (@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs are the same';
+
+CREATE OPERATOR @extschema@.<> (FUNCTION = snowid.objectid_ne,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<>), NEGATOR = OPERATOR(@extschema@.=),
+  RESTRICT = pg_catalog.neqsel, JOIN = pg_catalog.neqjoinsel);
+COMMENT ON OPERATOR @extschema@.<> (@extschema@.objectid, @extschema@.objectid) IS
+  'whether two ObjectIDs differ';
+
+CREATE OPERATOR @extschema@.< (FUNCTION = snowid.objectid_lt,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.>), NEGATOR = OPERATOR(@extschema@.>=),
+  RESTRICT = pg_catalog.scalarltsel, JOIN = pg_catalog.scalarltjoinsel);
+COMMENT ON OPERATOR @extschema@.< (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another';
+
+CREATE OPERATOR @extschema@.<= (FUNCTION = snowid.objectid_le,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.>=), NEGATOR = OPERATOR(@extschema@.>),
+  RESTRICT = pg_catalog.scalarlesel, JOIN = pg_catalog.scalarlejoinsel);
+COMMENT ON OPERATOR @extschema@.<= (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes before another or is the same';
+
+CREATE OPERATOR @extschema@.> (FUNCTION = snowid.objectid_gt,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<), NEGATOR = OPERATOR(@extschema@.<=),
+  RESTRICT = pg_catalog.scalargtsel, JOIN = pg_catalog.scalargtjoinsel);
+COMMENT ON OPERATOR @extschema@.> (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another';
+
+CREATE OPERATOR @extschema@.>= (FUNCTION = snowid.objectid_ge,
+  LEFTARG = @extschema@.objectid, RIGHTARG = @extschema@.objectid,
+  COMMUTATOR = OPERATOR(@extschema@.<=), NEGATOR = OPERATOR(@extschema@.<),
+  RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
+COMMENT ON OPERATOR @extschema@.>= (@extschema@.objectid, @extschema@.objectid) IS
+  'whether an ObjectID comes after another or is the same';
+
+-- The operator families come with the classes and bear their names. btequalimage says that equal
+-- ObjectIDs have the same bytes, so that an index may keep duplicates once.
+CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING btree AS
+  OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
+  OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,
+  FUNCTION 1 snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid),
+  FUNCTION 4 pg_catalog.btequalimage(pg_catalog.oid);
+COMMENT ON OPERATOR CLASS @extschema@.objectid_ops USING btree IS 'order of ObjectIDs';
+COMMENT ON OPERATOR FAMILY @extschema@.objectid_ops USING btree IS 'order of ObjectIDs';
+
+CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING hash AS
+  OPERATOR 1 @extschema@.=,
+  FUNCTION 1 snowid.objectid_hash(@extschema@.objectid),
+  FUNCTION 2 snowid.objectid_hash_extended(@extschema@.objectid, bigint);
+COMMENT ON OPERATOR CLASS @extschema@.objectid_ops USING hash IS 'hashes of ObjectIDs';
+COMMENT ON OPERATOR FAMILY @extschema@.objectid_ops USING hash IS 'hashes of ObjectIDs';
+
+CREATE FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid)
+  RETURNS @extschema@.objectid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_smaller';
+COMMENT ON FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid) IS
+  'the first of two ObjectIDs';
+
+CREATE FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid)
+  RETURNS @extschema@.objectid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_larger';
+COMMENT ON FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid) IS
+  'the last of two ObjectIDs';
+
+CREATE AGGREGATE @extschema@.min(@extschema@.objectid) (SFUNC = snowid.objectid_smaller,
+  STYPE = @extschema@.objectid,
+  COMBINEFUNC = snowid.objectid_smaller, SORTOP = OPERATOR(@extschema@.<), PARALLEL = SAFE);
+COMMENT ON AGGREGATE @extschema@.min(@extschema@.objectid) IS 'first of many ObjectIDs';
+
+CREATE AGGREGATE @extschema@.max(@extschema@.objectid) (SFUNC = snowid.objectid_larger,
+  STYPE = @extschema@.objectid,
+  COMBINEFUNC = snowid.objectid_larger, SORTOP = OPERATOR(@extschema@.>), PARALLEL = SAFE);
+COMMENT ON AGGREGATE @extschema@.max(@extschema@.objectid) IS 'last of many ObjectIDs';

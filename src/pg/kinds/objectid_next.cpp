@@ -1,0 +1,82 @@
+// The SQL function that makes ObjectIDs.
+//
+// Shared: one slot and one random number for all sessions of the server, whatever their database:
+// to them it is one process, with one counter, so that its ObjectIDs increase across sessions.
+#include "pg/base/errors.hpp"
+#include "pg/base/random.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/shared/abi.hpp"
+#include "pg/shared/table.hpp"
+
+// The number of the ABI: of the form of Process, and of what its fields mean.
+#ifndef SNOWID_OBJECTID_ABI
+#define SNOWID_OBJECTID_ABI 1
+#endif
+
+namespace snowid::pg {
+
+namespace {
+
+// The one entry of the table "objectid".
+struct Process {
+  uint64 key;                    // 0
+  std::atomic<uint64_t> random;  // 0 until somebody has drawn it
+};
+
+SNOWID_PIN(Process, random, 8);
+SNOWID_PIN_SIZE(Process, 16);
+
+SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process), nullptr},
+                     nullptr};
+
+CommonPlace objectid_place;
+uint64 objectid_random;
+
+// 40 random bits that are the same for all sessions, and others after the next start of the server.
+// Fails with XX000 where the source of random bytes does, and as table_attach() does.
+uint64 random_of_process() {
+  constexpr uint64 kBits = uint64{1} << 40;
+  constexpr uint64 kKey = 0;
+  uint64 fresh;
+  fetch_random(&fresh, sizeof(fresh));
+  // A bit above the others, since they may all be 0.
+  fresh = fresh % kBits | kBits;
+  table_attach(&table);
+  auto* process = static_cast<Process*>(table_find_or_make(table, &kKey, nullptr));
+  uint64_t random = 0;
+  if (process->random.compare_exchange_strong(random, fresh, std::memory_order_relaxed))
+    random = fresh;
+  table_release(table, process);
+  return random % kBits;
+}
+
+void make_ready() {
+  uint32 counter;
+  fetch_random(&counter, sizeof(counter));
+  if (objectid_place.slot == nullptr) objectid_random = random_of_process();
+  common_make_ready(core::kObjectIdLayout, &objectid_place,
+                    {counter & core::kObjectIdLayout.max_sequence.value});
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(objectid_next);
+
+// objectid_next() → objectid
+Datum objectid_next(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_read_write("objectid_next()");
+  if (unlikely(!common_is_ready(objectid_place))) make_ready();
+  auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
+  *made = ObjectIdOf(issue_common(core::kObjectIdLayout, objectid_place), objectid_random);
+  PG_RETURN_POINTER(made);
+}
+}

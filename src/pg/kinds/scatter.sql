@@ -1,0 +1,11 @@
+-- IDs scattered over the key space, as TiDB's users do
+
+CREATE FUNCTION @extschema@.snowid_scatter(id bigint, digits int DEFAULT 1) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_scatter';
+COMMENT ON FUNCTION @extschema@.snowid_scatter(bigint, int) IS
+  'ID with its last decimal digits, up to three, moved behind its first one';
+
+CREATE FUNCTION @extschema@.snowid_unscatter(id bigint, digits int DEFAULT 1) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_unscatter';
+COMMENT ON FUNCTION @extschema@.snowid_unscatter(bigint, int) IS
+  'ID that snowid_scatter has scattered, by the same number of digits';

@@ -1,0 +1,24 @@
+// The one callback, and who is told. See invalidation.hpp.
+#include "pg/server/invalidation.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr int kMostSubscribers = 8;
+void (*subscribers[kMostSubscribers])(Oid relid);
+int subscriber_count = 0;
+
+void tell_all(Datum, Oid relid) {
+  for (int i = 0; i < subscriber_count; i++) subscribers[i](relid);
+}
+
+}  // namespace
+
+void invalidation_subscribe(void (*forget)(Oid relid)) {
+  if (subscriber_count == kMostSubscribers) elog(ERROR, "too many subscribers to invalidations");
+  if (subscriber_count == 0) CacheRegisterRelcacheCallback(tell_all, 0);
+  subscribers[subscriber_count++] = forget;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,181 @@
+// Connecting, asking, disconnecting. See remote.hpp.
+#include "pg/server/remote.hpp"
+
+#include "pg/base/random.hpp"
+#include "pg/compat.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/subtransaction.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Runs a statement of ours with parameters of type text. Needs SPI.
+void execute(const char* statement, int count, const char* const* parameters) {
+  Oid types[2] = {TEXTOID, TEXTOID};
+  Datum values[2];
+  for (int i = 0; i < count; i++) values[i] = CStringGetTextDatum(parameters[i]);
+  const int result = SPI_execute_with_args(statement, count, types, values, nullptr, false, 0);
+  if (result != SPI_OK_SELECT) elog(ERROR, "SPI_execute_with_args: %d", result);
+}
+
+// The schema of dblink, quoted.
+const char* dblink_schema() {
+  const Oid dblink = get_extension_oid("dblink", true);
+  const char* schema = OidIsValid(dblink) ? get_namespace_name(extension_schema(dblink)) : nullptr;
+  if (schema == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("extension \"dblink\" is not installed"),
+                    errdetail("Other servers are asked over it."),
+                    errhint("Use CREATE EXTENSION dblink.")));
+  return quote_identifier(schema);
+}
+
+// The name of the connection, one that nobody can have taken before.
+char connection_name[48];
+// Whether there may be one of this name.
+bool may_be_connected = false;
+
+void name_connection() {
+  uint64 random;
+  fetch_random(&random, sizeof(random));
+  snprintf(connection_name, sizeof(connection_name), "snowid " UINT64_FORMAT, random);
+}
+
+// How dblink is told of the columns: what another server sends need not be what it should.
+const char* column_list(int columns) {
+  StringInfoData list;
+  initStringInfo(&list);
+  for (int i = 1; i <= columns; i++)
+    appendStringInfo(&list, "%sc%d pg_catalog.text", i == 1 ? "" : ", ", i);
+  return list.data;
+}
+
+// Runs the statement over a connection of its own. Needs SPI.
+void ask(const RemoteStatement& statement) {
+  const char* schema = dblink_schema();
+  const char* const connect[] = {connection_name, GetForeignServer(statement.server)->servername};
+  may_be_connected = true;
+  execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
+  const char* const query[] = {connection_name, statement.text};
+  execute(
+      psprintf("SELECT * FROM %s.dblink($1, $2) AS t(%s)", schema, column_list(statement.columns)),
+      2, query);
+  statement.read(statement.argument);
+}
+
+// Closes the connection, if there is one. Fails where dblink is gone and the connection is not.
+// Needs SPI.
+void disconnect(const RemoteStatement&) {
+  if (!may_be_connected) return;
+  const char* schema = dblink_schema();
+  const char* const name[] = {connection_name};
+  execute(psprintf("SELECT %s.dblink_disconnect($1)"
+                   " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
+                   schema, schema),
+          1, name);
+}
+
+// What can be done in a subtransaction.
+struct Step {
+  void (*take)(const RemoteStatement& statement);
+  const RemoteStatement& statement;
+};
+
+// Takes a step as the role, so nothing of the caller's may be found by search_path. A
+// subtransaction that fails takes back whose rights and settings count.
+void take_as_role(void* argument) {
+  const Step& step = *static_cast<const Step*>(argument);
+  Oid user;
+  int security;
+  GetUserIdAndSecContext(&user, &security);
+  SetUserIdAndSecContext(step.statement.role,
+                         security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+  const int settings = NewGUCNestLevel();
+  set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+                    GUC_ACTION_SAVE, true, 0, false);
+  SPI_connect();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  step.take(step.statement);
+  PopActiveSnapshot();
+  SPI_finish();
+  AtEOXact_GUC(false, settings);
+  SetUserIdAndSecContext(user, security);
+}
+
+// The same in a subtransaction, so that nothing is left behind for the end of the transaction.
+// Returns nullptr, or the error that it has been rolled back for.
+ErrorData* try_to(Step step) { return try_in_subtransaction(take_as_role, &step); }
+
+// Whether somebody has cancelled the query here, and not the other server its own: dblink, which
+// reports what that does, then has not said so.
+bool IsCancelledHere(const ErrorData* error) {
+  return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
+         (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
+}
+
+// Not all versions of dblink heed connect_timeout, and none gives up on a server that falls silent.
+TimeoutId patience = MAX_TIMEOUTS;
+volatile bool is_out_of_patience = false;
+
+void lose_patience() {
+  is_out_of_patience = true;
+  InterruptPending = true;
+  QueryCancelPending = true;
+  SetLatch(MyLatch);
+}
+
+// Asks, but gives up after a while.
+ErrorData* try_to_ask(const RemoteStatement& statement) {
+  const char* option = server_option(statement.server, "connect_timeout");
+  const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
+  if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
+  is_out_of_patience = false;
+  enable_timeout_after(patience, (connect_seconds + 10) * 1000);
+  ErrorData* error = try_to({ask, statement});
+  disable_timeout(patience, false);
+  if (!is_out_of_patience) return error;
+  QueryCancelPending = false;
+  if (IsCancelledHere(error)) error->message = pstrdup("the server does not answer");
+  return error;
+}
+
+}  // namespace
+
+ErrorData* remote_run(const RemoteStatement& statement) {
+  name_connection();
+  may_be_connected = false;
+  ErrorData* error = try_to_ask(statement);
+  // The connection is not the transaction's.
+  hold_interrupts();
+  ErrorData* leftover = try_to({disconnect, statement});
+  resume_interrupts();
+  if (leftover != nullptr)
+    ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
+                    errmsg("could not close the connection to server \"%s\"",
+                           GetForeignServer(statement.server)->servername),
+                    errdetail_internal("%s", leftover->message)));
+  if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
+  return error;
+}
+
+const char* server_option(Oid server, const char* name) {
+  ListCell* cell;
+  foreach (cell, GetForeignServer(server)->options) {
+    auto* option = static_cast<DefElem*>(lfirst(cell));
+    if (strcmp(option->defname, name) == 0) return defGetString(option);
+  }
+  return nullptr;
+}
+
+bool IsUnreachable(const ErrorData* error) {
+  if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it has answered nonsense
+  return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
+         error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
+         error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
+         error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
+         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+         error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // by the other server: it has no time
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,173 @@
+// The root, its directory, and attaching to tables. See table.hpp.
+//
+// Shared: Root, from ShmemInitStruct, which server processes serialize by AddinShmemInitLock. Its
+// first word, `abi`, is set before that lock is let go of and never changes, nor does `tranche`.
+// `lock` guards the rest, of which nothing changes once it is written.
+#include "pg/shared/table.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/shared/abi.hpp"
+
+namespace snowid::pg {
+
+dsa_area* shared_area = nullptr;
+int shared_tranche = 0;
+
+namespace {
+
+constexpr char kRootName[] = "snowid";
+
+// Never to be changed, or a new library could not even look at the root of an old one.
+constexpr Size kRootSize = 2048;
+
+constexpr Size kNameSize = 32;
+constexpr uint32 kMostTables = 32;
+
+// A table in the directory.
+struct Listed {
+  char name[kNameSize];
+  uint32 abi;
+  dshash_table_handle handle;
+};
+
+struct Root {
+  uint32 abi;  // must stay the first field
+  int tranche;
+  LWLock lock;
+  dsa_handle area;
+  uint32 count;  // of the tables that are listed
+  Listed tables[kMostTables];
+};
+
+SNOWID_PIN(Listed, abi, 32);
+SNOWID_PIN(Listed, handle, 40);
+SNOWID_PIN_SIZE(Listed, 48);
+SNOWID_PIN(Root, abi, 0);
+SNOWID_PIN(Root, tranche, 4);
+SNOWID_PIN(Root, lock, 8);
+SNOWID_PIN(Root, area, kLockSize + 8);
+SNOWID_PIN(Root, count, kLockSize + 12);
+SNOWID_PIN(Root, tables, kLockSize + 16);
+SNOWID_PIN_SIZE(Root, kLockSize + 16 + kMostTables * sizeof(Listed));
+static_assert(sizeof(Root) <= kRootSize);
+
+Root* root = nullptr;  // nullptr until the session has attached to the area
+
+// 55000. what: which part of shared memory has another form.
+[[noreturn]] void report_other_abi(const char* what, uint32 there, uint32 here) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("library \"snowid\" was replaced while the server was running"),
+                  errdetail("%s has the form of ABI %u, and this library that of ABI %u.", what,
+                            there, here),
+                  errhint("Restart the server.")));
+  pg_unreachable();
+}
+
+Root* find_root() {
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  auto* made = static_cast<Root*>(ShmemInitStruct(kRootName, kRootSize, &found));
+  if (!found) {
+    memset(static_cast<void*>(made), 0, kRootSize);
+    made->abi = SNOWID_SHARED_ABI;
+    made->tranche = LWLockNewTrancheId();
+    made->area = DSM_HANDLE_INVALID;
+    LWLockInitialize(&made->lock, made->tranche);
+  }
+  LWLockRelease(AddinShmemInitLock);
+  if (made->abi != SNOWID_SHARED_ABI)
+    report_other_abi("Shared memory", made->abi, SNOWID_SHARED_ABI);
+  LWLockRegisterTranche(made->tranche, kRootName);
+  return made;
+}
+
+// Attaches to the area, which is made where there is none. Its handle is stored once nothing can
+// fail any more: until then the area goes with the resource owner.
+void attach_area() {
+  Root* found = find_root();
+  LWLockAcquire(&found->lock, LW_EXCLUSIVE);
+  dsa_area* area;
+  if (found->area == DSM_HANDLE_INVALID) {
+    area = dsa_create(found->tranche);
+    dsa_pin(area);
+    dsa_pin_mapping(area);
+    found->area = dsa_get_handle(area);
+  } else {
+    area = dsa_attach(found->area);
+    dsa_pin_mapping(area);
+  }
+  LWLockRelease(&found->lock);
+  shared_area = area;
+  shared_tranche = found->tranche;
+  root = found;
+}
+
+// The table of this name in the directory, nullptr where there is none. Needs the root's lock.
+const Listed* FindListed(const char* name) {
+  for (uint32 i = 0; i < root->count; i++)
+    if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
+  return nullptr;
+}
+
+// Makes a table and lists it. Needs the root's lock.
+dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
+  if (root->count == kMostTables)
+    elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
+  dshash_table* made = dshash_create(shared_area, &parameters, nullptr);
+  Listed& listed = root->tables[root->count];
+  strlcpy(listed.name, form.name, kNameSize);
+  listed.abi = form.abi;
+  listed.handle = dshash_get_hash_table_handle(made);
+  root->count++;
+  return made;
+}
+
+}  // namespace
+
+void table_attach_now(SharedTable* table) {
+  const TableForm& form = table->form;
+  Assert(strlen(form.name) < kNameSize);
+  // What the session keeps of shared memory must outlive the transaction.
+  MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+  if (root == nullptr) attach_area();
+  const dshash_parameters parameters = byte_keyed(form.key_size, form.entry_size, shared_tranche);
+  LWLockAcquire(&root->lock, LW_EXCLUSIVE);
+  const Listed* listed = FindListed(form.name);
+  dshash_table* attached = nullptr;
+  if (listed == nullptr)
+    attached = make_table(form, parameters);
+  else if (listed->abi == form.abi)
+    attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
+  LWLockRelease(&root->lock);
+  MemoryContextSwitchTo(caller);
+  // What is listed never changes.
+  if (attached == nullptr)
+    report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
+  table->attached = attached;
+}
+
+void* table_find(const SharedTable& table, const void* key, bool exclusively) {
+  return dshash_find(table.attached, key, exclusively);
+}
+
+void* table_find_or_make(const SharedTable& table, const void* key, bool* made) {
+  bool found;
+  void* entry = dshash_find_or_insert(table.attached, key, &found);
+  if (!found) {
+    memset(static_cast<char*>(entry) + table.form.key_size, 0,
+           table.form.entry_size - table.form.key_size);
+    if (table.form.begin != nullptr) table.form.begin(entry);
+  }
+  if (made != nullptr) *made = !found;
+  return entry;
+}
+
+void table_release(const SharedTable& table, void* entry) {
+  dshash_release_lock(table.attached, entry);
+}
+
+void table_delete(const SharedTable& table, void* entry) {
+  dshash_delete_entry(table.attached, entry);
+}
+
+}  // namespace snowid::pg
