@@ -43,7 +43,7 @@ enum class Which : uint8_t { kStale, kAll };
 // Counts this session out of the shared entries of its counters: those that it has to look at
 // again, since their sequences may be dropped, and nobody else could have their memory; or all.
 // Nobody may be drawing. Never fails.
-void LetGoOf(Which which) {
+void let_go_of(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, counters);
@@ -69,7 +69,7 @@ void end_of_transaction(XactEvent event, void*) {
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
-      if (may_be_stale) LetGoOf(Which::kStale);
+      if (may_be_stale) let_go_of(Which::kStale);
       may_be_stale = false;
   }
   while (pinned != nullptr) {
@@ -109,7 +109,7 @@ void look_again(Oid relid) {
 void leave(int, Datum) {
   ConditionVariableCancelSleep();
   EndRefill();
-  LetGoOf(Which::kAll);
+  let_go_of(Which::kAll);
 }
 
 void make_counters() {

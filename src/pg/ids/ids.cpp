@@ -11,8 +11,8 @@ namespace {
 // snowid.max_wait.
 constexpr int64 kLongestStartUs = 5000000;
 
-void forget_last_ids() {
-  ForgetLastIds();
+void forget() {
+  forget_last_ids();
   session_last_id = kNoId;
 }
 
@@ -20,7 +20,7 @@ void forget_last_ids() {
 
 void ids_register() {
   id_settings_register();
-  discard_subscribe(forget_last_ids);
+  discard_subscribe(forget);
 }
 
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {

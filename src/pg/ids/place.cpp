@@ -61,7 +61,7 @@ PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {
 }
 
 // Calls a function with each chunk of the session.
-void ForEachChunk(void (*visit)(PlaceChunk*)) {
+void for_each_chunk(void (*visit)(PlaceChunk*)) {
   for (PlaceDirectory* directory = &place_directories; directory != nullptr;
        directory = directory->next) {
     for (uint32 number = 0; number < directory->capacity; number++)
@@ -75,7 +75,7 @@ void ForEachChunk(void (*visit)(PlaceChunk*)) {
 
 // A callback at the process's exit.
 void leave(int, Datum) {
-  ForEachChunk([](PlaceChunk* chunk) {
+  for_each_chunk([](PlaceChunk* chunk) {
     for (Slot*& slot : chunk->slots) LetGo(slot);
   });
 }
@@ -133,8 +133,9 @@ Place place_make(PlaceDirectory* directory, int64 shard) {
   return {slot, &chunk->last_ids[at]};
 }
 
-void ForgetLastIds() {
-  ForEachChunk([](PlaceChunk* chunk) { std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId); });
+void forget_last_ids() {
+  for_each_chunk(
+      [](PlaceChunk* chunk) { std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId); });
 }
 
 }  // namespace snowid::pg

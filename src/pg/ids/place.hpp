@@ -79,6 +79,6 @@ inline Place FindPlace(const PlaceDirectory* directory, int64 shard) {
 Place place_make(PlaceDirectory* directory, int64 shard);
 
 // Forgets the last IDs of all places.
-void ForgetLastIds();
+void forget_last_ids();
 
 }  // namespace snowid::pg
