@@ -105,7 +105,7 @@ void look_again(Oid relid) {
 }
 
 // A callback at the process's exit, which may come before its transaction is aborted: it must
-// neither wait for an entry nor have the lock of one that may then be deleted.
+// neither wait for an entry nor have the right to refill one that may then be deleted.
 void leave(int, Datum) {
   ConditionVariableCancelSleep();
   EndRefill();

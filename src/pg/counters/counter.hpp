@@ -5,7 +5,7 @@
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
 // transaction that has drawn from it is open, and who draws next sees the new state. setval takes
 // no more than that lock, so the sequence's page is looked at for each draw. Who refills
-// has the lock of refill.hpp.
+// has the right to, see refill.hpp.
 #pragma once
 
 #include "pg/counters/store.hpp"

@@ -1,34 +1,34 @@
-// The lock of who refills. See refill.hpp.
+// The right to refill. See refill.hpp.
 #include "pg/counters/refill.hpp"
 
 namespace snowid::pg {
 
 namespace {
 
-// The lock that this process has, nullptr where it has none, and how deep in subtransactions it was
-// taken: those that a refill begins itself end before it does.
-RefillLock* held = nullptr;
+// The right that this process has, nullptr where it has none, and how deep in subtransactions it
+// was taken: those that a refill begins itself end before it does.
+RefillRight* held = nullptr;
 int held_level = 0;
 
 }  // namespace
 
-void InitRefillLock(RefillLock* lock) {
-  lock->holder.store(0);
-  ConditionVariableInit(&lock->released);
+void InitRefillRight(RefillRight* right) {
+  right->holder.store(0);
+  ConditionVariableInit(&right->released);
 }
 
-bool refill_begin(RefillLock* lock) {
+bool refill_begin(RefillRight* right) {
   if (held != nullptr) elog(ERROR, "refill within a refill");
   int32_t holder = 0;
-  if (!lock->holder.compare_exchange_strong(holder, MyProcPid)) return false;
-  held = lock;
+  if (!right->holder.compare_exchange_strong(holder, MyProcPid)) return false;
+  held = right;
   held_level = GetCurrentTransactionNestLevel();
   return true;
 }
 
-void refill_wait(RefillLock* lock) {
-  ConditionVariablePrepareToSleep(&lock->released);
-  if (IsBeingRefilled(*lock)) ConditionVariableSleep(&lock->released, refill_wait_event());
+void refill_wait(RefillRight* right) {
+  ConditionVariablePrepareToSleep(&right->released);
+  if (IsBeingRefilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
   ConditionVariableCancelSleep();
 }
 

@@ -106,7 +106,7 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
   return status;
 }
 
-// Raises the sequence by its increment and makes that the limit, with the lock of who refills. The
+// Raises the sequence by its increment and makes that the limit, with the right to. The
 // keys of a sequence that was changed are forgotten. Returns false where the sequence cannot be
 // raised.
 bool raise(Counter* counter, const CounterOptions& options) {

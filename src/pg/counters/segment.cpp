@@ -284,7 +284,7 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
   return take_over(counter, there, options, source, spacing, urgency, now);
 }
 
-// Whether another session has refilled it, now that this one has the lock.
+// Whether another session has refilled it, now that this one has the right to.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   const core::Segment& numbers = counter->segment->numbers;
   const bool counts = do_count(counter, size);
@@ -292,16 +292,16 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
 
-// Takes the lock of who refills, and sets *source to the sequence's, or its server to nullptr where
+// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where
 // it has none. Returns false where another session has it; with kMust it has waited for that one,
 // save that nobody waits for the one who tries a source that is down.
 bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
-  RefillLock* lock = &counter->segment->refill;
+  RefillRight* right = &counter->segment->refill;
   const bool is_down = IsDown(counter);
   if (urgency == Urgency::kEarly) {
-    if (IsBeingRefilled(*lock) || IsToWait(counter)) return false;
-  } else if (IsBeingRefilled(*lock) && !is_down) {
-    refill_wait(lock);
+    if (IsBeingRefilled(*right) || IsToWait(counter)) return false;
+  } else if (IsBeingRefilled(*right) && !is_down) {
+    refill_wait(right);
     return false;
   }
   // Before the right is taken, since it may have to wait for who has locked the table. The lock on
@@ -309,9 +309,9 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   central_find(counter->relid, source);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && IsToWait(counter)) central_report_down(*source, nullptr);
-  if (refill_begin(lock)) return true;
+  if (refill_begin(right)) return true;
   if (is_refused) central_report_down(*source, nullptr);
-  if (urgency == Urgency::kMust) refill_wait(lock);
+  if (urgency == Urgency::kMust) refill_wait(right);
   return false;
 }
 

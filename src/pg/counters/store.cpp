@@ -33,11 +33,11 @@ static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users) &&
 static_assert(offsetof(SharedSection, users) == offsetof(Entry, users) &&
               offsetof(SharedSection, role) == offsetof(Entry, role));
 
-void begin_segment(void* entry) { InitRefillLock(&static_cast<SharedSegment*>(entry)->refill); }
+void begin_segment(void* entry) { InitRefillRight(&static_cast<SharedSegment*>(entry)->refill); }
 
 void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
-  InitRefillLock(&section->refill);
+  InitRefillRight(&section->refill);
   LWLockInitialize(&section->lock, shared_tranche);
   section->table = InvalidDsaPointer;
 }

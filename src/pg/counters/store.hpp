@@ -29,7 +29,7 @@ struct CounterKey {
 // What a sequence held when a block of it was last allocated. Where it holds anything else,
 // somebody has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for
 // nothing any more; nor does it where the same value has another place in the WAL, or has lost its
-// mark, since it was another in between. Stored by whoever has the lock of who refills.
+// mark, since it was another in between. Stored by whoever has the right to refill.
 struct Known {
   std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
   // Its last value, before and after a change that is under way, or twice the same; and where its
@@ -56,7 +56,7 @@ struct SharedSegment {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;  // on whose account it is
-  RefillLock refill;
+  RefillRight refill;
   Known known;
   core::Segment numbers;  // see core/segment.hpp
   // When a central source may be tried again after it has failed, and when it did, as Unix
@@ -76,8 +76,8 @@ struct SharedSegment {
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
-  Oid role;           // on whose account it is
-  RefillLock refill;  // of who raises the limit
+  Oid role;            // on whose account it is
+  RefillRight refill;  // which who raises the limit has
   Known known;
   LWLock lock;                 // guards what follows, but for reading the limit
   std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here
@@ -97,9 +97,9 @@ SNOWID_PIN(Known, is_called, 40);
 SNOWID_PIN(Known, log_cnt, 48);
 SNOWID_PIN_SIZE(Known, 56);
 
-SNOWID_PIN(RefillLock, holder, 0);
-SNOWID_PIN(RefillLock, released, 4);
-SNOWID_PIN_SIZE(RefillLock, 16);
+SNOWID_PIN(RefillRight, holder, 0);
+SNOWID_PIN(RefillRight, released, 4);
+SNOWID_PIN_SIZE(RefillRight, 16);
 
 SNOWID_PIN(SharedSegment, key, 0);
 SNOWID_PIN(SharedSegment, users, 8);

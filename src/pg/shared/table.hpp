@@ -27,6 +27,10 @@
 
 namespace snowid::pg {
 
+// What entries are made of, so that processes can share it.
+static_assert(std::atomic<uint32_t>::is_always_lock_free &&
+              std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
 // How a family declares a table.
 struct TableForm {
   const char* name;  // which no other table has; up to 31 bytes
