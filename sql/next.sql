@@ -138,7 +138,8 @@ SHOW snowid.max_wait;
 RESET snowid.max_wait;
 SET snowid.ceiling_step = '2s';
 SET snowid.no_such_setting = 1;
-SELECT name, context, min_val, max_val, unit FROM pg_settings WHERE name LIKE 'snowid.%' ORDER BY name;
+SELECT name, context, min_val, max_val, unit FROM pg_settings
+  WHERE name ~ '^snowid[.](shard|max_lead|max_wait|ceiling_step)$' ORDER BY name;
 CREATE ROLE regress_snowid_user;
 SET ROLE regress_snowid_user;
 SET snowid.shard = 3;

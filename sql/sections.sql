@@ -170,6 +170,6 @@ DROP ROLE snowid_test_nobody;
 -- The setting's range.
 SHOW snowid.section_keys;
 SELECT attempt('SET snowid.section_keys = 5');
-SELECT min_val, max_val, context FROM pg_settings WHERE name = 'snowid.section_keys';
+SELECT name, min_val, max_val, context FROM pg_settings WHERE name ~ '^snowid[.]se' ORDER BY name;
 
 DROP SEQUENCE sections;

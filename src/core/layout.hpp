@@ -86,7 +86,9 @@ struct Layout {
   uint8_t time_shift;
   uint8_t shard_shift;
   uint8_t seq_shift;
-  uint8_t seq_bits;  // as many as are used: one less than the specification says, or as many
+  // The bits of the sequence that are used. Where the sequence is the first field of 64-bit IDs its
+  // top bit, which would be the sign, is not.
+  uint8_t seq_bits;
 
   bool time_is_first;  // later IDs are greater ones, whatever their shards
   // Whether the sequence goes on from one unit to the next instead of starting at 0, as Instagram's
