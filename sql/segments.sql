@@ -115,8 +115,10 @@ DROP SEQUENCE back_seq, shrunk_seq, wide_seq;
 
 -- The planner knows how many rows there will be; and it leaves them to this session.
 EXPLAIN (COSTS OFF) SELECT snowid_segment_next('orders_seq') FROM orders;
+SET jit = off;
 EXPLAIN SELECT * FROM snowid_segment_batch('orders_seq', 1234);
 EXPLAIN SELECT * FROM snowid_segment_batch('orders_seq', 1234, 10);
+RESET jit;
 SELECT DISTINCT p.provolatile, p.proparallel, p.proisstrict FROM pg_proc p WHERE p.proname ~ '^snowid_segment_(next|batch)$';
 
 DROP VIEW orders_view;
