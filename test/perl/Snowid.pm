@@ -11,6 +11,7 @@ use IO::Socket::UNIX;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SnowidLibrary;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -395,49 +396,6 @@ sub connections_to
     my ($node) = @_;
     return $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity
       WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()));
-}
-
-# Builds another variant of the library, with macros of its own, and returns its path.
-sub build_library
-{
-    my ($name, $macros) = @_;
-    my $dir = "$scratch/$name";
-    mkdir $dir or die "$dir: $!";
-    # With their times, so that what was built for the installed library serves this one, too.
-    system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', $dir);
-    unlink objects_of($dir, $macros =~ /-D(\w+)/g);
-    my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-    system_or_bail('make', '-s', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
-        'with_llvm=no', "SNOWID_CPPFLAGS=$macros", 'SNOWID_CXXFLAGS=-O0');
-    return "$dir/snowid.so";
-}
-
-# The objects of the sources that name one of these macros, or include what does.
-sub objects_of
-{
-    my ($dir, @macros) = @_;
-    my $named = join '|', @macros;
-    my @objects;
-    # What an object includes is in the file that the compiler has left beside it.
-    foreach my $written (glob "$dir/src/pg/*.d $dir/src/pg/*/*.d")
-    {
-        my @sources = slurp_file($written) =~ m{\b(src/pg/\S+[.][ch]pp)\b}g;
-        my $text = join '', map { slurp_file("$dir/$_") } @sources;
-        push @objects, $written =~ s/[.]d$/.o/r if $text =~ /\b(?:$named)\b/;
-    }
-    die "nothing names @macros" unless @objects;
-    return @objects;
-}
-
-# Has the functions of a database's extension be those of another library; without one, of the
-# installed library again.
-sub use_library
-{
-    my ($node, $dbname, $library) = @_;
-    $library //= '$libdir/snowid';
-    $node->safe_psql($dbname,
-        "UPDATE pg_proc SET probin = '$library' WHERE probin ~ '/snowid([.]so)?\$'");
-    return;
 }
 
 # What a session's client saw.

@@ -1,0 +1,83 @@
+# Variants of the library, built with macros of their own, and databases that use them in place of the
+# installed one.
+package SnowidLibrary;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Fcntl qw(:flock);
+use File::Find;
+use File::Spec;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(build_library use_library);
+
+# Where variants are kept: all tests of a run share them, where SNOWID_LIBRARIES names a directory.
+my $libraries = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir());
+
+# Builds a variant, or takes the one that another test has built, and returns its path.
+sub build_library
+{
+    my ($name, $macros) = @_;
+    my $dir = "$libraries/" . $macros =~ s/[^\w=]+/_/gr;
+    # Who finds it locked waits until the other has built it.
+    open my $lock, '>', "$dir.lock" or die "$dir.lock: $!";
+    flock $lock, LOCK_EX or die "$dir.lock: $!";
+    build_in($dir, $macros) unless -e "$dir/snowid.so";
+    note("the library called $name is $dir/snowid.so");
+    close $lock;
+    return "$dir/snowid.so";
+}
+
+sub build_in
+{
+    my ($dir, $macros) = @_;
+    # What a failed test may have left.
+    system_or_bail('rm', '-rf', $dir);
+    mkdir $dir or die "$dir: $!";
+    # With their times, so that what was built for the installed library serves this one, too.
+    system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', $dir);
+    unlink objects_of("$dir/src", $macros =~ /-D(\w+)/g);
+    my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+    system_or_bail('make', '-s', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
+        'with_llvm=no', "SNOWID_CPPFLAGS=$macros", 'SNOWID_CXXFLAGS=-O0');
+    return;
+}
+
+# The objects of the sources under a directory that name one of these macros, or whose headers do.
+sub objects_of
+{
+    my ($src, @macros) = @_;
+    my $named = join '|', @macros;
+    my @sources;
+    find(sub { push @sources, $File::Find::name if /[.]cpp$/ }, "$src/pg");
+    my @objects = map { s/[.]cpp$/.o/r } grep { names($src, $_, qr/\b(?:$named)\b/, {}) } @sources;
+    die "nothing names @macros" unless @objects;
+    return @objects;
+}
+
+# Whether a file, or one that it includes, directly or not, has something that matches. `seen` is what
+# was looked at already.
+sub names
+{
+    my ($src, $file, $pattern, $seen) = @_;
+    return 0 if $seen->{$file}++;
+    my $text = slurp_file($file);
+    return 1 if $text =~ $pattern;
+    return scalar grep { names($src, "$src/$_", $pattern, $seen) } $text =~ m{^#include "((?:pg|core)/[^"]+)"}mg;
+}
+
+# Has the functions of a database's extension be those of another library; without one, of the
+# installed library again.
+sub use_library
+{
+    my ($node, $dbname, $library) = @_;
+    $library //= '$libdir/snowid';
+    $node->safe_psql($dbname,
+        "UPDATE pg_proc SET probin = '$library' WHERE probin ~ '/snowid([.]so)?\$'");
+    return;
+}
+
+1;
