@@ -9,6 +9,7 @@ use Exporter 'import';
 use File::Spec;
 use IO::Socket::UNIX;
 use IPC::Run;
+use POSIX qw(strftime);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SnowidLibrary;
@@ -19,7 +20,7 @@ our @EXPORT = qw(new_server start_server set_clock crash attempt draw wait_to_dr
   check_round check_text_round wait_for sqlstate_of open_session ask start_asking answer backend_of
   wait_until_waiting close_session hold_commits release_commits check_log build_library
   wait_to_go_on stop_drawing add_source point_at black_hole attempts_at check_keys last_value
-  reload_with use_library wait_to_draw_together connections_to);
+  reload_with use_library wait_to_draw_together connections_to stop_clock);
 
 # A server whose clock is faked reads it from a file of its own, at every look.
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -30,9 +31,25 @@ my %clock_files;
 sub set_clock
 {
     my ($offset, $node) = @_;
-    foreach my $file ($node ? clock_file($node) : values %clock_files)
+    write_clock(sprintf('%+.3f', $offset), $node ? clock_file($node) : values %clock_files);
+    return;
+}
+
+# Has the clock of a server stand still at a second, as Unix time, until it is set again. Timeouts of the
+# server do not come meanwhile.
+sub stop_clock
+{
+    my ($second, $node) = @_;
+    write_clock(strftime('%Y-%m-%d %H:%M:%S', localtime $second), clock_file($node));
+    return;
+}
+
+sub write_clock
+{
+    my ($time, @files) = @_;
+    foreach my $file (@files)
     {
-        append_to_file("$file.new", sprintf("%+.3f\n", $offset));
+        append_to_file("$file.new", "$time\n");
         rename "$file.new", $file or die "$file: $!";
     }
     return;
