@@ -1,0 +1,152 @@
+# Servers whose clock can be set, and that crash.
+package SnowidServers;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Spec;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+our @EXPORT = qw(new_server start_server set_clock crash wait_for new_standby check_log last_value);
+
+my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
+
+# A server whose clock is faked reads it from a file of its own, at every look.
+my %clock_files;
+
+# Sets the clock of a server to `offset` seconds from the real one; without a server, of all that
+# were started. Takes effect while they run.
+sub set_clock
+{
+    my ($offset, $node) = @_;
+    foreach my $file ($node ? clock_file($node) : values %clock_files)
+    {
+        append_to_file("$file.new", sprintf("%+.3f\n", $offset));
+        rename "$file.new", $file or die "$file: $!";
+    }
+    return;
+}
+
+sub clock_file
+{
+    my ($node) = @_;
+    return $clock_files{ $node->name } //= "$scratch/clock." . $node->name;
+}
+
+# A new server, not started. Crashes lose what was not flushed to the system, so fsync may be off.
+sub new_server
+{
+    my ($name, %options) = @_;
+    my $node = PostgreSQL::Test::Cluster->new($name);
+    $node->init(%options);
+    $node->append_conf('postgresql.conf', "autovacuum = off\nlog_min_messages = warning\n");
+    return $node;
+}
+
+# A standby of a server as it is, not started.
+sub new_standby
+{
+    my ($primary, $name) = @_;
+    $primary->backup($name);
+    my $standby = PostgreSQL::Test::Cluster->new($name);
+    $standby->init_from_backup($primary, $name, has_streaming => 1);
+    return $standby;
+}
+
+# Starts a server with a faked clock: the real one, unless set_clock was called for it.
+sub start_server
+{
+    my ($node) = @_;
+    my ($library) = glob '/usr/lib/*/faketime/libfaketime.so.1';
+    die 'libfaketime is not installed' unless defined $library;
+    set_clock(0, $node) unless -e clock_file($node);
+    local %ENV = (
+        %ENV,
+        LD_PRELOAD => $library,
+        FAKETIME_TIMESTAMP_FILE => clock_file($node),
+        FAKETIME_NO_CACHE => 1,
+        FAKETIME_DONT_FAKE_MONOTONIC => 1);
+    $node->start;
+    return;
+}
+
+# Ends a server as a power cut does: the postmaster and all its children at once ('kill'), or as
+# pg_ctl's immediate shutdown does ('immediate').
+sub crash
+{
+    my ($node, $how) = @_;
+    if ($how eq 'kill')
+    {
+        # Stopped it has no more children.
+        kill 'STOP', $node->{_pid};
+        wait_for(sub { state_of($node->{_pid}) eq 'T' }, 'the postmaster to stop');
+        my @processes = ($node->{_pid}, children_of($node->{_pid}));
+        $node->kill9;
+        kill 'KILL', @processes;
+        # The new server refuses to start while the old one is there, or its memory is in use.
+        wait_for(sub { !grep { kill 0, $_ } @processes }, 'the processes to go');
+    }
+    else
+    {
+        $node->stop('immediate');
+    }
+    return;
+}
+
+# A process's state, as one letter.
+sub state_of
+{
+    my ($process) = @_;
+    open my $file, '<', "/proc/$process/stat" or return '';
+    # The name, in parentheses, may hold anything.
+    return (<$file> // '') =~ /\) (\S) [^)]*$/ ? $1 : '';
+}
+
+# The processes that a process has started, as far as they are its own children.
+sub children_of
+{
+    my ($parent) = @_;
+    my @children;
+    foreach my $stat (glob '/proc/[0-9]*/stat')
+    {
+        open my $file, '<', $stat or next;
+        # The name, in parentheses, may hold anything; the parent is the second field after it.
+        push @children, $1 if (<$file> // '') =~ /^(\d+) \(.*\) \S (\d+) /s && $2 == $parent;
+    }
+    return @children;
+}
+
+# Waits, up to three minutes, until a condition holds.
+sub wait_for
+{
+    my ($condition, $what) = @_;
+    my $deadline = time + 180;
+    until ($condition->())
+    {
+        die "timed out waiting for $what" if time > $deadline;
+        sleep 0.02;
+    }
+    return;
+}
+
+# Checks that a server has logged nothing that says that something is wrong with it.
+sub check_log
+{
+    my ($node) = @_;
+    my @wrong = grep { /(?:WARNING|PANIC):|TRAP|leaked|leak:|buffers available|buffer is pinned/ } split /^/, slurp_file($node->logfile);
+    is("@wrong", '', 'nothing wrong in the log of ' . $node->name);
+    return;
+}
+
+# A sequence's last value, read in the form that a new session sees.
+sub last_value
+{
+    my ($node, $sequence) = @_;
+    return $node->safe_psql('postgres', "SELECT last_value FROM $sequence");
+}
+
+1;

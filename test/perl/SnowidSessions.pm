@@ -1,0 +1,291 @@
+# Sessions: such as draw in the background while something is done to the server, and such as are asked one
+# statement after another.
+package SnowidSessions;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Spec;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use SnowidServers;
+use Test::More;
+
+our @EXPORT = qw(attempt sqlstate_of draw ids errors_of wait_to_draw wait_to_draw_together wait_to_go_on
+  stop_drawing finish open_session ask start_asking answer backend_of is_answered wait_until_waiting
+  wait_for_waiting close_session hold_commits release_commits wait_until_synchronous reload_with);
+
+my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
+
+# Runs a statement. Returns its output, or the SQLSTATE of its error as "ERROR 55000".
+sub attempt
+{
+    my ($node, $sql, %options) = @_;
+    my ($status, $out, $err) =
+      $node->psql($options{dbname} // 'postgres', "\\set VERBOSITY verbose\n$sql");
+    return $status == 0 ? $out : 'ERROR ' . sqlstate_of($err);
+}
+
+sub sqlstate_of
+{
+    my ($text) = @_;
+    return $text =~ /(?:ERROR|FATAL):  ([0-9A-Z]{5}):/ ? $1 : "in: $text";
+}
+
+# Starts a session that sends results of an expression to its client one by one, who records each as it
+# comes: what it has seen counts, whether or not anything is ever committed. There are `rows` results, of
+# which generate_series is the number; undef is for as many as it gets to. The expression may bring a FROM
+# clause of its own. Options: setup, a statement to run before; dbname; pause_every, after how many results
+# it pauses for a millisecond, so that it lasts while something is done to the server, and does not draw
+# too much meanwhile.
+my $sessions = 0;
+
+sub draw
+{
+    my ($node, $expression, $rows, %options) = @_;
+    my $file = "$scratch/drawn" . $sessions++;
+    my $setup = $options{setup} // '';
+    $rows //= 1_000_000_000_000;
+    # In the SELECT list, since FROM would have all the numbers made before the first result.
+    my $from = $expression =~ /\bFROM\b/ ? '' : "FROM (SELECT generate_series(1, $rows)) AS numbers";
+    $from .= " WHERE generate_series % $options{pause_every} > 0 OR pg_sleep(0.001) IS NOT NULL"
+      if $options{pause_every};
+    my $sql = "COPY (SELECT $expression $from) TO STDOUT";
+    my $run = IPC::Run::start(
+        [
+            'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
+            '-d', $node->connstr($options{dbname} // 'postgres'),
+            ($setup ? ('-c', $setup) : ()), '-c', $sql
+        ],
+        '<', \undef, '>', $file, '2>', "$file.err");
+    return { run => $run, file => $file };
+}
+
+# What a session's client saw.
+sub ids
+{
+    my ($session) = @_;
+    my @lines = split /^/, slurp_file($session->{file});
+    pop @lines if @lines && $lines[-1] !~ /\n$/;
+    chomp @lines;
+    return \@lines;
+}
+
+# All that sessions that draw were told: errors, but no results.
+sub errors_of { return join '', map { slurp_file("$_->{file}.err") } @_ }
+
+# Waits until the client of each session has seen so many bytes.
+sub wait_to_draw
+{
+    my ($bytes, @drawing) = @_;
+    wait_for(sub { !grep { (-s $_->{file} // 0) < $bytes } @drawing }, 'the sessions to draw');
+    return;
+}
+
+# The same of all clients together.
+sub wait_to_draw_together
+{
+    my ($bytes, @drawing) = @_;
+    my $seen = sub {
+        my $sum = 0;
+        $sum += -s $_->{file} // 0 foreach @drawing;
+        return $sum;
+    };
+    wait_for(sub { $seen->() >= $bytes }, 'the sessions to draw');
+    return;
+}
+
+# Waits until the client of each session has seen more than it has now.
+sub wait_to_go_on
+{
+    my (@drawing) = @_;
+    my %seen = map { $_->{file} => -s $_->{file} // 0 } @drawing;
+    wait_for(sub { !grep { (-s $_->{file} // 0) <= $seen{ $_->{file} } } @drawing },
+        'the sessions to go on');
+    return;
+}
+
+# Has the sessions that draw on these nodes, which clients have seen something of, come to an end.
+sub stop_drawing
+{
+    my ($nodes, @drawing) = @_;
+    $_->safe_psql('postgres',
+        q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY (%'})
+      foreach @$nodes;
+    finish(@drawing);
+    return;
+}
+
+# Waits for sessions to end; their exit status does not matter.
+sub finish
+{
+    $_->{run}->finish for @_;
+    return;
+}
+
+# Opens a session that is asked one statement after another. Options: dbname; user.
+sub open_session
+{
+    my ($node, %options) = @_;
+    # How long an answer may take.
+    my $session = { in => '', out => '', err => '', timer => IPC::Run::timeout(180) };
+    $session->{run} = IPC::Run::start(
+        [
+            'psql', '-XAtq', '-v', 'VERBOSITY=verbose', ($options{user} ? ('-U', $options{user}) : ()),
+            '-d', $node->connstr($options{dbname} // 'postgres')
+        ],
+        '<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
+        $session->{timer});
+    return $session;
+}
+
+# Has a session run a statement. Returns as attempt() does; the session goes on after an error, and
+# its `err` has the whole message.
+sub ask
+{
+    my ($session, $sql) = @_;
+    start_asking($session, $sql);
+    return answer($session);
+}
+
+# The same in two parts, for a statement that has to wait for something.
+sub start_asking
+{
+    my ($session, $sql) = @_;
+    $session->{$_} = '' foreach qw(out err);
+    $session->{timer}->start;
+    $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
+    # pump() would wait for an answer, too.
+    $session->{run}->pump_nb while length $session->{in};
+    do { $session->{run}->pump_nb } while length $session->{in};
+    return;
+}
+
+sub answer
+{
+    my ($session) = @_;
+    $session->{timer}->start;
+    $session->{run}->pump
+      until $session->{out} =~ /^end of answer\n/m && $session->{err} =~ /^end of answer\n/m;
+    $session->{$_} =~ s/\n?^end of answer\n//m foreach qw(out err);
+    return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
+}
+
+# Whether a statement that was begun with start_asking() has come to its end.
+sub is_answered
+{
+    my ($session) = @_;
+    $session->{run}->pump_nb;
+    return $session->{err} =~ /^end of answer\n/m;
+}
+
+# The process that serves a session.
+sub backend_of
+{
+    my ($session) = @_;
+    return $session->{backend} //= ask($session, 'SELECT pg_backend_pid()');
+}
+
+# Waits until a session, whose backend_of was asked for before, waits for a thing: Lock, SyncRep.
+sub wait_until_waiting
+{
+    my ($node, $session, $for) = @_;
+    my $sql = "SELECT '$for' IN (wait_event_type, wait_event) FROM pg_stat_activity"
+      . " WHERE pid = $session->{backend}";
+    wait_for(sub { $node->safe_psql('postgres', $sql) eq 't' }, "a session to wait for $for");
+    return;
+}
+
+# Ends sessions, those of a crashed server too.
+sub close_session
+{
+    foreach my $session (@_)
+    {
+        $session->{in} .= "\\q\n";
+        eval { $session->{run}->finish };
+    }
+    return;
+}
+
+# Waits until so many sessions wait for a thing, in statements that match a pattern.
+sub wait_for_waiting
+{
+    my ($node, $count, $for, $statement) = @_;
+    my $sql = "SELECT count(*) FROM pg_stat_activity WHERE '$for' IN (wait_event_type, wait_event)"
+      . " AND query ~ \$\$$statement\$\$ AND pid <> pg_backend_pid()";
+    wait_for(sub { $node->safe_psql('postgres', $sql) eq $count }, "$count to wait for $for");
+    return;
+}
+
+# Has all commits on a server wait, as for a synchronous standby that does not answer, from when this
+# returns until release_commits() gets what it has returned.
+sub hold_commits
+{
+    my ($node) = @_;
+    my $holder = open_session($node);
+    ask($holder, 'SELECT pg_advisory_lock(1)');
+    set_standbys($node, 'nobody');
+    # Backends learn of it when the checkpointer does, and nobody can say when that is.
+    my $committing = open_session($node);
+    ask($committing, 'SET synchronous_commit = on');
+    backend_of($committing);
+    start_asking($committing, <<'SQL');
+DO $$ BEGIN
+  LOOP
+    PERFORM pg_logical_emit_message(true, 'snowid', '');
+    COMMIT;
+    EXIT WHEN pg_try_advisory_xact_lock(1);
+  END LOOP;
+END $$
+SQL
+    wait_until_waiting($node, $committing, 'SyncRep');
+    close_session($holder);
+    return $committing;
+}
+
+# From now on commits wait for these standbys, for none if there is no name.
+sub release_commits
+{
+    my ($node, $held, $standbys) = @_;
+    set_standbys($node, $standbys // '');
+    answer($held);
+    close_session($held);
+    return;
+}
+
+sub set_standbys
+{
+    my ($node, $standbys) = @_;
+    $node->append_conf('postgresql.conf', "synchronous_standby_names = '$standbys'\n");
+    $node->reload;
+    return;
+}
+
+# Has commits on a server wait for a standby that is there, from when this returns.
+sub wait_until_synchronous
+{
+    my ($node, $standby) = @_;
+    set_standbys($node, $standby->name);
+    wait_for(sub { $node->safe_psql('postgres', 'SELECT sync_state FROM pg_stat_replication') eq 'sync' },
+        'the standby to be synchronous');
+    return;
+}
+
+# Has a server, and the sessions given, take up a setting of snowid's.
+sub reload_with
+{
+    my ($node, $name, $value, @sessions) = @_;
+    # Without the library the server does not know the setting.
+    $node->safe_psql('postgres', "LOAD 'snowid'; ALTER SYSTEM SET $name = '$value'");
+    $node->reload;
+    wait_for(sub { $node->safe_psql('postgres', "LOAD 'snowid'; SHOW $name") eq $value },
+        'new sessions to have the setting');
+    foreach my $session (@sessions)
+    {
+        wait_for(sub { ask($session, "SHOW $name") eq $value }, 'a session to have the setting');
+    }
+    return;
+}
+
+1;

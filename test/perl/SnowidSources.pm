@@ -1,0 +1,67 @@
+# Central sources: servers whose sequences others draw from.
+package SnowidSources;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IO::Socket::UNIX;
+
+our @EXPORT = qw(add_source point_at black_hole attempts_at connections_to);
+
+# Has a node know another as the foreign server `name`, which its sequences can be attached to.
+sub add_source
+{
+    my ($node, $source, %options) = @_;
+    my $name = $options{name} // 'central';
+    my ($host, $port) = ($source->host, $source->port);
+    $node->safe_psql($options{dbname} // 'postgres', <<"SQL");
+CREATE EXTENSION IF NOT EXISTS dblink;
+CREATE EXTENSION IF NOT EXISTS snowid;
+CREATE SERVER $name FOREIGN DATA WRAPPER dblink_fdw
+  OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
+CREATE USER MAPPING FOR PUBLIC SERVER $name;
+SQL
+    return;
+}
+
+# Has the foreign server be another node from now on.
+sub point_at
+{
+    my ($node, $source, %options) = @_;
+    my $name = $options{name} // 'central';
+    my ($host, $port) = ($source->host, $source->port);
+    $node->safe_psql($options{dbname} // 'postgres',
+        "ALTER SERVER $name OPTIONS (SET host '$host', SET port '$port')");
+    return;
+}
+
+# In place of a node that has crashed, a socket that takes connections and never answers. It is there
+# until $node->start, which takes its place, or until it is let go.
+sub black_hole
+{
+    my ($node) = @_;
+    my $path = $node->host . '/.s.PGSQL.' . $node->port;
+    unlink $path;
+    return IO::Socket::UNIX->new(Local => $path, Listen => 4096) // die "$path: $@";
+}
+
+# How often somebody has connected to a black hole since it was last asked.
+sub attempts_at
+{
+    my ($hole) = @_;
+    my $attempts = 0;
+    $hole->blocking(0);
+    $attempts++ while $hole->accept;
+    return $attempts;
+}
+
+# How many sessions a node has, but for the one that looks.
+sub connections_to
+{
+    my ($node) = @_;
+    return $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()));
+}
+
+1;
