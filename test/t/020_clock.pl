@@ -35,8 +35,8 @@ sub refused
 
 # Whoever would have to wait is refused: proof that nobody waits.
 my $no_wait = 'SET snowid.max_wait = 0;';
-# Whoever waits is cancelled: proof that a refusal comes at once.
-my $no_patience = "SET statement_timeout = '3s'; SET snowid.max_wait = '2s';";
+# Whoever waits first, and then refuses, is cancelled: proof that a refusal comes at once.
+my $at_once = "SET statement_timeout = '1min'; SET snowid.max_wait = '10min';";
 
 draws('a first ID', $no_wait);
 set_clock(-0.2);
@@ -44,11 +44,11 @@ draws('200 ms back: nobody waits', $no_wait);
 set_clock(-0.4);
 draws('200 ms more: nobody waits', $no_wait);
 
-# Three seconds: callers wait.
+# Three seconds: callers wait. (Only if they draw within two seconds of the change, which a busy machine may
+# not let them.)
 set_clock(0);
 draws('the clock is right', $no_wait);
 set_clock(-3);
-refused('3 s back: there is a wait', $no_wait);
 draws('3 s back: callers wait');
 my $lead = attempt($node, 'SELECT max(snowid_timestamp(snowid_next(1)) - clock_timestamp())');
 cmp_ok(attempt($node, "SELECT '$lead'::interval <= interval '1 s'"), 'eq', 't', 'ID is max_lead ahead at most')
@@ -58,13 +58,15 @@ cmp_ok(attempt($node, "SELECT '$lead'::interval <= interval '1 s'"), 'eq', 't', 
 set_clock(0);
 draws('the clock is right');
 set_clock(-3600);
-refused('1 h back: refused at once', $no_patience);
+refused('1 h back: refused at once', $at_once);
 my ($status, $out, $err) = $node->psql('postgres', 'SELECT snowid_next(1)');
-like($err, qr/ERROR:  clock is 3(599|600)\d{3} ms behind the next ID of shard 1 of layout "instagram"$/m, 'how much it is behind');
+my ($behind) = $err =~ /ERROR:  clock is (\d+) ms behind the next ID of shard 1 of layout "instagram"$/m;
+# A second ahead of the clock may have been drawn before; and the clock goes on.
+ok($behind > 3_000_000 && $behind <= 3_601_000, 'how much it is behind') or diag($err);
 like($err, qr/^DETAIL:  The next ID's time is 20.*HINT:  Set the server's clock right\./ms, 'what to do');
 foreach my $call ('snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)')
 {
-    is(attempt($node, "$no_patience SELECT $call"), 'ERROR SN001', "1 h back: $call");
+    is(attempt($node, "$at_once SELECT $call"), 'ERROR SN001', "1 h back: $call");
 }
 is(attempt($node, 'SELECT snowid_next(2) > 0'), 't', 'a shard that has issued nothing goes by the clock');
 set_clock(0);
@@ -78,13 +80,14 @@ draws('and back: callers wait');
 set_clock(3600);
 draws('1 h forward', $no_wait);
 set_clock(0);
-refused('and back: refused', $no_patience);
+refused('and back: there is a wait', $no_wait);
+refused('and back: refused', $at_once);
 draws('a superuser may let it run ahead', "SET snowid.max_lead = '2h'; $no_wait");
 set_clock(3600);
 draws('forward again: service', $no_wait);
 
 # A clock that jumps both ways while sessions draw.
-my @sessions = map { draw($node, 'snowid_next(3)', 60_000) } 1 .. 4;
+my @sessions = map { draw($node, 'snowid_next(3)', 5_000, pause_every => 100) } 1 .. 4;
 my @offsets = (3600, 3600.7, 3599.5, 3601.5, 3600.2, 3602, 3600.9);
 my $at = 0;
 wait_for(
@@ -96,26 +99,21 @@ wait_for(
     'the sessions to end');
 finish(@sessions);
 my ($count) = check_round('a clock that jumps', 0, @sessions);
-is($count, 240_000, 'a clock that jumps: nobody is refused');
+is($count, 20_000, 'a clock that jumps: nobody is refused');
 
 # Waiting: it can be cancelled, it obeys statement_timeout, and it ends when the clock is put right.
 set_clock(3600);
 draws('before the waits', "SET snowid.max_lead = '2h'; $no_wait");
 set_clock(0);
 refused('statement_timeout', "SET snowid.max_wait = '2h'; SET statement_timeout = '300ms';", '57014');
-my $waiting = sub {
-    return $node->safe_psql('postgres',
-        q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query ~ 'snowid_next'))
-      eq '1';
-};
 my $session = draw($node, 'snowid_next(1)', 1, setup => "SET snowid.max_wait = '2h'");
-wait_for($waiting, 'the session to wait');
+wait_for_waiting($node, 1, 'Extension', 'snowid_next');
 $node->safe_psql('postgres',
     q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Extension'));
 finish($session);
-is(sqlstate_of(slurp_file("$session->{file}.err")), '57014', 'cancelled');
+is(sqlstate_of(errors_of($session)), '57014', 'cancelled');
 $session = draw($node, 'snowid_next(1)', 1, setup => "SET snowid.max_wait = '2h'");
-wait_for($waiting, 'the session to wait');
+wait_for_waiting($node, 1, 'Extension', 'snowid_next');
 set_clock(3600);
 finish($session);
 ($count, $last) = check_round('the clock put right', $last, $session);
@@ -139,12 +137,15 @@ my (undef, undef, $heard) =
   $late->psql('postgres', q(SET client_min_messages = log; SELECT snowid_next(0) FROM generate_series(1, 10)));
 is($warnings->(), 2, 'another a day later');
 unlike($heard, qr{within a year}, 'which is for the log alone');
-set_clock($end - 3 - time, $late);
-is(attempt($late, 'SELECT count(*) FROM snowid_next_batch(0, 100000)'), '100000', 'service to the end');
-my $rest = draw($late, 'snowid_next_batch(0, 100000000)', 1);
 # Those who run ahead of the clock reach the end before it.
+set_clock($end - 1800 - time, $late);
+my $far = "SET snowid.max_lead = '1h'";
+is($late->safe_psql('postgres', "$far; SELECT snowid_advance(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '',
+    'a tenth of a second is left');
+is(attempt($late, "$far; SELECT count(*) FROM snowid_next_batch(0, 50000)"), '50000', 'service to the end');
+my $rest = draw($late, 'snowid_next_batch(0, 100000000)', 1, setup => $far);
 finish($rest);
-is(sqlstate_of(slurp_file("$rest->{file}.err")), '2200H', 'the time is used up');
+is(sqlstate_of(errors_of($rest)), '2200H', 'the time is used up');
 my ($drawn, $greatest) = check_round('the last IDs', 0, $rest);
 cmp_ok($drawn, '>', 0, 'there were last IDs');
 is($greatest, 9223372036854775807 - (8191 << 10), 'the last ID is the greatest of its shard');

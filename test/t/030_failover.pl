@@ -14,9 +14,7 @@ my @shards = (1, 2);
 my $primary = new_server('primary', allows_streaming => 1);
 start_server($primary);
 $primary->safe_psql('postgres', 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
+my $standby = new_standby($primary, 'standby');
 set_clock(-600, $standby);
 start_server($standby);
 $primary->wait_for_catchup($standby);
@@ -41,10 +39,11 @@ close_session($reader);
 my %drawing;
 foreach my $shard (@shards)
 {
-    $drawing{$shard} = [ map { draw($primary, "snowid_next($shard)", 5_000_000) } 1 .. 4 ];
+    $drawing{$shard} = [ map { draw($primary, "snowid_next($shard)", undef) } 1 .. 4 ];
 }
 my @all = map { @{ $drawing{$_} } } @shards;
-wait_to_draw_together(20 * 500_000, @all);
+wait_to_draw_together(20 * 100_000, @all);
+wait_to_draw(1, @all);
 crash($primary, 'kill');
 finish(@all);
 my %greatest;
@@ -53,43 +52,40 @@ foreach my $shard (@shards)
     my $count;
     ($count, $greatest{$shard}) =
       check_round("on the primary, shard $shard", 0, @{ $drawing{$shard} });
-    cmp_ok($count, '>', 50_000, "clients saw $count IDs");
+    cmp_ok($count, '>', 0, "clients saw $count IDs");
 }
 
 $standby->promote;
-my $no_patience = "SET statement_timeout = '3s'; SET snowid.max_wait = '2s';";
+# Whoever waits first, and then refuses, is cancelled.
+my $at_once = "SET statement_timeout = '1min'; SET snowid.max_wait = '5min';";
 foreach my $shard (@shards)
 {
-    is(attempt($standby, "$no_patience SELECT snowid_next($shard)"), 'ERROR SN001',
+    is(attempt($standby, "$at_once SELECT snowid_next($shard)"), 'ERROR SN001',
         "promoted, clock behind: refused, shard $shard");
-    my $ahead = draw($standby, "snowid_next($shard)", 50_000, setup => "SET snowid.max_lead = '1h'");
+    my $ahead = draw($standby, "snowid_next($shard)", 5_000, setup => "SET snowid.max_lead = '1h'");
     finish($ahead);
     my ($count, $max) = check_round("promoted, allowed to run ahead, shard $shard", $greatest{$shard}, $ahead);
-    is($count, 50_000, 'served');
+    is($count, 5_000, 'served');
     $greatest{$shard} = $max;
 }
 set_clock(0, $standby);
 foreach my $shard (@shards)
 {
-    my @sessions = map { draw($standby, "snowid_next($shard)", 50_000) } 1 .. 4;
+    my @sessions = map { draw($standby, "snowid_next($shard)", 5_000) } 1 .. 4;
     finish(@sessions);
     my ($count) = check_round("promoted, clock right, shard $shard", $greatest{$shard}, @sessions);
-    is($count, 200_000, 'served');
+    is($count, 20_000, 'served');
 }
 
 # Where commits wait for a synchronous standby, so does the ceiling: the ID is not handed out before.
 $standby->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
 $standby->reload;
-my $waiting = sub {
-    return $standby->safe_psql('postgres',
-        q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'snowid_next'));
-};
 # A clock further on than the ceiling, so that the next ID needs a raise.
 set_clock(3600, $standby);
 my $session = draw($standby, 'snowid_next(1)', 1);
-wait_for(sub { return $waiting->() eq '1' }, 'the session to wait');
+wait_for_waiting($standby, 1, 'SyncRep', 'snowid_next');
 my $other = draw($standby, 'snowid_next(2)', 1);
-wait_for(sub { return $waiting->() eq '2' }, 'another to wait with it');
+wait_for_waiting($standby, 2, 'SyncRep', 'snowid_next');
 is(-s $session->{file}, 0, 'no ID before a standby has the ceiling');
 $standby->append_conf('postgresql.conf', "synchronous_standby_names = ''");
 $standby->reload;

@@ -16,15 +16,9 @@ CREATE EXTENSION snowid;
 CREATE SEQUENCE segment INCREMENT 10;
 CREATE SEQUENCE section INCREMENT 10;
 SQL
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
+my $standby = new_standby($primary, 'standby');
 start_server($standby);
-$primary->append_conf('postgresql.conf', "synchronous_standby_names = 'standby'\n");
-$primary->reload;
-wait_for(
-    sub { $primary->safe_psql('postgres', q(SELECT sync_state FROM pg_stat_replication)) eq 'sync' },
-    'the standby to be synchronous');
+wait_until_synchronous($primary, $standby);
 
 # A statement of each kind, which draws more than is left of what the standby knows (an ID, as the clock
 # is set on); and the greatest number of each kind that a client has seen.
@@ -50,13 +44,9 @@ sub waits
     my ($session, $statement) = @_;
     my $waiting = "SELECT 'SyncRep' = wait_event FROM pg_stat_activity WHERE pid = " . backend_of($session);
     start_asking($session, $statement);
-    my $is_answered = sub {
-        $session->{run}->pump_nb;
-        return $session->{out} =~ /end of answer/;
-    };
-    wait_for(sub { $is_answered->() || $primary->safe_psql('postgres', $waiting) eq 't' },
+    wait_for(sub { is_answered($session) || $primary->safe_psql('postgres', $waiting) eq 't' },
         'a session to wait or to be answered');
-    return !$is_answered->();
+    return !is_answered($session);
 }
 
 sub new_session

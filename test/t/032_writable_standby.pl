@@ -22,9 +22,7 @@ CREATE SEQUENCE section INCREMENT 10;
 SELECT snowid_next(1), snowid_uuidv7(), objectid_next(), snowid_segment_next('segment'), snowid_section_next('section', 1);
 CREATE FUNCTION writable() RETURNS void AS '$module' LANGUAGE C;
 SQL
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
+my $standby = new_standby($primary, 'standby');
 $standby->start;
 $primary->wait_for_catchup($standby);
 

@@ -51,12 +51,8 @@ cmp_ok(ask($session, $next), '>', $last, 'one transaction: it goes on above');
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $last, 'one transaction: so do others');
 
 # So too where parallel workers draw, who find what was set, and raise it.
-my $parallel = <<'SQL';
-SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-SET max_parallel_workers_per_gather = 2
-SQL
-ask($session, $parallel);
-ask($session, 'CREATE TABLE lines AS SELECT n FROM generate_series(1, 200000) n; ANALYZE lines');
+make_parallel($session);
+ask($session, 'CREATE TABLE lines AS SELECT n FROM generate_series(1, 20000) n; ANALYZE lines');
 my $make = 'EXPLAIN (ANALYZE) CREATE TABLE %s AS SELECT snowid_next(1) AS id FROM lines';
 my $made = q(SELECT count(DISTINCT id), min((extract(epoch FROM snowid_timestamp(id)) * 1000)::bigint) FROM %s);
 ask($session, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid');
@@ -64,9 +60,9 @@ foreach my $table ('first', 'second')
 {
     $set += 3_600_000;
     ask($session, "SELECT setval('snowid.ceiling', $set)");
-    like(ask($session, sprintf $make, $table), qr/Workers Launched: [12]/, "in parallel, $table: by workers too");
+    like(ask($session, sprintf $make, $table), qr/Workers Launched: [1-9]/, "in parallel, $table: by workers too");
     my ($drawn, $least) = split /\|/, ask($session, sprintf $made, $table);
-    is($drawn, 200_000, "in parallel, $table: none twice");
+    is($drawn, 20_000, "in parallel, $table: none twice");
     cmp_ok($least, '>', $set, "in parallel, $table: above what was set");
 }
 ask($session, 'COMMIT');

@@ -108,7 +108,7 @@ is($wrong, 0, 'idle shards come back: in order');
 # was set back, they are ahead of it, and nothing may be forgotten.
 close_session($alice, $bob, $superuser, $mallory{d1});
 start_anew();
-foreach my $offset (0, 30, -30, -60, 20)
+foreach my $offset (0, 600, -600)
 {
     my $name = "clock set by $offset";
     my $user = open_as(undef, 'd3');

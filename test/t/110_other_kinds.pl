@@ -64,14 +64,14 @@ new_databases($node);
 my %drawing;
 foreach my $call (@calls)
 {
-    $drawing{$call} = [ map { draw($node, $call, 20_000, dbname => $databases[ $_ % 2 ]) } 1 .. 8 ];
+    $drawing{$call} = [ map { draw($node, $call, 4_000, dbname => $databases[ $_ % 2 ]) } 1 .. 8 ];
 }
 my %processes;
 foreach my $call (@calls)
 {
     finish(@{ $drawing{$call} });
     (my $count, $greatest{$call}) = check_text_round("two databases, $call", '', @{ $drawing{$call} });
-    is($count, 160_000, "two databases: as many as asked for of $call");
+    is($count, 32_000, "two databases: as many as asked for of $call");
 }
 $processes{ process_of($_) }++ foreach map { @{ ids($_) } } @{ $drawing{'objectid_next()'} };
 is(scalar(keys %processes), 1, 'one process to all sessions of all databases');
@@ -106,7 +106,8 @@ set_clock(0, $node);
 foreach my $call (@calls)
 {
     is(ask($_, "SELECT $call"), 'ERROR SN001', "1 h back: refused: $call") foreach @sessions;
-    like($sessions[0]{err}, qr/clock is 3(?:599|60\d)\d{3} ms behind/, "1 h back: by how much: $call");
+    my ($behind) = $sessions[0]{err} =~ /clock is (\d+) ms behind/;
+    ok($behind > 3_000_000 && $behind <= 3_602_000, "1 h back: by how much: $call") or diag($sessions[0]{err});
 }
 set_clock(3600, $node);
 check_in_turns('the clock is right', $_, @sessions) foreach @calls;
@@ -140,13 +141,13 @@ foreach my $round (1 .. 3)
     set_clock($clock, $node);
     foreach my $call (@calls)
     {
-        $drawing{$call} = [ map { draw($node, $call, 5_000_000, dbname => $drawing_in[ $_ % @drawing_in ]) } 1 .. 4 ];
+        $drawing{$call} = [ map { draw($node, $call, undef, dbname => $drawing_in[ $_ % @drawing_in ]) } 1 .. 4 ];
     }
     my @all = map { @$_ } values %drawing;
-    wait_to_draw(100_000, @all);
+    wait_to_draw(20_000, @all);
     crash($node, $how);
     finish(@all);
-    ok(!(grep { slurp_file("$_->{file}.err") =~ /ERROR/ } @all), "$name: no session failed");
+    unlike(errors_of(@all), qr/ERROR/, "$name: no session failed");
     foreach my $call (@calls)
     {
         (undef, $greatest{$call}) = check_text_round("$name, $call", $greatest{$call}, @{ $drawing{$call} });
@@ -169,9 +170,7 @@ foreach my $round (1 .. 3)
 set_clock($clock, $node);
 
 # 3. A standby, with a clock that is ten minutes behind the primary's.
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('kinds_standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
+my $standby = new_standby($node, 'kinds_standby');
 set_clock($clock - 600, $standby);
 start_server($standby);
 $node->wait_for_catchup($standby);
@@ -182,13 +181,13 @@ foreach my $call (@calls, q(snowid_next(1, 'twitter')), q(snowid_next_batch(1, 1
 }
 foreach my $call (@calls)
 {
-    $drawing{$call} = [ map { draw($node, $call, 10_000, dbname => $databases[ $_ % 2 ]) } 1 .. 4 ];
+    $drawing{$call} = [ map { draw($node, $call, 1_000, dbname => $databases[ $_ % 2 ]) } 1 .. 4 ];
 }
 foreach my $call (@calls)
 {
     finish(@{ $drawing{$call} });
     (my $count, $greatest{$call}) = check_text_round("on the primary, $call", $greatest{$call}, @{ $drawing{$call} });
-    is($count, 40_000, "on the primary: as many as asked for of $call");
+    is($count, 4_000, "on the primary: as many as asked for of $call");
 }
 $node->wait_for_catchup($standby);
 crash($node, 'kill');
@@ -240,32 +239,16 @@ is(scalar(grep { counter_of($round[$_]) != (counter_of($round[ $_ - 1 ]) + 1) % 
 cmp_ok(counter_of($round[0]), '>', counter_of($round[-1]), 'the counter comes round: it did');
 cmp_ok($round[0], 'gt', $first[-1], 'the counter comes round: above the first');
 
-# 5. Parallel workers. How many take part is the server's to decide. Two calls that look the same would
-# be one to the planner, which takes equal columns of a worker for the same one.
-ask($session, "SET $_") foreach 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-  'min_parallel_table_scan_size = 0', 'max_parallel_workers_per_gather = 3', 'parallel_leader_participation = off',
-  "snowid.max_wait = '1min'";
-# pg_backend_pid() is not allowed in a worker, a function that calls it is.
-ask($session, $_)
-  foreach 'CREATE TABLE rows AS SELECT generate_series(1, 60000) AS n', 'ANALYZE rows',
-  q(CREATE FUNCTION backend() RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN pg_backend_pid(); END');
-my ($several, $tries) = ('f', 0);
-while ($several ne 't' && $tries++ < 20)
-{
-    ask($session, 'DROP TABLE IF EXISTS drawn');
-    is(
-        ask($session,
-            q(CREATE TABLE drawn AS SELECT snowid_next(1, 'twitter') AS id, snowid_next(n - n + 1, 'leaf') AS leaf,)
-              . ' snowid_uuidv7() AS key, objectid_next() AS document, backend() AS pid FROM rows'),
-        '', 'parallel: done');
-    is(
-        ask($session,
-                'SELECT count(DISTINCT ids), count(DISTINCT key), count(DISTINCT document),'
-              . ' bool_and(pid <> pg_backend_pid()) FROM drawn, LATERAL (VALUES (id), (leaf)) v (ids)'),
-        '120000|60000|60000|t', 'parallel: in workers, none twice');
-    $several = ask($session, 'SELECT count(DISTINCT pid) > 1 FROM drawn');
-}
-is($several, 't', 'parallel: in several workers');
+# 5. Parallel workers. Two calls that look the same would be one to the planner, which takes equal columns of
+# a worker for the same one.
+make_parallel($session);
+ask($session, q(SET snowid.max_wait = '1min'));
+ask($session, objects_for_workers());
+is(make_by_workers($session, q(snowid_next(1, 'twitter') AS id, snowid_next(n - n + 1, 'leaf') AS leaf,)
+          . ' snowid_uuidv7() AS key, objectid_next() AS document'), '', 'parallel: done');
+is(ask($session, 'SELECT count(DISTINCT ids), count(DISTINCT key), count(DISTINCT document),'
+          . ' bool_and(pid <> pg_backend_pid()) FROM drawn, LATERAL (VALUES (id), (leaf)) v (ids)'),
+    '40000|20000|20000|t', 'parallel: in workers, none twice');
 
 # 6. Garbage as binary input. Each value comes as a file of COPY.
 my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
