@@ -30,13 +30,13 @@ my @sessions = map { open_session($node) } 1 .. 3;
 my @numbers = map { ask($sessions[0], $slow) } 1 .. 50;
 my $held = hold_commits($source);
 my $buyer = draw($node, q(snowid_segment_next('slow_seq')), 100);
-my $waiting = q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'nextval');
-wait_for(sub { $source->safe_psql('postgres', $waiting) eq '1' }, 'a purchase to wait');
+wait_for_waiting($source, 1, 'SyncRep', 'nextval');
 # That one draws no more; a thousand were bought.
 my @more = map { ask($sessions[ $_ % 3 ], $slow) } 1 .. 500;
 is(scalar(grep { !/^\d+$/ } @more), 0, 'others draw on while one buys');
 push @numbers, @more;
-is($source->safe_psql('postgres', $waiting), '1', 'which waits yet');
+is($source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'nextval')),
+    '1', 'which waits yet');
 my $rest = 0;
 ask($sessions[0], q(SET statement_timeout = '2s'));
 my $answer;
@@ -46,12 +46,12 @@ while (($answer = ask($sessions[0], $slow)) =~ /^\d+$/)
     last if ++$rest > 20_000;
 }
 is($answer, 'ERROR 57014', 'who finds none left waits, and can be timed out');
-my $waiter = draw($node, q(snowid_segment_next('slow_seq')), 1);
-my $blocked = q{SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND query LIKE 'COPY%, 1)) TO%'};
-wait_for(sub { $node->safe_psql('postgres', $blocked) =~ /^\d+$/ }, 'another to wait');
-$node->safe_psql('postgres', "SELECT pg_cancel_backend(($blocked))");
-finish($waiter);
-like(slurp_file("$waiter->{file}.err"), qr/57014/, 'or cancelled');
+my $waiter = open_session($node);
+backend_of($waiter);
+start_asking($waiter, $slow);
+wait_until_waiting($node, $waiter, 'Extension');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($waiter->{backend})");
+is(answer($waiter), 'ERROR 57014', 'or cancelled');
 release_commits($source, $held);
 finish($buyer);
 is(scalar(@{ ids($buyer) }), 100, 'who bought goes on when the source does');
@@ -69,21 +69,20 @@ ask($holder, 'ROLLBACK');
 wait_for(sub { ask($sessions[0], $slow) =~ /^\d+$/ }, 'all to be served again');
 # The source itself gives a purchase up: for those who have numbers that is no more than an outage.
 my $late = q(SELECT snowid_segment_next('late_seq'));
-$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (ADD options '-c statement_timeout=200ms')));
-is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 50), 50, 'a source with a statement_timeout');
+is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 50), 50, 'a source that is there');
 ask($holder, 'BEGIN; ALTER SEQUENCE late_seq MINVALUE -1');
+$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (ADD options '-c statement_timeout=200ms')));
 is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 950), 950, 'it gives up, and numbers go on while they last');
 is(ask($sessions[1], $late), 'ERROR 08006', 'then there is an error');
 like($sessions[1]->{err}, qr/server "central"/, 'that names the server');
+$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (DROP options)));
 ask($holder, 'ROLLBACK');
 wait_for(sub { ask($sessions[1], $late) =~ /^\d+$/ }, 'service to come back');
-$node->safe_psql('postgres', q(ALTER SERVER central OPTIONS (DROP options)));
-close_session(@sessions, $holder);
+close_session(@sessions, $waiter, $holder);
 
 # 2. Ten minutes ahead. Time passes in steps of five seconds, in each of which as many are drawn.
 my $session = open_session($node);
 my $clock = 0;
-my $reached = 0;
 foreach my $rate (100, 400)
 {
     my @short;
@@ -101,13 +100,12 @@ foreach my $rate (100, 400)
 close_session($session);
 
 # 3. The server that draws crashes under load.
-my $next = q(snowid_segment_next('orders_seq') FROM generate_series(1, 10000000) AS i)
-  . ' WHERE i % 10 > 0 OR pg_sleep(0.001) IS NOT NULL';
+sub load { return map { draw($node, q(snowid_segment_next('orders_seq')), undef, pause_every => 10) } 1 .. $_[0] }
 my $floor = 0;
 foreach my $how ('kill', 'immediate')
 {
-    my @drawing = map { draw($node, $next, 0) } 1 .. 4;
-    wait_to_draw(40_000, @drawing);
+    my @drawing = load(4);
+    wait_to_draw(10_000, @drawing);
     crash($node, $how);
     finish(@drawing);
     (undef, $floor) = check_round("$how here", $floor, @drawing);
@@ -115,24 +113,18 @@ foreach my $how ('kill', 'immediate')
 }
 
 # 4. The source dies under load, and its standby, for which purchases wait as commits do, takes over.
-$source->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($source, 'base', has_streaming => 1);
+my $standby = new_standby($source, 'standby');
 $standby->start;
-$source->append_conf('postgresql.conf', "synchronous_standby_names = '*'\n");
-$source->reload;
-wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync')) eq '1' },
-    'the standby to be synchronous');
+wait_until_synchronous($source, $standby);
 $standby->stop;
 my $fresh = draw($node, q(snowid_segment_next('slow_seq')), 1, setup => q(SELECT setval('slow_seq', last_value, is_called) FROM slow_seq));
-wait_for(sub { $source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep')) eq '1' },
-    'a purchase to wait for the standby');
+wait_for_waiting($source, 1, 'SyncRep', 'nextval');
 is(scalar(grep { /^\d+$/ } @{ ids($fresh) }[1 .. $#{ ids($fresh) }]), 0, 'no number before the standby has the purchase');
 $standby->start;
 finish($fresh);
 is(scalar(@{ ids($fresh) }), 2, 'then there is one');
-my @drawing = map { draw($node, $next, 0) } 1 .. 4;
-wait_to_draw(40_000, @drawing);
+my @drawing = load(4);
+wait_to_draw(10_000, @drawing);
 crash($source, 'kill');
 $standby->promote;
 point_at($node, $standby);
@@ -143,8 +135,8 @@ stop_drawing([$node], @drawing);
 (undef, $floor) = check_round('before and after the fail-over', $floor, @drawing);
 cmp_ok($high, '>=', $floor, 'the standby knows of all numbers');
 $node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value, is_called) FROM orders_seq));
-@drawing = map { draw($node, $next, 0) } 1 .. 2;
-wait_to_draw(20_000, @drawing);
+@drawing = load(2);
+wait_to_draw(10_000, @drawing);
 stop_drawing([$node], @drawing);
 my ($count, $greatest) = check_round('from the standby', $high, @drawing);
 cmp_ok($greatest, '<=', $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq'), 'they are bought from it');

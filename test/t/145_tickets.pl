@@ -45,9 +45,7 @@ foreach my $side (0, 1)
 sub load
 {
     my ($recipe, $node, $rows) = @_;
-    my $slowly = "$recipe->{ticket} FROM generate_series(1, $rows) AS i"
-      . ' WHERE i % 20 > 0 OR pg_sleep(0.001) IS NOT NULL';
-    return map { draw($node, $slowly, $rows) } 1 .. 3;
+    return map { draw($node, $recipe->{ticket}, $rows, pause_every => 20) } 1 .. 3;
 }
 
 foreach my $recipe (@recipes)
@@ -60,20 +58,19 @@ foreach my $recipe (@recipes)
     foreach my $victim (0, 1)
     {
         my $other = 1 - $victim;
-        my @dying = load($recipe, $nodes[$victim], 10_000_000);
-        my @serving = load($recipe, $nodes[$other], 10_000_000);
-        wait_to_draw(40_000, @dying, @serving);
+        my @dying = load($recipe, $nodes[$victim], undef);
+        my @serving = load($recipe, $nodes[$other], undef);
+        wait_to_draw(10_000, @dying, @serving);
         crash($nodes[$victim], $victim ? 'immediate' : 'kill');
         finish(@dying);
-        wait_to_go_on(@serving) foreach 1 .. 3;
+        wait_to_go_on(@serving);
         pass("$name: server $victim is dead, and the other serves on");
         $nodes[$victim]->start;
-        my @back = load($recipe, $nodes[$victim], 10_000);
+        my @back = load($recipe, $nodes[$victim], 2_000);
         finish(@back);
-        is(scalar(grep { @{ ids($_) } == 10_000 } @back), 3, "$name: server $victim is back");
+        is(scalar(grep { @{ ids($_) } == 2_000 } @back), 3, "$name: server $victim is back");
         stop_drawing([ $nodes[$other] ], @serving);
-        is(join('', map { slurp_file("$_->{file}.err") =~ /canceling/ ? '' : 'failed' } @serving),
-            '', "$name: no session of the other has failed");
+        is(scalar(grep { errors_of($_) =~ /canceling/ } @serving), 3, "$name: no session of the other has failed");
 
         (undef, $greatest[$victim]) = check_round("$name: before server $victim died", $greatest[$victim], @dying);
         (undef, $greatest[$victim]) = check_round("$name: after it", $greatest[$victim], @back);
@@ -82,7 +79,7 @@ foreach my $recipe (@recipes)
         push @{ $drawn[$other] }, @serving;
     }
     my ($count) = check_round("$name: both", 0, map { @$_ } @drawn);
-    cmp_ok($count, '>', 60_000, "$name: clients saw $count tickets");
+    cmp_ok($count, '>', 12_000, "$name: clients saw $count tickets");
     foreach my $side (0, 1)
     {
         is(scalar(grep { $recipe->{side}->($_) != $side } map { @{ ids($_) } } @{ $drawn[$side] }),
