@@ -6,12 +6,13 @@ use warnings;
 
 use Exporter 'import';
 use File::Spec;
+use POSIX qw(strftime);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server start_server set_clock crash wait_for new_standby check_log last_value);
+our @EXPORT = qw(new_server start_server set_clock stop_clock crash wait_for new_standby check_log last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
@@ -23,9 +24,25 @@ my %clock_files;
 sub set_clock
 {
     my ($offset, $node) = @_;
-    foreach my $file ($node ? clock_file($node) : values %clock_files)
+    write_clock(sprintf('%+.3f', $offset), $node ? clock_file($node) : values %clock_files);
+    return;
+}
+
+# Has the clock of a server stand still at a second, as Unix time, until it is set again. Timeouts of the
+# server do not come meanwhile.
+sub stop_clock
+{
+    my ($second, $node) = @_;
+    write_clock(strftime('%Y-%m-%d %H:%M:%S', localtime $second), clock_file($node));
+    return;
+}
+
+sub write_clock
+{
+    my ($time, @files) = @_;
+    foreach my $file (@files)
     {
-        append_to_file("$file.new", sprintf("%+.3f\n", $offset));
+        append_to_file("$file.new", "$time\n");
         rename "$file.new", $file or die "$file: $!";
     }
     return;
