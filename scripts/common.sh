@@ -1,9 +1,10 @@
 # What the scripts share: setting the machine up, building the extension, private servers. To be
 # sourced by bash. The caller may set PG_CONFIG to choose among several PostgreSQL installations.
 #
-# Afterwards: SOURCE, the checkout. After make_work, or setup: WORK, a temporary directory that goes,
-# with its servers, when the script ends. After setup: BUILD, the copy of the checkout that was built in
-# it; PG_CONFIG; BINDIR; MAJOR; SERVER_USER, who servers run as.
+# Afterwards: SOURCE, the checkout; SERVER_USER, who servers run as. After make_work: WORK, a temporary
+# directory that goes, with its servers, when the script ends. After get_ready: PG_CONFIG, BINDIR and
+# MAJOR, too. After setup: BUILD, in WORK, the copy of the checkout that was built.
+# shellcheck shell=bash
 
 set -euo pipefail
 
@@ -131,10 +132,12 @@ build_and_install() {
   else
     quietly as_root make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
   fi
+  # The tests write there.
+  if [ "$(id -un)" != "$SERVER_USER" ]; then chown -R "$SERVER_USER": "$WORK"; fi
 }
 
-# Installs what is missing (the server, the compilers, and the packages named), builds, installs.
-setup() {
+# Installs what is missing (the server, the compilers, and the packages named) and makes WORK.
+get_ready() {
   choose_postgres
   if [ "${PG_CONFIG#/usr/lib/postgresql/}" != "$PG_CONFIG" ]; then
     install_packages g++ "postgresql-$MAJOR" "postgresql-server-dev-$MAJOR" "$@"
@@ -143,8 +146,12 @@ setup() {
   fi
   BINDIR=$("$PG_CONFIG" --bindir)
   make_work
+}
+
+# The same, and builds and installs the extension.
+setup() {
+  get_ready "$@"
   build_and_install
-  if [ "$(id -un)" != "$SERVER_USER" ]; then chown -R "$SERVER_USER": "$WORK"; fi
 }
 
 # start_server DIR [LINE OF postgresql.conf]...: makes a cluster in DIR/data and starts its server,

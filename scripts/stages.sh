@@ -1,0 +1,138 @@
+# What the tests are made of: counting, and the stages that need a server. To be sourced by bash, after
+# common.sh.
+# shellcheck shell=bash
+
+passed=0
+failed=0
+since=$SECONDS
+
+# add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows the end of its log if anything failed.
+# It has taken all the time since the stage before, unless told otherwise.
+add() {
+  passed=$((passed + $2))
+  failed=$((failed + $3))
+  printf '%-28s %5d passed, %d failed %5d s\n' "$1" "$2" "$3" "${5:-$((SECONDS - since))}"
+  since=$SECONDS
+  if [ "$3" -gt 0 ] && [ -n "${4:-}" ]; then tail -n 60 "$4"; fi
+}
+
+# count PATTERN LOG: how many lines match. grep's failure at none is no failure here.
+count() { grep -cE "$1" "$2" || true; }
+
+# judge NAME STATUS PASSED FAILED LOG [SECONDS]: a stage that exits non-zero has failed, whatever it
+# counted; so has one that ran nothing.
+judge() {
+  local not_ok=$4
+  if [ "$not_ok" = 0 ] && { [ "$2" != 0 ] || [ "$3" = 0 ]; }; then not_ok=1; fi
+  add "$1" "$3" "$not_ok" "$5" "${@:6}"
+}
+
+# Prints the last line, and fails where anything has.
+verdict() {
+  say "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}
+
+# installcheck NAME SETTINGS [MAKE ARGUMENT]...: the regression and isolation tests, as `make installcheck`
+# runs them anywhere, on a server with these settings, a line each.
+installcheck() {
+  local name=$1 settings log=$WORK/installcheck.log status=0 server=$WORK/installcheck
+  mapfile -t settings <<<"$2"
+  shift 2
+  start_server "$server" "max_prepared_transactions = 10" "${settings[@]}"
+  as_server_user env PGHOST="$server" PGUSER=postgres \
+    make -C "$BUILD" installcheck PG_CONFIG="$PG_CONFIG" "$@" >"$log" 2>&1 || status=$?
+  if [ "$status" != 0 ]; then
+    cat "$BUILD"/regression.diffs "$BUILD"/output_iso/regression.diffs >>"$log" 2>/dev/null || true
+  fi
+  # Up to PostgreSQL 15 "test NAME ... ok", from 16 on "ok N - NAME".
+  judge "$name" "$status" "$(count '^(test .* ok|ok )' "$log")" \
+    "$(count '^(test .* FAILED|not ok )' "$log")" "$log"
+  stop_server "$server"
+  rm -r "$server"
+}
+
+JIT_SETTINGS="jit = on
+jit_above_cost = 0
+jit_inline_above_cost = 0
+jit_optimize_above_cost = 0"
+
+# Whether the server was built to compile expressions. Debian has what it needs for that in a package of
+# its own from PostgreSQL 18 on; install_jit gets it.
+has_jit() { "$PG_CONFIG" --configure | grep -q -e --with-llvm; }
+install_jit() {
+  if [ ! -f "$("$PG_CONFIG" --pkglibdir)/llvmjit.so" ] && command -v dpkg-query >/dev/null; then
+    install_packages "postgresql-$MAJOR-jit"
+  fi
+}
+
+# forced_jit: the regression tests with every expression compiled and snowid's bitcode linked into it.
+forced_jit() {
+  if ! has_jit; then
+    say "No test of JIT: this server is built without it."
+    return
+  fi
+  install_jit
+  bitcode_is_used
+  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION=
+}
+
+# bitcode_is_used: that JIT does what forced_jit is there for. A function's own name is in what was
+# compiled once as what is called, and a second time where its body has come from snowid's bitcode.
+bitcode_is_used() {
+  local server=$WORK/jit log=$WORK/jit.log settings bodies
+  mapfile -t settings <<<"$JIT_SETTINGS"
+  start_server "$server" "${settings[@]}"
+  as_server_user "$BINDIR/psql" -X -q -At -h "$server" -U postgres -v ON_ERROR_STOP=1 >"$log" 2>&1 <<'SQL' || true
+CREATE EXTENSION snowid;
+SET jit_dump_bitcode = on;
+SELECT count(*) FROM objectid_next() AS a, objectid_next() AS b WHERE a < b;
+SET jit_dump_bitcode = off;
+SET jit = off;
+SELECT 'names: ' || max(regexp_count(encode(pg_read_binary_file(file), 'escape'), 'objectid_lt'))
+FROM pg_ls_dir('.') AS file WHERE file ~ ('^' || pg_backend_pid() || '[.]\d+[.]bc$');
+SQL
+  bodies=$(count '^names: 2$' "$log")
+  stop_server "$server"
+  judge "JIT uses snowid's bitcode" 0 "$bodies" $((1 - bodies)) "$log"
+}
+
+# run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status and
+# servers' logs in $WORK/tap/NAME.
+run_tap() {
+  local dir=$WORK/tap/${1##*/} status=0 begun=$SECONDS pgxs
+  pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/../..
+  as_server_user mkdir -p "$dir"
+  as_server_user env -C "$BUILD" PATH="$BINDIR:$PATH" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" \
+    TESTLOGDIR="$dir/tmp_check/log" PG_CONFIG="$PG_CONFIG" TMPDIR="$WORK" \
+    PG_REGRESS="$pgxs/src/test/regress/pg_regress" SNOWID_LIBRARIES="$WORK/libraries" \
+    prove -v -I "$pgxs/src/test/perl" -I test/perl "$1" >"$dir.log" 2>&1 || status=$?
+  echo "$status $((SECONDS - begun))" >"$dir.status"
+}
+
+# taps FILE...: TAP tests, named as in the tree, two for each processor at a time, since mostly they wait. The longest files
+# are about the longest tests, and begin, or one of them would be left to end alone.
+taps() {
+  local file running=0 dir status took
+  as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
+  while read -r file; do
+    if [ "$running" = $((2 * $(nproc))) ]; then
+      wait -n
+      running=$((running - 1))
+    fi
+    run_tap "$file" </dev/null &
+    running=$((running + 1))
+  done < <(cd "$BUILD" && ls -S "$@")
+  wait
+  for file; do
+    dir=$WORK/tap/${file##*/}
+    read -r status took <"$dir.status"
+    judge "${file##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" \
+      "$dir.log" "$took"
+    if [ "$status" = 0 ]; then continue; fi
+    for server_log in "$dir"/tmp_check/log/*; do
+      say "== $server_log"
+      tail -n 15 "$server_log"
+    done
+  done
+}
