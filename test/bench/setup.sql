@@ -1,4 +1,4 @@
--- What is compared, and how it is timed and reported. Needs the psql variable `empty`: the path of
+-- What is compared, and how it is timed and judged. Needs the psql variable `empty`: the path of
 -- the library made from empty.c.
 
 CREATE EXTENSION snowid;
@@ -102,15 +102,27 @@ INSERT INTO sides (race, side, prepare, run)
 CREATE SEQUENCE next_shard MAXVALUE 8190 MINVALUE 0 CYCLE;
 CREATE TABLE samples (race text, repetition int, side text, seconds float8);
 
--- Runs all sides of a race in turn, so many times, after once for warming up.
-CREATE PROCEDURE race(which text, repetitions int) LANGUAGE plpgsql AS $$
+-- How often a race is run before it is looked at for the first time
+CREATE TABLE races (place serial, race text PRIMARY KEY, repetitions int);
+INSERT INTO races (race, repetitions)
+  VALUES ('call', 1001), ('keys', 401), ('insert', 15), ('long insert', 5), ('rows', 201), ('million', 31),
+         ('shards', 41);
+
+-- The number of the last repetition of a race, 0 before the first.
+CREATE FUNCTION last_repetition(of_race text) RETURNS int LANGUAGE sql AS $$
+  SELECT coalesce(max(repetition), 0) FROM samples WHERE race = of_race
+$$;
+
+-- Runs all sides of a race in turn, so many times, after once for warming up. Adds to its samples.
+CREATE PROCEDURE race(which text) LANGUAGE plpgsql AS $$
 DECLARE
+  warming_up int := last_repetition(which);
   entry sides;
   shard text;
   started timestamptz;
   ended timestamptz;
 BEGIN
-  FOR repetition IN 0..repetitions LOOP
+  FOR repetition IN warming_up..warming_up + (SELECT repetitions FROM races WHERE race = which) LOOP
     FOR entry IN SELECT * FROM sides WHERE race = which ORDER BY place LOOP
       shard := nextval('next_shard');
       EXECUTE coalesce(replace(entry.prepare, '{shard}', shard), 'SELECT');
@@ -120,7 +132,7 @@ BEGIN
       ended := clock_timestamp();
       INSERT INTO samples
         SELECT which, repetition, entry.side, extract(epoch FROM ended - started)
-        WHERE repetition > 0;
+        WHERE repetition > warming_up;
       COMMIT;
     END LOOP;
   END LOOP;
@@ -143,12 +155,43 @@ $$;
 -- How many IDs a session got in a round of the overload with a millisecond in them
 CREATE TABLE overload (round int, ms bigint, ids bigint);
 
-CREATE TABLE figures (place serial, figure text, must_be text, measured numeric, pass boolean);
+-- How many IDs all got together with each millisecond in them; `nth` counts those of a round.
+CREATE VIEW overloaded AS
+  SELECT round, ms - min(ms) OVER of_round AS nth, max(ms) OVER of_round - min(ms) OVER of_round AS last,
+    sum(ids) AS ids
+  FROM overload GROUP BY round, ms WINDOW of_round AS (PARTITION BY round);
 
--- Enters a figure, which must be above 0 and no more than `at_most`, or no less than `at_least`.
-CREATE PROCEDURE enter(figure text, measured float8, at_most float8 = NULL, at_least float8 = NULL)
-LANGUAGE sql AS $$
-  INSERT INTO figures (figure, must_be, measured, pass)
-  VALUES (figure, coalesce('≤ ' || at_most, '≥ ' || at_least), round(measured::numeric, 3),
-          coalesce(measured > 0 AND (measured <= at_most OR measured >= at_least), false))
+-- The share of 1,024 IDs a millisecond, as the median of all full quarters of a second; in a round's first
+-- and last millisecond only a part was drawn in.
+CREATE FUNCTION overload_share() RETURNS float8 LANGUAGE sql AS $$
+  SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY share)
+  FROM (SELECT sum(ids) / (250 * 1024) AS share
+        FROM overloaded WHERE nth > 0 AND nth < last
+        GROUP BY round, (nth - 1) / 250, last HAVING ((nth - 1) / 250 + 1) * 250 < last) AS quarters
 $$;
+
+-- What is measured, and judged: an expression over the samples of a race, which must be above 0 and no more
+-- than `at_most`, or no less than `at_least`.
+CREATE TABLE figures (place serial, race text, figure text, expression text, at_most float8,
+                      at_least float8, measured float8, pass boolean);
+
+CREATE PROCEDURE enter(race text, figure text, expression text, at_most float8 = NULL,
+                       at_least float8 = NULL)
+LANGUAGE sql AS $$
+  INSERT INTO figures (race, figure, expression, at_most, at_least)
+  VALUES (race, figure, expression, at_most, at_least)
+$$;
+
+-- Evaluates all figures anew.
+CREATE PROCEDURE judge() LANGUAGE plpgsql AS $$
+DECLARE
+  entry figures;
+  value float8;
+BEGIN
+  FOR entry IN SELECT * FROM figures LOOP
+    EXECUTE 'SELECT ' || entry.expression INTO value;
+    UPDATE figures
+      SET measured = value, pass = coalesce(value > 0 AND (value <= at_most OR value >= at_least), false)
+      WHERE place = entry.place;
+  END LOOP;
+END $$;
