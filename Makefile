@@ -35,6 +35,13 @@ PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
+# make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start
+# servers of their own. PROVE_TESTS chooses among them. Not as root.
+ifdef TAP
+TAP_TESTS = 1
+PROVE_TESTS ?= test/t/*.pl
+export PG_CONFIG
+endif
 
 # Defined before PGXS is read, so that its rules see them. PostgreSQL's headers count as the system's:
 # their warnings are not ours.
@@ -46,6 +53,9 @@ PG_CXXFLAGS = -std=c++20 -MMD -MP -Wall -Wextra -Wno-register -fno-exceptions -f
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# PGXS sets it anew.
+PROVE_FLAGS += -I test/perl
 
 # PGXS hands PG_CXXFLAGS not to the compiler that makes the JIT's bitcode.
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
