@@ -113,16 +113,17 @@ run_tap() {
 # taps FILE...: TAP tests, named as in the tree, two for each processor at a time, since mostly they wait. The longest files
 # are about the longest tests, and begin, or one of them would be left to end alone.
 taps() {
-  local file running=0 dir status took
+  local file order running=0 dir status took
   as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
-  while read -r file; do
+  order=$(cd "$BUILD" && ls -S "$@")
+  for file in $order; do
     if [ "$running" = $((2 * $(nproc))) ]; then
       wait -n
       running=$((running - 1))
     fi
-    run_tap "$file" </dev/null &
+    run_tap "$file" &
     running=$((running + 1))
-  done < <(cd "$BUILD" && ls -S "$@")
+  done
   wait
   for file; do
     dir=$WORK/tap/${file##*/}
