@@ -71,6 +71,8 @@ sub new_standby
     $primary->backup($name);
     my $standby = PostgreSQL::Test::Cluster->new($name);
     $standby->init_from_backup($primary, $name, has_streaming => 1);
+    # Who begins to wait for what the standby has already waits for the next time that it says so.
+    $standby->append_conf('postgresql.conf', "wal_receiver_status_interval = 1s\n");
     return $standby;
 }
 

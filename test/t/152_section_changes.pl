@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use List::Util qw(max);
 use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
@@ -120,11 +121,7 @@ foreach my $sql ('ALTER SEQUENCE counted RESTART', 'ALTER SEQUENCE counted RESTA
     my $draw = "SELECT snowid_section_next('counted', 1)";
     is(ask($changer, $draw), $begins, "$sql: takes effect in its transaction");
     start_asking($second, $draw);
-    wait_for(
-        sub {
-            $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')) eq '1';
-        },
-        'the other session to wait for the transaction');
+    wait_for_waiting($node, 1, 'Lock', 'snowid_section_next');
     ask($changer, 'ROLLBACK');
     my $number = answer($second);
     cmp_ok($number, '>', $last{1}, "$sql, rolled back: who has waited goes on");
@@ -186,36 +183,43 @@ is(scalar(grep { $numbers[$_] <= $numbers[ $_ - 1 ] } 1 .. $#numbers), 0, 'nextv
 my $key = 'generate_series % 20';
 my $stamped = "nextval('stamp'), $key, snowid_section_next('counted', $key), nextval('stamp')";
 prepare();
-my @drawing = map { draw($node, $stamped, 10_000) } 1 .. 4;
-my @calling = map { draw($node, q(nextval('counted')), 2000) } 1 .. 2;
+my @drawing = map { draw($node, $stamped, 5_000) } 1 .. 4;
+my @calling = map { draw($node, q(nextval('counted')), 1000) } 1 .. 2;
 finish(@drawing, @calling);
 my ($count, $greatest) = check_keys('beside nextval', 0, @drawing);
-is($count, 40_000, 'beside nextval: all served');
-is(scalar(@{ ids($_) }), 2000, 'nextval is served, too') foreach @calling;
+is($count, 20_000, 'beside nextval: all served');
+is(scalar(@{ ids($_) }), 1000, 'nextval is served, too') foreach @calling;
 
 my $step = 10_000_000;
-@drawing = map { draw($node, $stamped, 20_000) } 1 .. 4;
-my $setting = draw($node, "nextval('stamp'), setval('counted', ${step}::bigint * generate_series), nextval('stamp'),"
-      . ' pg_sleep(0.001)', 300);
-finish(@drawing, $setting);
-($count, $greatest) = check_keys('beside setval', 0, @drawing);
-is($count, 80_000, 'beside setval: all served');
-my (@set, $stale, $changed);
-@set = map { [ split /\t/, $_ ] } @{ ids($setting) };
-is(scalar(@set), 300, 'setval is served, too');
+@drawing = map { draw($node, $stamped, undef, pause_every => 20) } 1 .. 4;
+wait_to_draw(1, @drawing);
+my $setting = draw($node, "nextval('stamp'), setval('counted', ${step}::bigint * generate_series), nextval('stamp')",
+    undef, pause_every => 1);
+wait_to_draw(1, $setting);
+# Until each has drawn between what was set and what was set then.
+my $set_first = (split /\t/, ids($setting)->[0])[2];
+my $begun_last = sub { return (split /\t/, ids($_[0])->[-1])[0] };
+wait_for(sub { !grep { $begun_last->($_) <= $set_first } @drawing }, 'all to draw after what was set');
+my $drawn_then = max(map { $begun_last->($_) } @drawing);
+wait_for(sub { $begun_last->($setting) > $drawn_then }, 'more to be set');
+stop_drawing([$node], @drawing, $setting);
+my @set = map { [ split /\t/, $_ ] } @{ ids($setting) };
+check_keys('beside setval', 0, @drawing);
+my $stale = 0;
 foreach my $session (@drawing)
 {
-    my $at = -1;
+    my ($at, $between) = (-1, 0);
     foreach my $line (@{ ids($session) })
     {
         my ($from, undef, $number, $until) = split /\t/, $line;
         $at++ while $at < $#set && $set[ $at + 1 ][2] < $from;
         # What was set before this draw began.
         $stale++ if $at >= 0 && $number <= $set[$at][1];
-        $changed++ if $at >= 0;
+        $between++ if $at >= 0 && $at < $#set;
     }
+    cmp_ok($between, '>', 0, 'beside setval: it drew meanwhile');
 }
-is($stale // 0, 0, 'beside setval: none below what was set before');
+is($stale, 0, 'beside setval: none below what was set before');
 
 # 5. Rights, at each call. The rights to draw are those of nextval, to ask those of currval.
 prepare();
@@ -262,13 +266,13 @@ ask($second, <<'SQL');
 CREATE FUNCTION current_by_worker(divisor int) RETURNS bigint PARALLEL SAFE LANGUAGE plpgsql AS
   'BEGIN RETURN snowid_section_current(''counted'', 1) / divisor; END'
 SQL
-my $setting = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+my $parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
 my $latest = ask($second, q(SELECT snowid_section_next('counted', 1)));
-ask($second, "SET $setting = on");
+ask($second, "SET $parallel = on");
 like(ask($second, 'EXPLAIN SELECT current_by_worker(1)'), qr/Gather/, 'a parallel plan');
 is(ask($second, 'SELECT current_by_worker(1)'), $latest, 'a worker knows the last number');
 is(ask($second, 'SELECT current_by_worker(0)'), 'ERROR 22012', 'or fails');
-ask($second, "RESET $setting");
+ask($second, "RESET $parallel");
 
 my $known = ask($second, q(SELECT snowid_section_current('counted', 1)));
 close_session($changer, @bystanders);
