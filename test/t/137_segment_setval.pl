@@ -37,8 +37,8 @@ SQL
 
 my @drawing = map { open_session($node) } 1 .. 8;
 my $setting = open_session($node);
-start_asking($_, 'CALL draw(100000, 0)') foreach @drawing;
-is(ask($setting, 'CALL advance(60000)'), '', 'set again and again');
+start_asking($_, 'CALL draw(30000, 0)') foreach @drawing;
+is(ask($setting, 'CALL advance(20000)'), '', 'set again and again');
 is(answer($_), '0', 'what is drawn is above what was set before') foreach @drawing;
 close_session(@drawing, $setting);
 $node->stop;

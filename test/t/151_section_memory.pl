@@ -130,17 +130,17 @@ reload_with($node, 'snowid.section_keys', 20, $session);
 $node->safe_psql('postgres', 'CREATE SEQUENCE crowded INCREMENT 100');
 my $key = '(generate_series * 7919) % 200';
 my @drawing = map {
-    draw($node, "nextval('stamp'), $key, snowid_section_next('crowded', $key), nextval('stamp')", 10_000)
+    draw($node, "nextval('stamp'), $key, snowid_section_next('crowded', $key), nextval('stamp')", 3_000)
 } 1 .. 8;
 finish(@drawing);
 my ($count) = check_keys('eight sessions, keys that leave and come back', 0, @drawing);
-is($count, 80_000, 'all are served');
+is($count, 24_000, 'all are served');
 is($node->safe_psql('postgres',
         "SELECT count(snowid_section_current('crowded', k)) FROM generate_series(0, 199) k"), 20, 'as many keys are known as the setting says');
 close_session($session);
 
-# 4. The default, and a million keys. Whoever had to look through all keys to find one to leave would
-# not be done in time.
+# 4. The default, and a million keys. (Who had to look through all keys to find one to leave would not
+# answer for hours.)
 $node->safe_psql('postgres', "LOAD 'snowid'; ALTER SYSTEM RESET ALL");
 $node->stop;
 $node->start;
@@ -148,7 +148,6 @@ is($node->safe_psql('postgres', "LOAD 'snowid'; SHOW snowid.section_keys"), 100_
 my $empty = shared_bytes();
 $node->safe_psql('postgres', "CREATE SEQUENCE filled$_ INCREMENT 10000") foreach 1 .. 8;
 my $filler = open_session($node);
-ask($filler, q(SET statement_timeout = '120s'));
 
 # Has a section give a number to each of the keys. Returns the greatest number.
 sub fill
@@ -177,21 +176,21 @@ is(ask($filler, "SELECT count(snowid_section_current('filled$_', k)) FROM genera
 $filled = shared_bytes();
 
 # 6. What is dropped gives its memory back: eight at a time, one at a time, with a database.
-foreach my $round (1 .. 3)
+foreach my $round (1 .. 2)
 {
     ask($filler, "DROP SEQUENCE filled$_; CREATE SEQUENCE filled$_ INCREMENT 10000") foreach 1 .. 8;
     fill("filled$_", 1, 100_000) foreach 1 .. 8;
 }
 cmp_ok(shared_bytes(), '<=', $filled, 'eight dropped and made again: no more memory');
 ask($filler, "DROP SEQUENCE filled$_") foreach 1 .. 8;
-foreach my $round (1 .. 24)
+foreach my $round (1 .. 12)
 {
     ask($filler, "CREATE SEQUENCE passing$round INCREMENT 10000");
     fill("passing$round", 1, 100_000);
     ask($filler, "DROP SEQUENCE passing$round");
 }
 cmp_ok(shared_bytes(), '<=', $filled, 'one after another made, filled and dropped: no more memory');
-foreach my $round (1 .. 24)
+foreach my $round (1 .. 12)
 {
     # By sessions of their own, one of which drops it.
     $node->safe_psql('postgres', "CREATE SEQUENCE another$round INCREMENT 10000");
@@ -200,7 +199,7 @@ foreach my $round (1 .. 24)
     $node->safe_psql('postgres', "DROP SEQUENCE another$round");
 }
 cmp_ok(shared_bytes(), '<=', $filled, 'the same by many sessions: no more memory');
-foreach my $round (1 .. 3)
+foreach my $round (1 .. 2)
 {
     $node->safe_psql('postgres', 'CREATE DATABASE passing');
     $node->safe_psql('passing', 'CREATE EXTENSION snowid');
@@ -210,12 +209,12 @@ SELECT max(snowid_section_next('filled$_', k)) FROM generate_series(1, 100000) k
 SQL
     $node->safe_psql('postgres', 'DROP DATABASE passing');
 }
-# What was dropped last here is not found from there. That takes one piece more, where 24 sections that
+# What was dropped last here is not found from there. That takes one piece more, where 16 sections that
 # were not given back would have taken twice as much as all others.
 $filled *= 1.5;
 cmp_ok(shared_bytes(), '<=', $filled, 'with a database dropped: hardly more memory');
 ask($filler, 'CREATE SEQUENCE set_again INCREMENT 10000');
-foreach my $round (1 .. 24)
+foreach my $round (1 .. 12)
 {
     fill('set_again', 1, 100_000);
     ask($filler, "SELECT setval('set_again', $round * 1000000)");

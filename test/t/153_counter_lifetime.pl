@@ -105,7 +105,7 @@ sub run_script
 }
 srand(4711);
 my @drawing = map {
-    run_script(map { my $name = $names[ rand @names ]; "SELECT '$name', snowid_section_next('$name', 1 + n % 3), 1 + n % 3 FROM generate_series(1, 3) n" } 1 .. 3000)
+    run_script(map { my $name = $names[ rand @names ]; "SELECT '$name', snowid_section_next('$name', 1 + n % 3), 1 + n % 3 FROM generate_series(1, 3) n" } 1 .. 1000)
 } 1 .. 3;
 my @dropping = map {
     my $number = $_;
@@ -114,13 +114,13 @@ my @dropping = map {
             my $fresh = "fresh_${number}_$_";
             ('BEGIN', 'DROP SEQUENCE ' . join(', ', @names), "CREATE SEQUENCE $fresh INCREMENT 100",
                 "SELECT '$fresh', snowid_section_next('$fresh', n), n FROM generate_series(1, 300) n", 'ROLLBACK')
-        } 1 .. 60)
+        } 1 .. 30)
 } 1 .. 2;
 my @making = run_script(
     map {
         ("CREATE SEQUENCE brief_$_ INCREMENT 100", "SELECT 'brief_$_', snowid_section_next('brief_$_', n % 200), n % 200 FROM generate_series(1, 400) n",
             "DROP SEQUENCE brief_$_")
-    } 1 .. 150);
+    } 1 .. 60);
 finish(@drawing, @dropping, @making);
 my (%drawn, $again);
 foreach my $session (@drawing, @dropping, @making)
