@@ -18,7 +18,7 @@ CREATE SEQUENCE long_seq INCREMENT 100000;
 SELECT snowid_segment_batch('long_seq', 5000) LIMIT 2;
 SELECT snowid_segment_next('long_seq');
 
--- The sequence says what was bought.
+-- The sequence says what was allocated.
 SELECT last_value, is_called FROM orders_seq;
 SELECT nextval('orders_seq');
 SELECT snowid_segment_next('orders_seq');

@@ -1,6 +1,6 @@
 # Segments: sessions draw the numbers of a sequence from blocks that they share. In order across
-# sessions and without gaps; through crashes and a fail-over none comes twice; while one session buys
-# the others go on; the last numbers are all handed out. How much is bought at a time is
+# sessions and without gaps; through crashes and a fail-over none comes twice; while one session refills
+# the others go on; the last numbers are all handed out. How much is allocated at a time is
 # 131_segment_blocks.pl, what others do to the sequence meanwhile 135_segment_changes.pl.
 
 use strict;
@@ -86,7 +86,7 @@ close_session(@sessions);
 finish(@sessions);
 is(join(',', map { @{ ids($_) } } @sessions), join(',', (0) x 8), 'at once: each number is above all that were returned');
 
-# 2. The end of a sequence, near which it is time to buy and there is nothing to be had.
+# 2. The end of a sequence, near which it is time to refill and there is nothing to be had.
 foreach my $end (
     [ 'INCREMENT 100 MAXVALUE 250', 1, 250 ],
     [ 'INCREMENT 100 MAXVALUE 300', 1, 300 ],
@@ -123,7 +123,7 @@ is("$count|$max", '9999|9999', 'eight to the end: all numbers');
 is(join(',', map { sqlstate_of(errors_of($_)) } @sessions),
     join(',', ('2200H') x 8), 'eight to the end: each is told');
 
-# 3. Crashes. First with nobody else there: what is lost is what was bought.
+# 3. Crashes. First with nobody else there: what is lost is what was allocated.
 my $session = open_session($node);
 ask($session, $one_by_one);
 my $next = "SELECT snowid_segment_next('steady')";
@@ -138,7 +138,7 @@ is(ask($session, $next), 1001, 'killed: the next block');
 ask($session, "SELECT count(*) FROM snowid_segment_batch('steady', 500)");
 crash($node, 'kill');
 start_server($node);
-is(attempt($node, $next), 3001, 'killed: the block after the two that were bought');
+is(attempt($node, $next), 3001, 'killed: the block after the two that were allocated');
 # What nextval logs is ahead of what the page says: here by a bit above the 16 that else change.
 $session = open_session($node);
 ask($session, "SELECT setval('steady', 57001)");
@@ -169,10 +169,10 @@ foreach my $how (qw(kill immediate))
     foreach my $sequence (sort keys %drawing)
     {
         (undef, $max) = check_round("$how, $sequence", $greatest{$sequence}, @{ $drawing{$sequence} });
-        my $bought = last_value($node, $sequence);
-        cmp_ok($bought + 999, '>=', $max, "$how: all of $sequence was durable");
+        my $allocated = last_value($node, $sequence);
+        cmp_ok($allocated + 999, '>=', $max, "$how: all of $sequence was durable");
         $greatest{$sequence} = attempt($node, "SELECT snowid_segment_next('$sequence')");
-        is($greatest{$sequence}, $bought + 1000, "$how: $sequence goes on with the next block");
+        is($greatest{$sequence}, $allocated + 1000, "$how: $sequence goes on with the next block");
     }
 }
 
@@ -254,8 +254,8 @@ close_session($session);
 check_log($node);
 $node->stop;
 
-# 6. While one session buys, the others draw what is left; where nothing is, they can be cancelled. The
-# one that buys waits for a synchronous standby, which nobody is.
+# 6. While one session refills, the others draw what is left; where nothing is, they can be cancelled. The
+# one that refills waits for a synchronous standby, which nobody is.
 my $primary = new_server('primary', allows_streaming => 1);
 $primary->start;
 $primary->safe_psql('postgres', <<'SQL');
@@ -263,19 +263,19 @@ CREATE EXTENSION snowid;
 CREATE SEQUENCE held INCREMENT 100;
 CREATE SEQUENCE replicated INCREMENT 1000 START 1000000000;
 SQL
-my ($buyer, @others) = map { open_session($primary) } 1 .. 3;
-backend_of($_), ask($_, "$one_by_one; SET statement_timeout = '1min'") foreach $buyer, @others;
+my ($refiller, @others) = map { open_session($primary) } 1 .. 3;
+backend_of($_), ask($_, "$one_by_one; SET statement_timeout = '1min'") foreach $refiller, @others;
 $next = "SELECT snowid_segment_next('held')";
-is(ask($buyer, "SELECT max(n) FROM snowid_segment_batch('held', 9) n"), 9, 'held up: less than a tenth is used');
+is(ask($refiller, "SELECT max(n) FROM snowid_segment_batch('held', 9) n"), 9, 'held up: less than a tenth is used');
 my $held = hold_commits($primary);
-start_asking($buyer, $next);
-wait_until_waiting($primary, $buyer, 'SyncRep');
+start_asking($refiller, $next);
+wait_until_waiting($primary, $refiller, 'SyncRep');
 is(ask($others[0], "SELECT min(n), max(n) FROM snowid_segment_batch('held', 85) n"), '11|95',
     'held up: others draw what is left');
 is(join(',', map { ask($others[ $_ % 2 ], $next) } 0 .. 4), '96,97,98,99,100', 'held up: to the last number');
 foreach my $state ('held up', 'stopped')
 {
-    kill 'STOP', $buyer->{backend} if $state eq 'stopped';
+    kill 'STOP', $refiller->{backend} if $state eq 'stopped';
     start_asking($others[0], $next);
     wait_until_waiting($primary, $others[0], 'Extension');
     $primary->safe_psql('postgres', "SELECT pg_cancel_backend($others[0]{backend})");
@@ -283,12 +283,12 @@ foreach my $state ('held up', 'stopped')
     is(ask($others[1], "SET statement_timeout = '100ms'; $next"), 'ERROR 57014', "$state: or run out of time");
     ask($others[1], "SET statement_timeout = '1min'");
 }
-kill 'CONT', $buyer->{backend};
+kill 'CONT', $refiller->{backend};
 start_asking($others[0], $next);
 wait_until_waiting($primary, $others[0], 'Extension');
-is($buyer->{out}, '', 'held up: nothing from a block before a standby has it');
+is($refiller->{out}, '', 'held up: nothing from a block before a standby has it');
 release_commits($primary, $held);
-is(answer($buyer), 10, 'held up: the one who bought has its number');
+is(answer($refiller), 10, 'held up: the one who refilled has its number');
 is(answer($others[0]), 101, 'held up: the one who waited has the next');
 is(ask($others[1], $next), 102, 'held up: and all go on');
 
@@ -311,12 +311,12 @@ is(attempt($standby, "SELECT $_"), 'ERROR 25006', "on a standby: $_")
   foreach "snowid_segment_next('replicated')", "snowid_segment_next('replicated', 10)",
   "snowid_segment_batch('replicated', 10)", "snowid_segment_batch('replicated', 10, 10)";
 $standby->promote;
-my $bought = last_value($standby, 'replicated');
-cmp_ok($bought + 999, '>=', $floor, 'fail-over: the standby has all that was seen');
+my $allocated = last_value($standby, 'replicated');
+cmp_ok($allocated + 999, '>=', $floor, 'fail-over: the standby has all that was seen');
 @sessions = draw_by_eight($standby, 'replicated', 2_000);
 finish(@sessions);
-($count, $max) = check_round('fail-over, promoted', $bought + 999, @sessions);
-is("$count|$max", '16000|' . ($bought + 16_999), 'fail-over: goes on with the next block, and no gap');
+($count, $max) = check_round('fail-over, promoted', $allocated + 999, @sessions);
+is("$count|$max", '16000|' . ($allocated + 16_999), 'fail-over: goes on with the next block, and no gap');
 check_log($_) foreach $primary, $standby;
 $standby->stop;
 done_testing();

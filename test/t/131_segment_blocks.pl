@@ -1,6 +1,6 @@
-# How many blocks of a sequence are bought at a time, and when: twice as many where the last ones were used up
+# How many blocks of a sequence are allocated at a time, and when: twice as many where the last ones were used up
 # in under 15 minutes, up to a million numbers; half as many where they lasted for over 30; one where
-# snowid.segment_adapt is off. What is bought can be read from the sequence's last value, the beginning of the
+# snowid.segment_adapt is off. What is allocated can be read from the sequence's last value, the beginning of the
 # last block: that far a crash skips numbers.
 
 use strict;
@@ -16,8 +16,8 @@ CREATE EXTENSION snowid;
 CREATE SEQUENCE adapts INCREMENT 1000;
 CREATE SEQUENCE large INCREMENT 62500;
 CREATE SEQUENCE largest INCREMENT 1000001;
--- Draws so many numbers at a time until more are bought. Tells the last number, how many came out of order,
--- or were not bought yet, and the sequence's last value before and after.
+-- Draws so many numbers at a time until more are allocated. Tells the last number, how many came out of order,
+-- or were not allocated yet, and the sequence's last value before and after.
 CREATE FUNCTION draw_until_more(sequence regclass, increment bigint, step int,
   OUT last bigint, OUT wrong int, OUT before bigint, OUT after bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,18 +37,18 @@ BEGIN
 END $$;
 SQL
 
-# Has a session draw until blocks are bought, and checks that it was time to. Returns how many. blocks: how
-# many were bought before those.
-sub blocks_bought
+# Has a session draw until blocks are allocated, and checks that it was time to. Returns how many. blocks: how
+# many were allocated before those.
+sub blocks_allocated
 {
     my ($session, $sequence, $increment) = @_;
     my $size = ($session->{blocks} // 1) * $increment;
     my $step = int($size / 100);
     my ($last, $wrong, $before, $after) =
       split /\|/, ask($session, "SELECT * FROM draw_until_more('$sequence', $increment, $step)");
-    is($wrong, 0, "$sequence: in order, no gap, none that was not bought");
+    is($wrong, 0, "$sequence: in order, no gap, none that was not allocated");
     my $used = $size - ($before + $increment - 1 - $last);
-    ok($used >= $size / 10 && $used <= $size / 10 + $step, "$sequence: bought when a tenth of the last ones is used")
+    ok($used >= $size / 10 && $used <= $size / 10 + $step, "$sequence: allocated when a tenth of the last ones is used")
       or diag("$used of $size are used");
     return $session->{blocks} = ($after - $before) / $increment;
 }
@@ -63,24 +63,24 @@ sub pass_minutes
 }
 
 my $session = open_session($node);
-is(blocks_bought($session, 'adapts', 1000), 2, 'twice as many as the first one');
-is(blocks_bought($session, 'adapts', 1000), 4, 'and again');
+is(blocks_allocated($session, 'adapts', 1000), 2, 'twice as many as the first one');
+is(blocks_allocated($session, 'adapts', 1000), 4, 'and again');
 foreach my $step ([ 10, 8 ], [ 20, 8 ], [ 25, 8 ], [ 31, 4 ], [ 20, 4 ], [ 120, 2 ], [ 31, 1 ], [ 31, 1 ], [ 0, 2 ],
     [ -60, 4 ])
 {
     my ($minutes, $blocks) = @$step;
     pass_minutes($minutes);
-    is(blocks_bought($session, 'adapts', 1000), $blocks, "after $minutes minutes: $blocks blocks");
+    is(blocks_allocated($session, 'adapts', 1000), $blocks, "after $minutes minutes: $blocks blocks");
 }
 ask($session, 'SET snowid.segment_adapt = off');
-is(blocks_bought($session, 'adapts', 1000), 1, 'off: one block');
-is(blocks_bought($session, 'adapts', 1000), 1, 'and again');
+is(blocks_allocated($session, 'adapts', 1000), 1, 'off: one block');
+is(blocks_allocated($session, 'adapts', 1000), 1, 'and again');
 close_session($session);
 foreach my $most ([ 'large', 62500, 2, 4, 8, 16, 16 ], [ 'largest', 1000001, 1, 1 ])
 {
     my ($sequence, $increment, @blocks) = @$most;
     $session = open_session($node);
-    is(blocks_bought($session, $sequence, $increment), $_, "$sequence: $_ blocks, no more than a million numbers")
+    is(blocks_allocated($session, $sequence, $increment), $_, "$sequence: $_ blocks, no more than a million numbers")
       foreach @blocks;
     close_session($session);
 }

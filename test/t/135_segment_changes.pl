@@ -35,7 +35,7 @@ sub does
 }
 
 # Makes a sequence of which 15 numbers were drawn: 85 are left of its first block, and the second one,
-# from 101 on, has been bought. Afterwards $next draws from it, whatever its name.
+# from 101 on, has been allocated. Afterwards $next draws from it, whatever its name.
 sub make_numbers
 {
     my ($options) = @_;
@@ -53,7 +53,7 @@ SQL
 }
 
 # 1. What is done, and the number drawn then: as nextval would give it where the change says so, else one above
-# all that were drawn. Only what was bought may be wasted.
+# all that were drawn. Only what was allocated may be wasted.
 my @changes = (
     [ 'ALTER SEQUENCE numbers RESTART', 1 ],
     [ 'ALTER SEQUENCE numbers RESTART WITH 1', 1 ],
@@ -366,7 +366,7 @@ does($changer, 'ALTER SEQUENCE numbers OWNER TO clerks');
 may('ERROR 42501', 'of another owner now');
 does($other, 'RESET ROLE');
 
-# 5. A sequence that is set back while a session is about to buy since it was set: there are numbers
+# 5. A sequence that is set back while a session is about to refill since it was set: there are numbers
 # left after all. Who locks the table of sources can have it happen in this order.
 make_numbers('set back');
 does($other, q(SELECT setval('numbers', 5000)));
@@ -376,7 +376,7 @@ wait_until_waiting($node, $third, 'Lock');
 does($other, q(SELECT setval('numbers', 101)));
 does($changer, 'COMMIT');
 ask($_, "SET statement_timeout = '1min'") foreach $changer, $other;
-is(answer($third), 201, 'set back: the one who was to buy has bought');
+is(answer($third), 201, 'set back: the one who was to refill has done so');
 is(ask($other, $next), 202, 'set back: others go on there');
 is(ask($changer, $next), 203, 'set back: all do');
 

@@ -20,49 +20,49 @@ $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 my @sessions = map { open_session($node) } 1 .. 2;
 
 # The model. The sequence: last, is_called, increment, max. What is in memory, as a list of runs of
-# numbers: the block that is drawn from, and the one that was bought early.
+# numbers: the block that is drawn from, and the one that was allocated early.
 my ($last, $is_called, $increment, $max, @runs);
 # Whether memory counts; the last number that was handed out from it; the sequence's value after the last
-# purchase; and whether it has other storage since. Where it has, and holds that value, nobody can tell
+# allocation; and whether it has other storage since. Where it has, and holds that value, nobody can tell
 # whether setval has set it, so what was handed out is not given again.
-my ($counts, $given, $bought, $is_altered);
+my ($counts, $given, $allocated, $is_altered);
 
 sub first_free
 {
     my $first = $is_called ? $last + $increment : $last;
-    $first = $given + 1 if $is_altered && $is_called && defined $bought && $last == $bought && $given >= $first;
+    $first = $given + 1 if $is_altered && $is_called && defined $allocated && $last == $allocated && $given >= $first;
     return $first;
 }
 
-# Buys a block. Returns false where there is none.
-sub buy
+# Allocates a block. Returns false where there is none.
+sub allocate
 {
     my $first = first_free();
     return 0 if $first > $max;
-    ($last, $is_called, $is_altered, $bought) = ($first, 1, 0, $first);
+    ($last, $is_called, $is_altered, $allocated) = ($first, 1, 0, $first);
     @runs = () if !$counts;
     $counts = 1;
     my $end = $first + $increment - 1;
     push @runs, { next => $first, end => $end > $max ? $max : $end };
-    # It is time to buy when a tenth of it is used.
+    # It is time to allocate the next when a tenth of it is used.
     $runs[-1]{alert} = $first + int(($runs[-1]{end} - $first + 10) / 10) - 1;
     return 1;
 }
 
-# The next number, or undef. Who has had to buy does not look whether it is time to.
+# The next number, or undef. Who has had to allocate does not look whether it is time to.
 sub next_number
 {
     my $must = !$counts || !@runs;
-    return undef if $must && !buy();
+    return undef if $must && !allocate();
     my $number = $runs[0]{next}++;
     $given = $number;
     my $alert = $runs[-1]{alert};
     my $is_low = !$must && defined $alert && $number >= $alert;
     shift @runs if $runs[0]{next} > $runs[0]{end};
-    # Bought early, where there is room for another block.
+    # Allocated early, where there is room for another block.
     if ($is_low && @runs <= 1)
     {
-        $runs[-1]{alert} = undef if !buy() && @runs;
+        $runs[-1]{alert} = undef if !allocate() && @runs;
     }
     return $number;
 }
@@ -113,7 +113,7 @@ foreach my $persistence ('', 'UNLOGGED')
     foreach my $round (1 .. 25)
     {
         ($increment, $max) = ((1, 7, 100, 899)[ rand 4 ], (899, 2500, 1_000_000)[ rand 3 ]);
-        ($last, $is_called, $counts, $given, $bought, $is_altered, @runs) = (1, 0, 0, undef, undef, 0);
+        ($last, $is_called, $counts, $given, $allocated, $is_altered, @runs) = (1, 0, 0, undef, undef, 0);
         ask($sessions[0], "DROP SEQUENCE IF EXISTS s; CREATE $persistence SEQUENCE s INCREMENT $increment MAXVALUE $max");
         my @history;
         foreach my $operation (1 .. 120)

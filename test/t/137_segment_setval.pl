@@ -1,5 +1,5 @@
 # setval takes effect for every session at once: a draw that begins after it was committed must not take a
-# number of the block of before, not even while another session is just buying the next one.
+# number of the block of before, not even while another session is just allocating the next one.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # A central source: several servers draw dense numbers from one sequence on another server. No number
 # comes twice, on whichever of them; none is lost. The source is killed under load: service goes on
-# while bought blocks last, whether connections are refused or never answered; then there is an error
+# while allocated blocks last, whether connections are refused or never answered; then there is an error
 # at once; and it comes back by itself.
 
 use strict;
@@ -87,13 +87,13 @@ is("$count $greatest", '10050 10050', 'to the last: all numbers there are');
 is(scalar(grep { errors_of($_) =~ /ERROR:  2200H: .*reached maximum value of sequence "few_seq"/ } @last),
     9, 'to the last: then all sessions are told');
 
-# 2. A purchase is durable when its first number is handed out, whatever the source's settings are.
+# 2. A refill is durable when its first number is handed out, whatever the source's settings are.
 my $before = 0;
 foreach my $node (@nodes)
 {
     $source->safe_psql('postgres', 'CHECKPOINT');
     my $fresh = $node->safe_psql('postgres', q(SELECT snowid_segment_next('fresh_seq')));
-    cmp_ok($fresh, '>', $before, "killed after each purchase: $fresh was not handed out before");
+    cmp_ok($fresh, '>', $before, "killed after each refill: $fresh was not handed out before");
     $before = $fresh;
     crash($source, 'kill');
     $source->start;
@@ -158,7 +158,7 @@ foreach my $how ('kill', 'immediate')
     pass("$name: service comes back by itself");
     close_session(@callers);
     cmp_ok($source->safe_psql('postgres', 'SELECT last_value FROM orders_seq'),
-        '>=', $before, "$name: nothing that was bought is forgotten");
+        '>=', $before, "$name: nothing that was allocated is forgotten");
     wait_to_go_on(@drawing);
 }
 stop_drawing(\@nodes, @drawing);

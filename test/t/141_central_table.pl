@@ -1,4 +1,4 @@
-# The table of sources says whose rights a purchase is made with, and where. Its trigger function, put on
+# The table of sources says whose rights a refill is made with, and where. Its trigger function, put on
 # any other table or in any other way, must be refused, and not read what is not there. A server, or an
 # owner, that has taken another's place since a sequence was attached gets nothing by that, also by way of
 # a dump.
@@ -160,18 +160,18 @@ is(row(), $rows, 'with all its sources');
 like(ask($admin, q(SELECT snowid_segment_next('"Far Away"."His Seq"'))), qr/^1\d{6}$/, 'which serve');
 is(ask($admin, q(SELECT snowid_segment_next('reassigned'))), 'ERROR 42501', 'save one that did not before');
 
-# 5. The extension goes while others buy.
+# 5. The extension goes while others refill.
 is(ask($admin, 'CREATE SEQUENCE plain; SELECT snowid_segment_next($$plain$$)'), '1', 'a sequence of its own');
-my $buyer = open_session($node, dbname => 'restored');
-backend_of($buyer);
-ask($buyer, q(SELECT snowid_segment_next('plain')));
+my $refiller = open_session($node, dbname => 'restored');
+backend_of($refiller);
+ask($refiller, q(SELECT snowid_segment_next('plain')));
 foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid.segment_sources')
 {
     ask($admin, "BEGIN; LOCK TABLE snowid.segment_sources; $drop");
-    start_asking($buyer, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
-    wait_until_waiting($node, $buyer, 'Lock');
+    start_asking($refiller, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
+    wait_until_waiting($node, $refiller, 'Lock');
     ask($admin, $drop =~ /TABLE/ ? 'COMMIT' : 'COMMIT; CREATE EXTENSION snowid');
-    is(answer($buyer), 'ERROR 55000', "$drop: a purchase beside it");
+    is(answer($refiller), 'ERROR 55000', "$drop: a refill beside it");
 }
 
 # 6. Something else in the place of the table is no table.
@@ -189,7 +189,7 @@ foreach my $thing ('VIEW', 'TABLE')
             dbname => 'replaced'), 'ERROR 55000', "a $thing in its place");
     $node->safe_psql('replaced', 'DROP EXTENSION snowid');
 }
-close_session($admin, $buyer);
+close_session($admin, $refiller);
 check_log($node);
 $_->stop foreach $node, $source;
 done_testing();

@@ -87,10 +87,10 @@ ask($admin, 'ALTER SEQUENCE orders_seq INCREMENT 50');
 my @own = drawn();
 is($own[2] - $own[0], 2, 'a block of its own');
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
-my @bought = drawn();
-cmp_ok($bought[0], '>', 100001, 'attached: sessions draw from the source at once');
-is("$bought[1] $bought[2]", join(' ', $bought[0] + 1, $bought[0] + 2), 'attached: all of them');
-is(ask($bob, $next), $bought[2] + 1, 'so does who has the right to the sequence, and none to the server');
+my @allocated = drawn();
+cmp_ok($allocated[0], '>', 100001, 'attached: sessions draw from the source at once');
+is("$allocated[1] $allocated[2]", join(' ', $allocated[0] + 1, $allocated[0] + 2), 'attached: all of them');
+is(ask($bob, $next), $allocated[2] + 1, 'so does who has the right to the sequence, and none to the server');
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'other.orders_seq')));
 is(join(' ', drawn()), '7000001 7000002 7000003', 'attached to another: all draw from that');
 foreach my $how ('ROLLBACK', 'COMMIT')
@@ -104,7 +104,7 @@ foreach my $how ('ROLLBACK', 'COMMIT')
 }
 is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'detached: the table says so');
 
-# Numbers of its own go on above those bought, whatever the two increments are, and after a crash.
+# Numbers of its own go on above those allocated, whatever the two increments are, and after a crash.
 foreach my $increment (1, 100, 1000)
 {
     ask($admin, "DROP SEQUENCE IF EXISTS detached_seq; CREATE SEQUENCE detached_seq INCREMENT $increment");
@@ -113,7 +113,7 @@ foreach my $increment (1, 100, 1000)
     ask($admin, q(SELECT snowid_segment_detach('detached_seq')));
     my $top = $source->safe_psql('postgres', 'SELECT last_value + 99 FROM orders_seq');
     cmp_ok(ask($admin, q(SELECT snowid_segment_next('detached_seq'))), '>', $top,
-        "detached: above all that was bought, INCREMENT $increment");
+        "detached: above all that was allocated, INCREMENT $increment");
 }
 $node->append_conf('postgresql.conf', "wal_writer_delay = '10s'\n");
 $node->reload;

@@ -15,13 +15,13 @@ $source->append_conf('postgresql.conf', "password_encryption = 'scram-sha-256'\n
 my $hba = $source->data_dir . '/pg_hba.conf';
 my $trust = slurp_file($hba);
 unlink $hba;
-append_to_file($hba, "local all buyer scram-sha-256\n$trust");
+append_to_file($hba, "local all numbers scram-sha-256\n$trust");
 $source->start;
 $source->safe_psql('postgres', <<'SQL');
-CREATE ROLE buyer LOGIN PASSWORD 'three blocks, please';
+CREATE ROLE numbers LOGIN PASSWORD 'secret';
 CREATE SEQUENCE orders_seq START 1000000000001 INCREMENT 100;
-CREATE SEQUENCE bought_seq START 5000000000001 INCREMENT 100;
-GRANT USAGE, SELECT ON SEQUENCE bought_seq TO buyer;
+CREATE SEQUENCE alices_seq START 5000000000001 INCREMENT 100;
+GRANT USAGE, SELECT ON SEQUENCE alices_seq TO numbers;
 CREATE SCHEMA other;
 CREATE SEQUENCE other.orders_seq START 7000000000001 INCREMENT 100;
 CREATE DATABASE fake;
@@ -134,27 +134,27 @@ ask($admin, <<'SQL');
 CREATE ROLE alice LOGIN;
 GRANT CREATE ON SCHEMA public TO alice;
 GRANT USAGE ON FOREIGN SERVER central TO alice;
-CREATE USER MAPPING FOR alice SERVER central OPTIONS (user 'buyer', password 'wrong')
+CREATE USER MAPPING FOR alice SERVER central OPTIONS (user 'numbers', password 'wrong')
 SQL
 my $alice = open_session($node);
 ask($alice, 'SET ROLE alice');
-ask($alice, q(CREATE SEQUENCE bought_seq; GRANT USAGE ON SEQUENCE bought_seq TO bob));
-is(ask($alice, q(SELECT snowid_segment_attach('bought_seq', 'central', 'bought_seq'))), '', 'attached by a user');
-my $buy = q(SELECT snowid_segment_next('bought_seq'));
-is(ask($alice, $buy), 'ERROR 08006', 'the wrong password');
+ask($alice, q(CREATE SEQUENCE alices_seq; GRANT USAGE ON SEQUENCE alices_seq TO bob));
+is(ask($alice, q(SELECT snowid_segment_attach('alices_seq', 'central', 'alices_seq'))), '', 'attached by a user');
+my $draw = q(SELECT snowid_segment_next('alices_seq'));
+is(ask($alice, $draw), 'ERROR 08006', 'the wrong password');
 unlike($alice->{err}, qr/wrong/, 'which is not told');
-ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET password 'three blocks, please')));
-wait_for(sub { ask($alice, $buy) =~ /^5\d{12}$/ }, 'the password to be used');
-like(ask($_, $buy), qr/^5\d{12}$/, 'the right one: all who may draw do') foreach $alice, $bob, $admin;
+ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET password 'secret')));
+wait_for(sub { ask($alice, $draw) =~ /^5\d{12}$/ }, 'the password to be used');
+like(ask($_, $draw), qr/^5\d{12}$/, 'the right one: all who may draw do') foreach $alice, $bob, $admin;
 ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'postgres')));
-ask($alice, q(SELECT setval('bought_seq', 600000)));
-like(ask($alice, $buy), qr/^ERROR/, 'a role that the source asks for no password is refused to a user');
-ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'buyer')));
-wait_for(sub { ask($alice, $buy) =~ /^5\d{12}$/ }, 'the buyer');
+ask($alice, q(SELECT setval('alices_seq', 600000)));
+like(ask($alice, $draw), qr/^ERROR/, 'a role that the source asks for no password is refused to a user');
+ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'numbers')));
+wait_for(sub { ask($alice, $draw) =~ /^5\d{12}$/ }, 'the role with the password');
 is(connections_to($source), '0', 'no connection is left');
 ask($admin, 'REVOKE USAGE ON FOREIGN SERVER central FROM alice');
-ask($alice, q(SELECT setval('bought_seq', 700000)));
-is(ask($bob, $buy), 'ERROR 42501', 'the owner has lost the right to the server');
+ask($alice, q(SELECT setval('alices_seq', 700000)));
+is(ask($bob, $draw), 'ERROR 42501', 'the owner has lost the right to the server');
 ask($admin, 'GRANT USAGE ON FOREIGN SERVER central TO alice');
 
 # 3. Sequences that are dropped, and a dump.
@@ -172,18 +172,18 @@ is($rows, '3', 'the row of the dropped sequence is there yet');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql" ], 'restored');
 my $sources = 'SELECT seq, server, remote_seq FROM snowid.segment_sources ORDER BY seq::text';
-is($node->safe_psql('restored', $sources), qq("Other Orders"|central|orders_seq\nbought_seq|central|bought_seq),
+is($node->safe_psql('restored', $sources), qq("Other Orders"|central|orders_seq\nalices_seq|central|alices_seq),
     'and what is attached with it, but for sequences that are no more');
 my $last = ask($admin, $renamed);
 cmp_ok($node->safe_psql('restored', $renamed), '>', $last, 'it draws from the source, above those of before');
 ask($admin, q(SELECT snowid_segment_detach('"Other Orders"')));
-is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid.segment_sources'), 'bought_seq',
+is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid.segment_sources'), 'alices_seq',
     'rows of dropped sequences go with the next that is detached');
 is(ask($admin, 'DROP SERVER central CASCADE'), '', 'the server can be dropped');
-ask($alice, q(SELECT setval('bought_seq', 800000)));
-is(ask($alice, $buy), 'ERROR 42704', 'what was attached to it says so');
-is(ask($alice, q(SELECT snowid_segment_detach('bought_seq'))), '', 'and can be detached');
-cmp_ok(ask($alice, $buy), '>', 800000, 'to go on by itself');
+ask($alice, q(SELECT setval('alices_seq', 800000)));
+is(ask($alice, $draw), 'ERROR 42704', 'what was attached to it says so');
+is(ask($alice, q(SELECT snowid_segment_detach('alices_seq'))), '', 'and can be detached');
+cmp_ok(ask($alice, $draw), '>', 800000, 'to go on by itself');
 
 close_session($admin, $alice, $bob);
 $_->stop foreach $node, $source;

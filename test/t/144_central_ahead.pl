@@ -1,5 +1,5 @@
-# A purchase from a central source that takes long keeps nobody waiting who has numbers; those who have
-# none wait, and can be cancelled. Enough is bought ahead for ten minutes without the source.
+# A refill from a central source that takes long keeps nobody waiting who has numbers; those who have
+# none wait, and can be cancelled. Enough is allocated ahead for ten minutes without the source.
 # The server that draws crashes; the source fails over to its standby.
 
 use strict;
@@ -24,16 +24,16 @@ add_source($node, $source);
 $node->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '$_')")
   foreach qw(orders_seq slow_seq late_seq rate_seq);
 
-# 1. The source takes long: a purchase waits there for a synchronous standby.
+# 1. The source takes long: a refill waits there for a synchronous standby.
 my $slow = q(SELECT snowid_segment_next('slow_seq'));
 my @sessions = map { open_session($node) } 1 .. 3;
 my @numbers = map { ask($sessions[0], $slow) } 1 .. 50;
 my $held = hold_commits($source);
-my $buyer = draw($node, q(snowid_segment_next('slow_seq')), 100);
+my $refiller = draw($node, q(snowid_segment_next('slow_seq')), 100);
 wait_for_waiting($source, 1, 'SyncRep', 'nextval');
-# That one draws no more; a thousand were bought.
+# That one draws no more; a thousand were allocated.
 my @more = map { ask($sessions[ $_ % 3 ], $slow) } 1 .. 500;
-is(scalar(grep { !/^\d+$/ } @more), 0, 'others draw on while one buys');
+is(scalar(grep { !/^\d+$/ } @more), 0, 'others draw on while one refills');
 push @numbers, @more;
 is($source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'nextval')),
     '1', 'which waits yet');
@@ -53,10 +53,10 @@ wait_until_waiting($node, $waiter, 'Extension');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($waiter->{backend})");
 is(answer($waiter), 'ERROR 57014', 'or cancelled');
 release_commits($source, $held);
-finish($buyer);
-is(scalar(@{ ids($buyer) }), 100, 'who bought goes on when the source does');
+finish($refiller);
+is(scalar(@{ ids($refiller) }), 100, 'who refilled goes on when the source does');
 my %seen;
-$seen{$_}++ foreach @numbers, @{ ids($buyer) };
+$seen{$_}++ foreach @numbers, @{ ids($refiller) };
 is(scalar(keys %seen), @numbers + 100, 'none comes twice');
 like(ask($sessions[0], $slow), qr/^\d+$/, 'and all are served again');
 
@@ -67,7 +67,7 @@ ask($sessions[0], q(RESET statement_timeout; SELECT setval('slow_seq', last_valu
 is(ask($_, $slow), 'ERROR 08006', 'a source that is locked counts as down') foreach @sessions;
 ask($holder, 'ROLLBACK');
 wait_for(sub { ask($sessions[0], $slow) =~ /^\d+$/ }, 'all to be served again');
-# The source itself gives a purchase up: for those who have numbers that is no more than an outage.
+# The source itself gives a refill up: for those who have numbers that is no more than an outage.
 my $late = q(SELECT snowid_segment_next('late_seq'));
 is(scalar(grep { /^\d+$/ } map { ask($sessions[1], $late) } 1 .. 50), 50, 'a source that is there');
 ask($holder, 'BEGIN; ALTER SEQUENCE late_seq MINVALUE -1');
@@ -95,7 +95,7 @@ foreach my $rate (100, 400)
         set_clock($clock += 5, $node);
     }
     note("$rate/s: less than ten minutes ahead after @short s") if @short;
-    cmp_ok(@short ? $short[-1] : 0, '<=', 150, "$rate numbers a second: within two and a half minutes ten minutes are bought ahead");
+    cmp_ok(@short ? $short[-1] : 0, '<=', 150, "$rate numbers a second: within two and a half minutes ten minutes are allocated ahead");
 }
 close_session($session);
 
@@ -112,14 +112,14 @@ foreach my $how ('kill', 'immediate')
     start_server($node);
 }
 
-# 4. The source dies under load, and its standby, for which purchases wait as commits do, takes over.
+# 4. The source dies under load, and its standby, for which refills wait as commits do, takes over.
 my $standby = new_standby($source, 'standby');
 $standby->start;
 wait_until_synchronous($source, $standby);
 $standby->stop;
 my $fresh = draw($node, q(snowid_segment_next('slow_seq')), 1, setup => q(SELECT setval('slow_seq', last_value, is_called) FROM slow_seq));
 wait_for_waiting($source, 1, 'SyncRep', 'nextval');
-is(scalar(grep { /^\d+$/ } @{ ids($fresh) }[1 .. $#{ ids($fresh) }]), 0, 'no number before the standby has the purchase');
+is(scalar(grep { /^\d+$/ } @{ ids($fresh) }[1 .. $#{ ids($fresh) }]), 0, 'no number before the standby has the refill');
 $standby->start;
 finish($fresh);
 is(scalar(@{ ids($fresh) }), 2, 'then there is one');
@@ -129,7 +129,7 @@ crash($source, 'kill');
 $standby->promote;
 point_at($node, $standby);
 wait_to_go_on(@drawing);
-# Bought from the standby, which knows of all that was bought before.
+# Allocated from the standby, which knows of all that was allocated before.
 my $high = $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq');
 stop_drawing([$node], @drawing);
 (undef, $floor) = check_round('before and after the fail-over', $floor, @drawing);
@@ -139,7 +139,7 @@ $node->safe_psql('postgres', q(SELECT setval('orders_seq', last_value, is_called
 wait_to_draw(10_000, @drawing);
 stop_drawing([$node], @drawing);
 my ($count, $greatest) = check_round('from the standby', $high, @drawing);
-cmp_ok($greatest, '<=', $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq'), 'they are bought from it');
+cmp_ok($greatest, '<=', $standby->safe_psql('postgres', 'SELECT last_value + 999 FROM orders_seq'), 'they are allocated from it');
 
 $_->stop foreach $node, $standby;
 done_testing();

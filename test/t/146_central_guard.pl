@@ -34,7 +34,7 @@ my $admin = open_session($node);
 my $bob = open_session($node);
 ask($bob, 'SET ROLE bob');
 
-# 1. Operators that anybody may have made on the source, for all operands that a purchase could have.
+# 1. Operators that anybody may have made on the source, for all operands that a refill could have.
 my @types = qw(numeric bigint integer oid regclass);
 my $made = 0;
 my $traps = '';
@@ -56,20 +56,20 @@ SQL
     }
 }
 $source->safe_psql('postgres', $traps);
-is(ask($admin, $next), '1', 'a purchase with operators of others in its way');
+is(ask($admin, $next), '1', 'a refill with operators of others in its way');
 is($source->safe_psql('postgres', 'SELECT count(*) FROM ran'), '0', 'of which none was run');
 is($source->safe_psql('postgres', 'SELECT count(*) FROM pg_operator WHERE oprnamespace = $$public$$::regnamespace'),
     $made, 'though they were all there');
 
-# 2. The options of the sequence there change while a purchase waits for it.
+# 2. The options of the sequence there change while a refill waits for it.
 my $altering = open_session($source);
 ask($altering, 'BEGIN; ALTER SEQUENCE altered_seq INCREMENT 5');
-my $buyer = open_session($node);
-backend_of($buyer);
-start_asking($buyer, q(SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('altered_seq', 12) AS n));
+my $refiller = open_session($node);
+backend_of($refiller);
+start_asking($refiller, q(SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('altered_seq', 12) AS n));
 wait_for_waiting($source, 1, 'Lock', 'nextval');
 ask($altering, 'COMMIT');
-my %drawn = map { $_ => 1 } split / /, answer($buyer);
+my %drawn = map { $_ => 1 } split / /, answer($refiller);
 is(scalar(keys %drawn), 12, 'it gets its numbers');
 my @there = map { $source->safe_psql('postgres', q(SELECT nextval('altered_seq'))) } 1 .. 5;
 is(scalar(grep { $drawn{$_} } @there), 0, 'which the sequence there does not give again') or diag("@there");
@@ -118,7 +118,7 @@ is(ask($admin, $next), 'ERROR 08006', 'a source that is down');
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
 like(ask($admin, $next), qr/^\d+$/, 'is not the one that is attached then');
 
-close_session($admin, $bob, $buyer, $altering, $canceller);
+close_session($admin, $bob, $refiller, $altering, $canceller);
 check_log($node);
 $node->stop;
 $source->stop;

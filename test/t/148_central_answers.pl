@@ -1,6 +1,6 @@
 # What a central source answers is not taken on trust: numbers that were given here before are skipped, or
 # the source is refused as behind; and what no sequence can answer is an error, not a loop nor a number.
-# Nobody on the source can hold purchases up by the advisory lock that they try for. Where the source is,
+# Nobody on the source can hold refills up by the advisory lock that they try for. Where the source is,
 # the log says, and no client is told.
 
 use strict;
@@ -60,11 +60,11 @@ is(ask($admin, $boat), 'ERROR 55000', 'set back it is behind');
 ask($admin, q(SELECT setval('boat', 1, false)));
 like(ask($admin, $boat), qr/^\d+$/, 'unless the sequence here is, too');
 
-# Some of a purchase are above.
+# Some of a refill are above.
 ask($admin, 'CREATE SEQUENCE part');
 ask($admin, attach_to('part', 'INCREMENT 10'));
 ask($admin, q(SET snowid.segment_adapt = on));
-is(batch('part', 20), join(' ', 1 .. 20), 'bought at a rate');
+is(batch('part', 20), join(' ', 1 .. 20), 'allocated at a rate');
 $there = last_value($source, 'part');
 ask($admin, "SELECT setval('part', $there + 24)");
 is(ask($admin, q(SELECT snowid_segment_next('part'))), $there + 30, 'blocks that begin at what was given are skipped');
@@ -111,7 +111,7 @@ $admin = open_session($node);
 my $reached = last_value($source, 'wide');
 is(batch('wide', 3), join(' ', $reached + 10, $reached + 11, $reached + 12), 'goes on after a restart');
 
-# 2. Anybody there can hold the lock that purchases try for.
+# 2. Anybody there can hold the lock that refills try for.
 ask($admin, 'CREATE SEQUENCE locked');
 ask($admin, attach_to('locked', 'INCREMENT 2'));
 my $oid = $source->safe_psql('postgres', q(SELECT 'locked'::regclass::oid));
@@ -124,9 +124,9 @@ ask($admin, q(SELECT setval('locked', last_value, is_called) FROM locked));
 start_asking($admin, q(SELECT snowid_segment_next('locked')));
 wait_for(sub {
     $source->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = $oid AND granted") eq '1';
-}, 'a purchase to have the lock');
+}, 'a refill to have the lock');
 ask($holder, 'ROLLBACK');
-unlike(answer($admin), qr/ERROR/, 'a purchase has the lock');
+unlike(answer($admin), qr/ERROR/, 'a refill has the lock');
 
 # 3. A server that speaks the protocol, and answers what it is told to.
 my $socket_dir = PostgreSQL::Test::Utils::tempdir_short();
@@ -142,7 +142,7 @@ sub row
 my %fakes;
 END { kill 'KILL', keys %fakes }
 
-# Serves one connection after another, each purchase with these rows.
+# Serves one connection after another, each refill with these rows.
 sub fake
 {
     my ($port, @rows) = @_;
@@ -176,8 +176,8 @@ sub fake
         {
             my $query = $get->(unpack('N', $get->(4)) - 4);
             last if $type eq 'X';
-            my $is_purchase = $query =~ /nextval/;
-            $client->syswrite($is_purchase
+            my $is_refill = $query =~ /nextval/;
+            $client->syswrite($is_refill
                 ? $description . join('', map { row(@$_) } @rows) . message('C', 'SELECT ' . @rows . "\0") . $ready
                 : message('C', "SET\0") . $ready);
         }

@@ -1,5 +1,5 @@
 // Tests of what core/segment.hpp reckons: where the numbers of spaced blocks lie, against numbers
-// that are counted one by one, and how much to buy.
+// that are counted one by one, and how many to allocate.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -183,11 +183,11 @@ TEST(NumbersAhead, AreBetweenNoneAndHalfOfAll) {
   }
 }
 
-// A segment that is drawn from as time goes by, and whose caller buys NumbersAhead of what went
+// A segment that is drawn from as time goes by, and whose caller allocates NumbersAhead of what went
 // since the last time as soon as it is told to.
-class Buyer {
+class Refiller {
  public:
-  explicit Buyer(uint64_t first_count) { Buy(first_count); }
+  explicit Refiller(uint64_t first_count) { Refill(first_count); }
 
   // Draws so many in a second.
   void Second(uint64_t rate) {
@@ -199,23 +199,23 @@ class Buyer {
       left -= drawn.count;
       least_left_ = std::min(least_left_, left_);
       if (drawn.is_low && HasRoom(segment_)) {
-        steady_ = steady_ || now_us_ - bought_us_ >= 10 * kSecondUs;
-        Buy(std::max<uint64_t>(1, NumbersAhead(used_, now_us_ - bought_us_)));
+        steady_ = steady_ || now_us_ - refilled_us_ >= 10 * kSecondUs;
+        Refill(std::max<uint64_t>(1, NumbersAhead(used_, now_us_ - refilled_us_)));
       }
     }
   }
-  // Whether it has bought for a rate that it has seen for 10 seconds.
+  // Whether it has allocated for a rate that it has seen for 10 seconds.
   bool IsSteady() const { return steady_; }
   // The least that was left since this was last asked.
   uint64_t TakeLeastLeft() { return std::exchange(least_left_, left_); }
 
  private:
-  void Buy(uint64_t count) {
+  void Refill(uint64_t count) {
     Publish(segment_, next_, count, {1, 1});
     next_ += static_cast<int64_t>(count);
     left_ += count;
     used_ = 0;
-    bought_us_ = now_us_;
+    refilled_us_ = now_us_;
   }
 
   Segment segment_{};
@@ -224,23 +224,23 @@ class Buyer {
   uint64_t used_ = 0;
   uint64_t least_left_ = UINT64_MAX;
   int64_t now_us_ = 0;
-  int64_t bought_us_ = 0;
+  int64_t refilled_us_ = 0;
   bool steady_ = false;
 };
 
 // Draws at a rate a second for two hours, and expects so many seconds' worth to be left throughout.
-void ExpectSecondsLeft(Buyer* buyer, uint64_t rate, uint64_t seconds) {
-  buyer->TakeLeastLeft();
-  for (int second = 0; second < 2 * 60 * 60; second++) buyer->Second(rate);
-  EXPECT_GE(buyer->TakeLeastLeft(), seconds * rate) << rate << " a second";
+void ExpectSecondsLeft(Refiller* refiller, uint64_t rate, uint64_t seconds) {
+  refiller->TakeLeastLeft();
+  for (int second = 0; second < 2 * 60 * 60; second++) refiller->Second(rate);
+  EXPECT_GE(refiller->TakeLeastLeft(), seconds * rate) << rate << " a second";
 }
 
 TEST(NumbersAhead, LeaveNeverLessThan10MinutesOfASteadyRate) {
   for (const uint64_t rate : {1, 2, 3, 7, 10, 99, 1000, 123'456, 10'000'000}) {
     for (const uint64_t first_count : {1, 10, 1000, 1'000'000}) {
-      Buyer buyer(first_count);
-      while (!buyer.IsSteady()) buyer.Second(rate);
-      ExpectSecondsLeft(&buyer, rate, 10 * 60);
+      Refiller refiller(first_count);
+      while (!refiller.IsSteady()) refiller.Second(rate);
+      ExpectSecondsLeft(&refiller, rate, 10 * 60);
     }
   }
 }
@@ -249,11 +249,11 @@ TEST(NumbersAhead, LeaveNeverLessThan10MinutesOfASteadyRate) {
 TEST(NumbersAhead, Leave10MinutesWhereTheRateGrowsToFiveTimes) {
   for (const uint64_t rate : {5, 1000}) {
     for (int minutes = 1; minutes < 120; minutes += 7) {
-      Buyer buyer(1000);
-      ExpectSecondsLeft(&buyer, rate, 0);
-      for (int second = 0; second < 60 * minutes; second++) buyer.Second(rate);
-      ExpectSecondsLeft(&buyer, 5 * rate, 10 * 60);
-      ExpectSecondsLeft(&buyer, 5 * rate, 10 * 60);
+      Refiller refiller(1000);
+      ExpectSecondsLeft(&refiller, rate, 0);
+      for (int second = 0; second < 60 * minutes; second++) refiller.Second(rate);
+      ExpectSecondsLeft(&refiller, 5 * rate, 10 * 60);
+      ExpectSecondsLeft(&refiller, 5 * rate, 10 * 60);
     }
   }
 }

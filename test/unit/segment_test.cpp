@@ -1,5 +1,5 @@
-// Tests of core/segment.hpp in one thread: what is drawn from runs that were bought, when it is
-// time to buy, what is given up, and a property test against a model that holds every number.
+// Tests of core/segment.hpp in one thread: what is drawn from runs that were allocated, when it is
+// time to refill, what is given up, and a property test against a model that holds every number.
 #include "core/segment.hpp"
 
 #include <gtest/gtest.h>
@@ -174,17 +174,17 @@ TEST(Publish, WaitsBehindWhatIsLeft) {
 TEST(Publish, RunsFollowOneAnotherForEver) {
   for (const uint64_t ahead : {0, 1, 3}) {
     Segment segment{};
-    Numbers bought, drawn;
+    Numbers allocated, drawn;
     for (uint64_t i = 0; i < 500; i++) {
       const uint64_t count = 4 + i % 7;
       const Numbers run = NumbersOf(static_cast<int64_t>(100 * i), count, {2, 3});
       Publish(segment, run.front(), count, {2, 3});
-      bought = Joined(bought, run);
+      allocated = Joined(allocated, run);
       // To the end of the last run, or nearly.
-      drawn = Joined(drawn, DrawAll(segment, 1, bought.size() - drawn.size() - ahead));
+      drawn = Joined(drawn, DrawAll(segment, 1, allocated.size() - drawn.size() - ahead));
       EXPECT_TRUE(HasRoom(segment));
     }
-    EXPECT_EQ(Joined(drawn, DrawAll(segment, 1)), bought);
+    EXPECT_EQ(Joined(drawn, DrawAll(segment, 1)), allocated);
   }
 }
 
@@ -248,7 +248,7 @@ TEST(Alert, ComesToWhoeverDrawsPastIt) {
   }
 }
 
-TEST(Alert, RestsUntilMoreIsBoughtAfterStopAlert) {
+TEST(Alert, RestsUntilMoreIsAllocatedAfterStopAlert) {
   Segment segment{};
   Publish(segment, 0, 10, kDense);
   StopAlert(segment);
@@ -341,13 +341,13 @@ TEST(Forget, WakesAStoppedAlert) {
   EXPECT_TRUE(IsLow(segment));
 }
 
-// Every number that is left, run by run, and when it is time to buy.
+// Every number that is left, run by run, and when it is time to refill.
 struct Model {
   enum class Alert { kOn, kAlways, kNever };
 
   std::deque<std::deque<int64_t>> runs;
   Alert alert = Alert::kAlways;
-  uint64_t bought = 0;  // in the last run
+  uint64_t allocated = 0;  // in the last run
 
   uint64_t Left() const {
     uint64_t left = 0;
@@ -357,9 +357,9 @@ struct Model {
   bool IsLow() const {
     if (alert != Alert::kOn) return alert == Alert::kAlways;
     const uint64_t left = Left();
-    return left <= bought && 10 * (bought - left) >= bought;
+    return left <= allocated && 10 * (allocated - left) >= allocated;
   }
-  // As many as are wanted, follow one another and were bought at once.
+  // As many as are wanted, follow one another and were allocated at once.
   Numbers Draw(uint32_t want) {
     Numbers numbers;
     while (!runs.empty() && numbers.size() < want) {
@@ -405,7 +405,7 @@ TEST(Segment, IsLikeAModelThatHoldsEveryNumber) {
         Publish(segment, first, count, spacing);
         model.runs.emplace_back(numbers.begin(), numbers.end());
         model.alert = Model::Alert::kOn;
-        model.bought = count;
+        model.allocated = count;
       } else if (action == 98) {
         Forget(segment);
         model.runs.clear();

@@ -1,8 +1,8 @@
-// Tests of core/segment.hpp under eight threads that draw, among buyers that publish small runs and
+// Tests of core/segment.hpp under eight threads that draw, among refillers that publish small runs and
 // one that gives them up: no number is drawn twice, none is lost or made up, and none is drawn that
 // was given up before.
 //
-// Shared: the segment under test. The mutex is the buyer's lock; it guards what was published, too.
+// Shared: the segment under test. The mutex is the refiller's lock; it guards what was published, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,23 +41,23 @@ class Shop {
   // A generation that every number drawn from now on is of, or of a later one.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  void BuyIfLow() {
+  void RefillIfLow() {
     std::lock_guard lock(mutex_);
-    if (IsLow(segment_) && HasRoom(segment_)) Buy();
+    if (IsLow(segment_) && HasRoom(segment_)) Refill();
   }
-  void BuyIfEmpty() {
+  void RefillIfEmpty() {
     std::lock_guard lock(mutex_);
-    if (!HasNumbers(segment_)) Buy();
+    if (!HasNumbers(segment_)) Refill();
   }
-  void BuyIfRoom() {
+  void RefillIfRoom() {
     std::lock_guard lock(mutex_);
-    if (HasRoom(segment_)) Buy();
+    if (HasRoom(segment_)) Refill();
   }
-  void ForgetAndBuy() {
+  void ForgetAndRefill() {
     std::lock_guard lock(mutex_);
     Forget(segment_);
     StartGeneration();
-    Buy();
+    Refill();
   }
 
   // For when no thread uses it any more: what was published, by generation.
@@ -71,7 +71,7 @@ class Shop {
     generation_.store(generation, std::memory_order_release);
   }
 
-  void Buy() {
+  void Refill() {
     if (!HasNumbers(segment_)) {
       const uint64_t size = 1 + random_.Below(4);
       spacing_ = {size, size + (is_spaced_ ? random_.Below(4) : 0)};
@@ -158,7 +158,7 @@ struct Case {
   uint64_t most;       // numbers in a run
   uint32_t most_want;  // numbers drawn at once
   bool is_spaced;
-  int buyers;    // threads that do nothing but buy
+  int refillers;    // threads that do nothing but refill
   bool forgets;  // whether a thread gives up what is left, again and again
 };
 
@@ -182,16 +182,16 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
   std::vector<Trace> traces(kThreads);
   std::atomic<int> drawing{kThreads};
   const int forgetters = its.forgets ? 1 : 0;
-  RunThreads(kThreads + its.buyers + forgetters, [&](int number) {
+  RunThreads(kThreads + its.refillers + forgetters, [&](int number) {
     Random random(100 + static_cast<uint64_t>(number));
-    if (number >= kThreads + its.buyers) {
+    if (number >= kThreads + its.refillers) {
       while (drawing.load() > 0) {
-        shop.ForgetAndBuy();
+        shop.ForgetAndRefill();
         for (uint64_t i = random.Below(20); i > 0; i--) std::this_thread::yield();
       }
     } else if (number >= kThreads) {
       while (drawing.load() > 0) {
-        shop.BuyIfRoom();
+        shop.RefillIfRoom();
         if (random.Below(4) == 0) std::this_thread::yield();
       }
     } else {
@@ -201,9 +201,9 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
         const Drawn drawn = DrawChecked(&shop, trace, want);
         // Most try again, so that many read while one publishes.
         if (drawn.count == 0) {
-          if (random.Below(4) == 0) shop.BuyIfEmpty();
+          if (random.Below(4) == 0) shop.RefillIfEmpty();
         } else if (drawn.is_low) {
-          shop.BuyIfLow();
+          shop.RefillIfLow();
         }
       }
       drawing--;

@@ -1,5 +1,5 @@
-// Tests of core/segment.hpp's memory order: what a thread did before it drew is seen by the buyer
-// who finds the number gone, and what the buyer did before it published by whoever draws. The
+// Tests of core/segment.hpp's memory order: what a thread did before it drew is seen by the refiller
+// who finds the number gone, and what the refiller did before it published by whoever draws. The
 // header rests on the first: a run is overwritten after everyone who moved the cursor has read it.
 //
 // Shared: the segment under test, and ints that are not atomic, so that ThreadSanitizer tells of
@@ -109,7 +109,7 @@ class Board {
   std::vector<std::atomic<int>> note_of_;  // by number: draw * kDrawers + thread, 0 for none
 };
 
-// Checks both ways, with the buyer as one more thread.
+// Checks both ways, with the refiller as one more thread.
 void ExpectSeen(bool forgets) {
   Board board;
   std::atomic<int> unseen{0};
@@ -119,9 +119,9 @@ void ExpectSeen(bool forgets) {
   EXPECT_EQ(unseen.load(), 0);
 }
 
-TEST(SegmentVisible, WhatWasDoneBeforeADrawToABuyerWhoFindsRoom) { ExpectSeen(false); }
+TEST(SegmentVisible, WhatWasDoneBeforeADrawToARefillerWhoFindsRoom) { ExpectSeen(false); }
 
-TEST(SegmentVisible, WhatWasDoneBeforeADrawToABuyerWhoForgets) { ExpectSeen(true); }
+TEST(SegmentVisible, WhatWasDoneBeforeADrawToARefillerWhoForgets) { ExpectSeen(true); }
 
 }  // namespace
 }  // namespace snowid::core::test
