@@ -7,7 +7,7 @@ namespace {
 
 uint32 Read(const std::atomic<uint32_t>& count) { return count.load(std::memory_order_relaxed); }
 
-// Lets go of an account, and deletes one of nothing.
+// Unlocks an account, and deletes it if its count is 0.
 void settle(const SharedTable& table, void* account, const std::atomic<uint32_t>& count) {
   if (Read(count) == 0)
     table_delete(table, account);

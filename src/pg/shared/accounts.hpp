@@ -1,9 +1,10 @@
-// Accounts: how much of a thing a role has in a database, the database has, and the server has.
+// Accounts: how many of a thing, such as slots, a role has in a database, a database has, and the
+// server has.
 //
-// Shared: two tables for each thing that is counted, of databases and of roles. A count is changed
-// with the locks of the partitions that both accounts are in, that of the database's taken first,
-// and is an atomic, since sessions read the server's without a lock. Who counts entries of a table
-// locks the accounts before the entry, so that no error comes between.
+// Shared: two tables for each thing that is counted, one of databases and one of roles. To make or
+// delete something, a session locks the partition of the database's account, then that of the
+// role's, then that of the entry itself. So nothing can fail between the change of the entry and
+// that of the counts. The server's count is changed with no lock of its own: counts are atomics.
 #pragma once
 
 #include "pg/shared/abi.hpp"
@@ -11,14 +12,15 @@
 
 namespace snowid::pg {
 
-// What a database has; under InvalidOid, what the server has. An account of nothing is deleted, but
-// for the server's, and for what an error has left.
+// What a database has; under InvalidOid, what the server has. An account whose count is 0 is
+// deleted, except the server's. An error can leave one behind, which does no harm.
 struct DatabaseAccount {
   Oid database;
   std::atomic<uint32_t> count;
-  // Of the server's alone: when entries were last swept for a role, for a database, for the server,
-  // as Unix microseconds, see quota.hpp; or how much there was then.
+  // The rest is used in the server's account alone. When entries were last swept for a role, for a
+  // database, for the server, as Unix microseconds; see quota.hpp.
   std::atomic<int64_t> swept_us[3];
+  // The server's count when entries were last swept for another reason, see counters/keys.hpp.
   std::atomic<uint32_t> swept_count;
 };
 
@@ -39,7 +41,7 @@ SNOWID_PIN_SIZE(DatabaseAccount, 40);
 SNOWID_PIN(RoleAccount, count, 8);
 SNOWID_PIN_SIZE(RoleAccount, 12);
 
-// The accounts of one thing. Belongs to one process.
+// The accounts of one thing, as a session knows them. Belongs to one process.
 struct Accounts {
   SharedTable databases;
   SharedTable roles;
@@ -53,31 +55,33 @@ constexpr Accounts AccountsNamed(const char* databases, const char* roles) {
           nullptr};
 }
 
-// Attaches to the tables. Fails as table_attach() does. The functions below need it to have been
-// called.
+// Attaches to the tables, which the functions below need. Later calls cost next to nothing. Fails
+// as table_attach() does.
 void accounts_attach(Accounts* accounts);
 
-// How much there is on an account, 0 where there is none.
+// The count of an account, 0 where there is no such account. No partition of the accounts may be
+// locked by this session.
 uint32 CountOfServer(const Accounts& accounts);
 uint32 count_of_database(const Accounts& accounts, Oid database);
 uint32 count_of_role(const Accounts& accounts, Oid database, Oid role);
 
-// Who pays for a thing: accounts with their partitions locked.
+// The accounts that a thing counts on, with their partitions locked exclusively.
 struct Payers {
   Accounts* accounts;
   DatabaseAccount* database;
-  RoleAccount* role;  // nullptr where roles have no part in it
+  RoleAccount* role;  // nullptr where the thing is on no role's account
 };
 
-// The payers of a thing, made where there are none. role: InvalidOid where roles have no part in
-// it. Fails where there is no memory, but not where the accounts have anything on them.
+// Locks the accounts that a thing counts on, and makes those that do not exist. role: InvalidOid
+// where the thing is on no role's account. Fails with an error of class 53 where there is no memory
+// for an account that has to be made.
 Payers accounts_lock(Accounts* accounts, Oid database, Oid role);
 
-// Adds to the accounts, or takes off them. Never fail.
+// Adds to the counts, the server's too, or subtracts from them. Never fail.
 void CountMade(const Payers& payers, uint32 count = 1);
 void CountGone(const Payers& payers, uint32 count = 1);
 
-// Lets go of the locks.
+// Lets go of the locks, and deletes accounts whose count is 0.
 void accounts_unlock(const Payers& payers);
 
 }  // namespace snowid::pg

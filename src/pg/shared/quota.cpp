@@ -7,7 +7,7 @@ namespace snowid::pg {
 
 namespace {
 
-// Whether there may be a sweep now, by this session.
+// Whether this session may sweep now. If so, no other may for a while.
 bool BeginSweep(const Quota& quota, Bound bound) {
   constexpr int64 kPauseUs = 100000;
   std::atomic<int64_t>& swept_us =
@@ -18,6 +18,7 @@ bool BeginSweep(const Quota& quota, Bound bound) {
   return swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
 }
 
+// 53200.
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
   const char* name = quota.counted;
   const Bounds& bounds = quota.bounds;

@@ -1,14 +1,14 @@
-// What one role and one database may take of the memory that all share: callers choose shards and
-// sequences, and none of them must leave the others without.
+// Bounds on how much of shared memory one database and one role may use. Callers choose shards and
+// sequences, and nobody must leave the others without.
 //
-// Of each thing that a family has bounds on the server holds so many. A database may have a quarter
-// of them; a role half of what its database may have, but for superusers. What a session makes is
-// on the account of the role that it logged in as. Where the server has no more, there is a
-// reserve: a database that has few is not refused for what others have taken, nor is a role that
-// has few in its database.
+// For each thing that is bounded there is a greatest number for the server. A database may have a
+// quarter of that, and a role in it half of the database's share; superusers have no bound as a
+// role. What a session makes is on the account of the role that it logged in as. When the server is
+// full there is a reserve: a database that has few of the things, or a role that has few in its
+// database, can still make some.
 //
-// Shared: the accounts, see accounts.hpp. Two sessions that look at the same time can both find the
-// last place free: the bounds hold but for that.
+// Shared: the accounts, see accounts.hpp. The counts are read before the accounts are locked, so
+// two sessions can both find the last place free. The bounds may be exceeded by that much.
 #pragma once
 
 #include "pg/shared/accounts.hpp"
@@ -19,11 +19,12 @@ namespace snowid::pg {
 struct Bounds {
   uint32 server;
   uint32 database;
-  uint32 role;  // in a database
-  uint32 reserved_for_database;
-  uint32 reserved_for_role;
+  uint32 role;                   // in one database
+  uint32 reserved_for_database;  // a database with fewer is not refused because the server is full
+  uint32 reserved_for_role;      // nor is a role with fewer in its database
 };
 
+// The bounds that follow from the server's, and from what is reserved for a database.
 constexpr Bounds BoundsOf(uint32 server, uint32 reserved) {
   return {server, server / 4, server / 8, reserved, reserved / 10};
 }
@@ -35,20 +36,23 @@ struct Quota {
   Accounts accounts;
 };
 
-// What keeps a session from making an entry.
+// The bound that a session has reached, in the order in which they are looked at.
 enum class Bound : uint8_t { kNone, kRole, kDatabase, kServer };
 
-// What keeps this session from making one. It must be called without any lock.
+// The bound that keeps this session from making an entry, kNone where it may make one. The accounts
+// must be attached. No LWLock may be held, for it reads catalogs.
 Bound bound_of(const Quota& quota);
 
-// Sees to it that this session may make an entry. Where it may not, `sweep` is called first, which
-// removes what nobody needs, as far as IsWithin() says; once in 100 ms for all sessions, so that
-// refusals do not cost all others. Fails with 53200, and as accounts_attach() does, of which the
-// accounts are ready then.
+// Attaches to the accounts, and makes sure that this session may make an entry. Where a bound is
+// reached it first calls `sweep`, which removes entries that nobody uses and for which IsWithin()
+// holds. For each kind of bound that happens at most once in 100 ms, whatever the session, so that
+// refusals do not cost the others much. Fails with 53200 where the bound is still reached, and as
+// accounts_attach() does.
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 
-// Whether an entry counts for the bound that keeps this session from making one: who has used up
-// what is his own is no reason to clear what is others'.
+// Whether an entry counts for the bound that this session has reached. database, role: whose
+// account the entry is on. A sweep removes no others: who has used up his own share is no reason to
+// clear what is others'.
 bool IsWithin(Bound bound, Oid database, Oid role);
 
 }  // namespace snowid::pg

@@ -81,8 +81,8 @@ Root* find_root() {
   return made;
 }
 
-// Attaches to the area, which is made where there is none. Its handle is stored once nothing can
-// fail any more: until then the area goes with the resource owner.
+// Attaches to the area, and makes it if there is none. The handle is stored last, when nothing can
+// fail: after an error before that, the resource owner detaches from the area, and so it goes.
 void attach_area() {
   Root* found = find_root();
   LWLockAcquire(&found->lock, LW_EXCLUSIVE);
@@ -102,14 +102,15 @@ void attach_area() {
   root = found;
 }
 
-// The table of this name in the directory, nullptr where there is none. Needs the root's lock.
+// The table of this name in the directory, nullptr where there is none. The root must be locked.
 const Listed* FindListed(const char* name) {
   for (uint32 i = 0; i < root->count; i++)
     if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
   return nullptr;
 }
 
-// Makes a table and lists it. Needs the root's lock.
+// Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
+// that nothing counts that an error has left half done.
 dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
   if (root->count == kMostTables)
     elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
@@ -140,7 +141,7 @@ void table_attach_now(SharedTable* table) {
     attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   LWLockRelease(&root->lock);
   MemoryContextSwitchTo(caller);
-  // What is listed never changes.
+  // No lock is needed: what is listed never changes.
   if (attached == nullptr)
     report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
   table->attached = attached;

@@ -4,9 +4,10 @@
 //
 // Shared: the root, of which there is one for a server, see table.cpp. It holds the handle of an
 // area of dynamic shared memory, and a directory of the tables in it: name, ABI number, handle. A
-// table is a dshash table: finding an entry locks its partition, which is let go of with
+// table is a dshash table: finding an entry locks its partition, which is unlocked by
 // table_release() or table_delete(). A session that locks partitions of several tables takes them
-// in the order in which the families say so; nobody locks two of one table.
+// in the order that the family's headers give, and locks no second one of the same table, so there
+// are no deadlocks.
 //
 // A dshash table never moves its entries, so a session may keep plain pointers to those that it has
 // used, and needs the table's lock only to find them. Why none of them is ever deleted under it:
@@ -20,25 +21,28 @@
 //   ends all others and makes shared memory anew. No lock of a relation, and nothing that a catalog
 //   says, has a part in this: they tell what is worth deleting, not what may be deleted.
 //
-// Entries without such a count are either never deleted, or never pointed to without the lock.
+// Entries without such a count are either never deleted, or never pointed to without the
+// partition's lock.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// What entries are made of, so that processes can share it.
-static_assert(std::atomic<uint32_t>::is_always_lock_free &&
+// Processes can share an atomic only if it needs no lock. These are the ones that entries hold.
+static_assert(std::atomic<int32_t>::is_always_lock_free &&
+              std::atomic<uint32_t>::is_always_lock_free &&
+              std::atomic<int64_t>::is_always_lock_free &&
               std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 // How a family declares a table.
 struct TableForm {
-  const char* name;  // which no other table has; up to 31 bytes
-  uint32 abi;        // the family's, which stands for the form of the entries
+  const char* name;  // unique among all tables; up to 31 bytes
+  uint32 abi;        // the number that stands for the form of the entries
   Size key_size;     // an entry begins with its key, which is compared as bytes
   Size entry_size;
-  // Makes a new entry, which but for its key is zero, what it is to be at first; nullptr where that
-  // is zero. Must not fail.
+  // Initializes a new entry, of which all but the key is zero; nullptr where zeros are right. It is
+  // called with the partition locked, and must not fail.
   void (*begin)(void* entry);
 };
 
@@ -48,22 +52,22 @@ struct SharedTable {
   dshash_table* attached;  // nullptr before table_attach()
 };
 
-// Attaches to the table, which is made where there is none. Later calls cost next to nothing. Fails
-// with 55000 where a library of another ABI has made it, with an error of class 53 where there is
-// no memory. No LWLock may be held.
+// Attaches to the table, and makes it if there is none. Later calls cost next to nothing. Fails
+// with 55000 where a library with another ABI number has made the table or the root, and with an
+// error of class 53 where there is no memory; then it can be called again. No LWLock may be held.
 void table_attach_now(SharedTable* table);
 inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// The functions below need the session to be attached.
+// The functions below need the session to be attached to the table.
 
-// An entry, with its partition locked exclusively or shared; nullptr, with no lock, where there is
-// none.
+// Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
+// locked, where there is none. Fails where memory cannot be mapped.
 void* table_find(const SharedTable& table, const void* key, bool exclusively);
 
-// An entry, made where there is none, with its partition locked exclusively. Fails where there is
-// no memory. Sets *made, unless that is nullptr, to whether there was none.
+// The same, with the lock exclusive, but makes the entry if there is none, and sets *made, unless
+// `made` is nullptr, to whether it did. Fails with an error of class 53 where there is no memory.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
 // Unlocks an entry's partition.
@@ -72,10 +76,10 @@ void table_release(const SharedTable& table, void* entry);
 // Deletes an entry, which is locked exclusively, and unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
 
-// The area that the tables are in, once the session is attached to any of them.
+// The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;
 
-// For locks of entries to be initialized with.
+// The tranche of snowid's LWLocks, with which locks in entries are initialized.
 extern int shared_tranche;
 
 // Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
