@@ -128,9 +128,9 @@ void write(Relation relation, core::UnixMillis target) {
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
 }
 
-// Makes the ceiling that was written durable, and the one in memory. Needs my_database->lock, and
-// lets go of it while it waits for a synchronous standby. Where that fails, what was written counts
-// for nothing yet, and the next to publish waits for it.
+// Makes what was written durable, and then the ceiling in memory. Needs my_database->lock, but lets
+// go of it while it waits for a synchronous standby. If that wait fails, the ceiling in memory
+// stays as it was, and the next to publish waits for the same record.
 void publish(Relation relation) {
   const int64 ceiling_us = my_database->written_us;
   const XLogRecPtr lsn = my_database->written_lsn;

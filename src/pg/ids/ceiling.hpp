@@ -17,18 +17,22 @@ namespace snowid::pg {
 // transaction that has made the sequence.
 extern bool ceiling_known;
 
-// Makes `ceiling_known` true: attaches to the shared state, and sees to it that the ceiling in
-// memory is durable in this database's sequence, and that no ID is issued below what the sequence
-// says, if that is more than was written to it. Fails with 55000 where the sequence is missing or
-// not fit for it, with 25006 during recovery, and as slots_attach() does.
+// Attaches to the shared state, and makes sure that the ceiling in memory is durable in this
+// database's sequence. Where the sequence says more than this server has written to it, no more IDs
+// are issued up to that time. Then `ceiling_known` is true, save in a transaction that has made the
+// sequence. Fails with 55000 where the sequence is missing, or not a permanent sequence, with 25006
+// during recovery, and as slots_attach() does. A cancelled wait for a standby is an error too.
 void ceiling_learn();
 
-// Sees to it that IDs may be issued with times up to snowid.ceiling_step after `moment`, unless
-// somebody else has. With kEarly it may leave that to somebody else, where it would have to wait
-// for a lock.
+// Raises the ceiling to snowid.ceiling_step after `moment`, unless somebody else has already raised
+// it to half of that. With kMust the ceiling is at or above `moment` when it returns. With kEarly
+// it does nothing where it would have to wait for the relation's lock, and waits for disk and
+// standby only where the sequence was replaced. slots_attach() must have been called. Fails as
+// ceiling_learn() does.
 void ceiling_raise(core::UnixMicros moment, Urgency urgency);
 
-// Sees to it that `moment` is durably below the ceiling.
+// Makes sure that the ceiling is durably at or above `moment`. slots_attach() must have been
+// called. Fails as ceiling_learn() does.
 void ceiling_cover(core::UnixMicros moment);
 
 }  // namespace snowid::pg

@@ -12,9 +12,9 @@ void begin(void* entry) { LWLockInitialize(&static_cast<Database*>(entry)->lock,
 
 Database stand_in;
 
-// A callback at the process's exit. The pointer stays for callbacks that come after this one, at
-// the end of a transaction that is open yet: a database to which a process is connected is not
-// dropped.
+// A callback at the process's exit: counts it out. `shared_database` keeps its value, since a
+// transaction may still be open and callbacks of its end come after this one. The entry is there
+// for as long: nobody can drop a database to which a process is connected.
 void leave(int, Datum) {
   Database* left = shared_database;
   LetGo(left);

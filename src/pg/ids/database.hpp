@@ -1,8 +1,8 @@
 // What a server keeps of a database that issues IDs, beside its slots.
 //
-// Shared: Database, an entry of the table "databases", which a session that issues IDs counts
-// itself in as a user of. It is removed with the last slot of a database that was dropped, see
-// slots.cpp.
+// Shared: Database, one for each database, an entry of the table "databases". A session that issues
+// IDs is counted in as a user of its database's entry until it exits. When a database was dropped,
+// a sweep removes its entry with the last of its slots, see slots.cpp.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -21,21 +21,25 @@ struct Database {
   Oid oid;  // the key
   std::atomic<uint32_t> users;
 
-  LWLock lock;       // taken to raise the ceiling; guards what follows, but for reading the atomics
+  // Held, in exclusive mode, to raise the ceiling. It guards the next four fields and the storing
+  // of ceiling_us. The other times are also raised without it, by compare-and-swap; all are read
+  // without it.
+  LWLock lock;
   Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
   FileNumber file;   // and its storage, which ALTER SEQUENCE may replace
   int64 written_us;  // what the sequence holds, as far as this server knows; the ceiling or more
-  XLogRecPtr written_lsn;  // the end of the record that says so, where there is one
+  // The end of the WAL record of that, InvalidXLogRecPtr where there is none to wait for.
+  XLogRecPtr written_lsn;
   // No ID may be issued with a time above this one. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
-  // Never above the ceiling. Whoever is to issue an ID with a time above this one sees first to it
-  // that the ceiling is raised.
+  // Never above the ceiling. Before a session issues an ID with a time above this one it has the
+  // ceiling raised, or knows that another session does.
   std::atomic<int64_t> alert_us;
-  // Every time up to this one may have been used: where a slot starts that has no tick yet. It only
-  // grows.
+  // Every time up to this one may have been used, so a new slot starts above it. It only grows.
   std::atomic<int64_t> floor_us;
-  // Slots may be gone whose last unit had ended by the one time, and begun by the other, which is a
-  // ceiling: no slot had used a later one. They only grow.
+  // Sweeps may have removed slots whose last unit of time had ended by swept_us, and had begun by
+  // swept_ceiling_us, the ceiling when it was swept. A new slot starts above all of those. Both
+  // only grow.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
 };
@@ -53,7 +57,7 @@ SNOWID_PIN(Database, swept_us, kLockSize + 56);
 SNOWID_PIN(Database, swept_ceiling_us, kLockSize + 64);
 SNOWID_PIN_SIZE(Database, kLockSize + 72);
 
-// The table, for sweeping the slots.
+// The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;
 
 // This session's database, from database_attach() on: the shared entry, or the session's own
@@ -62,13 +66,14 @@ extern Database* my_database;
 // The shared entry, whether or not there is a stand-in.
 extern Database* shared_database;
 
-// Finds or makes the shared entry. Once in a session; later calls cost nothing. Fails as
-// table_attach() does.
+// Finds or makes the shared entry, and counts this session in. Later calls cost next to nothing.
+// Fails as table_attach() does; then it can be called again.
 void database_attach();
 
-// Has `my_database` be a stand-in that belongs to this session (true), or the shared entry (false).
-// A stand-in begins as the shared entry is, and lets a transaction that has made the ceiling's
-// sequence anew issue IDs without telling others of a ceiling that may yet be rolled back.
+// Points `my_database` to a stand-in that belongs to this session (true), or to the shared entry
+// (false). A stand-in begins as a copy of the shared entry. With it a transaction that has made the
+// ceiling's sequence anew can issue IDs, and others do not see a ceiling that may yet be rolled
+// back.
 void database_stand_in(bool wanted);
 bool HasStandIn();
 

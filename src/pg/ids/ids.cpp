@@ -7,8 +7,8 @@ namespace snowid::pg {
 
 namespace {
 
-// How far ahead of the clock a slot that all databases share starts at most: the default of
-// snowid.max_wait.
+// The most that a new slot that all databases share starts ahead of the clock: the default of
+// snowid.max_wait, so that callers can wait for it.
 constexpr int64 kLongestStartUs = 5000000;
 
 void forget() {
@@ -25,13 +25,15 @@ void ids_register() {
 
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
   if (place->slot == nullptr) {
-    // Before a crash some database may have been as far ahead of the clock as this. No further than
-    // callers will wait, whatever somebody has set for his session.
+    // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
+    // may have set that higher in his session alone, hence the bound.
     const core::UnixMicros used{unix_now().value + std::min(max_lead_us(), kLongestStartUs)};
     const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
     place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
   }
   const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
+  // A slot of its own takes the first tick above the floor. If that has to wait or fails, the
+  // common slot is as it was.
   Slot own{};
   own.last_tick.store(LastTickAt(layout, {floor_us}).value, std::memory_order_relaxed);
   const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;

@@ -13,11 +13,11 @@ namespace {
 // How long a caller waits before it looks at the clock again: a clock that is put right ends the
 // wait.
 constexpr int64 kLongestNapUs = 100000;
-// A latch counts in milliseconds, which is too coarse to begin the next one with; shorter waits
-// sleep uninterruptibly.
+// WaitLatch() counts in milliseconds, too coarse to wait for the beginning of the next one. Waits
+// that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// Sleeps for so long, or for kLongestNapUs where that is less. Interruptible.
+// Sleeps for `for_us` or for kLongestNapUs, whichever is less, and then checks for interrupts.
 void nap(int64 for_us) {
   if (for_us < kShortestLatchUs) {
     pg_usleep(for_us);
@@ -37,7 +37,7 @@ int64 elapsed_us(instr_time since) {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Sees to it that an ID with this time is allowed by the ceiling.
+// Makes sure that the ceiling allows an ID with this time.
 void make_room(core::UnixMicros moment) {
   Database* database = my_database;
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
@@ -47,8 +47,8 @@ void make_room(core::UnixMicros moment) {
     ceiling_raise(moment, Urgency::kMust);
     return;
   }
-  // There is room yet. One session raises the ceiling: the one that moves the alert on. The others
-  // go on without, and should that one fail, the next to reach the new alert tries again.
+  // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
+  // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min(alert + ceiling_step_us() / 8 + 1, ceiling);
   if (database->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel))
     ceiling_raise(moment, Urgency::kEarly);

@@ -26,14 +26,15 @@ static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int6
   return place;
 }
 
-// As issue(), for where that cannot go on: waits for the clock, raises the ceiling, or reports why
-// there is no ID. Always grants something.
+// What issue() does where its quick path takes nothing: waits for the clock, raises the ceiling,
+// and takes at least one ID; or reports why there is none. Fails as issue() does.
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 
-// Takes up to `want` IDs of a shard, as core::Take does, and at least one. Fails with 2200H where
-// the layout's time is used up, and with kClockBehind where the clock is too far behind. Inlined,
-// so that the arithmetic of a layout known to the compiler costs no division.
+// Takes up to `want` IDs of a shard, as core::Take() does, and at least one. The ceiling must be
+// known. Fails with 2200H where the layout's time is used up, with SN001 (kClockBehind) where the
+// clock is too far behind, as ceiling_raise() does, and as warn_daily() does in the last year of a
+// layout. Inlined, so that a layout that the compiler knows costs no division.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   const core::UnixMicros now = unix_now();
@@ -45,7 +46,7 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
   return grant;
 }
 
-// Keeps what snowid_currval() and snowid_lastval() give.
+// Stores what snowid_currval() and snowid_lastval() give.
 inline void remember(Place place, int64 id) {
   *place.last_id = id;
   session_last_id = id;

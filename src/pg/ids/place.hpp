@@ -13,8 +13,8 @@ namespace snowid::pg {
 
 inline constexpr int64 kNoId = -1;
 
-// A shard as a session sees it. What it points to never moves, and never goes while the session
-// lasts, which is counted in as a user of the slot.
+// A shard as a session sees it. The session is counted in as a user of the slot, so the pointers
+// stay valid until it exits.
 struct Place {
   Slot* slot;      // nullptr where the session has not used the shard
   int64* last_id;  // the last ID that the session got from it, kNoId before the first
@@ -48,9 +48,10 @@ extern PlaceDirectory* recent_directory;
 // The places of a layout, nullptr where this session has none. Never fails.
 PlaceDirectory* FindDirectory(const core::LayoutSpec& layout);
 
+// The places of a layout, made where there are none. Fails with 53200 where there is no memory.
 PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout);
 
-// The places of a layout, made where there are none.
+// The same, but quicker where the layout is that of the last call.
 inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
   if (unlikely(!(layout == recent_directory->layout.spec)))
     recent_directory = directory_find_or_make(layout);

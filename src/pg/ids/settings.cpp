@@ -10,12 +10,13 @@ int ceiling_step_ms = 1000;
 
 namespace {
 
-// snowid.shard as it was given: a text, since shards can be greater than an int, and since a value
-// that is none must not be dropped for the default, which may be another server's shard.
+// snowid.shard as it was given. It is a text because shards can be greater than an int, and because
+// PostgreSQL would replace an invalid number by the default, which may be another server's shard.
 char* shard_setting = nullptr;
 bool is_registering = false;
 
-// "This node's own number": that of a server that stands alone.
+// The value of snowid.shard that means the node's own number, and the shard of a node that has
+// none.
 constexpr int64 kOwnNumber = -1;
 constexpr int64 kShardOfNone = 0;
 
@@ -27,10 +28,10 @@ bool ReadShard(std::string_view text, int64* shard) {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Who says SET, ALTER DATABASE or ALTER SYSTEM is told at once. What was written down before the
-// library could look at it (it is loaded at its first use) and what the configuration file says is
-// taken as it is: PostgreSQL would warn and go on with the default. The first use of the shard then
-// fails. The file is not read while a statement is executed, so then it is ALTER SYSTEM that asks.
+// Refuses an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it where it
+// comes from the configuration file, or was stored before the library was loaded: PostgreSQL would
+// only warn, and go on with the default. The first use of the shard then fails. ALTER SYSTEM asks
+// with the file as the source; but while a statement is executed the file itself is not read.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (ReadShard(*value, &shard)) return true;

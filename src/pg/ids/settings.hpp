@@ -5,16 +5,17 @@
 
 namespace snowid::pg {
 
-// What snowid.shard comes to: 0 or more, what a layout can hold is checked in use; or kRefusedShard
-// where the setting was given a value that is none.
+// The shard that snowid.shard means: 0 or more, or kRefusedShard where its value is no shard.
+// Whether a layout can hold it is checked when it is used.
 extern int64 default_shard;
 inline constexpr int64 kRefusedShard = -2;
 extern int max_lead_ms;  // snowid.max_lead: 0 to INT_MAX
 extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
-// snowid.ceiling_step: 10 to 5000, the default of max_wait, so that nobody is refused for a
-// restart.
+// snowid.ceiling_step: 10 to 5000. After a restart callers may have to wait for as long, so it is
+// no more than the default of snowid.max_wait.
 extern int ceiling_step_ms;
 
+// Defines the settings of IDs. Called once, when the library is loaded.
 void id_settings_register();
 
 // 22023: snowid.shard was given a value that is no shard.

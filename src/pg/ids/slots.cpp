@@ -1,15 +1,15 @@
 // Finding, making, lifting and sweeping slots. See slots.hpp for who locks what.
 //
-// What a sweep may remove, beside that nobody uses it. A slot may go where its tick is at or behind
-// the one that a new slot would start with, by the floor of its database and the times up to which
-// the database was swept: all that it has issued is at or below its tick, and all that a new one
-// issues is above its start. These times are stored before slots are looked at, and only grow.
-// Whoever makes the slot anew reads them with the slot's partition locked, which comes after the
-// removal, so it reads these or higher ones; and nobody who has the old one can be there, or it
-// would have a user.
+// What a sweep may remove: a slot that nobody uses, and whose tick is at or behind the one that a
+// new slot would start with. That start follows from the floor of the database and from the times
+// up to which it was swept. So all that the old slot has issued is at or below the start of a new
+// one, and all that the new one issues is above. The times are stored before slots are looked at,
+// and only grow. Whoever makes the slot anew reads them with the slot's partition locked, after the
+// removal, so it reads these or higher ones. And nobody has a pointer to the old slot then, or it
+// would have had a user.
 //
-// A sweep goes by units that have ended: where the unit is an hour, say, neither does a slot of
-// this hour go, nor has a new one to wait for the next.
+// A sweep goes by units of time that have ended. Where the unit is an hour, say, a slot that was
+// used in this hour stays; else a new one could issue nothing until the next hour.
 #include "pg/ids/slots.hpp"
 
 #include "pg/base/clock.hpp"
@@ -81,18 +81,19 @@ struct Swept {
   Start start;
 };
 
-// A slot that nobody seems to need.
+// A slot that nobody used when it was looked at.
 struct Idle {
   SlotKey key;
   Oid role;
 };
 
-// So many go in one sweep; the next one can come soon.
+// The most slots that one sweep removes, which bounds its memory. The next one can come soon.
 constexpr uint32 kMostIdle = 1 << 16;
 
-// Looks at the databases, and notes of those that count for the bound up to when they are swept: to
-// a second ago, since a slot that was used since is worth to be kept; but not beyond the ceiling,
-// or a clock that was ahead for a moment would keep shards from starting.
+// Stores, in the databases that count for the bound, up to when they are swept, and returns a table
+// of Swept with all databases. That is up to a second ago, since a slot that was used since is
+// worth keeping; but not beyond the ceiling, or a clock that was ahead for a moment would keep new
+// slots from issuing anything.
 HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
   HASHCTL options{};
@@ -121,8 +122,8 @@ bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) 
 }
 
 // Finds the slots that may go and count for the bound, or are of dropped databases; at most
-// kMostIdle of them. The floors of dropped databases, in `found` alone, go up to the last time that
-// any slot of theirs has used.
+// kMostIdle of them. Raises the floors of dropped databases to the last time that any of their
+// slots has used: in `found` only, raise_floor_of() stores it.
 uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -237,7 +238,8 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const SlotKey key{MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) slot = make_slot(layout, key);
-  // Another session, which knows nothing of this one's stand-in, may have made it since the lift.
+  // This session's stand-in may have a higher floor than the shared entry, by which another session
+  // may have made the slot since lift_slots().
   if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
   slot->users.fetch_add(1, std::memory_order_relaxed);
   table_release(slots, slot);

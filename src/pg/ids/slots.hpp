@@ -1,11 +1,12 @@
-// The slots: what a server keeps of a shard in memory, its last tick.
+// Slots: what a server keeps of a shard in memory, above all its last tick.
 //
 // Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says. A session is counted in as a user of each slot that it keeps a pointer to;
-// those that all databases share are not counted, and never deleted. A session that locks
-// partitions of several tables takes those of "databases" first, then the accounts', then those of
-// "slots".
+// core/tick.hpp says, without a lock. A session is counted in as a user of each slot that it keeps
+// a pointer to. The slots that all databases share have no such count, and are never deleted.
+//
+// Locks are taken in this order: Database::lock, the partition of "databases", those of the
+// accounts of slots (shared/accounts.hpp), the partition of "slots".
 #pragma once
 
 #include "pg/ids/database.hpp"
@@ -23,7 +24,7 @@ struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
   std::atomic<uint32_t> users;
-  Oid role;  // on whose account it is
+  Oid role;  // on whose account it is; InvalidOid where all databases share it
 };
 
 SNOWID_PIN(SlotKey, shard, 8);
@@ -41,15 +42,17 @@ SNOWID_PIN_SIZE(Slot, 48);
 void slots_attach();
 
 // The slot of a shard of this database, made where there is none, with this session counted in. The
-// ceiling must be known. shard: from 0, in the layout's range. Fails with 53200 where there are too
-// many slots, see shared/quota.hpp, or no memory.
+// ceiling must be known. shard: 0 to the layout's max_shard. Fails as quota_require_room() does,
+// and with an error of class 53 where there is no memory.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
-// The one slot of this layout that all databases share, made where there is none, with ticks above
-// `floor`. No ceiling lifts it, see issue_common(). Fails with 53200 where there is no memory.
+// The one slot of this layout that all databases share, made where there is none, with `floor` as
+// its last tick. lift_slots() leaves it alone, see common_make_ready(). Fails with an error of
+// class 53 where there is no memory.
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 
-// From now on no slot of this database issues an ID with a time up to `floor`.
+// Raises this database's floor: from now on no slot of it issues an ID with a time up to `floor`.
+// The caller holds my_database->lock.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg

@@ -42,7 +42,7 @@ Warnings* attach() {
   return warnings;
 }
 
-// When the log was last told of this layout.
+// When the log was last told of this layout, as Unix microseconds; 0 where it never was.
 std::atomic<int64_t>* warned_us(const core::LayoutSpec& layout) {
   Warnings* warnings = attach();
   const auto* bytes = reinterpret_cast<const unsigned char*>(&layout);

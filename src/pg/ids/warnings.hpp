@@ -14,7 +14,8 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
 }
 
 // Tells the log, unless that was done within a day. (Where more than 64 layouts are about to end,
-// some share a place; the log is then told of one of them.)
+// some share a place; the log is then told of one of them.) No LWLock may be held. Fails as
+// table_attach() does.
 void warn_daily(const core::Layout& layout, core::UnixMicros now);
 
 }  // namespace snowid::pg
