@@ -1,5 +1,5 @@
-// Allocating blocks on other servers. See central.hpp. Nothing is shared; the caller has the right
-// to refill, so a server asks for one sequence once at a time.
+// Allocating blocks on other servers. See central.hpp. Nothing is shared here: the caller has the
+// right to refill, so only one session of a server allocates for a sequence at a time.
 #include "pg/counters/central.hpp"
 
 #include "pg/server/extension.hpp"
@@ -9,14 +9,15 @@ namespace snowid::pg {
 
 namespace {
 
-// What is asked of the other server, with the sequence's name as a literal, and how many blocks at
-// most. It takes as many blocks as it can at once; where somebody else's nextval comes between, the
-// longest row of blocks counts.
+// The statement for the other server. Its arguments are the sequence's name as a literal, and the
+// most blocks to allocate. It calls nextval that often, and answers with one row: the longest
+// series of blocks without a gap. There are gaps where somebody else calls nextval meanwhile.
 //
-// - An advisory lock, which it tries to get for a moment, keeps others who do the same from coming
-//   between. Anybody may hold it, so it goes on without.
-// - With a WAL record of its own and a synchronous commit all is durable when it answers, whatever
-//   others there have set.
+// - An advisory lock keeps other servers that run the same statement away. It tries to get it for
+// 0.2
+//   seconds and then goes on without, since anybody may hold it.
+// - It writes a WAL record of its own and commits synchronously, so the answer is durable there,
+//   whatever the other server's settings are.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
 // - Operators are named in full, and take operands of exactly their types: anybody may have made
 //   others there.
@@ -67,7 +68,7 @@ struct Request {
   CentralBlocks* allocated;
 };
 
-// Reports that the other server has answered what no sequence can.
+// 08P01: the other server's answer is not one that the statement can give.
 [[noreturn]] void report_nonsense(const CentralSource& source) {
   ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
                   errmsg("server \"%s\" has not answered as a server with sequence \"%s\" does",
@@ -77,7 +78,7 @@ struct Request {
   pg_unreachable();
 }
 
-// A column of the answer, which is text, as what it should be.
+// A column of the answer, which comes as text, as the number that it should be. Fails with 08P01.
 int64 number_column(const CentralSource& source, Column column) {
   const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
   if (text == nullptr) report_nonsense(source);
@@ -88,7 +89,7 @@ int64 number_column(const CentralSource& source, Column column) {
   return number;
 }
 
-// Whether a sequence can have given these blocks where so many were asked for.
+// Whether a sequence can have given these blocks. most: how many were asked for.
 bool IsPossible(const CentralBlocks& allocated, uint64 most) {
   if (allocated.increment < 1 || allocated.blocks < 1 || allocated.first > allocated.max)
     return false;
@@ -97,7 +98,7 @@ bool IsPossible(const CentralBlocks& allocated, uint64 most) {
   return blocks <= most && blocks - 1 <= room / static_cast<uint64>(allocated.increment);
 }
 
-// Reads the answer to a request.
+// Reads the answer to the statement. argument: a Request.
 void read_answer(void* argument) {
   const Request& request = *static_cast<const Request*>(argument);
   const CentralSource& source = request.source;

@@ -1,6 +1,6 @@
-// Central sources: sequences of other servers that blocks are allocated from, see
-// server/remote.hpp. Which sequence has one is said by the table snowid.segment_sources. What is
-// allocated is allocated as the owner of the sequence here.
+// Central sources: sequences on other servers that blocks are allocated from, over
+// server/remote.hpp, with the rights of the owner of the sequence here. The table
+// snowid.segment_sources says which sequences have one.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -26,29 +26,31 @@ struct CentralBlocks {
   int64 max;  // of the sequence there
 };
 
-// Fails as require_sequence() does, and with 42501 where it is not the user's own.
+// Fails as require_sequence() does, and with 42501 where the user does not own the sequence.
 void require_own_sequence(Oid relid);
 
-// Opens the table, with a lock to read it. Fails with 55000 where there is none.
+// Opens the table in AccessShareLock. Fails with 55000 where there is none.
 Relation central_open_table();
 
-// Sets *source to that of the sequence, in the caller's memory context. Fails as
-// central_open_table() does.
+// Sets *source to the source of a sequence, in the caller's memory context; source->server is
+// nullptr where it has none. Fails as central_open_table() does, and with 55000 where the table was
+// altered.
 void central_find(Oid relid, CentralSource* source);
 
-// Whether the sequence's owner and its source are who they were when it was attached. Blocks are
-// allocated with the owner's rights, which nobody else has given.
+// Whether owner and server are the ones that they were when the sequence was attached. If not,
+// nobody has agreed that blocks are allocated with the present owner's rights.
 bool central_is_as_attached(const CentralSource& source);
 
-// Reports that they are not: 42704, 55000 or 42501.
+// Reports that they are not: 42501 for the owner, 55000 for another server of that name, 42704 for
+// none.
 [[noreturn]] void central_report_changed(const CentralSource& source);
 
-// Allocates up to so many blocks, and at least one, durably; none of them is above `max` there. The
-// source is as it was attached. Returns nullptr, or the error, which has been rolled back; but one
-// that cancels the query is raised.
+// Allocates 1 to `blocks` blocks durably, none of which begins above `max` there. The source is as
+// it was attached. Returns and fails as remote_run() does.
 ErrorData* central_allocate(const CentralSource& source, uint64 blocks, CentralBlocks* allocated);
 
-// 08006. why: the error that it was just tried with, or nullptr where it was a moment ago.
+// 08006. why: the error of this try, or nullptr where the source was not tried, because it failed a
+// moment ago.
 [[noreturn]] void central_report_down(const CentralSource& source, const ErrorData* why);
 
 }  // namespace snowid::pg

@@ -17,8 +17,8 @@ const char* qualified_name(Oid relid) {
                                     get_rel_name(relid));
 }
 
-// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Looks before, since
-// nobody may lock what is another's, and again afterwards.
+// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Checks the owner before,
+// since nobody may lock another's sequence, and after, since it may have changed meanwhile.
 void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
   LockRelationOid(relid, ShareRowExclusiveLock);
@@ -44,8 +44,8 @@ void execute(const char* statement, Oid relid, const char* server, const char* r
   SPI_execute_with_args(statement, server == nullptr ? 1 : 3, types, values, nullptr, false, 0);
 }
 
-// Has the sequence's source be this, or none where the server is nullptr. The user owns the
-// sequence, and the table is the extension's.
+// Sets the sequence's source, or removes it where the server is nullptr. The user owns the
+// sequence; the table is changed with the rights of its own owner, the extension's.
 void set_source(Oid relid, const char* server, const char* remote) {
   Relation table = central_open_table();
   const char* name = qualified_name(RelationGetRelid(table));
@@ -60,7 +60,7 @@ void set_source(Oid relid, const char* server, const char* remote) {
               false, 0);
   GetUserIdAndSecContext(&user, &security);
   SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
-  // With it go those of sequences that are no more.
+  // Rows of sequences that were dropped go too.
   execute(psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
                    " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
                    name),

@@ -50,8 +50,9 @@ Oid oid_column(Relation table, HeapTuple row, Column column) {
   return is_null ? InvalidOid : DatumGetObjectId(value);
 }
 
-// What a row says once the names that it gives stand for what they do now. A user's own word counts
-// for its place alone: it is his sequence. Who restores a dump may say who has owned it.
+// The row with the OIDs that its names stand for now. A user may say where his own sequence's
+// numbers come from, and no more: the owner is looked up. A superuser may also say who owned the
+// sequence, as a dump does that he restores. Fails as require_own_sequence() does for other users.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();
@@ -138,9 +139,9 @@ SNOWID_FUNCTION(snowid_sequence_out);
 SNOWID_FUNCTION(snowid_sequence_recv);
 SNOWID_FUNCTION(snowid_sequence_send);
 
-// The trigger on snowid.segment_sources. The sequence is refilled as its owner, so
-// nobody else may say where; and what logical replication brings is about another server's objects,
-// as is what it takes away.
+// The trigger on snowid.segment_sources. A sequence is refilled with its owner's rights, so nobody
+// else may say where from. Rows that logical replication inserts, updates or deletes are about
+// another server's objects, and are skipped.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   if (!is_for_source(fcinfo))
     ereport(ERROR,

@@ -13,8 +13,9 @@ HTAB* counters = nullptr;
 constexpr uint32 kRecent = 16;
 Counter* recent[kRecent];
 
-// Those whose pages this transaction has pinned, or had; and how many it has. A server may have few
-// buffers, and a transaction draw from many sequences.
+// The list of counters whose pages this transaction has pinned at some time, and how many of them
+// are pinned now. That is bounded, since a server may have few buffers, and a transaction draw from
+// many sequences.
 Counter* pinned = nullptr;
 uint32 pinned_count = 0;
 constexpr uint32 kMostPinned = 8;
@@ -35,14 +36,15 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
-// Whether a counter may have been heard of since it was looked at.
+// Whether there may be a counter with an entry that has to be looked at again.
 bool may_be_stale = false;
 
 enum class Which : uint8_t { kStale, kAll };
 
-// Counts this session out of the shared entries of its counters: those that it has to look at
-// again, since their sequences may be dropped, and nobody else could have their memory; or all.
-// Nobody may be drawing. Never fails.
+// Counts this session out of the shared entries of its counters: of all; or of those that it has to
+// look at again, since their sequences may be dropped, and a sweep could not remove the entries. No
+// draw may be under way. Runs in callbacks at the end of transactions, and so must not fail: it
+// allocates nothing.
 void let_go_of(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
@@ -54,9 +56,8 @@ void let_go_of(Which which) {
   }
 }
 
-// The transaction's resource owner complains of pins that a commit has left, and releases those of
-// one that fails. A parallel worker, which may ask what was drawn last, has a transaction of its
-// own.
+// Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
+// A transaction that fails has released them itself.
 void end_of_transaction(XactEvent event, void*) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -104,8 +105,9 @@ void look_again(Oid relid) {
     counter->is_looked_at = false;
 }
 
-// A callback at the process's exit, which may come before its transaction is aborted: it must
-// neither wait for an entry nor have the right to refill one that may then be deleted.
+// A callback at the process's exit. A transaction may still be open, and a sweep can delete entries
+// as soon as this session is counted out of them. So before that it leaves the queue of a right
+// that it waits for, and gives back the one that it has.
 void leave(int, Datum) {
   ConditionVariableCancelSleep();
   EndRefill();
@@ -141,8 +143,8 @@ Counter* find_or_make(Oid relid) {
   return counter;
 }
 
-// Does something whose locks and pins are the transaction's, whatever becomes of this
-// subtransaction.
+// Calls `step` with the transaction's resource owner, so that its locks and pins stay if the
+// current subtransaction fails.
 template <typename Step>
 void for_transaction(const Step& step) {
   ResourceOwner caller = CurrentResourceOwner;

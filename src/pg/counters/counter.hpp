@@ -4,8 +4,8 @@
 // Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
 // transaction that has drawn from it is open, and who draws next sees the new state. setval takes
-// no more than that lock, so the sequence's page is looked at for each draw. Who refills
-// has the right to, see refill.hpp.
+// the same lock, and so does not wait; hence each draw looks at the sequence's page. Only the
+// session that has the right to refill changes the page, see refill.hpp.
 #pragma once
 
 #include "pg/counters/store.hpp"
@@ -14,23 +14,24 @@
 
 namespace snowid::pg {
 
-// Belongs to one process. Made once for each sequence that the session uses.
+// Belongs to one process. Made once for each sequence that the session uses, and kept until it
+// exits.
 struct Counter {
   Oid relid;                     // the key
   LocalTransactionId locked_in;  // the transaction in which this session has last locked it
-  bool is_looked_at;             // and no invalidation has named it since
-  bool is_pinned;                // its page, by this transaction
-  bool is_listed;                // among those that this transaction has pinned at some time
+  bool is_looked_at;             // `file` holds: no invalidation has named the sequence since
+  bool is_pinned;                // whether this transaction has its page pinned
+  bool is_listed;                // whether it is in the list of those that were pinned
   FileLocator file;              // its storage
-  Buffer buffer;                 // where its page was last
-  Counter* next_pinned;
-  // The shared entries, which the session is counted in as a user of; nullptr where it has not used
-  // the sequence as such. They are the sequence's for as long as the session keeps them.
+  Buffer buffer;                 // the buffer that last held its page, or InvalidBuffer
+  Counter* next_pinned;          // the next one in that list
+  // The shared entries, of which the session is counted in as a user; nullptr where it has not used
+  // the sequence as a segment, or as a section.
   SharedSegment* segment;
   SharedSection* section;
 };
 
-// What CREATE SEQUENCE has said about a sequence.
+// The options of a sequence that matter here.
 struct CounterOptions {
   int64 increment;
   int64 max;
@@ -39,12 +40,13 @@ struct CounterOptions {
 // Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence.
 void require_sequence(Oid relid);
 
-// The counter of a sequence, locked by this transaction. rights: any of which will do. Fails as
-// require_sequence() does, with 0A000 where it is a temporary one, and 42501 where the user has
-// none of the rights.
+// The counter of a sequence, which is then locked by this transaction. rights: the user needs one
+// of them. Fails as require_sequence() does, with 0A000 where the sequence is temporary, and with
+// 42501 where the user has none of the rights.
 Counter* counter_open(Oid relid, AclMode rights);
 
-// Whether the sequence is as it was when its numbers in memory were allocated.
+// Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
+// page without a lock. The counter is open in this transaction.
 bool counter_is_as_known(Counter* counter, const Known& known);
 
 // The sequence's options. Fails with 55000 where it cycles, since numbers would repeat, or counts
@@ -54,20 +56,23 @@ CounterOptions counter_options(Oid relid);
 // 2200H, as nextval has it.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
 
-// Locks the page of a counter's sequence, as sequence_page_lock() does.
+// Opens the sequence of a counter and locks its page, as sequence_page_lock() does; and the
+// reverse.
 SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
-// Has the sequence, whose page is locked, say that `last` was its last value, or is the next where
-// it is not called, and *known that it does. Sessions that look before counter_settle() find it as
-// known if it was.
+// Changes the locked page so that `last` was the last value, or, where is_called is false, is the
+// next one; and *known to match. Until counter_settle() the numbers that were in memory before go
+// on to count, if they did. Returns the end of the WAL record as sequence_page_set() does. The
+// caller has the right to refill.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
                           int64 last, bool is_called = true);
 
-// The numbers in memory go with what the sequence says now.
+// Says in *known that the numbers in memory are those of the sequence as it was last changed. To be
+// called once the change is durable and the numbers are in memory.
 void counter_settle(const Counter* counter, Known* known);
 
-// Whether the sequence, whose page is locked, is as it was when its numbers in memory were
+// Whether a sequence with this value on its page is as it was when its numbers in memory were
 // allocated.
 inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
   const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);

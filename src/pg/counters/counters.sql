@@ -1,4 +1,3 @@
-
 -- Segments
 
 CREATE FUNCTION @extschema@.snowid_segment_next(seq pg_catalog.regclass) RETURNS bigint

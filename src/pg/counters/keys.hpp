@@ -1,9 +1,10 @@
-// The memory for the keys of sections, which are many.
+// The memory for the keys of sections, of which there are many: a section has a table of keys,
+// core::KeyTable.
 //
-// Shared: a table of keys is reached only with its section's lock; it is freed with that lock, once
-// it is taken out of the section, or with the section's entry. How many keys there is room for in
-// all tables of a database, and of the server, is on accounts, see shared/accounts.hpp: their
-// partitions are the last that a session locks.
+// Shared: a table of keys is reached by SharedSection::table, with the section's lock held. It is
+// freed once it is taken out of the section, or with the section's entry, so nobody can reach it
+// then. Accounts (shared/accounts.hpp) count how many keys there is room for in all tables of a
+// database, and of the server. The accounts' partitions are the last that a session locks.
 #pragma once
 
 #include "pg/counters/store.hpp"
@@ -14,30 +15,33 @@ namespace snowid::pg {
 // as table_attach() does.
 void keys_attach();
 
-// The table of keys at a place, nullptr where there is none. It needs the section's lock.
+// The table of keys at an address in shared memory; nullptr for InvalidDsaPointer. The section's
+// lock is held, or nobody else can reach the table. Fails where memory cannot be mapped.
 core::KeyTable* keys_at(dsa_pointer table);
 
-// Whether a table with room for so many keys is to be had: only where the database stays below 50
-// times snowid.section_keys, or its default, and the server below 200 times.
+// Whether a table with room for `capacity` keys may be made. With L the greater of
+// snowid.section_keys and its default: the database has L keys or fewer with it, or the database
+// has 50 L or fewer and the server 200 L or fewer.
 bool keys_have_room(uint32 capacity);
 
-// Whether there is a section's worth of keys more in all tables of the server than when
-// NoteKeysSwept() was last called, by whatever session.
+// Whether the server's keys have grown by snowid.section_keys since a session last called
+// NoteKeysSwept().
 bool AreKeysToBeSwept();
 void NoteKeysSwept();
 
-// Makes a table of keys. Fails where there is no memory, with an error of class 53.
+// Makes a table of keys of this database, which nobody else can reach yet. capacity: at least 1.
+// Fails with an error of class 53 where there is no memory.
 dsa_pointer keys_allocate(uint32 capacity);
 
-// The same, but returns InvalidDsaPointer where there is no memory. To be called without any
-// LWLock: it takes a subtransaction, which lets go of them all if it fails.
+// The same, but returns InvalidDsaPointer where there is no memory. No LWLock may be held: it tries
+// in a subtransaction, and an error there releases all of them.
 dsa_pointer keys_try_to_allocate(uint32 capacity);
 
-// Frees a table of keys of this database that nobody can reach any more.
+// Frees a table of keys of this database that was taken out of its section.
 void keys_free(dsa_pointer table);
 
-// Takes its table from a section and frees it, if there is one. database: the section's. It needs
-// the section's lock, or that nobody can reach the section any more.
+// Takes the table, if there is one, out of a section of `database`, and frees it. The section's
+// lock is held; or its partition is locked exclusively and nobody uses it.
 void keys_free_all(SharedSection* section, Oid database);
 
 }  // namespace snowid::pg

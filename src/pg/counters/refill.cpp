@@ -5,8 +5,9 @@ namespace snowid::pg {
 
 namespace {
 
-// The right that this process has, nullptr where it has none, and how deep in subtransactions it
-// was taken: those that a refill begins itself end before it does.
+// The right that this process has, nullptr where it has none, and the nesting level of the
+// subtransaction that took it. A refill tries things in subtransactions of its own, whose failure
+// must not end the right.
 RefillRight* held = nullptr;
 int held_level = 0;
 

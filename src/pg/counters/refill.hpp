@@ -2,11 +2,10 @@
 // has it at a time.
 //
 // Shared: `holder` is taken by compare-and-swap, and who finds it taken sleeps on `released`. It is
-// no lock of PostgreSQL's lock manager: a lock on a sequence reads like DDL in pg_locks, and where
-// several backends serve one distributed transaction, a detector of distributed deadlocks takes
-// them to block each other for good. Nor can there be a deadlock: who has it waits for
-// nothing that another transaction holds until its end, so no other lock is to be waited for with
-// it.
+// not a lock of PostgreSQL's lock manager. In pg_locks a lock on a sequence would read like DDL;
+// and where several backends serve one distributed transaction, a detector of distributed deadlocks
+// would take them to block each other for good. There can be no deadlock, because who has the right
+// waits for nothing that another transaction holds until its end. Keep it so.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -19,22 +18,24 @@ struct RefillRight {
   ConditionVariable released;
 };
 
-// Makes a right that nobody has.
+// Initializes a right, so that nobody has it.
 void InitRefillRight(RefillRight* right);
 
 inline bool IsBeingRefilled(const RefillRight& right) { return right.holder.load() != 0; }
 
-// Takes the right. Returns false where another has it. A process has one at a time. It ends with
-// EndRefill(), or with the transaction or subtransaction that has taken it, if that fails.
+// Takes the right. Returns false where another process has it. A process has one at a time; it
+// fails with XX000 where this one has any. The right is held until EndRefill(), which callbacks
+// call where the transaction ends, the subtransaction that took it fails, or the process exits.
 bool refill_begin(RefillRight* right);
 
-// Waits until whoever has the right ends it. Interruptible.
+// Waits until the right is given back; it may be taken again at once. Interruptible.
 void refill_wait(RefillRight* right);
 
-// Ends the right that this process has, if there is one, and wakes those who wait.
+// Gives back the right that this process has, if it has one, and wakes those who wait.
 void EndRefill();
 
-// The same where a subtransaction fails: if the right was taken in it, or in one within it.
+// The same, to be called where a subtransaction fails: only if the right was taken in it, or in one
+// within it.
 void EndRefillInSubtransaction();
 
 }  // namespace snowid::pg

@@ -15,10 +15,11 @@ namespace snowid::pg {
 
 namespace {
 
-// A table begins with room for so many keys, and grows by half.
+// How many keys the first table of a section has room for. Each next one has half as many more.
 constexpr uint32 kFirstKeys = 100;
 
-// A section's table as it was found, and the capacity of the one to take its place, 0 for none.
+// A section's table as it was found, with its capacity, and the capacity of the table that is to
+// replace it; 0 where none is.
 struct Growth {
   dsa_pointer table;
   uint32 has;
@@ -30,8 +31,8 @@ bool WasRefused(const SharedSection* section) {
   return IsRecent({section->refused_us}, USECS_PER_SEC, unix_now());
 }
 
-// What table the section needs, to have room for a key more or for as many as the setting allows.
-// Needs the section's lock.
+// The table that the section needs: to have room for one key more, or for no more keys than
+// snowid.section_keys allows. The section's lock is held.
 Growth growth_of(const SharedSection* section) {
   const uint32 most = static_cast<uint32>(section_keys);
   const core::KeyTable* table = keys_at(section->table);
@@ -47,8 +48,9 @@ Growth growth_of(const SharedSection* section) {
   return growth;
 }
 
-// Puts a new table in the place of the one that was found, and moves there what fits; or notes that
-// there was no memory for it. Returns what is of no more use.
+// Puts a new table in the place of the one that was found, and copies to it the keys that fit; or,
+// where `made` is InvalidDsaPointer, notes that there was no memory. Returns the table to be freed:
+// the old one, or the new one where another session was quicker.
 dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_pointer made) {
   dsa_pointer useless = made;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
@@ -67,9 +69,9 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
   return useless;
 }
 
-// Sees to it that there is a table, and room in it if there can be. Memory is allocated without the
-// section's lock, for others draw meanwhile. Only the first table of a section is one without which
-// it cannot go on.
+// Makes sure that there is a table, and tries to make room in it. Memory is allocated without the
+// section's lock, so that others can draw meanwhile. Fails with an error of class 53 only where a
+// section cannot have its first table; without a larger one keys leave early.
 void make_room(SharedSection* section) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
@@ -81,8 +83,9 @@ void make_room(SharedSection* section) {
   if (DsaPointerIsValid(useless)) keys_free(useless);
 }
 
-// Gives a key its next number from the table as it is. Returns kNoRoom where there is none, or
-// where another would suit the key better, unless the oldest key may be evicted.
+// Gives a key its next number from the table as it is. Returns kNoRoom where there is no table;
+// and, unless the oldest key may be evicted, where the key has no room, or the table is too large
+// for the setting.
 core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evict, int64* number) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   core::KeyTable* table = keys_at(section->table);
@@ -98,7 +101,7 @@ core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evic
 // Gives a key its next number.
 core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
   core::SectionStatus status = take_number(section, key, false, number);
-  // Another session may take the table away in between.
+  // In a loop, since another session may take the table away after make_room().
   while (unlikely(status == core::SectionStatus::kNoRoom)) {
     make_room(section);
     status = take_number(section, key, true, number);
@@ -106,9 +109,9 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
   return status;
 }
 
-// Raises the sequence by its increment and makes that the limit, with the right to. The
-// keys of a sequence that was changed are forgotten. Returns false where the sequence cannot be
-// raised.
+// Raises the sequence by its increment and makes that the limit. If others have changed the
+// sequence, all keys are forgotten. Returns false where the sequence is at its maximum. The caller
+// has the right to refill.
 bool raise(Counter* counter, const CounterOptions& options) {
   SharedSection* section = counter->section;
   const SequencePage page = counter_page_lock(counter);
@@ -140,8 +143,9 @@ bool raise(Counter* counter, const CounterOptions& options) {
   return true;
 }
 
-// Raises the limit above what it was, or, where another session does, waits for it; with kEarly it
-// does not wait.
+// Raises the limit above `was`; or, where another session has the right to, waits for that one,
+// with kEarly not even that. Fails with 2200H where it must raise the limit and cannot, and as
+// counter_options() does.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {

@@ -24,14 +24,14 @@ struct Allocation {
   int64 max;
 };
 
-// Whether what is in memory is what the caller asks for.
+// Whether the numbers in memory are in blocks of this size; 0 stands for all of the increment.
 bool IsOfSize(const core::Segment& numbers, uint64 size) {
   const uint64 is = numbers.size.load(std::memory_order_relaxed);
   return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
 }
 
-// Whether the numbers in memory count: for this block size, and as long as nobody has changed the
-// sequence.
+// Whether the numbers in memory count: they are in blocks of this size, and nobody else has changed
+// the sequence since.
 inline bool do_count(Counter* counter, uint64 size) {
   return IsOfSize(counter->segment->numbers, size) &&
          counter_is_as_known(counter, counter->segment->known);
@@ -53,8 +53,8 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixM
       core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
 }
 
-// Puts what was allocated where all sessions draw from. What is left there of a sequence that was
-// changed, or in blocks of another size, counts for nothing any more.
+// Puts what was allocated where all sessions draw from. Numbers that are left there are given up if
+// the sequence was changed, or if they are in blocks of another size.
 void publish(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
@@ -76,10 +76,10 @@ enum class Outcome : uint8_t {
   kFailed,     // the central source has failed
 };
 
-// Sets *first to where the sequence's next block begins, at the earliest: where nextval would go
-// on. Where ALTER SEQUENCE has given it other storage since the last refill, and the value is the
-// same, INCREMENT may have been larger when that was made; then it is above what was handed out,
-// too. Returns false where there is no such bigint.
+// Sets *first to the least number at which the sequence's next block may begin: the one that
+// nextval would give. Where the storage has changed since the last refill and the value has not,
+// ALTER SEQUENCE may have made INCREMENT smaller; then the next block also begins above all numbers
+// that were drawn. Returns false where there is no such bigint.
 bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
   *first = value.last;
@@ -143,15 +143,15 @@ void note_failure(const Counter* counter, SourceFailure failure, core::UnixMicro
                           std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
 }
 
-// Whether the sequence's source has failed when it was last tried. Another one that the sequence
-// was attached to since has not.
+// Whether the sequence's source failed when it was last tried. False where the sequence was
+// attached to another source since.
 bool HasFailed(const Counter* counter) {
   const SharedSegment* segment = counter->segment;
   return segment->retry_us.load(std::memory_order_relaxed) != 0 &&
          segment->failed_file.load(std::memory_order_relaxed) == file_of(counter->file);
 }
 
-// Whether a source that has failed is to be left alone yet.
+// Whether a source that has failed is not to be tried yet.
 bool IsToWait(const Counter* counter) {
   if (!HasFailed(counter)) return false;
   // A clock that was set back is no reason to wait longer.
@@ -179,7 +179,7 @@ bool IsDown(const Counter* counter) {
   pg_unreachable();
 }
 
-// As find_first(), by the page as it is. Returns false where no number is left.
+// As find_first(), with the page as it is now. Returns false where no number is left.
 bool look_for_first(const Counter* counter, const CounterOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
@@ -187,8 +187,8 @@ bool look_for_first(const Counter* counter, const CounterOptions& options, int64
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
-// Fails where the source was behind a moment ago, and is yet. first: the least number that it
-// should give.
+// Fails with 55000 where the source was behind a moment ago, and by what it gave then it still is.
+// first: the least number that it should give.
 void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
   const SharedSegment* segment = counter->segment;
   if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
@@ -284,7 +284,9 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
   return take_over(counter, there, options, source, spacing, urgency, now);
 }
 
-// Whether another session has refilled it, now that this one has the right to.
+// Whether there is nothing to do, now that this session has the right to refill: another one may
+// have refilled before. An early refill also leaves numbers alone that do not count, and a segment
+// that has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   const core::Segment& numbers = counter->segment->numbers;
   const bool counts = do_count(counter, size);
@@ -315,8 +317,9 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   return false;
 }
 
-// Refills, where nobody else does. With kMust it draws as segment_draw() does, before somebody can
-// change the sequence; but others may have drawn all. With kEarly it draws nothing.
+// Refills, unless another session does. With kMust it also draws up to `want` numbers, before it
+// gives the right back, so that numbers are had even where others change the sequence all the time;
+// the count is 0 where others have drawn all. With kEarly it draws nothing.
 core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
   CentralSource source;

@@ -1,19 +1,20 @@
 // Finding, making and sweeping the entries of segments and sections. See store.hpp for who locks
 // what.
 //
-// Any entry that nobody uses may go, whatever its sequence: what is left of its block is lost, as
-// by a restart of the server, and the next one to draw begins above what the sequence itself says.
+// Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
+// the server: the next one to draw begins above what the sequence itself says.
 #include "pg/counters/store.hpp"
 
 #include "pg/counters/keys.hpp"
 #include "pg/shared/quota.hpp"
 
-// 200 bytes each, and what the keys of a section take.
+// The most segments and sections of a server, at about 250 bytes each. Keys of sections have bounds
+// of their own, see keys.hpp.
 #ifndef SNOWID_MAX_COUNTERS
 #define SNOWID_MAX_COUNTERS 100000
 #endif
 
-// A database with fewer is not refused for what others have.
+// A database that has fewer can make more even where the server is full.
 #ifndef SNOWID_RESERVED_COUNTERS
 #define SNOWID_RESERVED_COUNTERS 1000
 #endif
@@ -81,7 +82,7 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
     if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
       if (&table == &sections) {
         auto* section = reinterpret_cast<SharedSection*>(entry);
-        // Should the table be gone and not the entry, the keys count for nothing.
+        // First, so that an error between freeing the keys and deleting the entry does no harm.
         section->known.file.store(0, std::memory_order_release);
         keys_free_all(section, idle.key.database);
       }
@@ -94,7 +95,8 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
   accounts_unlock(payers);
 }
 
-// Whether the sequence seems to be dropped, here or with its database.
+// Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
+// LWLock may be held, for it reads catalogs.
 bool is_dropped(const CounterKey& key) {
   return key.database == MyDatabaseId
              ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid))
@@ -103,8 +105,8 @@ bool is_dropped(const CounterKey& key) {
 
 enum class Which : uint8_t { kDropped, kAll };
 
-// Removes the entries that count for the bound and that nobody uses, those of dropped sequences or
-// all. No lock is held while the catalogs are read.
+// Removes entries that nobody uses and that count for the bound: those of dropped sequences, or
+// all.
 void remove_idle(const SharedTable& table, Bound bound, Which which) {
   List* found = find_idle(table, bound);
   ListCell* cell;
@@ -115,8 +117,9 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
   list_free_deep(found);
 }
 
-// Looks for dropped sections, since keys take much memory; but where there are so many counters
-// that it takes long, only when there is a section's worth of keys more than when it was last done.
+// Removes the entries of dropped sections, since keys take much memory. Where there are so many
+// counters that it takes long, it does so only if the server's keys have grown by
+// snowid.section_keys since it was last done.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
   if (CountOfServer(quota.accounts) > kFew && !AreKeysToBeSwept()) return;
@@ -135,7 +138,7 @@ void sweep(Bound bound) {
 // Finds the entry of a sequence or makes it, and counts this session in.
 Entry* find_or_make(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  // A sweep needs all of them.
+  // All of them, since a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
   keys_attach();

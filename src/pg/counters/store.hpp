@@ -2,10 +2,12 @@
 // segments and sections.
 //
 // Shared: SharedSegment and SharedSection, one for each sequence that is drawn from as such,
-// entries of the tables "segments" and "sections"; see counter.hpp for who may change them. A
-// session is counted in as a user of each that it keeps a pointer to. A session that locks
-// partitions of several tables takes those of the accounts first, then those of "segments" or
-// "sections", then those of the keys' accounts.
+// entries of the tables "segments" and "sections"; the fields say who may change them. A session is
+// counted in as a user of each entry that it keeps a pointer to.
+//
+// Locks are taken in this order: the partitions of the accounts of counters (shared/accounts.hpp),
+// the partition of "segments" or "sections", SharedSection::lock, the partitions of the keys'
+// accounts (keys.hpp). No session holds a partition of "sections" and a section's lock at once.
 #pragma once
 
 #include "pg/counters/refill.hpp"
@@ -26,29 +28,30 @@ struct CounterKey {
   Oid relid;
 };
 
-// What a sequence held when a block of it was last allocated. Where it holds anything else,
-// somebody has changed it, by setval or ALTER SEQUENCE say, and what is in memory counts for
-// nothing any more; nor does it where the same value has another place in the WAL, or has lost its
-// mark, since it was another in between. Stored by whoever has the right to refill.
+// What a sequence held when a block of it was last allocated. If it holds anything else, somebody
+// has changed it, by setval or ALTER SEQUENCE say, and the numbers in memory do not count. Nor do
+// they if the value is the same, but was logged at another place in the WAL or has lost its mark:
+// then it was another value in between. Stored by whoever has the right to refill, or removes the
+// entry.
 struct Known {
   std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
-  // Its last value, before and after a change that is under way, or twice the same; and where its
-  // page's changes were logged.
+  // Its last value, before and after the change that is under way; the same twice where none is.
+  // And the places in the WAL where its page was changed to hold them.
   std::atomic<int64_t> before;
   std::atomic<int64_t> after;
   std::atomic<uint64_t> lsn_before;
-  // InvalidXLogRecPtr while it is being changed, or where the change was not logged: then the place
-  // is not compared.
+  // InvalidXLogRecPtr while the page is being changed, or where the change was not logged. Then the
+  // place is not compared.
   std::atomic<uint64_t> lsn_after;
-  std::atomic<bool> is_called;   // the sequence, after the change
-  std::atomic<int64_t> log_cnt;  // and what its page is marked with
+  std::atomic<bool> is_called;   // after the change
+  std::atomic<int64_t> log_cnt;  // the mark on its page, see sequence_page_set()
 };
 
 // How a central source has failed.
 enum class SourceFailure : uint8_t {
-  kOther,
+  kOther,   // it is not as it was attached, or has reported an error
   kDown,    // it could not be reached
-  kBehind,  // it gives numbers that were given here
+  kBehind,  // it gives numbers that were given here before
 };
 
 // The state of a segment, see segment.hpp.
@@ -59,17 +62,18 @@ struct SharedSegment {
   RefillRight refill;
   Known known;
   core::Segment numbers;  // see core/segment.hpp
-  // When a central source may be tried again after it has failed, and when it did, as Unix
-  // microseconds; 0 where it has not. Set by whoever refills.
+  // The last failure of a central source, stored by whoever has the right to refill: when the
+  // source may be tried again, and when it failed, as Unix microseconds. retry_us is 0 where it has
+  // not failed since it last gave numbers.
   std::atomic<int64_t> retry_us;
   std::atomic<int64_t> failed_us;
-  std::atomic<uint32_t> failed_file;  // and the sequence's storage, which another source changes
+  std::atomic<uint32_t> failed_file;  // the sequence's storage then: another source has another
   std::atomic<SourceFailure> failure;
-  std::atomic<int64_t> behind_at;  // where kBehind: where the last block begins that it gave
-  // Of whoever refills alone.
-  uint64 blocks;           // how many were allocated last, 0 before the first
+  std::atomic<int64_t> behind_at;  // if kBehind: where the last block begins that the source gave
+  // The last refill, read and written only by whoever has the right to refill.
+  uint64 blocks;           // how many were allocated, 0 before the first
   int64 refilled_us;       // when, as Unix microseconds
-  uint64 refilled_cursor;  // and where the cursor was
+  uint64 refilled_cursor;  // the position of the cursor then
 };
 
 // The state of a section, see section.cpp.
@@ -77,11 +81,11 @@ struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
-  RefillRight refill;  // which who raises the limit has
+  RefillRight refill;  // held by the session that raises the limit
   Known known;
-  LWLock lock;                 // guards what follows, but for reading the limit
+  LWLock lock;                 // guards what follows; limit and alert are also read without it
   std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here
-  std::atomic<int64_t> alert;  // from this number on the limit is raised early
+  std::atomic<int64_t> alert;  // who gets this number or a greater one raises the limit early
   core::SectionState state;
   dsa_pointer table;  // a core::KeyTable, InvalidDsaPointer where there is none
   // When memory for another table was last refused, as Unix microseconds, or 0.
@@ -134,9 +138,9 @@ SNOWID_PIN_SIZE(core::SectionState, 16);
 SNOWID_PIN_SIZE(core::KeyTable, 16);
 SNOWID_PIN_SIZE(core::KeyNode, 32);
 
-// The entries of a sequence of this database, made where there are none, with this session counted
-// in. Fail with 53200 where there are too many, see shared/quota.hpp, or no memory, and as
-// table_attach() does.
+// The entry of a sequence of this database, made where there is none, with this session counted in.
+// Fail as quota_require_room() and table_attach() do, and with an error of class 53 where there is
+// no memory.
 SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
