@@ -2,8 +2,8 @@
 // `time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z`. Pure functions of their
 // arguments; nothing here is shared.
 //
-// Members of string_view that may throw, as substr and starts_with do, need the C++ library at run
-// time, which PostgreSQL need not have loaded.
+// Members of string_view that may throw, such as substr and starts_with, need the C++ library at
+// run time. PostgreSQL need not have loaded it, so they are not used here.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,8 @@ constexpr std::string_view NameOf(const LayoutSpec& spec) {
   return {};
 }
 
-// The longest text is shorter: three fields, an epoch with microseconds, a unit with eleven digits.
+// The size of a buffer for the text of any layout. The longest text has three fields, an epoch with
+// microseconds and a unit with eleven digits, and is shorter.
 inline constexpr size_t kLayoutTextSize = 96;
 
 namespace layout_text {

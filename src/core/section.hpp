@@ -1,6 +1,7 @@
 // A section: one counter for each of very many keys, of which memory knows the most recently used.
-// All of them share one durable number that none may pass, as the users of a section of WeChat's
-// seqsvr share one max_seq, and one floor, above which a key begins that memory does not know.
+// All keys share two numbers: the limit, which is durable and which no key passes, as the users of
+// a section of WeChat's seqsvr share one max_seq; and the floor, above which a key begins that
+// memory does not know.
 //
 // Shared: a KeyTable lies in memory that all processes see, at any address, so it holds indexes and
 // no pointers. Nothing in it is atomic: the caller's lock guards all of it, for reading too.
@@ -77,7 +78,7 @@ inline uint32_t FindKey(KeyTable* table, int64_t key) {
   return at;
 }
 
-// The list by use.
+// The list by use, and the chains.
 
 inline void LinkNewest(KeyTable* table, uint32_t at) {
   KeyNode& node = table->nodes[at];

@@ -99,16 +99,16 @@ inline Drawn Draw(Segment& segment, uint32_t want) {
   }
 }
 
-// Whether a Draw would find something.
+// Whether there are numbers to draw.
 inline bool HasNumbers(const Segment& segment) {
   const uint64_t at = segment.cursor.load(std::memory_order_acquire);
   return at < std::max(segment.runs[0].end.load(std::memory_order_acquire),
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// The last number that was handed out, or given up. Returns false where memory does not know it. By
-// whoever refills, while nobody draws; and where a Publish() has changed the spacing, after a
-// Draw().
+// Sets *number to the last number that was handed out or given up. Returns false where memory does
+// not know it. By whoever refills, while nobody draws. After a Publish() that has changed the
+// spacing it is right only once something was drawn.
 inline bool LastGiven(const Segment& segment, int64_t* number) {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
@@ -135,7 +135,7 @@ inline bool HasRoom(const Segment& segment) {
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers that are left. What is drawn from now on was published later. By whoever
+// Gives up all numbers that are left: what is drawn from now on is published later. By whoever
 // refills.
 inline void Forget(Segment& segment) {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
@@ -144,9 +144,9 @@ inline void Forget(Segment& segment) {
   segment.alert.store(0, std::memory_order_relaxed);
 }
 
-// Puts `count` numbers, at least 1, from `first` on after those that are left. The caller has made
-// them durable, HasRoom() holds, and where numbers are left their spacing is the same. By the
-// whoever refills.
+// Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. The
+// caller has made them durable, HasRoom() holds, and where numbers are left their spacing is the
+// same. By whoever refills.
 inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);

@@ -18,6 +18,7 @@ namespace snowid::core {
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
+// The tick of a time, from 0 to max_time + 1, and a sequence; and the reverse.
 constexpr Tick MakeTick(const Layout& layout, Time time, Sequence sequence) {
   return {(static_cast<uint64_t>(time.value) << layout.seq_bits) | sequence.value};
 }
