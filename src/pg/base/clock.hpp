@@ -12,8 +12,8 @@ inline core::UnixMicros unix_now() {
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
-// Whether less than `for_us` has passed since a moment. Where the clock was set back beyond it that
-// is not so: it is no reason to wait longer.
+// Whether less than `for_us` has passed since a moment. False where the clock was set back to
+// before that moment, so that nobody waits longer for it.
 constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {
   return now >= since && now.value - since.value < for_us;
 }
@@ -22,7 +22,8 @@ constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros n
 inline constexpr int64 kPostgresEpochUs =
     int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
 
-// Infinities and the last years that a timestamptz has stay at the ends of the range.
+// A timestamptz in Unix microseconds. -infinity is the least int64; infinity, and the last years of
+// timestamptz, which Unix microseconds cannot tell, are the greatest.
 inline core::UnixMicros from_timestamptz(TimestampTz moment) {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
@@ -30,6 +31,7 @@ inline core::UnixMicros from_timestamptz(TimestampTz moment) {
   return {unix_us};
 }
 
+// A moment as a timestamptz. It must be one that a timestamptz can tell.
 inline TimestampTz to_timestamptz(core::UnixMicros moment) {
   return moment.value - kPostgresEpochUs;
 }

@@ -5,27 +5,27 @@
 
 namespace snowid::pg {
 
-// Reports what src/core answered with for a time or an ID: 22008 for a time, 22023 for an ID.
+// Reports kTimeOutOfRange (22008), kNegativeId or kIdOutOfRange (22023) of src/core.
 [[noreturn]] void report_status(const core::Layout& layout, core::Status status);
 
-// 22023.
+// 22023: the layout has no such shard, or no such sequence.
 [[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
 [[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);
 
-// 22023 where fewer than `least` or more than `most` numbers are asked for.
+// Fails with 22023 where `count`, how many numbers are asked for, is not from `least` to `most`.
 void require_count(int32 count, int64 least, int64 most);
 
-// 25006, in a read-only transaction, which every one is during recovery, unless somebody has it
-// pass for another.
+// 25006: the transaction is read-only, as all are during recovery. function: what the error names.
 [[noreturn]] void report_read_only(const char* function);
 
-// What nextval demands too: IDs change the server's state. `function` is named in the error.
+// Fails with 25006 in a read-only transaction, as nextval does: what makes IDs changes the server's
+// state.
 inline void require_read_write(const char* function) {
   if (unlikely(XactReadOnly)) report_read_only(function);
 }
 
-// What nextval demands as well: that this is no parallel query. Nor is it a standby where a
-// transaction passes for one that may write.
+// Fails where nextval does: as require_read_write(), and with 25000 in a parallel query. Also with
+// 25006 on a standby, where some extensions have transactions pass for ones that may write.
 inline void require_nextval(const char* function) {
   require_read_write(function);
   PreventCommandDuringRecovery(function);

@@ -31,9 +31,9 @@ const char* dblink_schema() {
   return quote_identifier(schema);
 }
 
-// The name of the connection, one that nobody can have taken before.
+// The name of the connection: a random one, so that nobody can have a connection of that name.
 char connection_name[48];
-// Whether there may be one of this name.
+// Whether there may be a connection of this name.
 bool may_be_connected = false;
 
 void name_connection() {
@@ -42,7 +42,8 @@ void name_connection() {
   snprintf(connection_name, sizeof(connection_name), "snowid " UINT64_FORMAT, random);
 }
 
-// How dblink is told of the columns: what another server sends need not be what it should.
+// The columns of the answer, as dblink is told of them. All are text, since what another server
+// sends need not be of the type that it should be; the reader checks that.
 const char* column_list(int columns) {
   StringInfoData list;
   initStringInfo(&list);
@@ -107,8 +108,8 @@ void take_as_role(void* argument) {
 // Returns nullptr, or the error that it has been rolled back for.
 ErrorData* try_to(Step step) { return try_in_subtransaction(take_as_role, &step); }
 
-// Whether somebody has cancelled the query here, and not the other server its own: dblink, which
-// reports what that does, then has not said so.
+// Whether the query was cancelled here. If the other server has cancelled its own, the SQLSTATE is
+// the same, but it is dblink that reports it.
 bool IsCancelledHere(const ErrorData* error) {
   return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
@@ -125,7 +126,7 @@ void lose_patience() {
   SetLatch(MyLatch);
 }
 
-// Asks, but gives up after a while.
+// Asks, and gives up after a while, as remote_run() says.
 ErrorData* try_to_ask(const RemoteStatement& statement) {
   const char* option = server_option(statement.server, "connect_timeout");
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
@@ -146,7 +147,7 @@ ErrorData* remote_run(const RemoteStatement& statement) {
   name_connection();
   may_be_connected = false;
   ErrorData* error = try_to_ask(statement);
-  // The connection is not the transaction's.
+  // Not left to the end of the transaction: dblink's connections outlive it.
   hold_interrupts();
   ErrorData* leftover = try_to({disconnect, statement});
   resume_interrupts();

@@ -16,17 +16,18 @@ struct RemoteStatement {
   void* argument;
 };
 
-// Runs the statement in a subtransaction. Returns nullptr, or the error, which has been rolled
-// back; but one that cancels the query here is raised. Gives up on a server that does not answer
-// ten seconds after the time that its option connect_timeout allows, 10 seconds where it has none.
-// Ends the session if the connection cannot be closed: it is the role's, and the caller must not
-// get at it. No LWLock may be held.
+// Runs the statement in a subtransaction. Returns nullptr, or the error that the subtransaction was
+// rolled back for; but a cancel of the query here is raised. It gives up on a server that has not
+// answered 10 seconds after its connect_timeout, which counts as 10 seconds where the option is not
+// set. If the connection cannot be closed the session ends: it has the role's rights, and the
+// caller must not get at it. No LWLock may be held, and it must not be called in a parallel query.
 ErrorData* remote_run(const RemoteStatement& statement);
 
 // An option of a foreign server, nullptr where it has none of this name.
 const char* server_option(Oid server, const char* name);
 
-// Whether the error says that the server cannot be reached, or does not answer in time.
+// Whether remote_run() returned this error because the server cannot be reached, or does not answer
+// in time.
 bool IsUnreachable(const ErrorData* error);
 
 }  // namespace snowid::pg

@@ -11,11 +11,11 @@ Form_pg_sequence_data sequence_data(Page page) {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
 
-// How long who waits for a standby sleeps before it looks again.
+// The longest sleep of a session that waits for a standby, before it looks again.
 constexpr long kLongestNapMs = 10;
 
-// Whether the synchronous standbys have on disk what is up to `lsn`, or there are to be none. What
-// they have is noted whether or not anybody waits for it.
+// Whether the synchronous standbys have the WAL up to `lsn` on disk, or none are configured. WAL
+// senders keep track of that whether or not anybody waits for it.
 bool is_replicated(XLogRecPtr lsn) {
   if (max_wal_senders == 0 || !has_synchronous_standbys()) return true;
   LWLockAcquire(SyncRepLock, LW_SHARED);
@@ -38,15 +38,15 @@ SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequenc
 
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
   GenericXLogState* change = GenericXLogStart(page.relation);
-  // All of the page, which but for its hole is small: nextval logs values that it has not come to
-  // yet, so a replay may find another page before this record than we do.
+  // A full image, which is small without the page's hole. A difference would not do: nextval logs
+  // values ahead of those that it has given, so a replay may find another page than this one.
   Form_pg_sequence_data data =
       sequence_data(GenericXLogRegisterBuffer(change, page.buffer, GENERIC_XLOG_FULL_IMAGE));
   data->last_value = last;
   data->is_called = is_called;
-  // How many values nextval has logged ahead: none. Where nothing is logged it says nothing, and
-  // can be the mark: setval makes it 0, and nextval lets it be no less. A count below 0 has nextval
-  // log.
+  // How many values nextval has logged ahead: none. In an unlogged sequence the count means
+  // nothing, so -1 can be the mark: setval sets it to 0, and nextval, which takes a count below 0
+  // for none, leaves 0 or more.
   data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
   return GenericXLogFinish(change);
 }
@@ -66,8 +66,8 @@ bool sequence_is_durable(XLogRecPtr lsn) {
 void sequence_make_durable(XLogRecPtr lsn) {
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
-  // Not SyncRepWaitForLSN(): that goes by what this session has set for itself, and goes on when it
-  // is cancelled. It would wake the session, which looks by itself instead.
+  // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
+  // is cancelled. Nobody wakes this session, so it looks again and again.
   for (long nap_ms = 1; !is_replicated(lsn); nap_ms = std::min(2 * nap_ms, kLongestNapMs)) {
     WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms,
               WAIT_EVENT_SYNC_REP);

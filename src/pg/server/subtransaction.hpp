@@ -5,9 +5,10 @@
 
 namespace snowid::pg {
 
-// Takes a step in a subtransaction, in the caller's memory context and with its resource owner.
-// Returns nullptr, or the error that it has been rolled back for, which is the caller's to raise or
-// to forget. No LWLock may be held: an error lets go of all.
+// Calls `step` in a subtransaction, in the caller's memory context. Returns nullptr; or the error
+// that the subtransaction was rolled back for, in the same context, which the caller raises or
+// forgets. No LWLock may be held, since an error releases all of them. Not for parallel queries,
+// where PostgreSQL up to 16 allows no subtransactions.
 ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument);
 
 }  // namespace snowid::pg
