@@ -59,12 +59,21 @@ void NoteKeysSwept() {
 }
 
 dsa_pointer keys_allocate(uint32 capacity) {
-  // Counted once nothing can fail any more.
-  const Payers payers = accounts_lock(&accounts, MyDatabaseId, kNoRole);
+  // Without any lock, since it may take long.
   const dsa_pointer made =
       dsa_allocate_extended(shared_area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE);
-  CountMade(payers, capacity);
-  accounts_unlock(payers);
+  PG_TRY();
+  {
+    const Payers payers = accounts_lock(&accounts, MyDatabaseId, kNoRole);
+    CountMade(payers, capacity);
+    accounts_unlock(payers);
+  }
+  PG_CATCH();
+  {
+    dsa_free(shared_area, made);
+    PG_RE_THROW();
+  }
+  PG_END_TRY();
   core::MakeKeyTable(dsa_get_address(shared_area, made), capacity);
   return made;
 }

@@ -3,6 +3,7 @@
 
 #include "pg/ids/settings.hpp"
 #include "pg/ids/slots.hpp"
+#include "pg/ids/warnings.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
 
@@ -175,6 +176,7 @@ void ceiling_learn() {
     is_subscribed = true;
   }
   slots_attach();
+  warnings_attach();
   if (ceiling_known) return;
   Relation relation = lock_ceiling(Urgency::kMust);
   if (!is_durable_in(relation) || !is_as_written(relation)) {

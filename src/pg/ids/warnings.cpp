@@ -30,21 +30,10 @@ SNOWID_PIN_SIZE(Warnings, 8 + 16 * kWarnings);
 SharedTable table = {{"warnings", SNOWID_IDS_ABI, sizeof(uint64), sizeof(Warnings), nullptr},
                      nullptr};
 
-Warnings* attach() {
-  static Warnings* warnings = nullptr;
-  if (warnings == nullptr) {
-    constexpr uint64 kKey = 0;
-    table_attach(&table);
-    auto* entry = static_cast<Warnings*>(table_find_or_make(table, &kKey, nullptr));
-    table_release(table, entry);
-    warnings = entry;
-  }
-  return warnings;
-}
+Warnings* warnings = nullptr;
 
 // When the log was last told of this layout, as Unix microseconds; 0 where it never was.
 std::atomic<int64_t>* warned_us(const core::LayoutSpec& layout) {
-  Warnings* warnings = attach();
   const auto* bytes = reinterpret_cast<const unsigned char*>(&layout);
   const uint64_t hash = hash_bytes_extended(bytes, sizeof(layout), 0) | 1;
   const uint64_t home = (hash >> 32) % kWarnings;
@@ -59,6 +48,15 @@ std::atomic<int64_t>* warned_us(const core::LayoutSpec& layout) {
 }
 
 }  // namespace
+
+void warnings_attach() {
+  constexpr uint64 kKey = 0;
+  if (warnings != nullptr) return;
+  table_attach(&table);
+  auto* entry = static_cast<Warnings*>(table_find_or_make(table, &kKey, nullptr));
+  table_release(table, entry);
+  warnings = entry;
+}
 
 void warn_daily(const core::Layout& layout, core::UnixMicros now) {
   std::atomic<int64_t>* warned = warned_us(layout.spec);

@@ -35,6 +35,8 @@ const char* dblink_schema() {
 char connection_name[48];
 // Whether there may be a connection of this name.
 bool may_be_connected = false;
+// What it is to, looked up at first: the server may be gone when the connection is closed.
+const char* server_name;
 
 void name_connection() {
   uint64 random;
@@ -55,7 +57,7 @@ const char* column_list(int columns) {
 // Runs the statement over a connection of its own. Needs SPI.
 void ask(const RemoteStatement& statement) {
   const char* schema = dblink_schema();
-  const char* const connect[] = {connection_name, GetForeignServer(statement.server)->servername};
+  const char* const connect[] = {connection_name, server_name};
   may_be_connected = true;
   execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
   const char* const query[] = {connection_name, statement.text};
@@ -146,6 +148,7 @@ ErrorData* try_to_ask(const RemoteStatement& statement) {
 ErrorData* remote_run(const RemoteStatement& statement) {
   name_connection();
   may_be_connected = false;
+  server_name = GetForeignServer(statement.server)->servername;
   ErrorData* error = try_to_ask(statement);
   // Not left to the end of the transaction: dblink's connections outlive it.
   hold_interrupts();
@@ -153,8 +156,7 @@ ErrorData* remote_run(const RemoteStatement& statement) {
   resume_interrupts();
   if (leftover != nullptr)
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
-                    errmsg("could not close the connection to server \"%s\"",
-                           GetForeignServer(statement.server)->servername),
+                    errmsg("could not close the connection to server \"%s\"", server_name),
                     errdetail_internal("%s", leftover->message)));
   if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
   return error;

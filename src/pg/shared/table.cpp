@@ -127,7 +127,7 @@ dshash_table* make_table(const TableForm& form, const dshash_parameters& paramet
 
 void table_attach_now(SharedTable* table) {
   const TableForm& form = table->form;
-  Assert(strlen(form.name) < kNameSize);
+  if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
   // What the session keeps of shared memory must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
   if (root == nullptr) attach_area();
