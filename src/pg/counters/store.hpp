@@ -92,6 +92,12 @@ struct SharedSection {
   int64 refused_us;
 };
 
+static_assert(std::atomic<SourceFailure>::is_always_lock_free);
+
+SNOWID_PIN(CounterKey, database, 0);
+SNOWID_PIN(CounterKey, relid, 4);
+SNOWID_PIN_SIZE(CounterKey, 8);
+
 SNOWID_PIN(Known, file, 0);
 SNOWID_PIN(Known, before, 8);
 SNOWID_PIN(Known, after, 16);
@@ -133,9 +139,35 @@ SNOWID_PIN(SharedSection, state, kLockSize + 104);
 SNOWID_PIN(SharedSection, table, kLockSize + 120);
 SNOWID_PIN(SharedSection, refused_us, kLockSize + 128);
 SNOWID_PIN_SIZE(SharedSection, kLockSize + 136);
+
+SNOWID_PIN(core::Run, begin, 0);
+SNOWID_PIN(core::Run, end, 8);
+SNOWID_PIN(core::Run, first, 16);
+SNOWID_PIN_SIZE(core::Run, 24);
+
+SNOWID_PIN(core::Segment, cursor, 0);
+SNOWID_PIN(core::Segment, alert, 8);
+SNOWID_PIN(core::Segment, size, 16);
+SNOWID_PIN(core::Segment, increment, 24);
+SNOWID_PIN(core::Segment, runs, 32);
 SNOWID_PIN_SIZE(core::Segment, 80);
+
+SNOWID_PIN(core::SectionState, floor, 0);
+SNOWID_PIN(core::SectionState, highest, 8);
 SNOWID_PIN_SIZE(core::SectionState, 16);
+
+SNOWID_PIN(core::KeyTable, capacity, 0);
+SNOWID_PIN(core::KeyTable, count, 4);
+SNOWID_PIN(core::KeyTable, newest, 8);
+SNOWID_PIN(core::KeyTable, oldest, 12);
+SNOWID_PIN(core::KeyTable, nodes, 16);
 SNOWID_PIN_SIZE(core::KeyTable, 16);
+
+SNOWID_PIN(core::KeyNode, key, 0);
+SNOWID_PIN(core::KeyNode, last, 8);
+SNOWID_PIN(core::KeyNode, newer, 16);
+SNOWID_PIN(core::KeyNode, older, 20);
+SNOWID_PIN(core::KeyNode, chain, 24);
 SNOWID_PIN_SIZE(core::KeyNode, 32);
 
 // The entry of a sequence of this database, made where there is none, with this session counted in.

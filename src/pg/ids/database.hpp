@@ -44,6 +44,7 @@ struct Database {
   std::atomic<int64_t> swept_ceiling_us;
 };
 
+SNOWID_PIN(Database, oid, 0);
 SNOWID_PIN(Database, users, 4);
 SNOWID_PIN(Database, lock, 8);
 SNOWID_PIN(Database, relation, kLockSize + 8);

@@ -27,9 +27,12 @@ struct Slot {
   Oid role;  // on whose account it is; InvalidOid where all databases share it
 };
 
+SNOWID_PIN(SlotKey, database, 0);
+SNOWID_PIN(SlotKey, unused, 4);
 SNOWID_PIN(SlotKey, shard, 8);
 SNOWID_PIN(SlotKey, layout, 16);
 SNOWID_PIN_SIZE(SlotKey, 32);
+SNOWID_PIN(Slot, key, 0);
 SNOWID_PIN(Slot, last_tick, 32);
 SNOWID_PIN(Slot, users, 40);
 SNOWID_PIN(Slot, role, 44);

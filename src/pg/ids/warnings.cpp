@@ -23,7 +23,9 @@ struct Warnings {
   Warning of[kWarnings];
 };
 
+SNOWID_PIN(Warning, layout, 0);
 SNOWID_PIN(Warning, warned_us, 8);
+SNOWID_PIN(Warnings, key, 0);
 SNOWID_PIN(Warnings, of, 8);
 SNOWID_PIN_SIZE(Warnings, 8 + 16 * kWarnings);
 

@@ -1,7 +1,10 @@
 // The SQL function that makes ObjectIDs.
 //
-// Shared: one slot and one random number for all sessions of the server, whatever their database:
-// to them it is one process, with one counter, so that its ObjectIDs increase across sessions.
+// MongoDB's clients have a random number and a counter for each process. Here the whole server
+// counts as one process, so that its ObjectIDs increase across sessions.
+//
+// Shared: the counter, a slot that all databases share (ids/ids.hpp); and the random number, in the
+// one entry of the table "objectid", which is never deleted.
 #include "pg/base/errors.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
@@ -9,7 +12,7 @@
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
-// The number of the ABI: of the form of Process, and of what its fields mean.
+// The ABI number of Process: of its form, and of what its fields mean.
 #ifndef SNOWID_OBJECTID_ABI
 #define SNOWID_OBJECTID_ABI 1
 #endif
@@ -24,6 +27,7 @@ struct Process {
   std::atomic<uint64_t> random;  // 0 until somebody has drawn it
 };
 
+SNOWID_PIN(Process, key, 0);
 SNOWID_PIN(Process, random, 8);
 SNOWID_PIN_SIZE(Process, 16);
 
@@ -31,7 +35,7 @@ SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Pr
                      nullptr};
 
 CommonPlace objectid_place;
-uint64 objectid_random;
+uint64 objectid_random;  // the shared random number, once objectid_place has a slot
 
 // 40 random bits that are the same for all sessions, and others after the next start of the server.
 // Fails with XX000 where the source of random bytes does, and as table_attach() does.

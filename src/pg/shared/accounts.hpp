@@ -34,10 +34,15 @@ struct RoleAccount {
   std::atomic<uint32_t> count;
 };
 
+SNOWID_PIN(DatabaseAccount, database, 0);
 SNOWID_PIN(DatabaseAccount, count, 4);
 SNOWID_PIN(DatabaseAccount, swept_us, 8);
 SNOWID_PIN(DatabaseAccount, swept_count, 32);
 SNOWID_PIN_SIZE(DatabaseAccount, 40);
+SNOWID_PIN(RoleKey, database, 0);
+SNOWID_PIN(RoleKey, role, 4);
+SNOWID_PIN_SIZE(RoleKey, 8);
+SNOWID_PIN(RoleAccount, key, 0);
 SNOWID_PIN(RoleAccount, count, 8);
 SNOWID_PIN_SIZE(RoleAccount, 12);
 

@@ -39,6 +39,7 @@ struct Root {
   Listed tables[kMostTables];
 };
 
+SNOWID_PIN(Listed, name, 0);
 SNOWID_PIN(Listed, abi, 32);
 SNOWID_PIN(Listed, handle, 40);
 SNOWID_PIN_SIZE(Listed, 48);
