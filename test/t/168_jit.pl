@@ -121,11 +121,6 @@ my $batch = q(SELECT count(*), count(DISTINCT id) FROM generate_series(1, 20) AS
 is(ask($compiled, $batch), '1000|1000', 'batches');
 plan_of('batches', $batch);
 
-# The compiler has found the bitcode of all that it was to inline.
-ask($compiled, 'SET client_min_messages = debug1');
-ask($compiled, $queries{'parts in a filter'});
-is($compiled->{err} =~ /time to inline/ ? 'inlined' : 'not', $has_jit ? 'inlined' : 'not', 'inlined where the server can');
-unlike($compiled->{err}, qr/failed to open.*snowid/, 'the bitcode of snowid is found');
 close_session($compiled, $plain);
 
 $node->stop;
