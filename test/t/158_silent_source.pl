@@ -43,6 +43,9 @@ END
     kill 'CONT', keys %stopped;
 }
 
+# Another one than the server's own would be set, in a query for which dblink has no patience.
+my $encoding = $node->safe_psql('postgres', 'SHOW server_encoding');
+
 # In place of a source, one that takes connections, lets clients in or not, and never answers.
 sub start_fake
 {
@@ -61,7 +64,7 @@ sub start_fake
             $client->sysread(my $length, 4) // next;
             $client->sysread(my $message, unpack('N', $length) - 4) // next;
             $client->syswrite(join '', map { substr($_, 0, 1) . pack('N', 3 + length) . substr($_, 1) }
-                  'R' . pack('N', 0), "Sclient_encoding\0UTF8\0", 'ZI');
+                  'R' . pack('N', 0), "Sclient_encoding\0$encoding\0", 'ZI');
         }
         require POSIX;
         POSIX::_exit(0);
@@ -113,19 +116,17 @@ foreach my $way ('closed', 'deaf')
       foreach "long_$way", "short_$way";
 }
 my $holder = open_session($source);
-# A lock for which the purchase waits with no lock_timeout yet.
+# A lock for which the refill waits with no lock_timeout yet.
 ask($holder, 'BEGIN; LOCK TABLE pg_catalog.pg_sequence');
 foreach my $way (@ways)
 {
     ask($session{without}{$way}, "SELECT setval('short_$way', last_value, is_called) FROM short_$way");
     start_asking($session{stuck}{$way}, statement("long_$way", 50));
-    # The watchdog: whoever runs out of patience does so long before.
-    ask($session{without}{$way}, q(SET statement_timeout = '150s'));
     start_asking($session{without}{$way}, statement("short_$way", 5));
 }
 my $waiting = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'nextval');
 my @pids;
-wait_for(sub { (@pids = split /\n/, $source->safe_psql('postgres', $waiting)) == 2 }, 'two purchases to reach the source');
+wait_for(sub { (@pids = split /\n/, $source->safe_psql('postgres', $waiting)) == 2 }, 'two refills to reach the source');
 @stopped{@pids} = ();
 kill 'STOP', @pids;
 wait_for(sub { !grep { Snowid::state_of($_) ne 'T' } @pids }, 'their processes to stop');
@@ -191,7 +192,7 @@ foreach my $way (@ways)
     }
 }
 is($repeated, 0, 'no number came twice');
-wait_for(sub { connections_to($source) eq '1' }, 'all purchases to leave the source');
+wait_for(sub { connections_to($source) eq '1' }, 'all refills to leave the source');
 
 close_session($holder, map { values %{ $session{$_} } } keys %session);
 check_log($node);

@@ -48,8 +48,8 @@ $source->safe_psql('postgres', 'GRANT SELECT ON SEQUENCE hub.ship TO numbers');
 check_refused('SELECT alone', qr/permission denied for sequence ship/);
 is(last_value($source, 'hub.ship'), '1', 'nothing was taken');
 
-# USAGE alone. Several blocks, so that all that is asked for at a purchase is asked for more than once;
-# and those that are bought ahead, of which no session would be told that they fail.
+# USAGE alone. Several blocks, so that all that is asked for at a refill is asked for more than once;
+# and those that are allocated ahead, of which no session would be told that they fail.
 $source->safe_psql('postgres', 'REVOKE SELECT ON SEQUENCE hub.ship FROM numbers; GRANT USAGE ON SEQUENCE hub.ship TO numbers');
 is($source->safe_psql('postgres', <<'SQL'), 't|f|f', 'USAGE alone');
 SELECT has_sequence_privilege('numbers', 'hub.ship', 'USAGE'), has_sequence_privilege('numbers', 'hub.ship', 'SELECT'),
@@ -57,7 +57,7 @@ SELECT has_sequence_privilege('numbers', 'hub.ship', 'USAGE'), has_sequence_priv
 SQL
 my $from = -s $node->logfile;
 is(join(' ', map { ask($clerk, $next) } 1 .. 35), join(' ', 1 .. 35), 'USAGE alone: numbers');
-unlike(slurp_file($node->logfile, $from), qr/numbers from server/, 'USAGE alone: no purchase has failed');
+unlike(slurp_file($node->logfile, $from), qr/numbers from server/, 'USAGE alone: no refill has failed');
 # Many at once, for ten minutes ahead.
 ask($clerk, 'SET snowid.segment_adapt = on');
 is(ask($clerk, q(SELECT count(DISTINCT n) FROM snowid_segment_batch('ship', 5000) AS n)), '5000', 'USAGE alone: many');
