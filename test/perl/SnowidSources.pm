@@ -6,8 +6,10 @@ use warnings;
 
 use Exporter 'import';
 use IO::Socket::UNIX;
+use SnowidServers;
+use Test::More;
 
-our @EXPORT = qw(add_source point_at black_hole attempts_at connections_to);
+our @EXPORT = qw(add_source point_at black_hole attempts_at check_no_connection);
 
 # Has a node know another as the foreign server `name`, which its sequences can be attached to.
 sub add_source
@@ -56,12 +58,16 @@ sub attempts_at
     return $attempts;
 }
 
-# How many sessions a node has, but for the one that looks.
-sub connections_to
+# Checks that no session is left at a node, but for the one that looks. One that has just been let go may be
+# there for a moment yet.
+sub check_no_connection
 {
-    my ($node) = @_;
-    return $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity
-      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()));
+    my ($node, $name) = @_;
+    my $count = q(SELECT count(*) FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid());
+    wait_for(sub { $node->safe_psql('postgres', $count) eq '0' }, "no connection: $name");
+    pass($name);
+    return;
 }
 
 1;

@@ -137,9 +137,9 @@ ask($admin, 'CREATE SEQUENCE reassigned; ALTER SEQUENCE reassigned OWNER TO alic
 ask($admin, 'GRANT USAGE ON FOREIGN SERVER central TO alice; SET ROLE alice');
 is(ask($admin, q(SELECT snowid_segment_attach('reassigned', 'central', 'orders_seq'))), '', 'attached by a user');
 ask($admin, 'RESET ROLE; REASSIGN OWNED BY alice TO postgres; SET ROLE mallory');
+my $there = last_value($source, 'orders_seq');
 is(ask($admin, q(SELECT snowid_segment_next('reassigned'))), 'ERROR 42501', 'reassigned to a superuser');
-is($source->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE query ~ 'nextval' AND pid <> pg_backend_pid())),
-    '0', 'whose rights are not used');
+is(last_value($source, 'orders_seq'), $there, 'whose rights are not used');
 ask($admin, 'RESET ROLE');
 
 # 4. A dump keeps all that, also of names that need quoting, and in other schemas.

@@ -139,7 +139,7 @@ foreach my $remote (sort keys %refused)
 {
     ask($admin, "SELECT snowid_segment_attach('attached_seq', 'central', '$remote')");
     check_error($remote, $admin, $attached, @{ $refused{$remote} }) foreach 1 .. 2;
-    is(connections_to($source), '0', "$remote: no connection is left");
+    check_no_connection($source, "$remote: no connection is left");
 }
 ask($admin, q(SELECT snowid_segment_attach('attached_seq', 'central', 'small_seq')));
 is(ask($admin, q(SELECT string_agg(snowid_segment_next('attached_seq')::text, ' ') FROM generate_series(1, 35))),
@@ -156,7 +156,7 @@ my $short = q(SELECT snowid_segment_next('short_seq'));
 check_error('MAXVALUE here', $admin, $short, '2200H', qr/reached maximum value of sequence "short_seq" \(1005\)/) foreach 1 .. 2;
 is(ask($admin, q(SELECT snowid_segment_detach('short_seq'))), '', 'MAXVALUE here: detached');
 is(ask($admin, $short), 'ERROR 2200H', 'MAXVALUE here: there is nothing above it');
-is(connections_to($source), '0', 'no connection is left');
+check_no_connection($source, 'no connection is left');
 
 $_->stop foreach $node, $source;
 done_testing();

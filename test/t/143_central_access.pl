@@ -114,7 +114,7 @@ is(scalar(grep { !/^(?:1\d{12}|ERROR 42710)$/ } @answers), 0, 'nor one of the na
 like($answers[-1], qr/^1\d{12}$/, 'which does not last');
 ask($bob, 'SELECT dblink_disconnect(unnest(dblink_get_connections()))');
 is(ask($bob, 'SELECT dblink_get_connections() IS NULL'), 't', 'no connection is left in the session');
-is(connections_to($source), '0', 'nor on the source');
+check_no_connection($source, 'nor on the source');
 
 # After errors, a cancelled statement, and transactions that fail.
 forget();
@@ -127,7 +127,7 @@ is(ask($bob, "DO 'BEGIN PERFORM snowid_segment_next(''orders_seq''); RAISE divis
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'missing_seq')));
 is(ask($_, $next), 'ERROR 42P01', 'a missing sequence') foreach $bob, $admin;
 is(ask($_, 'SELECT dblink_get_connections() IS NULL'), 't', 'no connection is left in the session') foreach $bob, $admin;
-is(connections_to($source), '0', 'nor on the source');
+check_no_connection($source, 'nor on the source');
 
 # 2. An owner who is no superuser has a user mapping with a password.
 ask($admin, <<'SQL');
@@ -151,7 +151,7 @@ ask($alice, q(SELECT setval('alices_seq', 600000)));
 like(ask($alice, $draw), qr/^ERROR/, 'a role that the source asks for no password is refused to a user');
 ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'numbers')));
 wait_for(sub { ask($alice, $draw) =~ /^5\d{12}$/ }, 'the role with the password');
-is(connections_to($source), '0', 'no connection is left');
+check_no_connection($source, 'no connection is left');
 ask($admin, 'REVOKE USAGE ON FOREIGN SERVER central FROM alice');
 ask($alice, q(SELECT setval('alices_seq', 700000)));
 is(ask($bob, $draw), 'ERROR 42501', 'the owner has lost the right to the server');
