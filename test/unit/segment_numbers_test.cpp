@@ -183,8 +183,8 @@ TEST(NumbersAhead, AreBetweenNoneAndHalfOfAll) {
   }
 }
 
-// A segment that is drawn from as time goes by, and whose caller allocates NumbersAhead of what went
-// since the last time as soon as it is told to.
+// A segment that is drawn from as time goes by, and whose caller allocates NumbersAhead of what
+// went since the last time as soon as it is told to.
 class Refiller {
  public:
   explicit Refiller(uint64_t first_count) { Refill(first_count); }

@@ -1,8 +1,9 @@
-// Tests of core/segment.hpp under eight threads that draw, among refillers that publish small runs and
-// one that gives them up: no number is drawn twice, none is lost or made up, and none is drawn that
-// was given up before.
+// Tests of core/segment.hpp under eight threads that draw, among refillers that publish small runs
+// and one that gives them up: no number is drawn twice, none is lost or made up, and none is drawn
+// that was given up before.
 //
-// Shared: the segment under test. The mutex is the refiller's lock; it guards what was published, too.
+// Shared: the segment under test. The mutex is the refiller's lock; it guards what was published,
+// too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,8 +159,8 @@ struct Case {
   uint64_t most;       // numbers in a run
   uint32_t most_want;  // numbers drawn at once
   bool is_spaced;
-  int refillers;    // threads that do nothing but refill
-  bool forgets;  // whether a thread gives up what is left, again and again
+  int refillers;  // threads that do nothing but refill
+  bool forgets;   // whether a thread gives up what is left, again and again
 };
 
 class SegmentThreads : public testing::TestWithParam<Case> {};

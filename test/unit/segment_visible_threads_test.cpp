@@ -1,6 +1,7 @@
-// Tests of core/segment.hpp's memory order: what a thread did before it drew is seen by the refiller
-// who finds the number gone, and what the refiller did before it published by whoever draws. The
-// header rests on the first: a run is overwritten after everyone who moved the cursor has read it.
+// Tests of core/segment.hpp's memory order: what a thread did before it drew is seen by the
+// refiller who finds the number gone, and what the refiller did before it published by whoever
+// draws. The header rests on the first: a run is overwritten after everyone who moved the cursor
+// has read it.
 //
 // Shared: the segment under test, and ints that are not atomic, so that ThreadSanitizer tells of
 // every one that is not ordered by the segment itself. Nothing else orders the threads: all other
