@@ -42,7 +42,7 @@ is(attempt($node, 'SET snowid.max_wait = 0; SELECT count(*) FROM snowid_next_bat
 my $lead = $node->safe_psql('postgres',
     q(SELECT extract(epoch FROM max(lead)) * 1000
         FROM (SELECT snowid_timestamp(id) - clock_timestamp() AS lead
-                FROM (SELECT snowid_next_batch(1, 1000000) AS id OFFSET 0) ids) leads));
+                FROM (SELECT snowid_next_batch(1, 2000000) AS id OFFSET 0) ids) leads));
 cmp_ok($lead, '<=', 1000, 'a longer one waits, and runs ahead by max_lead at most');
 my $sliced = $node->safe_psql('postgres',
     q(SET snowid.max_lead = 0;
