@@ -61,6 +61,10 @@ inline uint32 clock_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidClock");
 }
+inline uint32 remote_wait_event() {
+  static uint32 event = 0;
+  return named_wait_event(&event, "SnowidRemote");
+}
 inline uint32 refill_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidRefill");

@@ -72,7 +72,7 @@ is(join(' ', known_in('d1')), "@known", 'as many are known as before');
 
 # What is dropped makes room, as soon as somebody makes a section.
 $node->safe_psql('d1', join ';', map { "DROP SEQUENCE s$_; CREATE SEQUENCE s$_ INCREMENT 100000; DELETE FROM drawn WHERE section = $_" } 1 .. 9);
-wait_for(sub { connections_to($node) eq '0' }, 'those who have used them to go');
+check_no_connection($node, 'those who have used them go');
 fill('d1', 1, 53 .. 59);
 is(scalar(grep { $_ == $keys } (known_in('d1'))[ 0, 52 .. 58 ]), 8, 'a dropped section leaves its room to others');
 check_order('sections that grow at last', 'd1');

@@ -54,6 +54,31 @@ const char* column_list(int columns) {
   return list.data;
 }
 
+// Whether the statement that was run last gave a number other than 0. Needs SPI.
+bool has_given_nonzero() {
+  bool is_null;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  SPI_freetuptable(SPI_tuptable);
+  return !is_null && DatumGetInt32(value) != 0;
+}
+
+// Waits until the other server has answered, or the connection is gone. Interruptible: we wait by
+// ourselves, since a call of dblink's that waits heeds no interrupt in PostgreSQL 15, and later
+// only every second one. Needs SPI.
+void wait_for_answer(const char* schema) {
+  constexpr long kLongestNapMs = 10;
+  const char* const name[] = {connection_name};
+  const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
+  for (long nap_ms = 1;; nap_ms = std::min(2 * nap_ms, kLongestNapMs)) {
+    execute(is_busy, 1, name);
+    if (!has_given_nonzero()) return;
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms,
+              remote_wait_event());
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+  }
+}
+
 // Runs the statement over a connection of its own. Needs SPI.
 void ask(const RemoteStatement& statement) {
   const char* schema = dblink_schema();
@@ -61,9 +86,14 @@ void ask(const RemoteStatement& statement) {
   may_be_connected = true;
   execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
   const char* const query[] = {connection_name, statement.text};
-  execute(
-      psprintf("SELECT * FROM %s.dblink($1, $2) AS t(%s)", schema, column_list(statement.columns)),
-      2, query);
+  execute(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
+  if (!has_given_nonzero())
+    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+                    errmsg("could not send a query to server \"%s\"", server_name)));
+  wait_for_answer(schema);
+  execute(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
+                   column_list(statement.columns)),
+          1, query);
   statement.read(statement.argument);
 }
 
