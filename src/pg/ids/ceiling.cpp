@@ -1,6 +1,7 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
+#include "pg/ids/earlier_storage.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/ids/slots.hpp"
 #include "pg/ids/warnings.hpp"
@@ -118,6 +119,12 @@ bool is_raised_by_worker(Relation relation) {
 void write(Relation relation, core::UnixMillis target) {
   const core::UnixMillis known{my_database->written_us / 1000};
   XLogRecPtr lsn;
+  // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
+  // above what is there.
+  if (HasStandIn() && target.value > 0) {
+    lsn = raise_earlier_storage(relation, shared_database->relation, target);
+    if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
+  }
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was

@@ -32,6 +32,17 @@ SequencePage sequence_page_lock(Relation relation) {
   return {relation, buffer};
 }
 
+SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as) {
+  const Oid tablespace =
+      OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
+  const FileLocator storage{tablespace, MyDatabaseId, form->relfilenode};
+  constexpr bool kIsPermanent = true;
+  Buffer buffer =
+      ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, 0, RBM_NORMAL, nullptr, kIsPermanent);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  return {log_as, buffer};
+}
+
 void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }
 
 SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequence(page.buffer); }

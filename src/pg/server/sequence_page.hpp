@@ -34,6 +34,11 @@ struct SequencePage {
 SequencePage sequence_page_lock(Relation relation);
 void sequence_page_unlock(const SequencePage& page);
 
+// The same of a storage of this database that is not, or no longer, a relation's as the catalogs
+// have it: `form` is the row of pg_class that says so. log_as: an open relation whose changes are
+// logged, or not, as those of the storage.
+SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as);
+
 SequenceValue SequencePageValue(const SequencePage& page);
 
 // Stores a value in the page, and a mark where the change is not logged. Returns the end of the WAL

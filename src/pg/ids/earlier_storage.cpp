@@ -1,0 +1,63 @@
+// Finding earlier storage by earlier versions of rows. See earlier_storage.hpp.
+#include "pg/ids/earlier_storage.hpp"
+
+#include "pg/compat.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Whether a version of a row was replaced or deleted by this transaction, and so counts again where
+// that is rolled back. (What a part of it did that was rolled back itself is not of the transaction
+// any more.)
+bool is_replaced_here(HeapTuple row) {
+  const HeapTupleHeader header = row->t_data;
+  return (header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
+         !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+         TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
+}
+
+// Raises what the storage of a version says. log_as: see sequence_page_lock_of().
+XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis target) {
+  const SequencePage page = sequence_page_lock_of(form, log_as);
+  const bool is_below = SequencePageValue(page).last < target.value;
+  const XLogRecPtr lsn = is_below ? sequence_page_set(page, target.value) : InvalidXLogRecPtr;
+  sequence_page_unlock(page);
+  return lsn;
+}
+
+// As raise_earlier_storage(), of one relation. classes: pg_class.
+XLogRecPtr raise_versions(Relation classes, Oid relid, Relation relation, core::UnixMillis target) {
+  XLogRecPtr last = InvalidXLogRecPtr;
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+  SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotAny, 1, &key);
+  HeapTuple row;
+  while ((row = systable_getnext(scan)) != nullptr) {
+    auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+    if (!is_replaced_here(row) || form->relkind != RELKIND_SEQUENCE ||
+        form->relpersistence != RELPERSISTENCE_PERMANENT || form->relfilenode == file_of(relation))
+      continue;
+    // What this transaction has made itself need not be logged where the commit syncs it.
+    const bool is_made_here =
+        TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+    const XLogRecPtr lsn = raise_storage(form, is_made_here ? relation : classes, target);
+    last = std::max(last, lsn);
+  }
+  systable_endscan(scan);
+  return last;
+}
+
+}  // namespace
+
+XLogRecPtr raise_earlier_storage(Relation relation, Oid before, core::UnixMillis target) {
+  const Oid relid = RelationGetRelid(relation);
+  Relation classes = table_open(RelationRelationId, AccessShareLock);
+  XLogRecPtr last = raise_versions(classes, relid, relation, target);
+  if (OidIsValid(before) && before != relid)
+    last = std::max(last, raise_versions(classes, before, relation, target));
+  table_close(classes, AccessShareLock);
+  return last;
+}
+
+}  // namespace snowid::pg
