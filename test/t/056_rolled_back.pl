@@ -63,4 +63,25 @@ CONF
     check_log($node);
     $node->stop;
 }
+
+# Memory that knows what was shown needs no lift: a shard with a unit of a day, which would have to wait for
+# the next one, goes on. The clock stands at noon.
+my $node = new_server('day');
+start_server($node);
+stop_clock(int(time / 86400 + 1) * 86400 + 43200, $node);
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $daily = q(SELECT snowid_next(1, 'time:22 shard:20 seq:12 unit:1d epoch:2020-01-01T00:00:00Z'));
+my $session = open_session($node);
+like(ask($session, $daily), qr/^\d+$/, 'a shard with a unit of a day');
+foreach my $case (grep { !/commit/ } sort keys %cases)
+{
+    next if $case =~ /prepared/;
+    my ($begin, $end) = @{ $cases{$case} };
+    ask($session, "SET snowid.max_lead = '1h'; $begin; $advance; $draw; $end; RESET snowid.max_lead");
+    like(ask($session, $daily), qr/^\d+$/, "$case: it goes on");
+    like($node->safe_psql('postgres', $daily), qr/^\d+$/, "$case: in another session, too");
+}
+close_session($session);
+check_log($node);
+$node->stop;
 done_testing();

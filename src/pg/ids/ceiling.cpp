@@ -114,6 +114,23 @@ bool is_raised_by_worker(Relation relation) {
          looked_in == GetCurrentStatementStartTimestamp();
 }
 
+// Raises what this transaction, which has a stand-in, goes back to if it is rolled back. Whoever
+// draws then is not to take that for somebody's setval: the shared slots know what was issued.
+void cover_rollback(Relation relation, core::UnixMillis target) {
+  LWLockAcquire(&shared_database->lock, LW_SHARED);
+  const KnownCeiling known{shared_database->relation, shared_database->file};
+  LWLockRelease(&shared_database->lock);
+  // Without that lock, since catalogs are read. Nobody else can raise what is known meanwhile.
+  const RaisedStorage raised = raise_earlier_storage(relation, known, target);
+  if (!XLogRecPtrIsInvalid(raised.known)) {
+    LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+    shared_database->written_us = std::max(shared_database->written_us, target.value * 1000);
+    shared_database->written_lsn = std::max(shared_database->written_lsn, raised.known);
+    LWLockRelease(&shared_database->lock);
+  }
+  if (!XLogRecPtrIsInvalid(raised.last)) my_database->written_lsn = raised.last;
+}
+
 // Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
 void write(Relation relation, core::UnixMillis target) {
@@ -121,10 +138,7 @@ void write(Relation relation, core::UnixMillis target) {
   XLogRecPtr lsn;
   // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
   // above what is there.
-  if (HasStandIn() && target.value > 0) {
-    lsn = raise_earlier_storage(relation, shared_database->relation, target);
-    if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
-  }
+  if (HasStandIn() && target.value > 0) cover_rollback(relation, target);
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was

@@ -46,7 +46,9 @@ void database_stand_in(bool wanted) {
     begin(&stand_in);
     stand_in.relation = InvalidOid;
     stand_in.file = 0;
-    stand_in.written_us = shared_database->ceiling_us.load();
+    LWLockAcquire(&shared_database->lock, LW_SHARED);
+    stand_in.written_us = shared_database->written_us;
+    LWLockRelease(&shared_database->lock);
     stand_in.written_lsn = InvalidXLogRecPtr;
     stand_in.ceiling_us.store(shared_database->ceiling_us.load());
     stand_in.alert_us.store(shared_database->alert_us.load());

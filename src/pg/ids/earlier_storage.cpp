@@ -26,9 +26,9 @@ XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis t
   return lsn;
 }
 
-// As raise_earlier_storage(), of one relation. classes: pg_class.
-XLogRecPtr raise_versions(Relation classes, Oid relid, Relation relation, core::UnixMillis target) {
-  XLogRecPtr last = InvalidXLogRecPtr;
+// As raise_earlier_storage(), of the versions of one relation. classes: pg_class.
+void raise_versions(Relation classes, Oid relid, Relation relation, FileNumber known,
+                    core::UnixMillis target, RaisedStorage* raised) {
   ScanKeyData key;
   ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotAny, 1, &key);
@@ -42,22 +42,24 @@ XLogRecPtr raise_versions(Relation classes, Oid relid, Relation relation, core::
     const bool is_made_here =
         TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
     const XLogRecPtr lsn = raise_storage(form, is_made_here ? relation : classes, target);
-    last = std::max(last, lsn);
+    raised->last = std::max(raised->last, lsn);
+    if (form->relfilenode == known) raised->known = std::max(raised->known, lsn);
   }
   systable_endscan(scan);
-  return last;
 }
 
 }  // namespace
 
-XLogRecPtr raise_earlier_storage(Relation relation, Oid before, core::UnixMillis target) {
+RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known,
+                                    core::UnixMillis target) {
   const Oid relid = RelationGetRelid(relation);
+  RaisedStorage raised{InvalidXLogRecPtr, InvalidXLogRecPtr};
   Relation classes = table_open(RelationRelationId, AccessShareLock);
-  XLogRecPtr last = raise_versions(classes, relid, relation, target);
-  if (OidIsValid(before) && before != relid)
-    last = std::max(last, raise_versions(classes, before, relation, target));
+  raise_versions(classes, relid, relation, known.file, target, &raised);
+  if (OidIsValid(known.relid) && known.relid != relid)
+    raise_versions(classes, known.relid, relation, known.file, target, &raised);
   table_close(classes, AccessShareLock);
-  return last;
+  return raised;
 }
 
 }  // namespace snowid::pg

@@ -6,14 +6,27 @@
 // relations that it took to replace or drop them, so nobody else writes there.
 #pragma once
 
+#include "pg/compat.hpp"
 #include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
+// The sequence that the ceiling is durable in, as others know it: InvalidOid and 0 where nobody
+// does.
+struct KnownCeiling {
+  Oid relid;
+  FileNumber file;
+};
+
+// The ends of WAL records, which are not flushed yet; InvalidXLogRecPtr where there is none.
+struct RaisedStorage {
+  XLogRecPtr last;   // of the last one
+  XLogRecPtr known;  // of the one that has raised what others know
+};
+
 // Raises to `target` what is below it of the storage that this transaction has replaced or dropped:
-// of the sequence as it is, and of the one of oid `before`, which may be InvalidOid. Returns the
-// end of the last WAL record, which is not flushed yet, or InvalidXLogRecPtr. relation: the
-// sequence as it is, made or given its storage by this transaction.
-XLogRecPtr raise_earlier_storage(Relation relation, Oid before, core::UnixMillis target);
+// of the sequence as it is, and of the one that others know. relation: the sequence as it is, made
+// or given its storage by this transaction.
+RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target);
 
 }  // namespace snowid::pg
