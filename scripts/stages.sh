@@ -110,8 +110,8 @@ run_tap() {
   echo "$status $((SECONDS - begun))" >"$dir.status"
 }
 
-# taps FILE...: TAP tests, named as in the tree, two for each processor at a time, since mostly they wait. The longest files
-# are about the longest tests, and begin, or one of them would be left to end alone.
+# taps FILE...: TAP tests, named as in the tree, two for each processor at a time, since mostly they wait.
+# The longest files are about the longest tests, and begin, or one of them would be left to end alone.
 taps() {
   local file order running=0 dir status took
   as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"

@@ -1,6 +1,7 @@
 // The slow path of issuing IDs. See issue.hpp.
 #include "pg/ids/issue.hpp"
 
+#include "pg/base/nap.hpp"
 #include "pg/ids/ceiling.hpp"
 #include "pg/ids/errors.hpp"
 
@@ -18,16 +19,13 @@ constexpr int64 kLongestNapUs = 100000;
 constexpr int64 kShortestLatchUs = 2000;
 
 // Sleeps for `for_us` or for kLongestNapUs, whichever is less, and then checks for interrupts.
-void nap(int64 for_us) {
+void wait_for_clock(int64 for_us) {
   if (for_us < kShortestLatchUs) {
     pg_usleep(for_us);
+    CHECK_FOR_INTERRUPTS();
   } else {
-    const long timeout_ms = static_cast<long>(std::min(for_us, kLongestNapUs) / 1000);
-    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms,
-              clock_wait_event());
-    ResetLatch(MyLatch);
+    nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), clock_wait_event());
   }
-  CHECK_FOR_INTERRUPTS();
 }
 
 int64 elapsed_us(instr_time since) {
@@ -76,7 +74,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       if (waited_us + wait_us > max_wait_us())
         report_clock_behind({layout, shard, OidIsValid(slot->key.database), next},
                             next.value - now.value);
-      nap(wait_us);
+      wait_for_clock(wait_us);
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);

@@ -54,10 +54,7 @@ std::atomic<int64_t>* warned_us(const core::LayoutSpec& layout) {
 void warnings_attach() {
   constexpr uint64 kKey = 0;
   if (warnings != nullptr) return;
-  table_attach(&table);
-  auto* entry = static_cast<Warnings*>(table_find_or_make(table, &kKey, nullptr));
-  table_release(table, entry);
-  warnings = entry;
+  warnings = static_cast<Warnings*>(table_attach_entry(&table, &kKey));
 }
 
 void warn_daily(const core::Layout& layout, core::UnixMicros now) {

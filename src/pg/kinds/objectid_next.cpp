@@ -46,12 +46,10 @@ uint64 random_of_process() {
   fetch_random(&fresh, sizeof(fresh));
   // A bit above the others, since they may all be 0.
   fresh = fresh % kBits | kBits;
-  table_attach(&table);
-  auto* process = static_cast<Process*>(table_find_or_make(table, &kKey, nullptr));
+  auto* process = static_cast<Process*>(table_attach_entry(&table, &kKey));
   uint64_t random = 0;
   if (process->random.compare_exchange_strong(random, fresh, std::memory_order_relaxed))
     random = fresh;
-  table_release(table, process);
   return random % kBits;
 }
 

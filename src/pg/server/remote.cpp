@@ -1,6 +1,7 @@
 // Connecting, asking, disconnecting. See remote.hpp.
 #include "pg/server/remote.hpp"
 
+#include "pg/base/nap.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
@@ -66,16 +67,12 @@ bool has_given_nonzero() {
 // ourselves, since a call of dblink's that waits heeds no interrupt in PostgreSQL 15, and later
 // only every second one. Needs SPI.
 void wait_for_answer(const char* schema) {
-  constexpr long kLongestNapMs = 10;
   const char* const name[] = {connection_name};
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
-  for (long nap_ms = 1;; nap_ms = std::min(2 * nap_ms, kLongestNapMs)) {
+  for (long nap_ms = 1;; nap_ms = NextNap(nap_ms)) {
     execute(is_busy, 1, name);
     if (!has_given_nonzero()) return;
-    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms,
-              remote_wait_event());
-    ResetLatch(MyLatch);
-    CHECK_FOR_INTERRUPTS();
+    nap(nap_ms, remote_wait_event());
   }
 }
 

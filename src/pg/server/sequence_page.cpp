@@ -1,6 +1,8 @@
 // Reading and changing a sequence's page. See sequence_page.hpp.
 #include "pg/server/sequence_page.hpp"
 
+#include "pg/base/nap.hpp"
+
 namespace snowid::pg {
 
 namespace {
@@ -10,9 +12,6 @@ Form_pg_sequence_data sequence_data(Page page) {
       reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
-
-// The longest sleep of a session that waits for a standby, before it looks again.
-constexpr long kLongestNapMs = 10;
 
 // Whether the synchronous standbys have the WAL up to `lsn` on disk, or none are configured. WAL
 // senders keep track of that whether or not anybody waits for it.
@@ -79,12 +78,8 @@ void sequence_make_durable(XLogRecPtr lsn) {
   XLogFlush(lsn);
   // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
   // is cancelled. Nobody wakes this session, so it looks again and again.
-  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = std::min(2 * nap_ms, kLongestNapMs)) {
-    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms,
-              WAIT_EVENT_SYNC_REP);
-    ResetLatch(MyLatch);
-    CHECK_FOR_INTERRUPTS();
-  }
+  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = NextNap(nap_ms))
+    nap(nap_ms, WAIT_EVENT_SYNC_REP);
 }
 
 }  // namespace snowid::pg

@@ -20,12 +20,9 @@ void settle(const SharedTable& table, void* account, const std::atomic<uint32_t>
 void accounts_attach(Accounts* accounts) {
   if (likely(accounts->server != nullptr)) return;
   constexpr Oid kServer = InvalidOid;
-  table_attach(&accounts->databases);
   table_attach(&accounts->roles);
-  auto* server =
-      static_cast<DatabaseAccount*>(table_find_or_make(accounts->databases, &kServer, nullptr));
-  table_release(accounts->databases, server);
-  accounts->server = server;
+  accounts->server =
+      static_cast<DatabaseAccount*>(table_attach_entry(&accounts->databases, &kServer));
 }
 
 uint32 CountOfServer(const Accounts& accounts) { return Read(accounts.server->count); }

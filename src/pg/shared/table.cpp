@@ -148,6 +148,13 @@ void table_attach_now(SharedTable* table) {
   table->attached = attached;
 }
 
+void* table_attach_entry(SharedTable* table, const void* key) {
+  table_attach(table);
+  void* entry = table_find_or_make(*table, key, nullptr);
+  table_release(*table, entry);
+  return entry;
+}
+
 void* table_find(const SharedTable& table, const void* key, bool exclusively) {
   return dshash_find(table.attached, key, exclusively);
 }

@@ -60,6 +60,9 @@ inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
+// The same, and returns an entry, made where there is none, that is never deleted: without a lock.
+void* table_attach_entry(SharedTable* table, const void* key);
+
 // The functions below need the session to be attached to the table.
 
 // Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
