@@ -28,12 +28,14 @@ sub set_clock
     return;
 }
 
-# Has the clock of a server stand still at a second, as Unix time, until it is set again. Timeouts of the
+# Has the clock of a server stand still at a Unix time, in seconds, until it is set again. Timeouts of the
 # server do not come meanwhile.
 sub stop_clock
 {
-    my ($second, $node) = @_;
-    write_clock(strftime('%Y-%m-%d %H:%M:%S', localtime $second), clock_file($node));
+    my ($time, $node) = @_;
+    my $millis = int($time * 1000 + 0.5);
+    my $second = strftime('%Y-%m-%d %H:%M:%S', localtime($millis / 1000));
+    write_clock(sprintf('%s.%03d', $second, $millis % 1000), clock_file($node));
     return;
 }
 

@@ -150,6 +150,11 @@ void write(Relation relation, core::UnixMillis target) {
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
 }
 
+// Whether the sequence holds more than the ceiling in memory. Needs my_database->lock.
+bool is_written_ahead() {
+  return my_database->written_us > my_database->ceiling_us.load(std::memory_order_relaxed);
+}
+
 // Makes what was written durable, and then the ceiling in memory. Needs my_database->lock, but lets
 // go of it while it waits for a synchronous standby. If that wait fails, the ceiling in memory
 // stays as it was, and the next to publish waits for the same record.
@@ -167,6 +172,16 @@ void publish(Relation relation) {
   if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
   my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
   my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
+}
+
+// Says where IDs are to ask for more. Needs my_database->lock. moment, wish: what was asked for
+// now.
+void set_alert(core::UnixMicros moment, core::CeilingWish wish) {
+  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
+  // What was written ahead is to be published before the ceiling is reached.
+  const int64 alert_us = is_written_ahead() ? std::min(next_alert_us(moment), ceiling_us)
+                                            : ceiling_us - (wish.enough.value - moment.value);
+  my_database->alert_us.store(alert_us, std::memory_order_release);
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
@@ -212,24 +227,25 @@ void ceiling_learn() {
   unlock_ceiling(relation);
 }
 
-void ceiling_raise(core::UnixMicros moment, Urgency urgency) {
+void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
   Relation relation = lock_ceiling(urgency);
   if (relation == nullptr) return;
-  // Somebody else may have raised it meanwhile.
-  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
   const bool is_replaced = !is_durable_in(relation);
-  if (is_replaced || moment.value + ceiling_step_us() / 2 > ceiling_us) {
-    const bool is_under_way = !is_replaced && my_database->written_us > ceiling_us;
-    if (!is_under_way || urgency == Urgency::kMust)
-      write(relation, round_up({moment.value + ceiling_step_us()}));
-    // Who is early need wait for no disk and no standby: the WAL writer flushes what was written,
-    // and the next to be early finds that it has.
-    const XLogRecPtr lsn = my_database->written_lsn;
-    if (urgency == Urgency::kMust || is_replaced || sequence_is_durable(lsn))
-      publish(relation);
-    else
-      XLogSetAsyncXactLSN(lsn);
+  // Who was here before has written ahead, and a commit or the WAL writer has flushed that since.
+  const bool was_ahead = !is_replaced && is_written_ahead();
+  if (was_ahead && sequence_is_durable(my_database->written_lsn)) publish(relation);
+  const bool is_low = my_database->written_us < wish.enough.value;
+  if (is_replaced || moment.value > my_database->ceiling_us.load(std::memory_order_relaxed)) {
+    if (is_replaced || is_low) write(relation, round_up(wish.target));
+    publish(relation);
+  } else if (!is_written_ahead()) {
+    // Need wait for no disk and no standby: the next commit takes it along.
+    if (is_low) write(relation, round_up(wish.target));
+  } else if (was_ahead) {
+    // Nobody has committed for a while.
+    XLogSetAsyncXactLSN(my_database->written_lsn);
   }
+  set_alert(moment, wish);
   unlock_ceiling(relation);
 }
 

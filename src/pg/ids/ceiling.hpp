@@ -7,6 +7,7 @@
 // may have to wait for, then Database::lock, then the buffer's.
 #pragma once
 
+#include "pg/ids/settings.hpp"
 #include "pg/prelude.hpp"
 #include "pg/server/sequence_page.hpp"
 
@@ -24,12 +25,18 @@ extern bool ceiling_known;
 // during recovery, and as slots_attach() does. A cancelled wait for a standby is an error too.
 void ceiling_learn();
 
-// Raises the ceiling to snowid.ceiling_step after `moment`, unless somebody else has already raised
-// it to half of that. With kMust the ceiling is at or above `moment` when it returns. With kEarly
-// it does nothing where it would have to wait for the relation's lock, and waits for disk and
-// standby only where the sequence was replaced. slots_attach() must have been called. Fails as
+// Where the next ID asks again while the ceiling is being raised for one with the time `moment`.
+inline int64 next_alert_us(core::UnixMicros moment) {
+  return moment.value + ceiling_step_us() / 8 + 1;
+}
+
+// Raises the ceiling to what an ID wishes, unless it is high enough. With kMust the ceiling is at
+// or above `moment`, the ID's time, when it returns. With kEarly, where the ceiling is that high
+// already, it does nothing where it would have to wait for the relation's lock, and waits for disk
+// and standby only where the sequence was replaced: it writes ahead, and whoever asks next
+// publishes what has become durable meanwhile. slots_attach() must have been called. Fails as
 // ceiling_learn() does.
-void ceiling_raise(core::UnixMicros moment, Urgency urgency);
+void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency);
 
 // Makes sure that the ceiling is durably at or above `moment`. slots_attach() must have been
 // called. Fails as ceiling_learn() does.

@@ -35,21 +35,22 @@ int64 elapsed_us(instr_time since) {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Makes sure that the ceiling allows an ID with this time.
-void make_room(core::UnixMicros moment) {
+// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock.
+void make_room(core::UnixMicros moment, core::UnixMicros now) {
   Database* database = my_database;
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
+  const core::CeilingWish wish = core::WishOf(moment, now, {alert}, ceiling_step_us());
   const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
   if (moment.value > ceiling) {
-    ceiling_raise(moment, Urgency::kMust);
+    ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
   // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
   // go on. Should it fail, the next one to reach the new alert tries again.
-  const int64_t next_alert = std::min(alert + ceiling_step_us() / 8 + 1, ceiling);
+  const int64_t next_alert = std::min(next_alert_us(moment), ceiling);
   if (database->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel))
-    ceiling_raise(moment, Urgency::kEarly);
+    ceiling_raise(moment, wish, Urgency::kEarly);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);
-    make_room(next);
+    make_room(next, now);
 
     const core::UnixMicros limit{std::min(now.value + max_lead_us(),
                                           my_database->ceiling_us.load(std::memory_order_acquire))};

@@ -1,0 +1,103 @@
+# IDs that come seldom: how far ahead of them the ceiling is raised, and what that costs. An ID waits for
+# the disk only where none has come for about two seconds, for its raise of the ceiling rides on the next
+# commit. Where IDs come often the ceiling is a step ahead and no more. The clock stands still, and is moved
+# on by hand. That an ID waits for the disk is told by the place up to which the WAL is flushed.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = new_server('lone');
+# Nobody else is to flush: with this level the background writer logs nothing of its own.
+$node->append_conf('postgresql.conf', <<'CONF');
+wal_level = minimal
+max_wal_senders = 0
+checkpoint_timeout = '1h'
+wal_writer_delay = '10s'
+CONF
+start_server($node);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE TABLE photos (id bigint DEFAULT snowid_next(), n int);
+SQL
+my $session = open_session($node);
+my $now = int(time) + 1000;
+
+# Where the WAL is flushed up to.
+sub flushed { return ask($session, 'SELECT pg_current_wal_flush_lsn()') }
+
+# Moves the clock on, and has one row inserted in a transaction. Returns whether its ID has waited for
+# the disk.
+sub insert_after
+{
+    my ($pause, $end) = @_;
+    $now += $pause;
+    stop_clock($now, $node);
+    ask($session, 'BEGIN');
+    my $before = flushed();
+    ask($session, 'INSERT INTO photos VALUES (DEFAULT, 1)');
+    my $after = flushed();
+    is(ask($session, $end), '', "$end after $pause s");
+    return $before ne $after;
+}
+
+# How many of the inserts after these pauses have waited.
+sub waits
+{
+    my ($end, @pauses) = @_;
+    return scalar grep { $_ } map { insert_after($_, $end) } @pauses;
+}
+
+# How far the ceiling is ahead of the clock, in milliseconds.
+sub ahead { return last_value($node, 'snowid.ceiling') - sprintf('%.0f', $now * 1000) }
+
+foreach my $pause (0.3, 0.7, 1.1, 1.8)
+{
+    waits('COMMIT', 10);
+    is(waits('COMMIT', ($pause) x 8), 0, "every $pause s: none waits for the disk");
+    cmp_ok(ahead(), '<=', 2400, "every $pause s: the ceiling is 2.4 s ahead at most");
+}
+is(waits('COMMIT', (10) x 5), 5, 'every 10 s: each waits');
+is(ahead(), 2400, 'every 10 s: the ceiling is 2.4 s ahead');
+
+# What was written ahead is not published before it is durable: nobody has flushed it.
+waits('COMMIT', 10);
+is(waits('ROLLBACK', 0.7), 0, 'after a pause, rolled back: does not wait');
+is(waits('ROLLBACK', 0.7, 0.7, 0.7), 1, 'nor do more of them, up to the ceiling that is durable');
+
+# Where they come often: for three seconds, one each hundredth.
+waits('COMMIT', 10);
+ask($session, 'SET synchronous_commit = off');
+foreach (1 .. 300)
+{
+    stop_clock($now += 0.01, $node);
+    ask($session, 'SELECT snowid_next()');
+}
+cmp_ok(ahead(), '<=', 1000, 'every hundredth of a second: a step ahead at most');
+cmp_ok(ahead(), '>', 0, 'and ahead');
+
+# A burst after a pause borrows from the future, but does not push the ceiling further.
+stop_clock($now += 10, $node);
+ask($session, q(SET snowid.max_lead = '1s'; SELECT count(*) FROM snowid_next_batch(0, 1000000)));
+cmp_ok(ahead(), '<=', 2400, 'a burst after a pause');
+
+# With another step: never further than five seconds, which is what callers wait for after a crash.
+foreach my $step (100, 2000, 5000)
+{
+    close_session($session);
+    $node->append_conf('postgresql.conf', "snowid.ceiling_step = $step\n");
+    $node->stop;
+    start_server($node);
+    $session = open_session($node);
+    waits('COMMIT', 20);
+    my $most = $step * 2.4 < 5000 ? $step * 2.4 : 5000;
+    is(ahead(), $most, "a step of $step ms: $most ms ahead after a pause");
+}
+close_session($session);
+$node->stop;
+check_log($node);
+done_testing();
