@@ -184,13 +184,18 @@ void set_alert(core::UnixMicros moment, core::CeilingWish wish) {
   my_database->alert_us.store(alert_us, std::memory_order_release);
 }
 
-// Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
-// as open_ceiling() does, with no lock taken. Fails with 25006 during recovery.
-Relation lock_ceiling(Urgency urgency) {
-  // A standby's transactions are read-only, but some extensions have them pass for others.
+// 25006 during recovery. A standby's transactions are read-only, but some extensions have them pass
+// for others.
+void require_no_recovery() {
   if (RecoveryInProgress())
     ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
                     errmsg("cannot issue IDs during recovery")));
+}
+
+// Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
+// as open_ceiling() does, with no lock taken. Fails as require_no_recovery() does.
+Relation lock_ceiling(Urgency urgency) {
+  require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
   database_stand_in(is_made_here(relation));
@@ -203,6 +208,63 @@ void unlock_ceiling(Relation relation) {
   relation_close(relation, RowExclusiveLock);
 }
 
+// Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
+// is durable in, and the sequence says what this server has written last.
+bool is_as_shared(HeapTuple row) {
+  auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+  if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data)) ||
+      form->relkind != RELKIND_SEQUENCE || form->relpersistence != RELPERSISTENCE_PERMANENT ||
+      strcmp(NameStr(form->relname), kCeilingName) != 0)
+    return false;
+  LWLockAcquire(&shared_database->lock, LW_SHARED);
+  bool is_same =
+      shared_database->relation == form->oid && shared_database->file == form->relfilenode;
+  if (is_same) {
+    const SequencePage page = sequence_page_lock_of(form, nullptr);
+    is_same = SequencePageValue(page).last == shared_database->written_us / 1000;
+    sequence_page_unlock(page);
+  }
+  LWLockRelease(&shared_database->lock);
+  return is_same;
+}
+
+// Makes the ceiling known where nothing has changed since another session has learned it. That
+// takes one row of a catalog, where to look the extension's sequence up and to open it takes a
+// dozen, and most of what a session's first ID costs.
+void recognize_ceiling() {
+  LWLockAcquire(&shared_database->lock, LW_SHARED);
+  const Oid relid = shared_database->relation;
+  LWLockRelease(&shared_database->lock);
+  if (!OidIsValid(relid)) return;
+  // While it is locked nobody can replace the sequence; invalidations from now on are news.
+  LockRelationOid(relid, RowExclusiveLock);
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+  if (HeapTupleIsValid(row)) {
+    ceiling_known = is_as_shared(row);
+    ReleaseSysCache(row);
+  }
+  if (ceiling_known) {
+    ceiling_relid = relid;
+    database_stand_in(false);
+  }
+  UnlockRelationOid(relid, RowExclusiveLock);
+}
+
+// Makes sure that the ceiling in memory is durable in the extension's sequence, and that it is
+// known, unless this transaction has made the sequence.
+void look_at_ceiling() {
+  Relation relation = lock_ceiling(Urgency::kMust);
+  if (!is_durable_in(relation) || !is_as_written(relation)) {
+    write(relation, {0});
+    publish(relation);
+  }
+  // As in recognize_ceiling(). But a transaction that has made the sequence, a restore for one, may
+  // yet set it: it looks again for each ID. Of its workers each has to do with one statement.
+  ceiling_known = !HasStandIn() || IsParallelWorker();
+  looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
+  unlock_ceiling(relation);
+}
+
 }  // namespace
 
 void ceiling_learn() {
@@ -211,20 +273,13 @@ void ceiling_learn() {
     invalidation_subscribe(forget_ceiling);
     is_subscribed = true;
   }
+  require_no_recovery();
   slots_attach();
-  warnings_attach();
+  recognize_ceiling();
   if (ceiling_known) return;
-  Relation relation = lock_ceiling(Urgency::kMust);
-  if (!is_durable_in(relation) || !is_as_written(relation)) {
-    write(relation, {0});
-    publish(relation);
-  }
-  // While the relation is locked nobody can replace it; invalidations from now on are news. But a
-  // transaction that has made it, a restore for one, may yet set it: it looks again for each ID. Of
-  // its workers each has to do with one statement.
-  ceiling_known = !HasStandIn() || IsParallelWorker();
-  looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
-  unlock_ceiling(relation);
+  // Whoever is the first to learn it makes the table, too, that is needed once a year.
+  warnings_attach();
+  look_at_ceiling();
 }
 
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {

@@ -58,6 +58,7 @@ void warnings_attach() {
 }
 
 void warn_daily(const core::Layout& layout, core::UnixMicros now) {
+  warnings_attach();
   std::atomic<int64_t>* warned = warned_us(layout.spec);
   int64_t last = warned->load(std::memory_order_relaxed);
   if (IsRecent({last}, USECS_PER_DAY, now)) return;

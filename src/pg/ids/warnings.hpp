@@ -13,13 +13,13 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
   return {layout.end.value - kYearUs};
 }
 
-// Attaches to the table, so that no ID is refused later for want of memory to warn with. Later
-// calls cost next to nothing. Fails as table_attach() does.
+// Attaches to the table, and makes it if there is none. The first session to issue IDs does so, so
+// that none is refused later for want of memory to warn with. Later calls cost next to nothing.
+// Fails as table_attach() does.
 void warnings_attach();
 
 // Tells the log, unless that was done within a day. (Where more than 64 layouts are about to end,
-// some share a place; the log is then told of one of them.) warnings_attach() must have been
-// called.
+// some share a place; the log is then told of one of them.) Fails as warnings_attach() does.
 void warn_daily(const core::Layout& layout, core::UnixMicros now);
 
 }  // namespace snowid::pg
