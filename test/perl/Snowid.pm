@@ -8,6 +8,7 @@ use warnings;
 use Exporter 'import';
 use SnowidChecks;
 use SnowidLibrary;
+use SnowidPower;
 use SnowidServers;
 use SnowidSessions;
 use SnowidSources;
@@ -15,6 +16,6 @@ use SnowidWorkers;
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
-    @SnowidLibrary::EXPORT, @SnowidWorkers::EXPORT);
+    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidWorkers::EXPORT);
 
 1;

@@ -12,7 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server start_server set_clock stop_clock crash wait_for new_standby check_log last_value);
+our @EXPORT = qw(new_server start_server set_clock stop_clock crash state_of wait_for new_standby check_log
+  last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
@@ -78,7 +79,8 @@ sub new_standby
     return $standby;
 }
 
-# Starts a server with a faked clock: the real one, unless set_clock was called for it.
+# Starts a server with a faked clock: the real one, unless set_clock was called for it. A library that
+# LD_PRELOAD names already is kept.
 sub start_server
 {
     my ($node) = @_;
@@ -87,7 +89,7 @@ sub start_server
     set_clock(0, $node) unless -e clock_file($node);
     local %ENV = (
         %ENV,
-        LD_PRELOAD => $library,
+        LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library),
         FAKETIME_TIMESTAMP_FILE => clock_file($node),
         FAKETIME_NO_CACHE => 1,
         FAKETIME_DONT_FAKE_MONOTONIC => 1);

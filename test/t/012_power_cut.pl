@@ -1,0 +1,165 @@
+# Promise 1 through power cuts: what was not synced is gone, committed or not, and the clock is an hour
+# behind when the server comes back. No ID that a client has seen comes again, whichever way it got to see
+# it: in a transaction that had committed, with or without waiting for the disk, that was rolled back, or
+# that was open at the cut; with SELECT alone; rarely or in a burst; alone or while others draw and commit.
+# SNOWID_SEED repeats the choices of a run.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $seed = $ENV{SNOWID_SEED} // int(rand(1 << 30));
+srand $seed;
+note("SNOWID_SEED=$seed");
+
+my $next_ms = q(snowid_next(1, 'time:41 shard:13 seq:10 unit:10ms epoch:2020-01-01T00:00:00Z'));
+my $insert = q(INSERT INTO rows (id) VALUES (snowid_next(2)) RETURNING id);
+# How a client gets to see IDs: what gives the next one of the same kind, and statements whose result is the
+# greatest that they have drawn.
+my @shown = map { [ $_, "SELECT $_" ] } 'snowid_next()', 'snowid_next(1)', q(snowid_next(1, 'twitter')), $next_ms,
+  'snowid_uuidv7()', 'objectid_next()';
+my @many = (
+    [ 'snowid_next(1)', 'SELECT snowid_reserve(1, 1000) + 999' ],
+    [ 'snowid_next(2)', 'SELECT max(id) FROM snowid_next_batch(2, 3000) AS id' ],
+    [ q(snowid_next(1, 'twitter')), q(SELECT max(id) FROM snowid_next_batch(1, 300000, 'twitter') AS id) ]);
+my @written = ([ 'snowid_next(2)', $insert ], [ 'snowid_next()', 'INSERT INTO rows DEFAULT VALUES RETURNING id' ]);
+my @ended = map { my $end = $_; map { [ $_->[0], "BEGIN; $_->[1]; $end" ] } @written, @shown } 'COMMIT', 'ROLLBACK';
+
+# What happens between the start and the cut: how many seconds the clock goes on before each step, the ways
+# to see IDs, and how many sessions draw besides, as fast as they can. A step is as much as a few hundred
+# real milliseconds, within which the WAL writer may or may not flush.
+my @patterns = (
+    { name => 'now and then', pause => [ 0.6, 3 ], ways => [ @shown, @written, @ended ] },
+    { name => 'never flushed', pause => [ 0.1, 0.5 ], ways => \@shown },
+    { name => 'among commits', pause => [ 0.1, 0.5 ], ways => [ @shown, @written, @ended ] },
+    { name => 'in bursts', pause => [ 0, 0.4 ], ways => [ @shown, @many, @written ] },
+    { name => 'in a crowd', pause => [ 0.1, 1 ], ways => [ @shown, @written, @ended ], crowd => 3 });
+
+my $node = new_powered_server('power');
+start_server($node);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE TABLE rows (id bigint DEFAULT snowid_next());
+CREATE TABLE cuts (number int, kept bool);
+SQL
+$node->stop;
+
+# How far the clock is set on from the real one.
+my $ahead = 0;
+
+sub pass
+{
+    my ($seconds) = @_;
+    $ahead += $seconds;
+    set_clock($ahead, $node);
+    return;
+}
+
+sub between { my ($least, $most) = @_; return $least + rand($most - $least) }
+sub one_of { return $_[ rand @_ ] }
+
+# The greatest that a client has seen, by what gives the next; in a form whose order is that of texts.
+my %seen;
+
+sub see
+{
+    my ($next, $id) = @_;
+    die "$next: $id" unless $id =~ /^[0-9a-f-]+$/;
+    $id = in_order($id);
+    $seen{$next} = $id if $id gt ($seen{$next} // '');
+    return;
+}
+
+sub in_order { my ($id) = @_; return $id =~ /^\d{1,19}$/ ? sprintf('%019d', $id) : $id }
+
+sub take_step
+{
+    my ($session, $way) = @_;
+    my ($next, $statements) = @$way;
+    see($next, ask($session, $statements));
+    return;
+}
+
+# Has sessions draw, step by step, until the power is cut.
+sub use_until_cut
+{
+    my ($number, $pattern, $is_held) = @_;
+    my @drawing =
+      map { { next => $shown[$_][0], drawing => draw($node, $shown[$_][0], undef, pause_every => 50) } }
+      1 .. ($pattern->{crowd} // 0);
+    wait_to_draw(1, map { $_->{drawing} } @drawing);
+    my @sessions = map { open_session($node) } 0 .. 2;
+    ask($sessions[0], 'SET synchronous_commit = on');
+    ask($sessions[1], 'SET synchronous_commit = off');
+    is(ask($sessions[0], "INSERT INTO cuts VALUES ($number, true)"), '', 'a row that is flushed');
+    ask($sessions[2], 'BEGIN');
+    foreach (1 .. 5 + rand 10)
+    {
+        pass(between(@{ $pattern->{pause} }));
+        sleep between(0, 0.25) unless $is_held;
+        my $session = one_of(0 .. 2);
+        my @ways = $session < 2 ? @{ $pattern->{ways} } : grep { $_->[1] !~ /BEGIN/ } @{ $pattern->{ways} };
+        take_step($sessions[$session], one_of(@ways));
+    }
+    # The last ones seen are such as have nothing flushed.
+    foreach (0 .. rand 3)
+    {
+        pass(between(@{ $pattern->{pause} }));
+        take_step(one_of(@sessions), one_of(@shown));
+    }
+    ask($sessions[1], "INSERT INTO cuts VALUES ($number, false)");
+    cut_power($node);
+    finish(map { $_->{drawing} } @drawing);
+    foreach (@drawing)
+    {
+        my ($drawn) = reverse @{ ids($_->{drawing}) };
+        see($_->{next}, $drawn) if defined $drawn;
+    }
+    close_session(@sessions);
+    return;
+}
+
+# Has the server come back with its clock behind, and checks what it gives, and what it has kept.
+sub check_after_cut
+{
+    my ($number, $name, $is_held, $has_crowd) = @_;
+    set_clock(-3600, $node);
+    start_server($node);
+    foreach my $next (sort keys %seen)
+    {
+        my $id = attempt($node, "SET snowid.max_lead = '1d'; SELECT $next");
+        cmp_ok(in_order($id), 'gt', $seen{$next}, "$name: $next goes on above what was seen");
+        see($next, $id) unless $id =~ /ERROR/;
+    }
+    is($node->safe_psql('postgres', "SELECT count(*) FROM cuts WHERE number = $number AND kept"), '1',
+        "$name: what was flushed is there");
+    # A crowd has WAL flushed at any time.
+    is($node->safe_psql('postgres', "SELECT count(*) FROM cuts WHERE number = $number AND NOT kept"), '0',
+        "$name: what nobody flushed is gone")
+      if $is_held && !$has_crowd;
+    # No ID of the next start is below what this one has made durable.
+    $ahead = last_value($node, 'snowid.ceiling') / 1000 - time;
+    pass(1);
+    $node->stop;
+    return;
+}
+
+my $number = 0;
+foreach my $is_held (1, 0)
+{
+    foreach my $pattern (@patterns)
+    {
+        $number++;
+        my $name = "cut $number, $pattern->{name}, " . ($is_held ? 'no WAL writer' : 'with a WAL writer');
+        power_on($node);
+        hold_wal_writer($node) if $is_held;
+        use_until_cut($number, $pattern, $is_held);
+        check_after_cut($number, $name, $is_held, $pattern->{crowd});
+    }
+}
+check_log($node);
+done_testing();
