@@ -11,7 +11,7 @@ use File::Spec;
 use PostgreSQL::Test::Utils;
 use SnowidServers;
 
-our @EXPORT = qw(new_powered_server power_on cut_power hold_wal_writer);
+our @EXPORT = qw(new_powered_server power_on cut_power hold_wal_writer hang_disk);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my $library = "$scratch/aside.so";
@@ -71,6 +71,14 @@ sub cut_power
 
 sub base { my ($node) = @_; return "$scratch/base." . $node->name }
 sub aside { my ($node) = @_; return "$scratch/aside." . $node->name }
+
+# From now until the power is cut, no sync of WAL comes to its end.
+sub hang_disk
+{
+    my ($node) = @_;
+    append_to_file(aside($node) . '/hang', '');
+    return;
+}
 
 # Stops the process of a running server that flushes WAL in the background, where it holds no lock: from
 # now on what nobody waits for is not flushed.

@@ -1,7 +1,8 @@
 /*
  * A library to be put before the C library of a server (LD_PRELOAD): keeps what a power cut would leave
  * of the WAL. Whenever a WAL segment was synced, and before whoever asked for that goes on, the segment
- * is copied to the directory that SNOWID_ASIDE names. What was only written is not there.
+ * is copied to the directory that SNOWID_ASIDE names. What was only written is not there. While that
+ * directory has a file called hang, the disk does not answer: nobody who syncs WAL goes on.
  *
  * Shared: the directory, by all processes of the server. Each copies under a name of its own, and renames
  * the copy when it is whole, so a kill leaves no half of one. PostgreSQL writes and syncs WAL under one
@@ -38,9 +39,8 @@ give_up(const char *what)
 }
 
 static void
-copy(const char *path, const char *name)
+copy(const char *path, const char *aside, const char *name)
 {
-	const char *aside = getenv("SNOWID_ASIDE");
 	char		unfinished[PATH_MAX];
 	char		finished[PATH_MAX];
 	int			from = open(path, O_RDONLY);
@@ -58,17 +58,33 @@ copy(const char *path, const char *name)
 		give_up(finished);
 }
 
+static void
+wait_while_hanging(const char *aside)
+{
+	char		hang[PATH_MAX];
+
+	snprintf(hang, sizeof(hang), "%s/hang", aside);
+	while (access(hang, F_OK) == 0)
+		usleep(10000);
+}
+
 static int
 sync_and_copy(const char *function, int fd)
 {
-	int			result = ((int (*) (int)) dlsym(RTLD_NEXT, function)) (fd);
+	int			(*sync) (int) = (int (*) (int)) dlsym(RTLD_NEXT, function);
+	const char *aside = getenv("SNOWID_ASIDE");
+	const char *name;
 	char		link[64];
 	char		path[PATH_MAX] = "";
-	const char *name;
+	int			result;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (result == 0 && readlink(link, path, sizeof(path) - 1) > 0 && (name = segment_name(path)) != NULL)
-		copy(path, name);
+	if (readlink(link, path, sizeof(path) - 1) <= 0 || (name = segment_name(path)) == NULL)
+		return sync(fd);
+	wait_while_hanging(aside);
+	result = sync(fd);
+	if (result == 0)
+		copy(path, aside, name);
 	return result;
 }
 
