@@ -51,7 +51,7 @@ $node->stop;
 # How far the clock is set on from the real one.
 my $ahead = 0;
 
-sub pass
+sub go_on
 {
     my ($seconds) = @_;
     $ahead += $seconds;
@@ -93,7 +93,7 @@ sub check_nobody_sees
     ask($committing, 'SET synchronous_commit = off');
     backend_of($_) foreach @sessions;
     hang_disk($node);
-    pass(10);
+    go_on(10);
     foreach my $session (@sessions)
     {
         my $waiting =
@@ -123,7 +123,7 @@ sub use_until_cut
     ask($sessions[2], 'BEGIN');
     foreach (1 .. 5 + rand 10)
     {
-        pass(between(@{ $pattern->{pause} }));
+        go_on(between(@{ $pattern->{pause} }));
         sleep between(0, 0.25) unless $is_held;
         my $session = one_of(0 .. 2);
         my @ways = $session < 2 ? @{ $pattern->{ways} } : grep { $_->[1] !~ /BEGIN/ } @{ $pattern->{ways} };
@@ -132,7 +132,7 @@ sub use_until_cut
     # The last ones seen are such as have nothing flushed.
     foreach (0 .. rand 3)
     {
-        pass(between(@{ $pattern->{pause} }));
+        go_on(between(@{ $pattern->{pause} }));
         take_step(one_of(@sessions), one_of(@shown));
     }
     push @sessions, check_nobody_sees("$name: the disk hangs", $number, @sessions);
@@ -163,7 +163,7 @@ sub check_after_cut
         "$name: what was flushed is there, and what was not is gone");
     # No ID of the next start is below what this one has made durable.
     $ahead = last_value($node, 'snowid.ceiling') / 1000 - time;
-    pass(1);
+    go_on(1);
     $node->stop;
     return;
 }
