@@ -34,7 +34,7 @@ my @ended = map { my $end = $_; map { [ $_->[0], "BEGIN; $_->[1]; $end" ] } @wri
 # real milliseconds, within which the WAL writer may or may not flush.
 my @patterns = (
     { name => 'now and then', pause => [ 0.6, 3 ], ways => [ @shown, @written, @ended ] },
-    { name => 'never flushed', pause => [ 0.1, 0.5 ], ways => \@shown },
+    { name => 'never flushed', pause => [ 0, 0.4 ], ways => \@shown },
     { name => 'among commits', pause => [ 0.1, 0.5 ], ways => [ @shown, @written, @ended ] },
     { name => 'in bursts', pause => [ 0, 0.4 ], ways => [ @shown, @many, @written ] },
     { name => 'in a crowd', pause => [ 0.1, 1 ], ways => [ @shown, @written, @ended ], crowd => 3 });
@@ -129,10 +129,10 @@ sub use_until_cut
         my @ways = $session < 2 ? @{ $pattern->{ways} } : grep { $_->[1] !~ /BEGIN/ } @{ $pattern->{ways} };
         take_step($sessions[$session], one_of(@ways));
     }
-    # The last ones seen are such as have nothing flushed.
-    foreach (0 .. rand 3)
+    # The last ones seen are such as have nothing flushed, and come by while the ceiling is near.
+    foreach (0 .. 5 + rand 10)
     {
-        go_on(between(@{ $pattern->{pause} }));
+        go_on(between(0, 0.4));
         take_step(one_of(@sessions), one_of(@shown));
     }
     push @sessions, check_nobody_sees("$name: the disk hangs", $number, @sessions);
