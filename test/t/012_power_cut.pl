@@ -84,15 +84,18 @@ sub take_step
     return;
 }
 
-# Has a session run a statement. Returns whether it is answered; if not it waits for the disk, or for
-# another who does.
+# Has a session run a statement. Returns whether it is answered; if not it waits for the disk, which hangs,
+# or for another who does.
 sub is_served
 {
     my ($session, $statement) = @_;
     my $pid = backend_of($session);
-    my $waiting = "SELECT wait_event_type IN ('IO', 'LWLock') FROM pg_stat_activity WHERE pid = $pid";
+    my $waiting = <<"SQL";
+SELECT count(*) FROM pg_stat_activity AS mine, pg_stat_activity AS others
+WHERE mine.pid = $pid AND mine.wait_event_type IN ('IO', 'LWLock') AND others.wait_event ILIKE 'WALSync'
+SQL
     start_asking($session, $statement);
-    wait_for(sub { is_answered($session) || $node->safe_psql('postgres', $waiting) eq 't' },
+    wait_for(sub { is_answered($session) || $node->safe_psql('postgres', $waiting) > 0 },
         'a session to wait for the disk, or to be answered');
     return is_answered($session);
 }
