@@ -22,11 +22,84 @@ CALL enter('call', 'objectid_next() ÷ gen_random_uuid(), over an empty C functi
 CALL enter('call', 'snowid_segment_next ÷ nextval, over an empty C function', $$
   excess('call', 'snowid_segment_next(''segment'')', 'empty({shard})') /
   excess('call', 'nextval(''numbers'')', 'empty({shard})') $$, at_most => 0.5);
-CALL enter('contended', 'numbers/s of 8 sessions: snowid_segment_next ÷ nextval', $$
-  ratio('contended', 'nextval', 'snowid_segment_next') $$, at_least => 2);
 CALL enter('keys', 'snowid_section_next of 100,000 random keys ÷ nextval, over empty C functions', $$
   excess('keys', 'snowid_section_next(regclass, bigint)', 'empty(int, bigint)') /
   excess('keys', 'nextval(regclass)', 'empty(bigint)') $$, at_most => 1.2);
+
+CALL enter('crowd', 'numbers/s of 8 sessions: snowid_segment_next ÷ nextval', $$
+  ratio('crowd', 'segment of 8', 'nextval of 8') $$, at_least => 2);
+CALL enter('crowd', 'numbers/s of 8 sessions: snowid_section_next of 100,000 random keys ÷ nextval', $$
+  ratio('crowd', 'section of 8, 100000 keys', 'nextval of 8') $$, at_least => 1);
+CALL enter('crowd', 'numbers/s of 8 sessions: snowid_section_next of one key ÷ nextval', $$
+  ratio('crowd', 'section of 8, 1 keys', 'nextval of 8') $$);
+CALL enter('crowd', 'numbers/s of 8 sessions: snowid_next of one shard, never waiting ÷ nextval', $$
+  ratio('crowd', 'snowid_next of 8', 'nextval of 8') $$);
+CALL enter('crowd', 'numbers/s, 64 sessions ÷ 8: snowid_next of one shard, more than its 1,024/ms', $$
+  ratio('crowd', 'paced of 64', 'paced of 8') $$, at_least => 0.9);
+CALL enter('crowd', 'numbers/s, 64 sessions ÷ 8: snowid_next of one shard, never waiting', $$
+  ratio('crowd', 'snowid_next of 64', 'snowid_next of 8') $$, at_least => 0.9);
+CALL enter('crowd', 'numbers/s, 64 sessions ÷ 8: snowid_segment_next', $$
+  ratio('crowd', 'segment of 64', 'segment of 8') $$, at_least => 0.9);
+CALL enter('crowd', 'numbers/s, 64 sessions ÷ 8: nextval', $$
+  ratio('crowd', 'nextval of 64', 'nextval of 8') $$);
+CALL enter('crowd', 'calls/s, 64 sessions ÷ 8: clock_timestamp()', $$
+  ratio('crowd', 'clock of 64', 'clock of 8') $$);
+
+-- A clock reading is in each, and takes as much on either side.
+CALL enter('draws', 'p99 of a draw, 64 sessions: snowid_next of one shard, never waiting ÷ nextval', $$
+  ratio('draws', 'snowid_next, p99', 'nextval, p99') $$, at_most => 2);
+CALL enter('draws', 'p99 of a draw, 64 sessions: snowid_segment_next ÷ nextval', $$
+  ratio('draws', 'segment, p99', 'nextval, p99') $$, at_most => 2);
+INSERT INTO figures (race, figure, expression)
+  SELECT 'draws', format('%s of a draw, 64 sessions: %s, µs', percent, side),
+    format('1e6 * median(''draws'', %L)', side || ', ' || percent)
+  FROM unnest(ARRAY['p99', 'p99.9']) AS percent, unnest(ARRAY['nextval', 'snowid_next', 'segment']) AS side;
+
+-- All that a fresh session has to pay, with the library loaded by it and by the server
+CALL enter('first', 'first ID after LOAD, over an empty C function''s first call: ms', $$
+  1e3 * excess('first', 'ID snowid_next(), plain', 'ID an empty C function, plain') $$, at_most => 0.15);
+INSERT INTO figures (race, figure, expression, at_most)
+  SELECT 'first', 'LOAD ÷ LOAD of pgEdge''s', format($$
+    excess('first', 'LOAD snowid_next(), plain', 'nothing') /
+    excess('first', %L, 'nothing') $$, format('LOAD %s, plain', name)), 1
+  FROM peers WHERE into_table = 'with_pgedge';
+INSERT INTO figures (race, figure, expression)
+  SELECT 'first', format('LOAD, over a statement that does nothing: %s, ms', name),
+    format('1e3 * excess(''first'', %L, ''nothing'')', format('LOAD %s, plain', name))
+  FROM peers WHERE library IS NOT NULL ORDER BY place;
+INSERT INTO figures (race, figure, expression)
+  SELECT 'first', format('first ID, %s: %s, ms', server, name),
+    format('1e3 * median(''first'', %L)', format('ID %s, %s', name, server))
+  FROM unnest(ARRAY['plain', 'preloaded']) WITH ORDINALITY AS servers (server, nth), peers
+  WHERE draw IS NOT NULL AND (server = 'plain' OR with_preloading) ORDER BY nth, place;
+INSERT INTO figures (race, figure, expression)
+  SELECT 'first', format('first INSERT, %s: DEFAULT %s, ms', server, name),
+    format('1e3 * median(''first'', %L)', format('INSERT %s, %s', name, server))
+  FROM unnest(ARRAY['plain', 'preloaded']) WITH ORDINALITY AS servers (server, nth), peers
+  WHERE draw IS NOT NULL AND into_table IS NOT NULL AND (server = 'plain' OR with_preloading)
+  ORDER BY nth, place;
+
+INSERT INTO figures (race, figure, expression, at_most)
+  SELECT 'memory', format('private memory of a first ID: %s, kB', name),
+    format('median(''memory'', %L)', name),
+    CASE into_table WHEN 'with_snowid' THEN 250 END
+  FROM peers WHERE draw IS NOT NULL ORDER BY place;
+
+-- The server itself flushes now and then; at the least rate that counts for much, so there it is taken off.
+INSERT INTO figures (race, figure, expression, at_most)
+  SELECT 'lone', format('WAL flushes an insert, %s/s: %s', rate, name),
+    format('flushes_an_insert(%L, %L)', rate, name),
+    CASE WHEN into_table = 'with_snowid' THEN
+      CASE rate WHEN '2' THEN 1.08 WHEN '5' THEN 1.03 WHEN '20' THEN 1.03 END END
+  FROM lone_rates JOIN lone_sides USING (rate) JOIN peers USING (name)
+  ORDER BY rate::float8, place;
+CALL enter('lone', 'WAL flushes an insert, 0.3/s: snowid_next() less precomputed keys', $$
+  flushes_an_insert('0.3', 'snowid_next()') - flushes_an_insert('0.3', 'precomputed keys') $$,
+  at_most => 1);
+CALL enter('lone', 'latency of inserts, 5/s: snowid_next() ÷ bigserial', $$
+  ratio('lone', 'snowid_next(), 5/s', 'bigserial, nextval, 5/s') $$, at_most => 1.05);
+CALL enter('lone', 'latency of inserts, 5/s: precomputed keys ÷ bigserial', $$
+  ratio('lone', 'precomputed keys, 5/s', 'bigserial, nextval, 5/s') $$);
 
 CALL enter('insert', '1M-row INSERT, DEFAULT snowid_next() ÷ precomputed keys', $$
   ratio('insert', 'with_snowid', 'precomputed') $$, at_most => 1.10);
