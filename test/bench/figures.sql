@@ -3,7 +3,7 @@
 
 CALL enter('call', 'snowid_next(shard) ÷ clock_timestamp(), over an empty C function', $$
   excess('call', 'snowid_next({shard})', 'empty({shard})') /
-  excess('call', 'clock_timestamp()', 'empty()') $$, at_most => 1.6);
+  excess('call', 'clock_timestamp()', 'empty()') $$, at_most => 1.2);
 CALL enter('call', 'snowid_next(shard) ÷ nextval, over an empty C function', $$
   excess('call', 'snowid_next({shard})', 'empty({shard})') /
   excess('call', 'nextval(''numbers'')', 'empty({shard})') $$, at_most => 0.2);
@@ -127,7 +127,7 @@ CALL enter('million', 'snowid_segment_batch of 1M ÷ generate_series', $$
 
 CALL enter('shards', 'snowid_next(shard): 8,192 shards ÷ one, over an empty C function', $$
   excess('shards', 'snowid_next of 8,192', 'empty of 8,192') /
-  excess('shards', 'snowid_next of one', 'empty of one') $$, at_most => 1.5);
+  excess('shards', 'snowid_next of one', 'empty of one') $$, at_most => 1.2);
 
 -- These are of no race: counted, not timed.
 CALL enter(NULL, 'shared memory: bytes a shard', :'shard_bytes', at_most => 128);
