@@ -58,6 +58,8 @@ INSERT INTO figures (race, figure, expression)
 -- All that a fresh session has to pay, with the library loaded by it and by the server
 CALL enter('first', 'first ID after LOAD, over an empty C function''s first call: ms', $$
   1e3 * excess('first', 'ID snowid_next(), plain', 'ID an empty C function, plain') $$, at_most => 0.15);
+CALL enter('first', 'first ID where snowid is preloaded, over an empty C function''s first call: ms', $$
+  1e3 * excess('first', 'ID snowid_next(), preloaded', 'ID an empty C function, preloaded') $$);
 INSERT INTO figures (race, figure, expression, at_most)
   SELECT 'first', 'LOAD ÷ LOAD of pgEdge''s', format($$
     excess('first', 'LOAD snowid_next(), plain', 'nothing') /

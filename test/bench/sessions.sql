@@ -19,7 +19,7 @@ END $$;
 CREATE FUNCTION over(connection text, statement text) RETURNS text
   RETURN format('SELECT FROM dblink(%L, %L) AS answer (x text)', connection, statement);
 
--- On the server that preloads snowid the others are as on the plain one, but for what is to compare with.
+-- Of the server that preloads snowid, only some of the others are of interest: they are as on the plain one.
 ALTER TABLE peers ADD with_preloading boolean
   GENERATED ALWAYS AS (coalesce(into_table, '') IN ('', 'with_snowid', 'with_bigserial')) STORED;
 
