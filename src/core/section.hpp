@@ -4,53 +4,82 @@
 // memory does not know.
 //
 // Shared: a KeyTable lies in memory that all processes see, at any address, so it holds indexes and
-// no pointers. Nothing in it is atomic: the caller's lock guards all of it, for reading too.
+// no pointers. DrawKnown() runs beside any number of others, and beside NextOfKey(), which is for
+// one process at a time. All else is for one process, while nobody draws. The caller's locks see to
+// that; with the one that keeps others from NextOfKey() keys can be looked up, too.
+//
+// Which key leaves: time is counted in generations. In each of them half as many keys are used as
+// the table has room for; a key that is used again counts once. A key notes the generation in which
+// it was last used, and who notes it as the first counts. So a draw of a key that is much used
+// writes nothing but the key's number. A key may leave if it was not used in this generation and
+// the one before; where all were, if it was not used in this one. From that follows the promise:
+//
+//   A key leaves only after more than half as many other keys as there is room for were used since
+//   it was: N/2 + 1 of N, rounded down, with the one that takes its place.
+//
+// In the first case, a generation has ended since, whose (N + 1)/2 keys were used later than this
+// one, and were all there when it ended. So no more than N/2 - 1 of those that are there now were
+// not used since. In the second case no more than (N + 1)/2 keys were last used in the generation
+// before; the others, and the new one, were used later. A table that has grown promises no less.
+// One that was made smaller promises it of keys that were used since.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 namespace snowid::core {
 
-// A key and the last number given to it. Its neighbours in the list by use, and the next one with
-// the same hash, are named by their places in the table.
+// A key and the last number given to it. The next one in the list that it is in, and the next one
+// with the same hash, are named by their places in the table.
 struct KeyNode {
-  int64_t key;
-  int64_t last;
+  std::atomic<int64_t> key;
+  std::atomic<int64_t> last;
+  std::atomic<uint64_t> generation;  // in which it was last used
+  std::atomic<uint32_t> chain;
   uint32_t newer;
-  uint32_t older;
-  uint32_t chain;
-  uint32_t unused;
 };
 static_assert(sizeof(KeyNode) == 32);
+
+// Keys in the order in which they were put there.
+struct KeyList {
+  uint32_t oldest;
+  uint32_t newest;
+};
 
 // The nodes are followed by `capacity` uint32_t, the heads of the chains. A node and a head are 36
 // bytes a key.
 struct KeyTable {
   uint32_t capacity;  // keys there is room for
   uint32_t count;     // keys there are: the nodes from 0 on
-  uint32_t newest;    // the ends of the list by use
-  uint32_t oldest;
+  std::atomic<uint64_t> generation;
+  // Each key is in one of these. It may have been used since it was put there: then it belongs
+  // into a later one, and is put there when it is found.
+  KeyList current;                          // used in this generation
+  KeyList previous;                         // in the one before, or later
+  KeyList old;                              // any time
+  char apart[128 - 40 - sizeof(uint32_t)];  // from what all who draw read
+  std::atomic<uint32_t> used;               // keys that were used in this generation
   KeyNode nodes[];
 };
+static_assert(sizeof(KeyTable) == 128);
 
 inline constexpr uint32_t kNoNode = UINT32_MAX;
+
+// In place of the last number of a key that is about to leave.
+inline constexpr int64_t kLeaving = std::numeric_limits<int64_t>::max();
 
 constexpr size_t KeyTableBytes(uint32_t capacity) {
   return sizeof(KeyTable) + capacity * (sizeof(KeyNode) + sizeof(uint32_t));
 }
 
-inline uint32_t* KeyTableHeads(KeyTable* table) {
-  return reinterpret_cast<uint32_t*>(table->nodes + table->capacity);
-}
+// How many keys are used in a generation.
+constexpr uint32_t GenerationSize(uint32_t capacity) { return capacity - capacity / 2; }
 
-// Forgets all keys.
-inline void ClearKeys(KeyTable* table) {
-  table->count = 0;
-  table->newest = table->oldest = kNoNode;
-  std::fill_n(KeyTableHeads(table), table->capacity, kNoNode);
+inline std::atomic<uint32_t>* KeyTableHeads(KeyTable* table) {
+  return reinterpret_cast<std::atomic<uint32_t>*>(table->nodes + table->capacity);
 }
 
 // Makes a table without keys of KeyTableBytes(capacity) bytes, aligned for an int64_t. capacity: at
@@ -58,131 +87,286 @@ inline void ClearKeys(KeyTable* table) {
 inline KeyTable* MakeKeyTable(void* memory, uint32_t capacity) {
   auto* table = static_cast<KeyTable*>(memory);
   table->capacity = capacity;
-  ClearKeys(table);
+  table->count = 0;
+  table->generation.store(0, std::memory_order_relaxed);
+  table->used.store(0, std::memory_order_relaxed);
+  table->current = table->previous = table->old = {kNoNode, kNoNode};
+  for (uint32_t i = 0; i < capacity; i++)
+    KeyTableHeads(table)[i].store(kNoNode, std::memory_order_relaxed);
   return table;
 }
 
 // The head of the chain that a key belongs in. The mixing is splitmix64's, by Sebastiano Vigna:
 // keys are often consecutive numbers.
-inline uint32_t* HeadOf(KeyTable* table, int64_t key) {
+inline std::atomic<uint32_t>* HeadOf(KeyTable* table, int64_t key) {
   uint64_t hash = static_cast<uint64_t>(key);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
   return KeyTableHeads(table) + ((hash >> 32) * table->capacity >> 32);
 }
 
-// The place of a key, kNoNode where the table does not know it.
+// The place of a key, kNoNode where the table does not know it. Beside NextOfKey() it may not find
+// a key that is there, and the place may be another key's by now.
 inline uint32_t FindKey(KeyTable* table, int64_t key) {
-  uint32_t at = *HeadOf(table, key);
-  while (at != kNoNode && table->nodes[at].key != key) at = table->nodes[at].chain;
+  uint32_t at = HeadOf(table, key)->load(std::memory_order_acquire);
+  while (at != kNoNode && table->nodes[at].key.load(std::memory_order_relaxed) != key)
+    at = table->nodes[at].chain.load(std::memory_order_acquire);
   return at;
 }
 
-// The list by use, and the chains.
+// The lists, and the chains.
 
-inline void LinkNewest(KeyTable* table, uint32_t at) {
-  KeyNode& node = table->nodes[at];
-  node.newer = kNoNode;
-  node.older = table->newest;
-  (table->newest == kNoNode ? table->oldest : table->nodes[table->newest].newer) = at;
-  table->newest = at;
+inline void Append(KeyTable* table, KeyList* list, uint32_t at) {
+  table->nodes[at].newer = kNoNode;
+  (list->oldest == kNoNode ? list->oldest : table->nodes[list->newest].newer) = at;
+  list->newest = at;
 }
 
-inline void UnlinkUse(KeyTable* table, uint32_t at) {
-  const KeyNode& node = table->nodes[at];
-  (node.newer == kNoNode ? table->newest : table->nodes[node.newer].older) = node.older;
-  (node.older == kNoNode ? table->oldest : table->nodes[node.older].newer) = node.newer;
+// Takes the oldest key out of a list that is not empty.
+inline uint32_t TakeOldest(KeyTable* table, KeyList* list) {
+  const uint32_t at = list->oldest;
+  list->oldest = table->nodes[at].newer;
+  return at;
+}
+
+// Moves all keys of one list to the end of another.
+inline void Join(KeyTable* table, KeyList* to, KeyList* from) {
+  if (from->oldest == kNoNode) return;
+  (to->oldest == kNoNode ? to->oldest : table->nodes[to->newest].newer) = from->oldest;
+  to->newest = from->newest;
+  *from = {kNoNode, kNoNode};
 }
 
 inline void LinkChain(KeyTable* table, uint32_t at) {
-  uint32_t* head = HeadOf(table, table->nodes[at].key);
-  table->nodes[at].chain = *head;
-  *head = at;
+  KeyNode& node = table->nodes[at];
+  std::atomic<uint32_t>* head = HeadOf(table, node.key.load(std::memory_order_relaxed));
+  node.chain.store(head->load(std::memory_order_relaxed), std::memory_order_release);
+  head->store(at, std::memory_order_release);
 }
 
 inline void UnlinkChain(KeyTable* table, uint32_t at) {
-  uint32_t* link = HeadOf(table, table->nodes[at].key);
-  while (*link != at) link = &table->nodes[*link].chain;
-  *link = table->nodes[at].chain;
+  const KeyNode& node = table->nodes[at];
+  std::atomic<uint32_t>* link = HeadOf(table, node.key.load(std::memory_order_relaxed));
+  for (uint32_t next; (next = link->load(std::memory_order_relaxed)) != at;)
+    link = &table->nodes[next].chain;
+  link->store(node.chain.load(std::memory_order_relaxed), std::memory_order_release);
 }
 
-// Puts a key that the table does not know at a place that holds none.
-inline void PutKey(KeyTable* table, uint32_t at, int64_t key, int64_t last) {
-  table->nodes[at].key = key;
-  table->nodes[at].last = last;
-  LinkChain(table, at);
-  LinkNewest(table, at);
+// Generations.
+
+// Counts one key more as used in this generation. Returns false where it is over.
+inline bool CountUse(KeyTable* table) {
+  if (table->used.fetch_add(1, std::memory_order_relaxed) < GenerationSize(table->capacity))
+    return true;
+  table->used.fetch_sub(1, std::memory_order_relaxed);
+  return false;
 }
 
-// Gives the longest-unused key's place to a new key, which the table does not know. Returns the
-// last number of the one that left. The table is not empty.
-inline int64_t ReplaceOldestKey(KeyTable* table, int64_t key, int64_t last) {
-  const uint32_t at = table->oldest;
-  const int64_t left = table->nodes[at].last;
-  UnlinkChain(table, at);
-  UnlinkUse(table, at);
-  PutKey(table, at, key, last);
-  return left;
+// Notes that a key, which was counted, was used in this generation.
+inline void NoteCounted(KeyTable* table, KeyNode* node) {
+  const uint64_t now = table->generation.load(std::memory_order_relaxed);
+  // Another session may have counted it, too.
+  if (node->generation.exchange(now, std::memory_order_relaxed) == now)
+    table->used.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Adds a key that the table does not know, and has room for.
-inline void AddKey(KeyTable* table, int64_t key, int64_t last) {
-  PutKey(table, table->count++, key, last);
+// Notes that a key is used in this generation. Returns false where it is over.
+inline bool NoteUse(KeyTable* table, KeyNode* node) {
+  if (node->generation.load(std::memory_order_relaxed) ==
+      table->generation.load(std::memory_order_relaxed))
+    return true;
+  if (!CountUse(table)) return false;
+  NoteCounted(table, node);
+  return true;
 }
 
-// Copies the `most` most recently used keys of a table into one that has none, and has room for
-// them. Returns the greatest last number of those that were left out, or the least int64_t.
-inline int64_t CopyKeys(const KeyTable* from, KeyTable* to, uint32_t most) {
-  int64_t left_out = std::numeric_limits<int64_t>::min();
-  uint32_t skip = from->count - std::min(from->count, most);
-  for (uint32_t at = from->oldest; at != kNoNode; at = from->nodes[at].newer) {
-    const KeyNode& node = from->nodes[at];
-    if (skip > 0) {
-      skip--;
-      left_out = std::max(left_out, node.last);
-    } else {
-      AddKey(to, node.key, node.last);
-    }
+// Begins another generation.
+inline void BeginGeneration(KeyTable* table) {
+  Join(table, &table->old, &table->previous);
+  Join(table, &table->previous, &table->current);
+  table->generation.store(table->generation.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+  table->used.store(0, std::memory_order_relaxed);
+}
+
+// Begins another one where this is over: as many keys are used as belong to it.
+inline void EndGeneration(KeyTable* table) {
+  if (table->used.load(std::memory_order_relaxed) >= GenerationSize(table->capacity))
+    BeginGeneration(table);
+}
+
+// How many generations ago a key was used.
+inline uint64_t AgeOf(const KeyTable* table, uint32_t at) {
+  return table->generation.load(std::memory_order_relaxed) -
+         table->nodes[at].generation.load(std::memory_order_relaxed);
+}
+
+// The list that a key belongs into.
+inline KeyList* ListOf(KeyTable* table, uint32_t at) {
+  const uint64_t age = AgeOf(table, at);
+  return age == 0 ? &table->current : age == 1 ? &table->previous : &table->old;
+}
+
+// Finds the key that is to leave, at the beginning of the list that it belongs into. The table is
+// not empty, and fewer keys were used in this generation than there are.
+inline KeyList* FindLeaving(KeyTable* table) {
+  for (;;) {
+    KeyList* list = table->old.oldest != kNoNode ? &table->old : &table->previous;
+    KeyList* its = ListOf(table, list->oldest);
+    if (its == list) return list;
+    const uint32_t at = TakeOldest(table, list);
+    Append(table, its, at);
   }
-  return left_out;
 }
-
-// What a section has beside its keys.
-struct SectionState {
-  int64_t floor;    // no number above it was given to a key that the table does not know
-  int64_t highest;  // no number above it was given to any key
-};
 
 enum class SectionStatus : uint8_t {
   kOk,
   kAtLimit,  // the key's next number is above the limit; nothing has changed
   kNoRoom,   // the key is new and the table full; nothing has changed
+  kOver,     // the generation is over, see EndGeneration(); nothing has changed
 };
 
+// Gives the key at a place its next number. Returns kNoRoom where the place is another key's.
+inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t limit,
+                            int64_t* number) {
+  KeyNode& node = table->nodes[at];
+  int64_t last = node.last.load(std::memory_order_acquire);
+  if (last >= limit) return SectionStatus::kAtLimit;
+  // Before the number is taken, so that who has another key leave either sees it, or has put
+  // kLeaving there before.
+  if (!NoteUse(table, &node)) return SectionStatus::kOver;
+  do {
+    // After `last`: a place that another key has been given says so before it holds its number.
+    if (node.key.load(std::memory_order_relaxed) != key) return SectionStatus::kNoRoom;
+    if (last >= limit) return SectionStatus::kAtLimit;
+    // Another key's number is above all that were there before, so what was read of this key's
+    // cannot be there again.
+  } while (!node.last.compare_exchange_weak(last, last + 1, std::memory_order_acq_rel,
+                                            std::memory_order_acquire));
+  *number = last + 1;
+  return SectionStatus::kOk;
+}
+
+// Gives a key its next number, one above its last. Returns false, with nothing changed, where it
+// takes more than that: NextOfKey() tells what.
+inline bool DrawKnown(KeyTable* table, int64_t key, int64_t limit, int64_t* number) {
+  const uint32_t at = FindKey(table, key);
+  return at != kNoNode && DrawAt(table, at, key, limit, number) == SectionStatus::kOk;
+}
+
+// Puts a key that the table does not know at a place that is in no chain.
+inline void PutKey(KeyTable* table, uint32_t at, int64_t key, int64_t last) {
+  table->nodes[at].key.store(key, std::memory_order_relaxed);
+  table->nodes[at].last.store(last, std::memory_order_release);
+  LinkChain(table, at);
+}
+
+// Adds a key that the table does not know, and has room for.
+inline void AddKey(KeyTable* table, int64_t key, int64_t last, uint64_t generation) {
+  const uint32_t at = table->count++;
+  table->nodes[at].generation.store(generation, std::memory_order_relaxed);
+  PutKey(table, at, key, last);
+  Append(table, ListOf(table, at), at);
+}
+
+// Has the key at the beginning of a list leave, unless somebody uses it at this moment. Returns
+// false then.
+inline bool TryToLeave(KeyTable* table, KeyList* list) {
+  const uint32_t at = list->oldest;
+  std::atomic<int64_t>& last = table->nodes[at].last;
+  // Whoever draws from now on finds no number here; whoever has drawn before has noted it.
+  const int64_t left = last.exchange(kLeaving, std::memory_order_acq_rel);
+  if (ListOf(table, at) == list) return true;
+  last.store(left, std::memory_order_release);
+  return false;
+}
+
+// Gives the place of a key that leaves to a new one, which was counted. The new key begins above
+// the last number of the one that left, see DrawAt().
+inline SectionStatus ReplaceKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
+                                int64_t* number) {
+  KeyList* list;
+  int64_t raised;
+  do {
+    list = FindLeaving(table);
+    raised = std::max(*floor, table->nodes[list->oldest].last.load(std::memory_order_relaxed));
+    if (raised >= limit) return SectionStatus::kAtLimit;
+  } while (!TryToLeave(table, list));
+  const uint32_t at = TakeOldest(table, list);
+  UnlinkChain(table, at);
+  NoteCounted(table, &table->nodes[at]);
+  *floor = raised;
+  *number = raised + 1;
+  PutKey(table, at, key, *number);
+  Append(table, &table->current, at);
+  return SectionStatus::kOk;
+}
+
+// Gives a new key its first number.
+inline SectionStatus BeginKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
+                              bool may_evict, int64_t* number) {
+  if (*floor >= limit) return SectionStatus::kAtLimit;
+  const bool is_full = table->count == table->capacity;
+  if (is_full && !may_evict) return SectionStatus::kNoRoom;
+  if (!CountUse(table)) return SectionStatus::kOver;
+  if (is_full) {
+    const SectionStatus status = ReplaceKey(table, floor, key, limit, number);
+    if (status != SectionStatus::kOk) table->used.fetch_sub(1, std::memory_order_relaxed);
+    return status;
+  }
+  *number = *floor + 1;
+  AddKey(table, key, *number, table->generation.load(std::memory_order_relaxed));
+  return SectionStatus::kOk;
+}
+
 // Gives a key its next number: one above its last, or above the floor where the table does not know
-// the key. may_evict: whether, where the table is full, the longest-unused key leaves.
-inline SectionStatus NextOfKey(KeyTable* table, SectionState* state, int64_t key, int64_t limit,
+// the key. may_evict: whether, where the table is full, another key leaves; then the floor is first
+// raised to that one's last number. *floor: no number above it was given to a key that the table
+// does not know.
+inline SectionStatus NextOfKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
                                bool may_evict, int64_t* number) {
   const uint32_t at = FindKey(table, key);
-  const int64_t last = at == kNoNode ? state->floor : table->nodes[at].last;
-  if (last >= limit) return SectionStatus::kAtLimit;
-  const int64_t next = last + 1;
-  if (at != kNoNode) {
-    table->nodes[at].last = next;
-    if (table->newest != at) {
-      UnlinkUse(table, at);
-      LinkNewest(table, at);
+  return at == kNoNode ? BeginKey(table, floor, key, limit, may_evict, number)
+                       : DrawAt(table, at, key, limit, number);
+}
+
+// Puts each key into the list that it belongs into.
+inline void SortKeys(KeyTable* table) {
+  for (KeyList* list : {&table->old, &table->previous}) {
+    const KeyList all = *list;
+    *list = {kNoNode, kNoNode};
+    for (uint32_t at = all.oldest, newer; at != kNoNode; at = newer) {
+      newer = table->nodes[at].newer;
+      Append(table, ListOf(table, at), at);
     }
-  } else if (table->count < table->capacity) {
-    AddKey(table, key, next);
-  } else if (may_evict) {
-    state->floor = std::max(state->floor, ReplaceOldestKey(table, key, next));
-  } else {
-    return SectionStatus::kNoRoom;
   }
-  state->highest = std::max(state->highest, next);
-  *number = next;
-  return SectionStatus::kOk;
+}
+
+// Copies `most` keys of a table, about those most recently used, into one that has none, and has
+// room for them. Returns the greatest last number of those that were left out, or the least
+// int64_t.
+inline int64_t CopyKeys(KeyTable* from, KeyTable* to, uint32_t most) {
+  int64_t left_out = std::numeric_limits<int64_t>::min();
+  uint32_t skip = from->count - std::min(from->count, most);
+  to->generation.store(from->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  to->used.store(from->used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  SortKeys(from);
+  for (const KeyList* list : {&from->old, &from->previous, &from->current}) {
+    for (uint32_t at = list->oldest; at != kNoNode; at = from->nodes[at].newer) {
+      const KeyNode& node = from->nodes[at];
+      const int64_t last = node.last.load(std::memory_order_relaxed);
+      if (skip > 0) {
+        skip--;
+        left_out = std::max(left_out, last);
+      } else {
+        AddKey(to, node.key.load(std::memory_order_relaxed), last,
+               node.generation.load(std::memory_order_relaxed));
+      }
+    }
+  }
+  // Of those that were used in this generation there may be more than belong to one.
+  if (to->capacity < from->capacity) BeginGeneration(to);
+  return left_out;
 }
 
 }  // namespace snowid::core

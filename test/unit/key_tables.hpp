@@ -1,6 +1,7 @@
 // What the tests of core/section.hpp share: a key table in memory of exactly its size.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -37,28 +38,41 @@ class Table {
 struct KeyLast {
   int64_t key;
   int64_t last;
-  friend bool operator==(const KeyLast&, const KeyLast&) = default;
+  friend auto operator<=>(const KeyLast&, const KeyLast&) = default;
   friend std::ostream& operator<<(std::ostream& out, const KeyLast& its) {
     return out << its.key << " at " << its.last;
   }
 };
 
-// All keys of a table, the most recently used first.
+// The places of a list's keys, the oldest first.
+inline std::vector<uint32_t> PlacesOf(const Table& table, const KeyList& list) {
+  std::vector<uint32_t> places;
+  for (uint32_t at = list.oldest; at != kNoNode && places.size() <= table->count;
+       at = table->nodes[at].newer)
+    places.push_back(at);
+  return places;
+}
+
+// All keys of a table, in the order of their numbers.
 inline std::vector<KeyLast> KeysOf(const Table& table) {
   std::vector<KeyLast> keys;
-  for (uint32_t at = table->newest; at != kNoNode && keys.size() <= table->count;
-       at = table->nodes[at].older)
-    keys.push_back({table->nodes[at].key, table->nodes[at].last});
+  for (const KeyList* list : {&table->old, &table->previous, &table->current})
+    for (const uint32_t at : PlacesOf(table, *list))
+      keys.push_back({table->nodes[at].key.load(), table->nodes[at].last.load()});
+  std::sort(keys.begin(), keys.end());
   return keys;
 }
 
-// The same keys by the list's other direction, from the longest-unused on.
-inline std::vector<KeyLast> KeysFromOldest(const Table& table) {
-  std::vector<KeyLast> keys;
-  for (uint32_t at = table->oldest; at != kNoNode && keys.size() <= table->count;
-       at = table->nodes[at].newer)
-    keys.push_back({table->nodes[at].key, table->nodes[at].last});
-  return keys;
+// Gives a key its next number as sessions do: by DrawKnown() where that is enough. Where a
+// generation is over the next one begins.
+inline SectionStatus Draw(const Table& table, int64_t* floor, int64_t key, int64_t limit,
+                          bool may_evict, int64_t* number) {
+  if (DrawKnown(table.get(), key, limit, number)) return SectionStatus::kOk;
+  for (;;) {
+    const SectionStatus status = NextOfKey(table.get(), floor, key, limit, may_evict, number);
+    if (status != SectionStatus::kOver) return status;
+    EndGeneration(table.get());
+  }
 }
 
 }  // namespace snowid::core::test

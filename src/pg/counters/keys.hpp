@@ -1,10 +1,11 @@
 // The memory for the keys of sections, of which there are many: a section has a table of keys,
 // core::KeyTable.
 //
-// Shared: a table of keys is reached by SharedSection::table, with the section's lock held. It is
-// freed once it is taken out of the section, or with the section's entry, so nobody can reach it
-// then. Accounts (shared/accounts.hpp) count how many keys there is room for in all tables of a
-// database, and of the server. The accounts' partitions are the last that a session locks.
+// Shared: a table of keys is reached by SharedSection::table, with the section's lock or one of its
+// draw locks held. It is freed once it is taken out of the section, which takes all of them, or
+// with the section's entry, so nobody can reach it then. Accounts (shared/accounts.hpp) count how
+// many keys there is room for in all tables of a database, and of the server. The accounts'
+// partitions are the last that a session locks.
 #pragma once
 
 #include "pg/counters/store.hpp"
@@ -16,7 +17,8 @@ namespace snowid::pg {
 void keys_attach();
 
 // The table of keys at an address in shared memory; nullptr for InvalidDsaPointer. The section's
-// lock is held, or nobody else can reach the table. Fails where memory cannot be mapped.
+// lock or a draw lock is held, or nobody else can reach the table. Fails where memory cannot be
+// mapped.
 core::KeyTable* keys_at(dsa_pointer table);
 
 // Whether a table with room for `capacity` keys may be made. With L the greater of
@@ -41,7 +43,8 @@ dsa_pointer keys_try_to_allocate(uint32 capacity);
 void keys_free(dsa_pointer table);
 
 // Takes the table, if there is one, out of a section of `database`, and frees it. The section's
-// lock is held; or its partition is locked exclusively and nobody uses it.
+// lock and all of its draw locks are held; or its partition is locked exclusively and nobody uses
+// it.
 void keys_free_all(SharedSection* section, Oid database);
 
 }  // namespace snowid::pg

@@ -2,8 +2,12 @@
 // its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a start of
 // the server every key goes on above it.
 //
-// Shared: SharedSection::lock guards the table of keys. It is taken for each number, and never
-// while the limit is raised. See counter.hpp for the locks on the sequence.
+// Shared: the table of keys. Who draws a number of a key that the table knows shares one of the
+// section's draw locks, of which each session has its own as far as they go. Who adds a key, has
+// one leave, or looks for more than that, holds SharedSection::lock, beside those who draw. Who
+// does what nobody may draw beside (core/section.hpp) holds that one and all draw locks,
+// exclusively. None is held while the limit is made durable. See counter.hpp for the locks on the
+// sequence.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
@@ -25,6 +29,15 @@ struct Growth {
   uint32 has;
   uint32 capacity;
 };
+
+// Keeps others from drawing; and the reverse. The section's lock is held.
+void stop_draws(SharedSection* section) {
+  for (DrawLock& draws : section->draw_locks) LWLockAcquire(&draws.lock, LW_EXCLUSIVE);
+}
+
+void resume_draws(SharedSection* section) {
+  for (DrawLock& draws : section->draw_locks) LWLockRelease(&draws.lock);
+}
 
 // Whether memory was refused a moment ago.
 bool WasRefused(const SharedSection* section) {
@@ -54,58 +67,83 @@ Growth growth_of(const SharedSection* section) {
 dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_pointer made) {
   dsa_pointer useless = made;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  const core::KeyTable* before = keys_at(section->table);
+  core::KeyTable* before = keys_at(section->table);
   if (!DsaPointerIsValid(made)) {
     section->refused_us = unix_now().value;
   } else if (section->table == growth.table &&
              (before == nullptr || before->capacity == growth.has)) {
-    if (before != nullptr)
-      section->state.floor =
-          std::max(section->state.floor, core::CopyKeys(before, keys_at(made), growth.capacity));
     useless = section->table;
+    core::KeyTable* after = keys_at(made);
+    stop_draws(section);
+    if (before != nullptr)
+      section->floor = std::max(section->floor, core::CopyKeys(before, after, growth.capacity));
     section->table = made;
+    resume_draws(section);
   }
   LWLockRelease(&section->lock);
   return useless;
 }
 
-// Makes sure that there is a table, and tries to make room in it. Memory is allocated without the
-// section's lock, so that others can draw meanwhile. Fails with an error of class 53 only where a
-// section cannot have its first table; without a larger one keys leave early.
-void make_room(SharedSection* section) {
+// Tries to make room for a key, and makes sure that there is a table. Returns false where there can
+// be no more room than there is. Memory is allocated without the section's lock, so that others can
+// add keys meanwhile. Fails with an error of class 53 only where a section cannot have its first
+// table; without a larger one keys leave early.
+bool make_room(SharedSection* section) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
   LWLockRelease(&section->lock);
-  if (growth.capacity == 0) return;
+  if (growth.capacity == 0) return false;
   const dsa_pointer made =
       growth.has == 0 ? keys_allocate(growth.capacity) : keys_try_to_allocate(growth.capacity);
   const dsa_pointer useless = replace_table(section, growth, made);
   if (DsaPointerIsValid(useless)) keys_free(useless);
+  return DsaPointerIsValid(made);
+}
+
+// Whether the table is no larger than the setting allows.
+bool IsWithinSetting(const core::KeyTable* table) {
+  return table->capacity <= static_cast<uint32>(section_keys);
+}
+
+// Gives a key that the table knows its next number, beside others. Returns false, with nothing
+// changed, where it takes more than that.
+bool draw_known(SharedSection* section, int64 key, int64* number) {
+  LWLock* lock = &section->draw_locks[MyProcPid % kDrawLocks].lock;
+  LWLockAcquire(lock, LW_SHARED);
+  core::KeyTable* table = keys_at(section->table);
+  const int64 limit = section->limit.load(std::memory_order_relaxed);
+  const bool is_drawn = likely(table != nullptr && IsWithinSetting(table)) &&
+                        core::DrawKnown(table, key, limit, number);
+  LWLockRelease(lock);
+  return is_drawn;
 }
 
 // Gives a key its next number from the table as it is. Returns kNoRoom where there is no table;
-// and, unless the oldest key may be evicted, where the key has no room, or the table is too large
-// for the setting.
+// and, unless a key may be evicted, where the key has no room, or the table is too large for the
+// setting.
 core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evict, int64* number) {
+  core::SectionStatus status = core::SectionStatus::kNoRoom;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   core::KeyTable* table = keys_at(section->table);
-  const int64 limit = section->limit.load(std::memory_order_relaxed);
-  core::SectionStatus status = core::SectionStatus::kNoRoom;
-  if (likely(table != nullptr &&
-             (may_evict || table->capacity <= static_cast<uint32>(section_keys))))
-    status = core::NextOfKey(table, &section->state, key, limit, may_evict, number);
+  while (table != nullptr && (may_evict || IsWithinSetting(table))) {
+    const int64 limit = section->limit.load(std::memory_order_relaxed);
+    status = core::NextOfKey(table, &section->floor, key, limit, may_evict, number);
+    if (status != core::SectionStatus::kOver) break;
+    stop_draws(section);
+    core::EndGeneration(table);
+    resume_draws(section);
+  }
   LWLockRelease(&section->lock);
   return status;
 }
 
 // Gives a key its next number.
 core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number) {
+  if (likely(draw_known(section, key, number))) return core::SectionStatus::kOk;
   core::SectionStatus status = take_number(section, key, false, number);
-  // In a loop, since another session may take the table away after make_room().
-  while (unlikely(status == core::SectionStatus::kNoRoom)) {
-    make_room(section);
-    status = take_number(section, key, true, number);
-  }
+  // In a loop, since other sessions may take the table away after make_room(), or use the room up.
+  while (status == core::SectionStatus::kNoRoom)
+    status = take_number(section, key, !make_room(section), number);
   return status;
 }
 
@@ -132,8 +170,10 @@ bool raise(Counter* counter, const CounterOptions& options) {
   sequence_make_durable(lsn);
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   if (section->known.file.load() == 0) {
+    stop_draws(section);
     keys_free_all(section, MyDatabaseId);
-    section->state = {used, used};
+    section->floor = used;
+    resume_draws(section);
   }
   section->limit.store(limit);
   // Half of what was raised is left, or there is nothing more to raise it to.
@@ -198,7 +238,7 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   LWLockAcquire(&section->lock, LW_SHARED);
   core::KeyTable* table = keys_at(section->table);
   const uint32 at = table == nullptr ? core::kNoNode : core::FindKey(table, key);
-  if (at != core::kNoNode) *number = table->nodes[at].last;
+  if (at != core::kNoNode) *number = table->nodes[at].last.load(std::memory_order_relaxed);
   LWLockRelease(&section->lock);
   return at != core::kNoNode;
 }

@@ -8,8 +8,8 @@
 #include "pg/counters/keys.hpp"
 #include "pg/shared/quota.hpp"
 
-// The most segments and sections of a server, at about 250 bytes each. Keys of sections have bounds
-// of their own, see keys.hpp.
+// The most segments and sections of a server, at about 250 bytes a segment and 1,250 a section.
+// Keys of sections have bounds of their own, see keys.hpp.
 #ifndef SNOWID_MAX_COUNTERS
 #define SNOWID_MAX_COUNTERS 100000
 #endif
@@ -40,6 +40,7 @@ void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
   InitRefillRight(&section->refill);
   LWLockInitialize(&section->lock, shared_tranche);
+  for (DrawLock& draws : section->draw_locks) LWLockInitialize(&draws.lock, shared_tranche);
   section->table = InvalidDsaPointer;
 }
 

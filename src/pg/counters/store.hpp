@@ -6,8 +6,9 @@
 // counted in as a user of each entry that it keeps a pointer to.
 //
 // Locks are taken in this order: the partitions of the accounts of counters (shared/accounts.hpp),
-// the partition of "segments" or "sections", SharedSection::lock, the partitions of the keys'
-// accounts (keys.hpp). No session holds a partition of "sections" and a section's lock at once.
+// the partition of "segments" or "sections", SharedSection::lock, the section's draw locks by their
+// number, the partitions of the keys' accounts (keys.hpp). No session holds a partition of
+// "sections" and a section's lock at once.
 #pragma once
 
 #include "pg/counters/refill.hpp"
@@ -17,7 +18,7 @@
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeyTable too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 1
+#define SNOWID_COUNTERS_ABI 2
 #endif
 
 namespace snowid::pg {
@@ -76,18 +77,32 @@ struct SharedSegment {
   uint64 refilled_cursor;  // the position of the cursor then
 };
 
-// The state of a section, see section.cpp.
+// A lock that some of those share who draw from a section, in a cache line that no other is in. Of
+// one lock for all of them each draw would have to fetch the line from another processor, twice.
+struct DrawLock {
+  LWLock lock;
+  char apart[64 - sizeof(LWLock)];
+};
+
+inline constexpr int kDrawLocks = 16;
+
+// The state of a section, see section.cpp. What all who draw read is apart from what is changed all
+// the time.
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit
   Known known;
-  LWLock lock;                 // guards what follows; limit and alert are also read without it
-  std::atomic<int64_t> limit;  // no key gets a number above it; durable before it is stored here
+  // No key gets a number above it; durable before it is stored here. It gets less only while nobody
+  // draws.
+  std::atomic<int64_t> limit;
   std::atomic<int64_t> alert;  // who gets this number or a greater one raises the limit early
-  core::SectionState state;
-  dsa_pointer table;  // a core::KeyTable, InvalidDsaPointer where there is none
+  dsa_pointer table;           // a core::KeyTable, InvalidDsaPointer where there is none
+  char apart[64];
+  DrawLock draw_locks[kDrawLocks];
+  LWLock lock;    // guards what follows; and, with all draw locks, the table
+  int64_t floor;  // see core::NextOfKey()
   // When memory for another table was last refused, as Unix microseconds, or 0.
   int64 refused_us;
 };
@@ -132,13 +147,14 @@ SNOWID_PIN(SharedSection, users, 8);
 SNOWID_PIN(SharedSection, role, 12);
 SNOWID_PIN(SharedSection, refill, 16);
 SNOWID_PIN(SharedSection, known, 32);
-SNOWID_PIN(SharedSection, lock, 88);
-SNOWID_PIN(SharedSection, limit, kLockSize + 88);
-SNOWID_PIN(SharedSection, alert, kLockSize + 96);
-SNOWID_PIN(SharedSection, state, kLockSize + 104);
-SNOWID_PIN(SharedSection, table, kLockSize + 120);
-SNOWID_PIN(SharedSection, refused_us, kLockSize + 128);
-SNOWID_PIN_SIZE(SharedSection, kLockSize + 136);
+SNOWID_PIN(SharedSection, limit, 88);
+SNOWID_PIN(SharedSection, alert, 96);
+SNOWID_PIN(SharedSection, table, 104);
+SNOWID_PIN(SharedSection, draw_locks, 176);
+SNOWID_PIN(SharedSection, lock, 176 + kDrawLocks * 64);
+SNOWID_PIN(SharedSection, floor, 176 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, refused_us, 184 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN_SIZE(SharedSection, 192 + kDrawLocks * 64 + kLockSize);
 
 SNOWID_PIN(core::Run, begin, 0);
 SNOWID_PIN(core::Run, end, 8);
@@ -152,22 +168,21 @@ SNOWID_PIN(core::Segment, increment, 24);
 SNOWID_PIN(core::Segment, runs, 32);
 SNOWID_PIN_SIZE(core::Segment, 80);
 
-SNOWID_PIN(core::SectionState, floor, 0);
-SNOWID_PIN(core::SectionState, highest, 8);
-SNOWID_PIN_SIZE(core::SectionState, 16);
-
 SNOWID_PIN(core::KeyTable, capacity, 0);
 SNOWID_PIN(core::KeyTable, count, 4);
-SNOWID_PIN(core::KeyTable, newest, 8);
-SNOWID_PIN(core::KeyTable, oldest, 12);
-SNOWID_PIN(core::KeyTable, nodes, 16);
-SNOWID_PIN_SIZE(core::KeyTable, 16);
+SNOWID_PIN(core::KeyTable, generation, 8);
+SNOWID_PIN(core::KeyTable, current, 16);
+SNOWID_PIN(core::KeyTable, previous, 24);
+SNOWID_PIN(core::KeyTable, old, 32);
+SNOWID_PIN(core::KeyTable, used, 124);
+SNOWID_PIN(core::KeyTable, nodes, 128);
+SNOWID_PIN_SIZE(core::KeyTable, 128);
 
 SNOWID_PIN(core::KeyNode, key, 0);
 SNOWID_PIN(core::KeyNode, last, 8);
-SNOWID_PIN(core::KeyNode, newer, 16);
-SNOWID_PIN(core::KeyNode, older, 20);
+SNOWID_PIN(core::KeyNode, generation, 16);
 SNOWID_PIN(core::KeyNode, chain, 24);
+SNOWID_PIN(core::KeyNode, newer, 28);
 SNOWID_PIN_SIZE(core::KeyNode, 32);
 
 // The entry of a sequence of this database, made where there is none, with this session counted in.
