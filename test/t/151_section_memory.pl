@@ -1,5 +1,6 @@
-# Sections: their memory. A section keeps as many keys as snowid.section_keys says: past that exactly
-# the longest-unused leave, and those who come back go on above every number of those who left. It
+# Sections: their memory. A section keeps as many keys as snowid.section_keys says: past that keys leave,
+# none before at least half as many others were used since it was; and those who come back go on above
+# every number of those who left. It
 # takes 64 bytes a key at most, does not grow however many keys there are, and is given back when the
 # section is dropped. What memory knows of a key, and who may ask.
 
@@ -24,50 +25,78 @@ sub shared_bytes
     return $bytes;
 }
 
-# What a section should know, that one session draws from. `uses` is who used it, the oldest first; of
-# several uses of a key the last one counts, which used_at has the number of.
+# What is known of a section that one session draws from. `used_at` is when each key was last used, counted
+# in draws; the same times are marked in `marks`, a Fenwick tree. Of keys not used since `changed`, when the
+# capacity was changed, nothing is checked. `known` is how many keys there are.
 sub new_model
 {
     my ($section, $capacity) = @_;
-    return { section => $section, capacity => $capacity, last => {}, uses => [], used_at => {}, time => 0,
-        floor => 0 };
+    return { section => $section, capacity => $capacity, last => {}, used_at => {}, marks => [], time => 0,
+        changed => 0, known => 0, floor => 0 };
 }
 
-# Has the longest-unused keys leave, until there is room for so many more.
-sub make_room
+my $most_draws = 1 << 20;
+
+sub mark
 {
-    my ($model, $room) = @_;
-    while (keys(%{ $model->{last} }) + $room > $model->{capacity})
-    {
-        my ($key, $time) = @{ shift @{ $model->{uses} } };
-        next if $model->{used_at}{$key} != $time;
-        my $number = delete $model->{last}{$key};
-        $model->{floor} = $number if $number > $model->{floor};
-    }
+    my ($model, $time, $by) = @_;
+    for (; $time < $most_draws; $time += $time & -$time) { $model->{marks}[$time] += $by }
+    return;
+}
+
+# How many keys were used since a time.
+sub used_since
+{
+    my ($model, $time) = @_;
+    my $count = keys %{ $model->{used_at} };
+    for (; $time > 0; $time -= $time & -$time) { $count -= $model->{marks}[$time] // 0 }
+    return $count;
+}
+
+# Whether a key must still be known.
+sub must_be_known
+{
+    my ($model, $key) = @_;
+    my $time = $model->{used_at}{$key} // return 0;
+    return $time > $model->{changed} && used_since($model, $time) <= $model->{capacity} / 2;
+}
+
+sub note_left
+{
+    my ($model, $key) = @_;
+    my $number = $model->{last}{$key} // return;
+    $model->{floor} = $number if $number > $model->{floor};
     return;
 }
 
 # Draws a number for each of the keys, one after another, and checks them: one more for a key that is
-# known; for one that is not, more than any that was given to a key that had left. Then checks what is
-# known of every key from 1 to `all`.
+# known, which it is at least as long as it was promised; for one that is not, more than any that was
+# given to a key that was seen to have left. Then checks what is known of every key from 1 to `all`.
 sub draw_and_compare
 {
     my ($name, $session, $model, $all, @keys) = @_;
     my $section = $model->{section};
-    my @numbers = split /\n/,
-      ask($session, "SELECT snowid_section_next('$section', k) FROM unnest('{"
+    my @draws = split /\n/,
+      ask($session, "SELECT snowid_section_current('$section', k), snowid_section_next('$section', k) FROM unnest('{"
           . join(',', @keys) . "}'::bigint[]) k");
     my @wrong;
     foreach my $key (@keys)
     {
-        my $number = shift @numbers // 'none';
-        make_room($model, 0);
+        my ($current, $number) = split /\|/, shift @draws // '|none';
         my $last = $model->{last}{$key};
-        push @wrong, "key $key: $number after " . ($last // "all up to $model->{floor}")
-          if defined $last ? $number ne $last + 1 : $number !~ /^\d+$/ || $number <= $model->{floor};
-        make_room($model, 1) unless defined $last;
-        push @{ $model->{uses} }, [ $key, ++$model->{time} ];
-        $model->{used_at}{$key} = $model->{time};
+        # Lowered, the first to draw has keys leave, maybe his own.
+        $current = '' if delete $model->{is_lowered} && $current ne '' && $number ne $current + 1;
+        if ($current eq '')
+        {
+            note_left($model, $key);
+            $model->{known}++ if $model->{known} < $model->{capacity};
+        }
+        push @wrong, "key $key: knows '$current', draws $number, last was " . ($last // 'none') . ", all up to $model->{floor} left"
+          if $current eq ''
+          ? must_be_known($model, $key) || $number !~ /^\d+$/ || $number <= $model->{floor}
+          : $current ne ($last // 'none') || $number ne $current + 1;
+        mark($model, $model->{used_at}{$key}, -1) if defined $last;
+        mark($model, $model->{used_at}{$key} = ++$model->{time}, 1);
         $model->{last}{$key} = $number;
     }
     is("@wrong[0 .. ($#wrong > 9 ? 9 : $#wrong)]", '', "$name: the numbers");
@@ -75,7 +104,10 @@ sub draw_and_compare
 SELECT k, snowid_section_current('$section', k) FROM generate_series(1, $all) k
 WHERE snowid_section_current('$section', k) IS NOT NULL
 SQL
-    is_deeply(\%known, $model->{last}, "$name: just the last used keys are known, and their numbers");
+    is(scalar(keys %known), $model->{known}, "$name: as many are known as there is room for");
+    @wrong = grep { exists $known{$_} ? $known{$_} ne ($model->{last}{$_} // 'none') : must_be_known($model, $_) } 1 .. $all;
+    is("@wrong[0 .. ($#wrong > 9 ? 9 : $#wrong)]", '', "$name: the last used are among them, all with their numbers");
+    note_left($model, $_) foreach grep { !exists $known{$_} } keys %{ $model->{last} };
     return;
 }
 
@@ -90,7 +122,7 @@ srand(4711);
 
 # 1. Small tables, and one that has to grow, with ten times as many keys as fit.
 my $session = open_session($node);
-foreach my $capacity (1, 2, 3, 50, 2500)
+foreach my $capacity (1, 2, 3, 4, 5, 50, 2500)
 {
     reload_with($node, 'snowid.section_keys', $capacity, $session);
     my $section = "of_$capacity";
@@ -101,29 +133,49 @@ foreach my $capacity (1, 2, 3, 50, 2500)
     draw_and_compare("$capacity keys, again", $session, $model, $all, 1 .. $all);
     draw_and_compare("$capacity keys, at random", $session, $model, $all, some_keys(10 * $capacity + 100, $all));
     draw_and_compare("$capacity keys, backwards", $session, $model, $all, reverse 1 .. $all);
+    # Keys that are known all the time, in another order each time, between keys that come and go: so one is
+    # used again at any age, and the next is its last use for long.
+    draw_and_compare("$capacity keys, old ones between new", $session, $model, $all,
+        map { (1 + int(rand($capacity)), $capacity + 1 + int(rand($all - $capacity))) } 1 .. 3 * $capacity + 100);
     is(ask($session, "SELECT snowid_section_current('$section', $all + 1) IS NULL"), 't',
         "$capacity keys: nothing of a key never used");
 }
 
 # 2. The setting lowered and raised while keys are in memory, for sessions that go on.
+sub set_capacity
+{
+    my ($model, $capacity) = @_;
+    $model->{changed} = $model->{time};
+    $model->{is_lowered} = $capacity < $model->{capacity};
+    $model->{capacity} = $capacity;
+    $model->{known} = $capacity if $model->{known} > $capacity;
+    return;
+}
+
+# The keys, those last used first.
+sub by_use
+{
+    my ($model) = @_;
+    return sort { $model->{used_at}{$b} <=> $model->{used_at}{$a} } keys %{ $model->{used_at} };
+}
 ask($session, 'CREATE SEQUENCE resized INCREMENT 1000');
 my $resized = new_model('resized', 2500);
 foreach my $capacity (2500, 40, 400, 1, 3, 2, 1500, 1499, 5000, 10)
 {
     reload_with($node, 'snowid.section_keys', $capacity, $session);
-    $resized->{capacity} = $capacity;
+    set_capacity($resized, $capacity);
     # With a key that is known as the first, and with one that is not.
-    my ($newest) = $resized->{uses}[-1] ? $resized->{uses}[-1][0] : 1;
+    my $newest = (by_use($resized))[0] // 1;
     draw_and_compare("now $capacity keys, one known", $session, $resized, 6000, $newest);
     draw_and_compare("now $capacity keys", $session, $resized, 6000, 5999, some_keys(1500, 6000));
 }
 reload_with($node, 'snowid.section_keys', 400, $session);
-$resized->{capacity} = 400;
+set_capacity($resized, 400);
 draw_and_compare('the last used leave last', $session, $resized, 6000, some_keys(2000, 6000));
 reload_with($node, 'snowid.section_keys', 100, $session);
-$resized->{capacity} = 100;
-draw_and_compare('lowered, first a key that leaves', $session, $resized, 6000,
-    (sort { $resized->{used_at}{$a} <=> $resized->{used_at}{$b} } keys %{ $resized->{last} })[0]);
+set_capacity($resized, 100);
+draw_and_compare('lowered, first a key that leaves', $session, $resized, 6000, (by_use($resized))[399]);
+draw_and_compare('lowered, then others', $session, $resized, 6000, some_keys(1000, 6000));
 
 # 3. Many sessions, and many keys that leave and come back all the time.
 reload_with($node, 'snowid.section_keys', 20, $session);
