@@ -210,6 +210,60 @@ TEST(NextOfKey, KeysAndNumbersMayBeAnyInt64) {
   ExpectRefused(table, &floor, 78, INT64_MAX, true, SectionStatus::kAtLimit);
 }
 
+// What a draw and a key that leaves do to each other, step by step.
+TEST(DrawAt, OfAPlaceThatIsAnotherKeysChangesNothing) {
+  const Table table(1);
+  int64_t floor = 0;
+  int64_t number = kNone;
+  Next(table, &floor, 1);
+  const uint32_t at = FindKey(table.get(), 1);
+  Next(table, &floor, 2);
+  const auto bytes = table.Bytes();
+  EXPECT_EQ(DrawAt(table.get(), at, 1, INT64_MAX, &number), SectionStatus::kNoRoom);
+  EXPECT_EQ(number, kNone);
+  EXPECT_EQ(table.Bytes(), bytes);
+}
+
+TEST(TryToLeave, HasNoNumberDrawnUntilAnotherKeyIsThere) {
+  const Table table(1);
+  int64_t floor = 0;
+  int64_t number = kNone;
+  Next(table, &floor, 1);
+  BeginGeneration(table.get());
+  EXPECT_TRUE(TryToLeave(table.get(), FindLeaving(table.get())));
+  EXPECT_FALSE(DrawKnown(table.get(), 1, INT64_MAX, &number));
+  EXPECT_EQ(number, kNone);
+}
+
+TEST(TryToLeave, AKeyThatIsUsedMeanwhileStays) {
+  const Table table(2);
+  int64_t floor = 0;
+  int64_t number = kNone;
+  Next(table, &floor, 1);
+  Next(table, &floor, 2);
+  BeginGeneration(table.get());
+  KeyList* list = FindLeaving(table.get());
+  const int64_t leaves = table->nodes[list->oldest].key;
+  EXPECT_TRUE(DrawKnown(table.get(), leaves, INT64_MAX, &number));
+  EXPECT_EQ(number, 2);
+  EXPECT_FALSE(TryToLeave(table.get(), list));
+  EXPECT_EQ(Next(table, &floor, leaves), 3);
+  Next(table, &floor, 7);
+  EXPECT_EQ(KeysOf(table), (Keys{{leaves, 3}, {7, 2}}));
+}
+
+TEST(NoteCounted, ByTwoSessionsAtOnceCountsOnce) {
+  const Table table(10);
+  int64_t floor = 0;
+  for (int64_t key = 0; key < 10; key++) Next(table, &floor, key);
+  BeginGeneration(table.get());
+  EXPECT_TRUE(CountUse(table.get()));
+  EXPECT_TRUE(CountUse(table.get()));
+  NoteCounted(table.get(), &table->nodes[4]);
+  NoteCounted(table.get(), &table->nodes[4]);
+  EXPECT_EQ(table->used, 1u);
+}
+
 // First those go that were used least generations ago, and of one generation's those that were
 // there for longest.
 TEST(CopyKeys, KeepsTheMostRecentlyUsed) {
