@@ -219,6 +219,23 @@ inline KeyList* FindLeaving(KeyTable* table) {
   }
 }
 
+// The most numbers that the limit is raised by at once, unless the increment is more.
+inline constexpr uint64_t kMostRaised = 1'000'000;
+
+// How many increments to raise the limit by after it was raised by `increments`, which lasted for
+// so many microseconds: twice as many if that was under a tenth of a second, so that who draws much
+// does not wait for the disk; half if it was over a second, but at least one. increments: at
+// least 1.
+constexpr uint64_t AdaptedIncrements(uint64_t increments, uint64_t increment, int64_t lasted_us) {
+  constexpr int64_t kSecondUs = 1'000'000;
+  if (lasted_us < kSecondUs / 10) {
+    if (increments <= kMostRaised / increment / 2) return increments * 2;
+  } else if (lasted_us > kSecondUs) {
+    return std::max<uint64_t>(increments / 2, 1);
+  }
+  return increments;
+}
+
 enum class SectionStatus : uint8_t {
   kOk,
   kAtLimit,  // the key's next number is above the limit; nothing has changed

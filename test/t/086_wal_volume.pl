@@ -71,8 +71,11 @@ $count = records_of('batches of a segment', 'steady', 20_000, 'SET snowid.segmen
 check_between('records for batches of 20,000 numbers', $count, 19, 21);
 # Every other draw is that of one key; the others have one number each.
 my $key = '(CASE WHEN generate_series % 2 = 0 THEN 0 ELSE generate_series END)';
-$count = records_of('a section', 'inbox', 20_000, '', map { "snowid_section_next('inbox', $key)" } 1 .. 4);
+my @keyed = map { "snowid_section_next('inbox', $key)" } 1 .. 4;
+$count = records_of('a section', 'inbox', 20_000, 'SET snowid.segment_adapt = off', @keyed);
 check_between('records for 40,000 numbers of one of many keys', $count, 4, 5);
+$count = records_of('a section that adapts', 'inbox', 20_000, '', @keyed);
+check_between('records for 40,000 more', $count, 1, 5);
 
 # 2. IDs within a millisecond.
 my $ceiling = 'snowid.ceiling';

@@ -75,11 +75,13 @@ is(check('eight sessions', 'shared', 0, @sessions), 40_000, 'eight sessions: all
 cmp_ok(last_value($primary, 'shared'), '>=', $greatest{shared}, 'eight sessions: no number above the limit');
 
 # 2. The limit: raised by the increment, never below a number, and not far above it.
-foreach my $section (qw(tight single))
+my %increments = (tight => 10, single => 1);
+foreach my $section (sort keys %increments)
 {
-    my $increment = $section eq 'tight' ? 10 : 1;
+    my $increment = $increments{$section};
     my @wrong;
     my $session = open_session($primary);
+    ask($session, 'SET snowid.segment_adapt = off');
     foreach my $expected (1 .. 200)
     {
         my $number = ask($session, "SELECT snowid_section_next('$section', -1)");
@@ -89,6 +91,14 @@ foreach my $section (qw(tight single))
     }
     is("@wrong", '', "increment $increment: the limit keeps ahead of the numbers");
     see($section, 200);
+    # While it is used up quickly, it is raised by twice as many increments as before, up to a million numbers.
+    ask($session, 'SET snowid.segment_adapt = on');
+    is(ask($session, "SELECT max(snowid_section_next('$section', -1)) FROM generate_series(1, 3000000)"),
+        3_000_200, "increment $increment: numbers without a gap");
+    my ($number, $limit) = ($greatest{$section} = 3_000_200, last_value($primary, $section));
+    ok($limit >= $number && $limit <= $number + 1_500_000 && $limit % $increment == 0,
+        "increment $increment: the limit keeps ahead of them") or diag($limit);
+    cmp_ok($limit, '>', $number + 2 * $increment, "increment $increment: and further ahead");
     close_session($session);
 }
 

@@ -147,11 +147,19 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
   return status;
 }
 
-// Raises the sequence by its increment and makes that the limit. If others have changed the
-// sequence, all keys are forgotten. Returns false where the sequence is at its maximum. The caller
-// has the right to refill.
+// How many increments to raise the limit by, by how long the last ones lasted.
+uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
+  if (section->increments == 0 || !segment_adapt) return 1;
+  return core::AdaptedIncrements(section->increments, static_cast<uint64>(increment),
+                                 now.value - section->raised_us);
+}
+
+// Raises the sequence by its increment, or several, and makes that the limit. If others have
+// changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
+// The caller has the right to refill.
 bool raise(Counter* counter, const CounterOptions& options) {
   SharedSection* section = counter->section;
+  const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   // Numbers up to here may have been given.
@@ -159,15 +167,21 @@ bool raise(Counter* counter, const CounterOptions& options) {
   const bool is_exhausted = used >= options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
   int64 limit = used;
+  uint64 increments = 1;
   if (!is_exhausted) {
+    if (IsAsKnown(counter, section->known, value))
+      increments = increments_to_raise(section, options.increment, now);
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
-    limit = used + static_cast<int64>(std::min(room, static_cast<uint64>(options.increment)));
+    const uint64 step = increments * static_cast<uint64>(options.increment);
+    limit = used + static_cast<int64>(std::min(room, step));
     lsn = counter_change(page, counter, &section->known, limit);
   }
   counter_page_unlock(page);
   if (is_exhausted) return false;
 
   sequence_make_durable(lsn);
+  section->increments = increments;
+  section->raised_us = now.value;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   if (section->known.file.load() == 0) {
     stop_draws(section);

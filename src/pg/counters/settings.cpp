@@ -11,9 +11,12 @@ int section_keys = kDefaultSectionKeys;
 void counters_register() {
   DefineCustomBoolVariable(
       "snowid.segment_adapt",
-      "Whether a segment is refilled with more at a time while it is used up quickly.",
-      "Twice as many blocks when the last ones were used up in under 15 minutes, up to 1,000,000 "
-      "numbers; half as many when they lasted for over 30 minutes.",
+      "Whether more numbers at a time are made durable while they are used up quickly.",
+      "Of a segment twice as many blocks when the last ones were used up in under 15 minutes, up "
+      "to "
+      "1,000,000 numbers; half as many when they lasted for over 30 minutes. Of a section twice as "
+      "many increments when the last ones were used up in under a tenth of a second; half as many "
+      "when they lasted for over a second.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   // A section that grows copies its keys with its lock held, while whoever draws from it waits and
   // cannot be cancelled: a million take a moment.

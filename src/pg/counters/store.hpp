@@ -92,8 +92,10 @@ struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
-  RefillRight refill;  // held by the session that raises the limit
+  RefillRight refill;  // held by the session that raises the limit; guards the next three fields
   Known known;
+  uint64 increments;  // how many the limit was raised by, 0 before the first time
+  int64 raised_us;    // when, as Unix microseconds
   // No key gets a number above it; durable before it is stored here. It gets less only while nobody
   // draws.
   std::atomic<int64_t> limit;
@@ -147,14 +149,16 @@ SNOWID_PIN(SharedSection, users, 8);
 SNOWID_PIN(SharedSection, role, 12);
 SNOWID_PIN(SharedSection, refill, 16);
 SNOWID_PIN(SharedSection, known, 32);
-SNOWID_PIN(SharedSection, limit, 88);
-SNOWID_PIN(SharedSection, alert, 96);
-SNOWID_PIN(SharedSection, table, 104);
-SNOWID_PIN(SharedSection, draw_locks, 176);
-SNOWID_PIN(SharedSection, lock, 176 + kDrawLocks * 64);
-SNOWID_PIN(SharedSection, floor, 176 + kDrawLocks * 64 + kLockSize);
-SNOWID_PIN(SharedSection, refused_us, 184 + kDrawLocks * 64 + kLockSize);
-SNOWID_PIN_SIZE(SharedSection, 192 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, increments, 88);
+SNOWID_PIN(SharedSection, raised_us, 96);
+SNOWID_PIN(SharedSection, limit, 104);
+SNOWID_PIN(SharedSection, alert, 112);
+SNOWID_PIN(SharedSection, table, 120);
+SNOWID_PIN(SharedSection, draw_locks, 192);
+SNOWID_PIN(SharedSection, lock, 192 + kDrawLocks * 64);
+SNOWID_PIN(SharedSection, floor, 192 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, refused_us, 200 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN_SIZE(SharedSection, 208 + kDrawLocks * 64 + kLockSize);
 
 SNOWID_PIN(core::Run, begin, 0);
 SNOWID_PIN(core::Run, end, 8);
