@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include <sys/time.h>
 #include <time.h>
 
 #include "catalog/pg_type.h"
@@ -22,6 +23,7 @@ PG_FUNCTION_INFO_V1(empty);
 PG_FUNCTION_INFO_V1(empty_bigint);
 PG_FUNCTION_INFO_V1(empty_bigint_layout);
 PG_FUNCTION_INFO_V1(empty_key);
+PG_FUNCTION_INFO_V1(clock_and_swap);
 PG_FUNCTION_INFO_V1(repeat);
 PG_FUNCTION_INFO_V1(repeat_keys);
 PG_FUNCTION_INFO_V1(durations);
@@ -44,6 +46,18 @@ Datum empty_bigint_layout(PG_FUNCTION_ARGS)
 Datum empty_key(PG_FUNCTION_ARGS)
 {
   PG_RETURN_INT64(PG_GETARG_INT32(0) + PG_GETARG_INT64(1));
+}
+
+/* clock_and_swap(bigint): what no ID can do without, a reading of the clock and a compare-and-swap. */
+Datum clock_and_swap(PG_FUNCTION_ARGS)
+{
+  static uint64 tick = 0;
+  struct timeval now;
+  uint64 last = __atomic_load_n(&tick, __ATOMIC_RELAXED);
+
+  gettimeofday(&now, NULL);
+  (void) __atomic_compare_exchange_n(&tick, &last, last + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  PG_RETURN_INT64(PG_GETARG_INT64(0) + (int64) now.tv_sec * 1000000 + now.tv_usec);
 }
 
 static void call_once(FmgrInfo *function, Datum first, Datum second)

@@ -7,6 +7,8 @@ CREATE FUNCTION repeat(regprocedure, int, int, int, snowid_layout) RETURNS void
   VOLATILE STRICT LANGUAGE C AS :'calls', 'repeat';
 CREATE FUNCTION repeat_keys(regprocedure, int, int, int) RETURNS void
   VOLATILE STRICT LANGUAGE C AS :'calls', 'repeat_keys';
+CREATE FUNCTION clock_and_swap(bigint) RETURNS bigint
+  VOLATILE STRICT LANGUAGE C AS :'calls', 'clock_and_swap';
 
 -- Rows to insert, with keys made beforehand. The key comes last, or the precomputed side alone
 -- could hand on the rows as they are, without a projection.
@@ -26,6 +28,7 @@ INSERT INTO sides (race, side, run)
   SELECT 'call', side, format('SELECT repeat(%L, %s, 0, 20000)', function, argument)
   FROM (VALUES ('empty()', 'empty()', '0'), ('clock_timestamp()', 'clock_timestamp()', '0'),
                ('empty({shard})', 'empty(bigint)', '{shard}'),
+               ('clock_and_swap({shard})', 'clock_and_swap(bigint)', '{shard}'),
                ('snowid_next({shard})', 'snowid_next(bigint)', '{shard}'),
                ('snowid_uuidv7()', 'snowid_uuidv7()', '0'),
                ('objectid_next()', 'objectid_next()', '0'),

@@ -19,10 +19,10 @@ extern int64 session_last_id;
 
 // The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
 // and with what ceiling_learn() and slot_of() fail with.
-static pg_attribute_always_inline Place place_of(PlaceDirectory* directory, int64 shard) {
+static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int64 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
-  Place place = FindPlace(directory, shard);
-  if (unlikely(place.slot == nullptr)) place = place_make(directory, shard);
+  Place* place = FindPlace(directory, shard);
+  if (unlikely(place == nullptr)) place = place_make(directory, shard);
   return place;
 }
 
@@ -47,17 +47,17 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
 }
 
 // Stores what snowid_currval() and snowid_lastval() give.
-inline void remember(Place place, int64 id) {
-  *place.last_id = id;
+inline void remember(Place* place, int64 id) {
+  place->last_id = id;
   session_last_id = id;
 }
 
 // The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
 static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
                                                   const core::Layout& layout, int64 shard) {
-  const Place place = place_of(directory, shard);
+  Place* place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint64>(shard)};
-  const core::Grant grant = issue(layout, valid, place.slot, 1, core::Span::kAny);
+  const core::Grant grant = issue(layout, valid, place->slot, 1, core::Span::kAny);
   const int64 id = IdOf(layout, valid, grant.first).value;
   remember(place, id);
   return id;

@@ -99,11 +99,11 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
   const core::Layout& layout = batch->directory->layout;
   const core::Shard shard{static_cast<uint64>(batch->shard)};
-  const Place place = place_of(batch->directory, batch->shard);
+  Place* place = place_of(batch->directory, batch->shard);
   if (batch->held == 0) {
     const uint64 unit = layout.max_sequence.value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
-    const core::Grant grant = issue(layout, shard, place.slot, want, core::Span::kAny);
+    const core::Grant grant = issue(layout, shard, place->slot, want, core::Span::kAny);
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
@@ -129,10 +129,10 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
   const int64 shard = PG_GETARG_INT64(0);
-  const Place place = place_of(directory, shard);
+  Place* place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant =
-      issue(layout, valid, place.slot, static_cast<uint32>(count), core::Span::kOneUnit);
+      issue(layout, valid, place->slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = IdOf(layout, valid, grant.first).value;
   remember(place, first + count - 1);
   PG_RETURN_INT64(first);
@@ -152,10 +152,9 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
     report_shard_out_of_range(layout, shard);
   const PlaceDirectory* directory = FindDirectory(layout.spec);
-  Place place{};
-  if (directory != nullptr) place = FindPlace(directory, shard);
-  if (place.slot == nullptr || *place.last_id == kNoId) report_undefined("snowid_currval()");
-  PG_RETURN_INT64(*place.last_id);
+  const Place* place = directory == nullptr ? nullptr : FindPlace(directory, shard);
+  if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
+  PG_RETURN_INT64(place->last_id);
 }
 
 // snowid_advance(id bigint, layout snowid_layout) → void
@@ -179,9 +178,9 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
              errhint("Compare the clocks of the two servers. If they are right, let a superuser "
                      "raise \"snowid.max_lead\".")));
 
-  const Place place = place_of(directory, static_cast<int64>(parts.shard.value));
+  const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
   ceiling_cover(moment);
-  RaiseTo(place.slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  RaiseTo(place->slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 

@@ -21,7 +21,7 @@ void* allocate(Size size) { return MemoryContextAllocZero(TopMemoryContext, size
 
 PlaceChunk* make_chunk() {
   auto* chunk = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
-  std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId);
+  for (Place& place : chunk->places) place.last_id = kNoId;
   return chunk;
 }
 
@@ -76,7 +76,7 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
 // A callback at the process's exit.
 void leave(int, Datum) {
   for_each_chunk([](PlaceChunk* chunk) {
-    for (Slot*& slot : chunk->slots) LetGo(slot);
+    for (Place& place : chunk->places) LetGo(place.slot);
   });
 }
 
@@ -106,7 +106,7 @@ PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
   return entry == nullptr ? nullptr : entry->chunk;
 }
 
-Place place_make(PlaceDirectory* directory, int64 shard) {
+Place* place_make(PlaceDirectory* directory, int64 shard) {
   static bool is_registered = false;
   if (shard < 0 || static_cast<uint64>(shard) > directory->layout.max_shard.value)
     report_shard_out_of_range(directory->layout, shard);
@@ -129,13 +129,14 @@ Place place_make(PlaceDirectory* directory, int64 shard) {
     PG_RE_THROW();
   }
   PG_END_TRY();
-  chunk->slots[at] = slot;
-  return {slot, &chunk->last_ids[at]};
+  chunk->places[at].slot = slot;
+  return &chunk->places[at];
 }
 
 void forget_last_ids() {
-  for_each_chunk(
-      [](PlaceChunk* chunk) { std::fill_n(chunk->last_ids, PlaceChunk::kShards, kNoId); });
+  for_each_chunk([](PlaceChunk* chunk) {
+    for (Place& place : chunk->places) place.last_id = kNoId;
+  });
 }
 
 }  // namespace snowid::pg

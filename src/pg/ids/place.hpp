@@ -13,18 +13,17 @@ namespace snowid::pg {
 
 inline constexpr int64 kNoId = -1;
 
-// A shard as a session sees it. The session is counted in as a user of the slot, so the pointers
-// stay valid until it exits.
+// A shard as a session sees it. The session is counted in as a user of the slot, so the pointer
+// stays valid until it exits.
 struct Place {
-  Slot* slot;      // nullptr where the session has not used the shard
-  int64* last_id;  // the last ID that the session got from it, kNoId before the first
+  Slot* slot;     // nullptr where the session has not used the shard
+  int64 last_id;  // the last ID that the session got from it, kNoId before the first
 };
 
-// Neighbouring shards. What is read for each ID lies apart from what is only written.
+// Neighbouring shards.
 struct PlaceChunk {
   static constexpr uint32 kShards = 64;
-  Slot* slots[kShards];
-  int64 last_ids[kShards];
+  Place places[kShards];
 };
 
 // The places of a layout. Made once and kept for as long as the session lasts.
@@ -61,8 +60,8 @@ inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
 // The chunk of this number among the far ones, nullptr where no shard of it was used.
 PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number);
 
-// The place of a shard, with a slot of nullptr where this session has not used it. Never fails.
-inline Place FindPlace(const PlaceDirectory* directory, int64 shard) {
+// The place of a shard, nullptr where this session has not used it. Never fails.
+inline Place* FindPlace(const PlaceDirectory* directory, int64 shard) {
   // Where the shard is negative the number is so great that no chunk has it.
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
@@ -71,13 +70,13 @@ inline Place FindPlace(const PlaceDirectory* directory, int64 shard) {
     chunk = directory->chunks[number];
   else if (number >= PlaceDirectory::kNear)
     chunk = FindFarChunk(directory, number);
-  if (unlikely(chunk == nullptr)) return {nullptr, nullptr};
-  return {chunk->slots[at], &chunk->last_ids[at]};
+  if (unlikely(chunk == nullptr || chunk->places[at].slot == nullptr)) return nullptr;
+  return &chunk->places[at];
 }
 
 // Makes the place of a shard that has none. Fails with 22023 where the layout has no such shard,
 // and as slot_of() does. The ceiling must be known.
-Place place_make(PlaceDirectory* directory, int64 shard);
+Place* place_make(PlaceDirectory* directory, int64 shard);
 
 // Forgets the last IDs of all places.
 void forget_last_ids();
