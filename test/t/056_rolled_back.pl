@@ -84,4 +84,35 @@ foreach my $case (grep { !/commit/ } sort keys %cases)
 close_session($session);
 check_log($node);
 $node->stop;
+
+# A transaction that replaces the storage may find that the ceiling was written ahead, and is not durable
+# yet. Nothing else of it is logged at this level, so nothing else would take that along to the disk.
+$node = new_server('ahead');
+$node->append_conf('postgresql.conf', <<'CONF');
+wal_level = minimal
+max_wal_senders = 0
+checkpoint_timeout = '1h'
+wal_writer_delay = '10s'
+CONF
+start_server($node);
+my $now = int(time) + 1000;
+stop_clock($now, $node);
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+$session = open_session($node);
+my $ceiling = 'SELECT last_value FROM snowid.ceiling';
+ask($session, "BEGIN; $draw");
+my $durable = ask($session, $ceiling);
+stop_clock($now + 1, $node);
+ask($session, $draw);
+cmp_ok(ask($session, $ceiling), '>', $durable, 'written ahead');
+ask($session, $alter);
+stop_clock($durable / 1000 + 0.2, $node);
+my $shown = ask($session, "SELECT floor(extract(epoch FROM snowid_timestamp(snowid_next(1))) * 1000)");
+cmp_ok($shown, '>', $durable, 'written ahead, and replaced: an ID above what was durable');
+crash($node, 'kill');
+close_session($session);
+start_server($node);
+cmp_ok($node->safe_psql('postgres', $ceiling), '>=', $shown, 'written ahead, and replaced: what was shown is covered');
+check_log($node);
+$node->stop;
 done_testing();
