@@ -97,6 +97,21 @@ foreach my $step (100, 2000, 5000)
     my $most = $step * 2.4 < 5000 ? $step * 2.4 : 5000;
     is(ahead(), $most, "a step of $step ms: $most ms ahead after a pause");
 }
+
+# What a transaction that makes the extension raises the ceiling to counts as used when it commits. So that
+# nobody has to wait for that, it is no further than the lead that is allowed.
+ask($session, 'DROP EXTENSION snowid CASCADE');
+close_session($session);
+$node->append_conf('postgresql.conf', "snowid.ceiling_step = 1s\n");
+$node->stop;
+stop_clock($now += 10, $node);
+start_server($node);
+$session = open_session($node);
+ask($session, 'BEGIN; CREATE EXTENSION snowid');
+like(ask($session, 'SELECT snowid_next()'), qr/^\d+$/, 'the transaction that makes the extension draws');
+is(ask($session, 'COMMIT'), '', 'and commits');
+stop_clock($now += 0.01, $node);
+like(ask($session, 'SET snowid.max_wait = 0; SELECT snowid_next()'), qr/^\d+$/, 'who draws then does not wait');
 close_session($session);
 $node->stop;
 check_log($node);

@@ -40,7 +40,10 @@ void make_room(core::UnixMicros moment, core::UnixMicros now) {
   Database* database = my_database;
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
-  const core::CeilingWish wish = core::WishOf(moment, now, {alert}, ceiling_step_us());
+  // What a transaction that has made the sequence raises it to counts as used when it commits, and
+  // the next caller has to wait for that. So it goes no further than it must.
+  const core::UnixMicros asked_last{HasStandIn() ? now.value : alert};
+  const core::CeilingWish wish = core::WishOf(moment, now, asked_last, ceiling_step_us());
   const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
