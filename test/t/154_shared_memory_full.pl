@@ -1,8 +1,9 @@
 # Sections where the system has no more shared memory to give (a container's /dev/shm may be small): a
 # section that cannot grow evicts keys, as one that is full does, and grows again once there is memory.
 # The fault: the system's refusal is an error that no flag of PostgreSQL's allocator covers, and from
-# then on every new key of the section failed. Here a library put before the C library refuses in the
-# system's place.
+# then on every new key of the section failed. And a session that cannot map the keys of a section that
+# somebody has changed leaves it no worse than it was. Here a library put before the C library refuses in
+# the system's place.
 
 use strict;
 use warnings;
@@ -14,25 +15,43 @@ use Test::More;
 use Time::HiRes qw(time);
 
 # While the file `refuse` is there, with an errno in it, no shared memory is to be had. Each refusal
-# leaves a byte in the file `refused`.
+# leaves a byte in the file `refused`. While the file `unmappable` is there, none is to be mapped.
 my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 append_to_file("$dir/full.c", <<"C");
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+static int is_shared_memory(int fd)
+{
+	char link[64], path[64] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return readlink(link, path, sizeof(path) - 1) > 0 && strncmp(path, "/dev/shm/", 9) == 0;
+}
+
+void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	if (fd >= 0 && is_shared_memory(fd) && access("$dir/unmappable", F_OK) == 0)
+	{
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return ((void *(*)(void *, size_t, int, int, int, off_t)) dlsym(RTLD_NEXT, "mmap"))(
+		at, length, protection, flags, fd, offset);
+}
 
 int posix_fallocate(int fd, off_t offset, off_t length)
 {
-	char link[64], path[64] = "";
 	FILE *refuse;
 	int error = 0;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (readlink(link, path, sizeof(path) - 1) > 0 && strncmp(path, "/dev/shm/", 9) == 0 &&
-		(refuse = fopen("$dir/refuse", "r")) != NULL)
+	if (is_shared_memory(fd) && (refuse = fopen("$dir/refuse", "r")) != NULL)
 	{
 		if (fscanf(refuse, "%d", &error) != 1)
 			error = 0;
@@ -64,6 +83,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION snowid;
 CREATE SEQUENCE counted INCREMENT 1000;
 CREATE SEQUENCE other INCREMENT 1000;
+CREATE SEQUENCE changed INCREMENT 1000;
 CREATE TABLE numbers (key int, number bigint);
 SQL
 my $session = open_session($node);
@@ -80,6 +100,23 @@ sub known
 {
     return ask($session, q(SELECT count(snowid_section_current('counted', k)) FROM generate_series(1, 300000) k));
 }
+
+# Somebody has changed the sequence, and who comes next cannot map the keys that no longer count: he gets
+# an error, and the section has begun anew all the same. It must not go on to be half done: who had looked
+# at the sequence before it was changed would begin below what was given.
+is(ask($session, q(SELECT snowid_section_next('other', 1))), 1, 'a section with few keys');
+is(ask($session, q(SELECT count(snowid_section_next('changed', k)) FROM generate_series(1, 100000) k)),
+    100_000, 'one with many, in memory of their own');
+my $late = open_session($node);
+is(ask($late, q(SELECT snowid_section_next('other', 1))), 2, 'a session that has mapped the few alone');
+my $changed_to = ask($session, q(SELECT nextval('changed')));
+append_to_file("$dir/unmappable", '');
+is(ask($late, q(SELECT snowid_section_next('changed', 1))), 'ERROR 53200', 'and cannot map the many');
+unlink "$dir/unmappable";
+is(last_value($node, 'changed'), $changed_to + 1000, 'but has raised the limit');
+is(ask($session, q(SELECT snowid_section_next('changed', 1))), $changed_to + 1, 'which is good for others');
+is(ask($late, q(SELECT snowid_section_next('changed', 1))), $changed_to + 2, 'and then for him');
+close_session($late);
 
 is(fill(1, 20_000), '', 'there is memory');
 is(known(), 20_000, 'all keys are known');
@@ -131,7 +168,7 @@ SELECT count(*) FROM
   (SELECT number <= lag(number) OVER (PARTITION BY key ORDER BY ctid) AS is_wrong FROM numbers) n
 WHERE is_wrong
 SQL
-is(ask($session, q(SELECT snowid_section_next('other', 1))), 1, 'another section');
+is(ask($session, q(SELECT snowid_section_next('other', 2))), 1, 'another section');
 close_session($session);
 
 $node->stop;

@@ -43,8 +43,7 @@ dsa_pointer keys_try_to_allocate(uint32 capacity);
 void keys_free(dsa_pointer table);
 
 // Takes the table, if there is one, out of a section of `database`, and frees it. The section's
-// lock and all of its draw locks are held; or its partition is locked exclusively and nobody uses
-// it.
+// partition is locked exclusively and nobody uses it.
 void keys_free_all(SharedSection* section, Oid database);
 
 }  // namespace snowid::pg

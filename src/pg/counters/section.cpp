@@ -154,6 +154,18 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
                                  now.value - section->raised_us);
 }
 
+// Forgets all keys, so that each begins above `floor`. Returns the table to be freed. That may
+// fail, so it has to wait until the section is in order: who looked at the sequence before it was
+// changed draws whatever comes. The section's lock is held.
+dsa_pointer forget_keys(SharedSection* section, int64 floor) {
+  stop_draws(section);
+  const dsa_pointer table = section->table;
+  section->table = InvalidDsaPointer;
+  section->floor = floor;
+  resume_draws(section);
+  return table;
+}
+
 // Raises the sequence by its increment, or several, and makes that the limit. If others have
 // changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
 // The caller has the right to refill.
@@ -183,17 +195,15 @@ bool raise(Counter* counter, const CounterOptions& options) {
   section->increments = increments;
   section->raised_us = now.value;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  if (section->known.file.load() == 0) {
-    stop_draws(section);
-    keys_free_all(section, MyDatabaseId);
-    section->floor = used;
-    resume_draws(section);
-  }
+  const dsa_pointer useless =
+      section->known.file.load() == 0 ? forget_keys(section, used) : InvalidDsaPointer;
   section->limit.store(limit);
   // Half of what was raised is left, or there is nothing more to raise it to.
   section->alert.store(limit == options.max ? PG_INT64_MAX : limit - (limit - used) / 2);
   LWLockRelease(&section->lock);
   counter_settle(counter, &section->known);
+  // Last, for it may fail.
+  if (DsaPointerIsValid(useless)) keys_free(useless);
   return true;
 }
 
