@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server start_server set_clock stop_clock crash state_of wait_for new_standby check_log
+our @EXPORT = qw(new_server new_quiet_server start_server set_clock stop_clock crash state_of wait_for new_standby check_log
   last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -64,6 +64,21 @@ sub new_server
     my $node = PostgreSQL::Test::Cluster->new($name);
     $node->init(%options);
     $node->append_conf('postgresql.conf', "autovacuum = off\nlog_min_messages = warning\n");
+    return $node;
+}
+
+# The same, where nobody but sessions writes WAL or has it flushed: at this level the background writer logs
+# nothing of its own.
+sub new_quiet_server
+{
+    my ($name) = @_;
+    my $node = new_server($name);
+    $node->append_conf('postgresql.conf', <<'CONF');
+wal_level = minimal
+max_wal_senders = 0
+checkpoint_timeout = '1h'
+wal_writer_delay = '10s'
+CONF
     return $node;
 }
 

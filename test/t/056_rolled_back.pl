@@ -87,13 +87,7 @@ $node->stop;
 
 # A transaction that replaces the storage may find that the ceiling was written ahead, and is not durable
 # yet. Nothing else of it is logged at this level, so nothing else would take that along to the disk.
-$node = new_server('ahead');
-$node->append_conf('postgresql.conf', <<'CONF');
-wal_level = minimal
-max_wal_senders = 0
-checkpoint_timeout = '1h'
-wal_writer_delay = '10s'
-CONF
+$node = new_quiet_server('ahead');
 start_server($node);
 my $now = int(time) + 1000;
 stop_clock($now, $node);

@@ -11,14 +11,7 @@ use Snowid;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $node = new_server('lone');
-# Nobody else is to flush: with this level the background writer logs nothing of its own.
-$node->append_conf('postgresql.conf', <<'CONF');
-wal_level = minimal
-max_wal_senders = 0
-checkpoint_timeout = '1h'
-wal_writer_delay = '10s'
-CONF
+my $node = new_quiet_server('lone');
 start_server($node);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION snowid;
