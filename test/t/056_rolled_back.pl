@@ -85,28 +85,93 @@ close_session($session);
 check_log($node);
 $node->stop;
 
-# A transaction that replaces the storage may find that the ceiling was written ahead, and is not durable
-# yet. Nothing else of it is logged at this level, so nothing else would take that along to the disk.
-$node = new_quiet_server('ahead');
-start_server($node);
-my $now = int(time) + 1000;
-stop_clock($now, $node);
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
-$session = open_session($node);
+# What is written ahead is not durable yet. Nobody who replaces the storage goes by it before it is: at this
+# level nothing else that he does would take it along to the disk. The clock stands still.
 my $ceiling = 'SELECT last_value FROM snowid.ceiling';
-ask($session, "BEGIN; $draw");
+my $time = 'SELECT floor(extract(epoch FROM snowid_timestamp(%s)) * 1000)';
+my $now = int(time) + 1000;
+
+# A server on which nobody flushes the WAL but who waits for it, and a session in a transaction that has
+# drawn an ID after a pause.
+sub new_unflushed
+{
+    my ($name, $setup) = @_;
+    my $unflushed = new_quiet_server($name);
+    start_server($unflushed);
+    stop_clock($now, $unflushed);
+    $unflushed->safe_psql('postgres', "CREATE EXTENSION snowid; $setup");
+    my $drawing = open_session($unflushed);
+    ask($drawing, "BEGIN; $draw");
+    return ($unflushed, $drawing);
+}
+
+# Crashes the server, and checks that an ID of this time, in milliseconds, is covered.
+sub check_covered
+{
+    my ($name, $unflushed, $drawing, $shown) = @_;
+    crash($unflushed, 'kill');
+    close_session($drawing);
+    start_server($unflushed);
+    cmp_ok($unflushed->safe_psql('postgres', $ceiling), '>=', $shown, "$name: what was shown is covered");
+    check_log($unflushed);
+    $unflushed->stop;
+    return;
+}
+
+# The transaction finds what others have written ahead.
+my $name = 'written ahead by others';
+($node, $session) = new_unflushed('others', '');
 my $durable = ask($session, $ceiling);
 stop_clock($now + 1, $node);
 ask($session, $draw);
-cmp_ok(ask($session, $ceiling), '>', $durable, 'written ahead');
+cmp_ok(ask($session, $ceiling), '>', $durable, $name);
 ask($session, $alter);
 stop_clock($durable / 1000 + 0.2, $node);
-my $shown = ask($session, "SELECT floor(extract(epoch FROM snowid_timestamp(snowid_next(1))) * 1000)");
-cmp_ok($shown, '>', $durable, 'written ahead, and replaced: an ID above what was durable');
-crash($node, 'kill');
-close_session($session);
-start_server($node);
-cmp_ok($node->safe_psql('postgres', $ceiling), '>=', $shown, 'written ahead, and replaced: what was shown is covered');
-check_log($node);
-$node->stop;
+my $shown = ask($session, sprintf $time, 'snowid_next(1)');
+cmp_ok($shown, '>', $durable, "$name: an ID above what was durable");
+check_covered($name, $node, $session, $shown);
+
+# A worker of the transaction writes ahead, after its leader has looked at the sequence and before it draws
+# more. The leader tells the worker by an advisory lock, and is told by the sequence. Each draws up to a time
+# of its own.
+$name = 'written ahead by a worker';
+($node, $session) = new_unflushed('worker', <<'SQL');
+CREATE TABLE lines (line text);
+ALTER TABLE lines ALTER line SET STORAGE PLAIN;
+INSERT INTO lines SELECT repeat('x', 5000) FROM generate_series(1, 12);
+ANALYZE lines;
+CREATE FUNCTION draw_until(shard int, until numeric) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS $$
+DECLARE
+  id bigint;
+BEGIN
+  LOOP
+    id := snowid_reserve(shard, 1024);
+    EXIT WHEN extract(epoch FROM snowid_timestamp(id)) >= until;
+  END LOOP;
+  RETURN id;
+END $$;
+CREATE FUNCTION draw_as(leader int, of_leader numeric, of_worker numeric) RETURNS bigint
+LANGUAGE plpgsql PARALLEL SAFE AS $$
+BEGIN
+  IF pg_backend_pid() = leader THEN
+    PERFORM snowid_next(2), pg_advisory_lock(1);
+    LOOP EXIT WHEN (SELECT last_value > (of_leader + 0.2) * 1000 FROM snowid.ceiling); END LOOP;
+    RETURN draw_until(2, of_leader);
+  END IF;
+  LOOP EXIT WHEN EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'); END LOOP;
+  RETURN draw_until(1, of_worker);
+END $$;
+SQL
+stop_clock($now + 1.8, $node);
+make_parallel($session);
+ask($session, "SET $_") foreach 'max_parallel_workers_per_gather = 1', 'parallel_leader_participation = on',
+  q(snowid.max_lead = '1d');
+ask($session, $alter);
+my $leader = backend_of($session);
+my ($by_leader, $by_worker) = split /[|]/, ask($session, <<"SQL");
+SELECT max(id) FILTER (WHERE snowid_shard(id) = 2), max(id) FILTER (WHERE snowid_shard(id) = 1)
+FROM (SELECT draw_as($leader, $now + 2.45, $now + 1.95) AS id FROM lines OFFSET 0) AS drawn
+SQL
+like($_, qr/^\d+$/, "$name: both draw") foreach $by_leader, $by_worker;
+check_covered($name, $node, $session, ask($session, sprintf $time, $by_leader));
 done_testing();

@@ -131,6 +131,15 @@ void cover_rollback(Relation relation, core::UnixMillis target) {
   if (!XLogRecPtrIsInvalid(raised.last)) my_database->written_lsn = raised.last;
 }
 
+// The end of the record of what others know the sequence to hold. This transaction, which has a
+// stand-in, began with that, or a worker of it has raised it, and it need not be durable yet.
+XLogRecPtr shared_written_lsn() {
+  LWLockAcquire(&shared_database->lock, LW_SHARED);
+  const XLogRecPtr lsn = shared_database->written_lsn;
+  LWLockRelease(&shared_database->lock);
+  return lsn;
+}
+
 // Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
 void write(Relation relation, core::UnixMillis target) {
@@ -148,6 +157,9 @@ void write(Relation relation, core::UnixMillis target) {
   my_database->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
+  // Last, since a worker raises what others know before it raises what was found here.
+  if (HasStandIn())
+    my_database->written_lsn = std::max(my_database->written_lsn, shared_written_lsn());
 }
 
 // Whether the sequence holds more than the ceiling in memory. Needs my_database->lock.

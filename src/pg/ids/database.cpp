@@ -48,9 +48,8 @@ void database_stand_in(bool wanted) {
     stand_in.file = 0;
     LWLockAcquire(&shared_database->lock, LW_SHARED);
     stand_in.written_us = shared_database->written_us;
-    // That may be ahead of the ceiling, and not durable yet.
-    stand_in.written_lsn = shared_database->written_lsn;
     LWLockRelease(&shared_database->lock);
+    stand_in.written_lsn = InvalidXLogRecPtr;
     stand_in.ceiling_us.store(shared_database->ceiling_us.load());
     stand_in.alert_us.store(shared_database->alert_us.load());
     stand_in.floor_us.store(shared_database->floor_us.load());
