@@ -52,16 +52,18 @@ struct KeyList {
 // The nodes are followed by `capacity` uint32_t, the heads of the chains. A node and a head are 36
 // bytes a key.
 struct KeyTable {
+  // What all who draw read.
   uint32_t capacity;  // keys there is room for
-  uint32_t count;     // keys there are: the nodes from 0 on
   std::atomic<uint64_t> generation;
+  char apart[64 - 16];
+  std::atomic<uint32_t> used;  // keys that were used in this generation
+  uint32_t count;              // keys there are: the nodes from 0 on
   // Each key is in one of these. It may have been used since it was put there: then it belongs
   // into a later one, and is put there when it is found.
-  KeyList current;                          // used in this generation
-  KeyList previous;                         // in the one before, or later
-  KeyList old;                              // any time
-  char apart[128 - 40 - sizeof(uint32_t)];  // from what all who draw read
-  std::atomic<uint32_t> used;               // keys that were used in this generation
+  KeyList current;   // used in this generation
+  KeyList previous;  // in the one before, or later
+  KeyList old;       // any time
+  char behind[64 - 32];
   KeyNode nodes[];
 };
 static_assert(sizeof(KeyTable) == 128);

@@ -173,12 +173,12 @@ SNOWID_PIN(core::Segment, runs, 32);
 SNOWID_PIN_SIZE(core::Segment, 80);
 
 SNOWID_PIN(core::KeyTable, capacity, 0);
-SNOWID_PIN(core::KeyTable, count, 4);
 SNOWID_PIN(core::KeyTable, generation, 8);
-SNOWID_PIN(core::KeyTable, current, 16);
-SNOWID_PIN(core::KeyTable, previous, 24);
-SNOWID_PIN(core::KeyTable, old, 32);
-SNOWID_PIN(core::KeyTable, used, 124);
+SNOWID_PIN(core::KeyTable, used, 64);
+SNOWID_PIN(core::KeyTable, count, 68);
+SNOWID_PIN(core::KeyTable, current, 72);
+SNOWID_PIN(core::KeyTable, previous, 80);
+SNOWID_PIN(core::KeyTable, old, 88);
 SNOWID_PIN(core::KeyTable, nodes, 128);
 SNOWID_PIN_SIZE(core::KeyTable, 128);
 
