@@ -12,18 +12,17 @@ void counters_register() {
   DefineCustomBoolVariable(
       "snowid.segment_adapt",
       "Whether more numbers at a time are made durable while they are used up quickly.",
-      "Of a segment twice as many blocks when the last ones were used up in under 15 minutes, up "
-      "to "
-      "1,000,000 numbers; half as many when they lasted for over 30 minutes. Of a section twice as "
-      "many increments when the last ones were used up in under a tenth of a second; half as many "
-      "when they lasted for over a second.",
+      "Up to 1,000,000. Of a segment twice as many blocks when the last ones were used up in under "
+      "15 minutes; half as many when they lasted for over 30 minutes. Of a section twice as many "
+      "increments when the last ones were used up in under a tenth of a second; half as many when "
+      "they lasted for over a second.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   // A section that grows copies its keys with its lock held, while whoever draws from it waits and
   // cannot be cancelled: a million take a moment.
   DefineCustomIntVariable(
       "snowid.section_keys", "How many keys of a section are kept in memory.",
-      "Past that the longest-unused ones leave. A key that comes back goes on above every number "
-      "that was given to one that left.",
+      "Past that keys leave that were not used since half as many others were. A key that comes "
+      "back goes on above every number that was given to one that left.",
       &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 

@@ -96,8 +96,8 @@ struct SharedSection {
   Known known;
   uint64 increments;  // how many the limit was raised by, 0 before the first time
   int64 raised_us;    // when, as Unix microseconds
-  // No key gets a number above it; durable before it is stored here. It gets less only while nobody
-  // draws.
+  // No key gets a number above it; durable before it is stored here. It gets less only while there
+  // is no table.
   std::atomic<int64_t> limit;
   std::atomic<int64_t> alert;  // who gets this number or a greater one raises the limit early
   dsa_pointer table;           // a core::KeyTable, InvalidDsaPointer where there is none
