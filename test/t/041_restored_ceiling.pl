@@ -77,6 +77,17 @@ $node->safe_psql('restored', "SELECT setval('snowid.ceiling', " . hours_on(0) . 
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>=', $known, 'running server: an old dump sets nothing back');
 cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid.ceiling'), '>', $known,
     'running server: and the ceiling covers what was drawn');
+# So it is where the sequence itself is set back, by who alters it: a session that only knows what another one
+# has learned before is told, too. It needs no more room below the ceiling, since the clock is behind.
+set_clock(-60);
+my $second = open_session($node, dbname => 'restored');
+ask($second, $ahead);
+like(ask($second, $next), qr/^\d+$/, 'set back: another session draws');
+$node->safe_psql('restored', 'ALTER SEQUENCE snowid.ceiling RESTART WITH 1');
+$known = ask($second, $next);
+cmp_ok(ask($second, 'SELECT last_value FROM snowid.ceiling'), '>=', $known, 'set back: it covers what it draws then');
+close_session($second);
+set_clock(0);
 close_session($session);
 
 # 3. A database that is made again with the same oid, from the same template, has the very sequence that
