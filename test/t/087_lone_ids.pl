@@ -61,6 +61,9 @@ is(ahead(), 2400, 'every 10 s: the ceiling is 2.4 s ahead');
 waits('COMMIT', 10);
 is(waits('ROLLBACK', 0.7), 0, 'after a pause, rolled back: does not wait');
 is(waits('ROLLBACK', 0.7, 0.7, 0.7), 1, 'nor do more of them, up to the ceiling that is durable');
+waits('COMMIT', 10);
+is(waits('ROLLBACK', 2.35), 0, 'just below the ceiling that is durable: does not wait');
+is(waits('ROLLBACK', 0.1), 1, 'just above it: waits');
 
 # Where they come often: for three seconds, one each hundredth.
 waits('COMMIT', 10);
