@@ -1,4 +1,6 @@
 -- Sections: a counter for each key, of which one sequence keeps the durable part.
+-- How many increments the limit is raised by would go by how quickly they are used up.
+SET snowid.segment_adapt = off;
 
 -- Each key has numbers of its own.
 CREATE SEQUENCE sections INCREMENT 10;
@@ -173,3 +175,4 @@ SELECT attempt('SET snowid.section_keys = 5');
 SELECT name, min_val, max_val, context FROM pg_settings WHERE name ~ '^snowid[.]se' ORDER BY name;
 
 DROP SEQUENCE sections;
+RESET snowid.segment_adapt;

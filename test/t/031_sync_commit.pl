@@ -54,6 +54,8 @@ sub new_session
     my ($synchronous_commit) = @_;
     my $session = open_session($primary);
     ask($session, "SET synchronous_commit = $synchronous_commit");
+    # Or a hundred numbers might not be more than is left.
+    ask($session, 'SET snowid.segment_adapt = off');
     return $session;
 }
 
