@@ -116,6 +116,20 @@ $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'again', setup => $ahead)
 finish($drawn);
 ($count) = check_round('same oid, after the crash', $greatest, $drawn);
 is($count, 1000, 'same oid: drawn again');
+set_clock(0);
+
+# 4. A superuser takes the sequence out of the extension and makes that anew: the sequence of now holds the
+# ceiling, and not the one that was, of which the server still knows.
+$node->safe_psql('pattern', 'SELECT snowid_next(1)');
+my $taken = $node->safe_psql('pattern', 'SELECT last_value FROM snowid.ceiling');
+$node->safe_psql('pattern', <<'SQL');
+ALTER EXTENSION snowid DROP SEQUENCE snowid.ceiling;
+ALTER SEQUENCE snowid.ceiling SET SCHEMA public;
+DROP EXTENSION snowid;
+SQL
+$node->safe_psql('pattern', 'CREATE EXTENSION snowid');
+cmp_ok($node->safe_psql('pattern', 'SELECT last_value FROM snowid.ceiling'), '>=', $taken,
+    'taken out of the extension: the one of now holds the ceiling');
 check_log($node);
 $node->stop;
 done_testing();

@@ -221,7 +221,9 @@ void unlock_ceiling(Relation relation) {
 }
 
 // Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
-// is durable in, and the sequence says what this server has written last.
+// is durable in, and the sequence says what this server has written last. Whether it is still the
+// extension's is not asked: only a superuser can take it away, and then it goes on to hold the
+// ceiling until ceiling_carry_over().
 bool is_as_shared(HeapTuple row) {
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
   if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data)) ||
@@ -277,9 +279,8 @@ void look_at_ceiling() {
   unlock_ceiling(relation);
 }
 
-}  // namespace
-
-void ceiling_learn() {
+// Attaches to the shared state, and has this session told of changes.
+void attach() {
   static bool is_subscribed = false;
   if (!is_subscribed) {
     invalidation_subscribe(forget_ceiling);
@@ -287,10 +288,23 @@ void ceiling_learn() {
   }
   require_no_recovery();
   slots_attach();
+}
+
+}  // namespace
+
+void ceiling_learn() {
+  attach();
   recognize_ceiling();
   if (ceiling_known) return;
   // Whoever is the first to learn it makes the table, too, that is needed once a year.
   warnings_attach();
+  look_at_ceiling();
+}
+
+void ceiling_carry_over() {
+  attach();
+  warnings_attach();
+  ceiling_relid = InvalidOid;
   look_at_ceiling();
 }
 

@@ -25,6 +25,10 @@ extern bool ceiling_known;
 // during recovery, and as slots_attach() does. A cancelled wait for a standby is an error too.
 void ceiling_learn();
 
+// Has the sequence that the extension has now hold the ceiling, whichever other one this server
+// knows. Fails as ceiling_learn() does.
+void ceiling_carry_over();
+
 // Where the next ID asks again while the ceiling is being raised for one with the time `moment`.
 inline int64 next_alert_us(core::UnixMicros moment) {
   return moment.value + ceiling_step_us() / 8 + 1;

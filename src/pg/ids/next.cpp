@@ -184,11 +184,10 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   PG_RETURN_VOID();
 }
 
-// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows,
-// which looking at it does.
+// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows.
 Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   (void)fcinfo;
-  ceiling_learn();
+  ceiling_carry_over();
   PG_RETURN_VOID();
 }
 }
