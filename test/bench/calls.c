@@ -48,16 +48,21 @@ Datum empty_key(PG_FUNCTION_ARGS)
   PG_RETURN_INT64(PG_GETARG_INT32(0) + PG_GETARG_INT64(1));
 }
 
-/* clock_and_swap(bigint): what no ID can do without, a reading of the clock and a compare-and-swap. */
+/*
+ * clock_and_swap(shard bigint): what no ID can do without, a reading of the clock and a compare-and-swap,
+ * of one of 8,192 words in cache lines of their own.
+ */
 Datum clock_and_swap(PG_FUNCTION_ARGS)
 {
-  static uint64 tick = 0;
+  enum { kShards = 8192, kWordsInLine = 8 };
+  static uint64 ticks[kShards * kWordsInLine];
+  uint64 *tick = &ticks[PG_GETARG_INT64(0) % kShards * kWordsInLine];
   struct timeval now;
-  uint64 last = __atomic_load_n(&tick, __ATOMIC_RELAXED);
+  uint64 last = __atomic_load_n(tick, __ATOMIC_RELAXED);
 
   gettimeofday(&now, NULL);
-  (void) __atomic_compare_exchange_n(&tick, &last, last + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-  PG_RETURN_INT64(PG_GETARG_INT64(0) + (int64) now.tv_sec * 1000000 + now.tv_usec);
+  (void) __atomic_compare_exchange_n(tick, &last, last + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  PG_RETURN_INT64((int64) now.tv_sec * 1000000 + now.tv_usec);
 }
 
 static void call_once(FmgrInfo *function, Datum first, Datum second)

@@ -61,7 +61,7 @@ INSERT INTO sides (race, side, run)
   SELECT 'shards', call || ' ' || shards,
     format('SELECT repeat(%L, {shard}, %s, 200000)', call || '(bigint)', mask)
   FROM (VALUES ('of one', 0), ('of 8,192', 8191)) AS draws (shards, mask),
-    unnest(ARRAY['empty', 'snowid_next']) AS call;
+    unnest(ARRAY['empty', 'clock_and_swap', 'snowid_next']) AS call;
 INSERT INTO sides (race, side, prepare, run)
   SELECT race, into_table, format('TRUNCATE %s; SET snowid.shard = {shard}; CHECKPOINT', into_table),
     CASE into_table WHEN 'precomputed' THEN 'INSERT INTO precomputed (id, n) SELECT id, n FROM source'
