@@ -30,6 +30,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/adapting_step.hpp"
+
 namespace snowid::core {
 
 // A key and the last number given to it. The next one in the list that it is in, and the next one
@@ -221,21 +223,12 @@ inline KeyList* FindLeaving(KeyTable* table) {
   }
 }
 
-// The most numbers that the limit is raised by at once, unless the increment is more.
-inline constexpr uint64_t kMostRaised = 1'000'000;
-
 // How many increments to raise the limit by after it was raised by `increments`, which lasted for
-// so many microseconds: twice as many if that was under a tenth of a second, so that who draws much
-// does not wait for the disk; half if it was over a second, but at least one. increments: at
-// least 1.
+// so many microseconds, see AdaptedStep(): they should last for a tenth of a second at least, so
+// that who draws much does not wait for the disk, and for one second at most.
 constexpr uint64_t AdaptedIncrements(uint64_t increments, uint64_t increment, int64_t lasted_us) {
   constexpr int64_t kSecondUs = 1'000'000;
-  if (lasted_us < kSecondUs / 10) {
-    if (increments <= kMostRaised / increment / 2) return increments * 2;
-  } else if (lasted_us > kSecondUs) {
-    return std::max<uint64_t>(increments / 2, 1);
-  }
-  return increments;
+  return AdaptedStep(increments, increment, lasted_us, {kSecondUs / 10, kSecondUs});
 }
 
 enum class SectionStatus : uint8_t {

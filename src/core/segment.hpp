@@ -15,6 +15,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/adapting_step.hpp"
+
 namespace snowid::core {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
@@ -170,20 +172,11 @@ inline void StopAlert(Segment& segment) {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
-// The most numbers that the adapting step goes up to.
-inline constexpr uint64_t kMostNumbers = 1'000'000;
-
-// How many blocks to allocate after `blocks` were, and lasted for so many microseconds: twice as
-// many if that was under 15 minutes, but no more than kMostNumbers numbers; half if it was over 30,
-// but at least one. blocks: at least 1.
+// How many blocks to allocate after `blocks` were, and lasted for so many microseconds, see
+// AdaptedStep(): they should last for 15 to 30 minutes.
 constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_us) {
   constexpr int64_t kMinuteUs = 60'000'000;
-  if (lasted_us < 15 * kMinuteUs) {
-    if (blocks <= kMostNumbers / size / 2) return blocks * 2;
-  } else if (lasted_us > 30 * kMinuteUs) {
-    return std::max<uint64_t>(blocks / 2, 1);
-  }
-  return blocks;
+  return AdaptedStep(blocks, size, lasted_us, {15 * kMinuteUs, 30 * kMinuteUs});
 }
 
 // How many numbers it takes to go on without the source for a time, at the rate at which `used`

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/adapting_step.hpp"
 #include "core/ceiling.hpp"
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"

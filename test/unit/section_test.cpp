@@ -371,9 +371,9 @@ TEST(AdaptedIncrements, AreNoMoreThanAMillionNumbersOrOneIncrement) {
                                    uint64_t{5'000'000}, uint64_t{INT64_MAX}}) {
     uint64_t increments = 1;
     for (int i = 0; i < 100; i++) increments = AdaptedIncrements(increments, increment, 0);
-    EXPECT_LE(increments * increment, std::max(kMostRaised, increment));
-    if (increment <= kMostRaised / 2) {
-      EXPECT_GT(2 * increments * increment, kMostRaised - 2 * increment);
+    EXPECT_LE(increments * increment, std::max(kMostNumbers, increment));
+    if (increment <= kMostNumbers / 2) {
+      EXPECT_GT(2 * increments * increment, kMostNumbers - 2 * increment);
     }
   }
 }
