@@ -246,7 +246,8 @@ int64 section_next(Oid relid, int64 key) {
     }
     if (likely(next_of_key(section, key, &number) == core::SectionStatus::kOk)) {
       // One session raises the limit early, so that nobody else waits.
-      if (unlikely(number >= section->alert.load(std::memory_order_relaxed)))
+      if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
+          !IsBeingRefilled(section->refill))
         raise_limit(counter, limit, Urgency::kEarly);
       return number;
     }
