@@ -1,8 +1,7 @@
 # Sections: their memory. A section keeps as many keys as snowid.section_keys says: past that keys leave,
 # none before at least half as many others were used since it was; and those who come back go on above
-# every number of those who left. It
-# takes 64 bytes a key at most, does not grow however many keys there are, and is given back when the
-# section is dropped. What memory knows of a key, and who may ask.
+# every number of those who left. It takes 64 bytes a key at most, does not grow however many keys there
+# are, and is given back when the section is dropped. What memory knows of a key, and who may ask.
 
 use strict;
 use warnings;
