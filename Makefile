@@ -19,9 +19,10 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = base server shared ids kinds counters
+ROOMS = base server shared ids kinds counters nodes
 SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/ids.sql kinds/uuid.sql \
-	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql
+	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql \
+	$(addprefix nodes/,number.sql registry.sql moves.sql adopt.sql backfill.sql partitions.sql)
 
 MODULE_big = $(EXTENSION)
 SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(sort $(wildcard src/pg/$(room)/*.cpp)))

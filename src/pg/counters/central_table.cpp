@@ -5,6 +5,7 @@
 #include "pg/counters/central.hpp"
 #include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
+#include "pg/server/own_table.hpp"
 
 namespace snowid::pg {
 
@@ -73,15 +74,6 @@ HeapTuple resolved(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
 }
 
-// Whether the call is for a row of the extension's own table, or for TRUNCATE of it.
-bool is_for_source(FunctionCallInfo fcinfo) {
-  if (!CALLED_AS_TRIGGER(fcinfo)) return false;
-  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
-         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
-         RelationGetRelid(trigger->tg_relation) == extension_relation(kSourcesTable);
-}
-
 }  // namespace
 
 void require_own_sequence(Oid relid) {
@@ -143,22 +135,12 @@ SNOWID_FUNCTION(snowid_sequence_send);
 // else may say where from. Rows that logical replication inserts, updates or deletes are about
 // another server's objects, and are skipped.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
-  if (!is_for_source(fcinfo))
-    ereport(ERROR,
-            (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-             errmsg("function \"%s.%s\" can be called only by the trigger on table \"%s.%s\"",
-                    kOwnSchemaName, "check_source", kOwnSchemaName, kSourcesTable)));
-  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot truncate table \"%s.%s\"", kOwnSchemaName, kSourcesTable),
-                    errhint("Use snowid_segment_detach() for each sequence.")));
+  const TriggerData* trigger =
+      require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
   require_columns(trigger->tg_relation);
-  PG_RETURN_POINTER(resolved(trigger->tg_relation, TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)
-                                                       ? trigger->tg_newtuple
-                                                       : trigger->tg_trigtuple));
+  PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
 // The type snowid.sequence_name: regclass, but that it lets logical replication bring the name of a

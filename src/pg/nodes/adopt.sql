@@ -1,0 +1,1 @@
+-- Columns that become IDs

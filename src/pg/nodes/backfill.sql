@@ -1,0 +1,1 @@
+-- IDs for old rows

@@ -1,0 +1,33 @@
+// Whether this database has joined a registry, and as which node: the row of snowid.membership and
+// the page of snowid.membership_mark. Locking: the row is changed under ShareRowExclusiveLock; it
+// is read without waiting for that.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+enum class MemberState : uint8_t {
+  kNone,     // it has joined no registry, or has left it
+  kJoined,   // the number is its own
+  kMoved,    // another server, or another database, than the one that joined: a restore, or a copy
+  kCopy,     // the registry has found that another server goes by this number
+  kLeaving,  // snowid_leave() has begun, and the registry has not yet answered
+};
+
+struct Membership {
+  MemberState state;
+  int64 number;        // 0 where it has none
+  const char* node;    // the next two are nullptr where it has joined none
+  const char* server;  // the foreign server that it joined over
+};
+
+// Reads them, in the current memory context. Fails with 55000 where a relation is missing or was
+// altered. Needs a transaction; may be called in a parallel worker and during recovery.
+Membership membership_read();
+
+// The relations whose invalidation says that membership_read() may say something else. InvalidOid
+// before membership_read() was first called.
+bool is_membership(Oid relid);
+
+}  // namespace snowid::pg

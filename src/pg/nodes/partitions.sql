@@ -1,0 +1,1 @@
+-- Partitions by an ID's time

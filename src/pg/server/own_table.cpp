@@ -1,0 +1,60 @@
+// Guarding tables. See own_table.hpp.
+#include "pg/server/own_table.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/server/extension.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+bool is_own_trigger(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_TRIGGER(fcinfo)) return false;
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
+         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
+         RelationGetRelid(trigger->tg_relation) ==
+             extension_relation(RelationGetRelationName(trigger->tg_relation));
+}
+
+}  // namespace
+
+const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
+                                       const char* truncate_hint) {
+  if (!is_own_trigger(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
+                           kOwnSchemaName, function, kExtensionName)));
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot truncate table \"%s.%s\"", kOwnSchemaName,
+                           RelationGetRelationName(trigger->tg_relation)),
+                    errhint("%s", truncate_hint)));
+  return trigger;
+}
+
+HeapTuple row_of(const TriggerData* trigger) {
+  return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_keep_own_rows);
+
+// The trigger on tables whose rows are about this server. Those that logical replication inserts,
+// updates or deletes are about another one, and are skipped. Who keeps in mind what a table says
+// learns by relcache invalidation that it says something else.
+Datum snowid_keep_own_rows(PG_FUNCTION_ARGS) {
+  const TriggerData* trigger =
+      require_own_trigger(fcinfo, "keep_own_rows", "Its rows are kept by snowid's functions.");
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  CacheInvalidateRelcache(trigger->tg_relation);
+  PG_RETURN_POINTER(row_of(trigger));
+}
+}
