@@ -47,6 +47,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_foreign_server.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_sequence.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"

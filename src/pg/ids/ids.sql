@@ -13,7 +13,8 @@ GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
 
 CREATE FUNCTION @extschema@.snowid_next() RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next';
-COMMENT ON FUNCTION @extschema@.snowid_next() IS 'next ID of the shard that snowid.shard names';
+COMMENT ON FUNCTION @extschema@.snowid_next() IS
+  'next ID of this node''s own number as the shard, or of the shard that snowid.shard names';
 
 CREATE FUNCTION @extschema@.snowid_next(shard bigint) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_shard';
@@ -22,7 +23,8 @@ COMMENT ON FUNCTION @extschema@.snowid_next(bigint) IS 'next ID of a shard';
 CREATE FUNCTION @extschema@.snowid_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
 COMMENT ON FUNCTION @extschema@.snowid_default_shard() IS
-  'shard that snowid.shard names, for snowid_next(bigint, snowid_layout)';
+  'shard of snowid_next(): this node''s own number, or what snowid.shard names; for '
+  'snowid_next(bigint, snowid_layout)';
 
 CREATE FUNCTION @extschema@.snowid_next(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_layout';

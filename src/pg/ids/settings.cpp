@@ -1,9 +1,13 @@
 // The settings of IDs. See settings.hpp.
 #include "pg/ids/settings.hpp"
 
+#include "pg/compat.hpp"
+
 namespace snowid::pg {
 
-int64 default_shard = 0;
+int64 default_shard = kUnresolvedShard;
+ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
+int64 (*shard_resolve_hook)(const ShardSetting& setting) = nullptr;
 int max_lead_ms = 1000;
 int max_wait_ms = 5000;
 int ceiling_step_ms = 1000;
@@ -12,13 +16,14 @@ namespace {
 
 // snowid.shard as it was given. It is a text because shards can be greater than an int, and because
 // PostgreSQL would replace an invalid number by the default, which may be another server's shard.
-char* shard_setting = nullptr;
+char* shard_text = nullptr;
 bool is_registering = false;
 
-// The value of snowid.shard that means the node's own number, and the shard of a node that has
-// none.
-constexpr int64 kOwnNumber = -1;
-constexpr int64 kShardOfNone = 0;
+// The own number of a node of which nobody says that it has one.
+constexpr int64 kNumberOfNone = 0;
+
+// How often default_shard_forget() was called.
+uint64 times_forgotten = 0;
 
 // Reads a shard, or kOwnNumber. Returns false where the text is neither.
 bool ReadShard(std::string_view text, int64* shard) {
@@ -28,13 +33,24 @@ bool ReadShard(std::string_view text, int64* shard) {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
+// Has assign_shard(), which is not told, know where a value comes from: `extra` goes with it
+// wherever PostgreSQL keeps the value to come back to it. Returns false where there is no memory.
+bool keep_source(void** extra, GucSource source) {
+  if (!IsStored(source)) return true;
+  auto* kept = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
+  if (kept == nullptr) return false;
+  *kept = source;
+  *extra = kept;
+  return true;
+}
+
 // Refuses an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it where it
 // comes from the configuration file, or was stored before the library was loaded: PostgreSQL would
 // only warn, and go on with the default. The first use of the shard then fails. ALTER SYSTEM asks
 // with the file as the source; but while a statement is executed the file itself is not read.
-bool check_shard(char** value, void**, GucSource source) {
+bool check_shard(char** value, void** extra, GucSource source) {
   int64 shard;
-  if (ReadShard(*value, &shard)) return true;
+  if (ReadShard(*value, &shard)) return keep_source(extra, source);
   if (is_registering || InitializingParallelWorker ||
       (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
     return true;
@@ -43,19 +59,36 @@ bool check_shard(char** value, void**, GucSource source) {
   return false;
 }
 
-void assign_shard(const char* value, void*) {
-  int64 shard;
-  if (!ReadShard(value, &shard)) shard = kRefusedShard;
-  default_shard = shard == kOwnNumber ? kShardOfNone : shard;
+void assign_shard(const char* value, void* extra) {
+  if (!ReadShard(value, &shard_setting.shard)) shard_setting.shard = kRefusedShard;
+  shard_setting.source = extra == nullptr ? PGC_S_DEFAULT : *static_cast<const GucSource*>(extra);
+  default_shard_forget();
 }
 
 }  // namespace
+
+void default_shard_forget() {
+  default_shard = kUnresolvedShard;
+  times_forgotten++;
+}
+
+int64 shard_resolve() {
+  const ShardSetting setting = shard_setting;
+  if (setting.shard == kRefusedShard) report_refused_shard();
+  if (setting.shard >= 0 && !IsStored(setting.source)) return default_shard = setting.shard;
+  const uint64 before = times_forgotten;
+  int64 shard = setting.shard == kOwnNumber ? kNumberOfNone : setting.shard;
+  if (shard_resolve_hook != nullptr) shard = shard_resolve_hook(setting);
+  // Unless it was told meanwhile that the answer may be another by now.
+  if (times_forgotten == before) default_shard = shard;
+  return shard;
+}
 
 void report_refused_shard() {
   ereport(
       ERROR,
       (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_setting),
+       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_text),
        errhint(
            "Set it to a shard, or to -1 for this node's own number, where it was set: "
            "by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.")));
@@ -66,9 +99,9 @@ void id_settings_register() {
   is_registering = true;
   DefineCustomStringVariable(
       "snowid.shard", "Shard of the IDs that snowid_next() makes.",
-      "-1 is this node's own number, which snowid_default_shard() gives. Functions that take a "
-      "shard do not use this setting.",
-      &shard_setting, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
+      "-1 is this node's own number, which snowid_default_shard() gives; the view snowid.node says "
+      "where it comes from. Functions that take a shard do not use this setting.",
+      &shard_text, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
   is_registering = false;
   DefineCustomIntVariable(
       "snowid.max_lead", "How far the time of an ID may run ahead of the server's clock.",

@@ -5,10 +5,35 @@
 
 namespace snowid::pg {
 
-// The shard that snowid.shard means: 0 or more, or kRefusedShard where its value is no shard.
-// Whether a layout can hold it is checked when it is used.
+// The shard of functions that are given none, as far as this session knows it: 0 or more, or
+// kUnresolvedShard. Whether a layout can hold it is checked when it is used.
 extern int64 default_shard;
-inline constexpr int64 kRefusedShard = -2;
+inline constexpr int64 kUnresolvedShard = -1;
+
+// snowid.shard as it was given.
+struct ShardSetting {
+  int64 shard;       // 0 or more, or one of the next two
+  GucSource source;  // where from, if IsStored(); else PGC_S_DEFAULT
+};
+inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
+inline constexpr int64 kRefusedShard = -2;  // the value is no shard
+extern ShardSetting shard_setting;
+
+// Whether a setting comes from ALTER DATABASE or ALTER ROLE, of whatever form: from a catalog,
+// which a cluster of servers may copy to all of its nodes.
+inline bool IsStored(GucSource source) {
+  return source >= PGC_S_GLOBAL && source <= PGC_S_DATABASE_USER;
+}
+
+// Set by the room that knows the node's own number: gives the shard where the setting is kOwnNumber
+// or comes from a catalog, or fails. What it returns is kept until default_shard_forget(). Without
+// it the node's own number is 0.
+extern int64 (*shard_resolve_hook)(const ShardSetting& setting);
+
+// The shard of functions that are given none is to be resolved anew. Never fails, and looks at no
+// catalog.
+void default_shard_forget();
+
 extern int max_lead_ms;  // snowid.max_lead: 0 to INT_MAX
 extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
 // snowid.ceiling_step: 10 to 5000. After a restart callers may have to wait for as long, so it is
@@ -21,10 +46,14 @@ void id_settings_register();
 // 22023: snowid.shard was given a value that is no shard.
 [[noreturn]] void report_refused_shard();
 
-// The shard of functions that are given none. Fails as report_refused_shard() does.
+// What shard_by_default() does where the shard is not resolved. Fails as report_refused_shard() and
+// the hook do.
+int64 shard_resolve();
+
+// The shard of functions that are given none. Fails as shard_resolve() does.
 inline int64 shard_by_default() {
-  if (unlikely(default_shard < 0)) report_refused_shard();
-  return default_shard;
+  const int64 shard = default_shard;
+  return likely(shard >= 0) ? shard : shard_resolve();
 }
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }

@@ -1,8 +1,10 @@
 // The room's face to others. See nodes.hpp.
 #include "pg/nodes/nodes.hpp"
 
+#include "pg/nodes/number.hpp"
+
 namespace snowid::pg {
 
-void nodes_register() {}
+void nodes_register() { number_register(); }
 
 }  // namespace snowid::pg

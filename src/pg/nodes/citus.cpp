@@ -1,0 +1,109 @@
+// Reading Citus' tables. See citus.hpp.
+#include "pg/nodes/citus.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr char kGroupColumn[] = "groupid";
+
+// How the application_name begins of sessions that Citus opens on its nodes.
+constexpr std::string_view kOwnSessions[] = {"citus_internal",
+                                             "citus_run_command gpid=", "citus_rebalancer gpid="};
+
+// The table that was read last, InvalidOid before.
+Oid group_relid = InvalidOid;
+
+// The hash by which PostgreSQL's cache finds that table's row of pg_class by its name, 0 before
+// citus_read() was first called.
+uint32 group_hash = 0;
+
+bool is_own_session() {
+  const std::string_view name = application_name == nullptr ? "" : application_name;
+  for (const std::string_view beginning : kOwnSessions)
+    if (name.starts_with(beginning)) return true;
+  return false;
+}
+
+// Whether a relation belongs to the extension, and is not called so by chance.
+bool is_of_citus(Oid relid) {
+  const Oid extension = getExtensionOfObject(RelationRelationId, relid);
+  return OidIsValid(extension) && extension == get_extension_oid(kCitusName, true);
+}
+
+// Opens a table of this name in pg_catalog. Returns nullptr where there is none.
+Relation open_table(const char* name) {
+  for (;;) {
+    const Oid relid = get_relname_relid(name, PG_CATALOG_NAMESPACE);
+    if (!OidIsValid(relid)) return nullptr;
+    Relation relation = try_relation_open(relid, AccessShareLock);
+    if (relation != nullptr) return relation;
+  }
+}
+
+// Whether the cluster's nodes are listed here.
+bool knows_nodes() {
+  Relation relation = open_table(kNodesTable);
+  if (relation == nullptr) return false;
+  bool has_row = false;
+  if (relation->rd_rel->relkind == RELKIND_RELATION) {
+    SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
+    has_row = HeapTupleIsValid(systable_getnext(scan));
+    systable_endscan(scan);
+  }
+  relation_close(relation, AccessShareLock);
+  return has_row;
+}
+
+// Reads the one row. The table's number of rows and its column are not taken on trust: a group that
+// is none may be another node's.
+CitusNode read_group(Relation relation) {
+  CitusNode node = {CitusState::kAltered, 0, true};
+  if (relation->rd_rel->relkind != RELKIND_RELATION) return node;
+  TupleDesc columns = RelationGetDescr(relation);
+  const int column = SPI_fnumber(columns, kGroupColumn);
+  if (column <= 0 || SPI_gettypeid(columns, column) != INT4OID) return node;
+
+  SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
+  HeapTuple row = systable_getnext(scan);
+  if (!HeapTupleIsValid(row)) {
+    node.state = CitusState::kNoRow;
+  } else {
+    bool is_null;
+    node.group = DatumGetInt32(heap_getattr(row, column, columns, &is_null));
+    if (!is_null && node.group >= 0 && !HeapTupleIsValid(systable_getnext(scan)))
+      node.state = CitusState::kNumbered;
+  }
+  systable_endscan(scan);
+  return node;
+}
+
+}  // namespace
+
+CitusNode citus_read() {
+  // First, so that no change is missed from now on.
+  group_hash = GetSysCacheHashValue2(RELNAMENSP, CStringGetDatum(kGroupTable),
+                                     ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
+  Relation relation = open_table(kGroupTable);
+  if (relation == nullptr) return {CitusState::kNone, 0, true};
+  group_relid = RelationGetRelid(relation);
+  // Nobody is told when an extension takes in a table that is there already.
+  CitusNode node = {CitusState::kNone, 0, false};
+  if (is_of_citus(group_relid)) node = read_group(relation);
+  relation_close(relation, AccessShareLock);
+
+  // The coordinator's group is 0, and so is that of a worker that Citus has yet to synchronize.
+  // Only there nobody is listed; but so it is with a Citus that has no cluster, as far as this
+  // session can tell, until it is another client's.
+  if (node.state == CitusState::kNumbered && node.group == 0 && !knows_nodes()) {
+    node.is_lasting = false;
+    if (is_own_session()) node.state = CitusState::kUnsynchronized;
+  }
+  return node;
+}
+
+bool IsCitusGroup(Oid relid) { return OidIsValid(group_relid) && relid == group_relid; }
+
+bool IsCitusChange(uint32 hash) { return group_hash != 0 && hash == group_hash; }
+
+}  // namespace snowid::pg

@@ -1,0 +1,40 @@
+// What Citus says of this node: its group, a number that no other node of the cluster has. It is
+// looked up, never stored: clones, standbys and dumps copy whatever could be stored, while Citus
+// gives a clone a group of its own when it is promoted, and a promoted standby its primary's.
+//
+// Reads Citus' tables under AccessShareLock, which it lets go of at once; nothing is shared.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+inline constexpr char kCitusName[] = "citus";
+inline constexpr char kGroupTable[] = "pg_dist_local_group";
+inline constexpr char kNodesTable[] = "pg_dist_node";
+
+enum class CitusState : uint8_t {
+  kNone,            // Citus is not installed in this database
+  kNumbered,        // the group is this node's number
+  kNoRow,           // the table of the group is empty
+  kAltered,         // it is not as Citus makes it
+  kUnsynchronized,  // this session is Citus' own, on a node to which it has not told its group
+};
+
+struct CitusNode {
+  CitusState state;
+  int32 group;  // 0 or more where it is kNumbered
+  // Whether all of it holds until IsCitusGroup() or IsCitusChange() says otherwise; if not, it
+  // may be another in the next transaction, without a word.
+  bool is_lasting;
+};
+
+// Needs a transaction; may be called in a parallel worker and during recovery.
+CitusNode citus_read();
+
+// Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says
+// that citus_read() may say something else. False before it was first called.
+bool IsCitusGroup(Oid relid);
+bool IsCitusChange(uint32 hash);
+
+}  // namespace snowid::pg

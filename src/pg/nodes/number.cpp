@@ -1,0 +1,211 @@
+// Resolving the node's own number. See number.hpp.
+#include "pg/nodes/number.hpp"
+
+#include "pg/base/errors.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/nodes/citus.hpp"
+#include "pg/nodes/membership.hpp"
+#include "pg/server/invalidation.hpp"
+#include "pg/server/subtransaction.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// What snowid.node says.
+struct NodeNumber {
+  const char* source;  // where the number comes from, or would if it could be had
+  int64 number;
+  bool has_number;
+  const char* node;      // the next two are nullptr where it does not come from a registry
+  const char* registry;  // the foreign server
+};
+
+// Whether what the ids keep holds no longer than the transaction.
+bool is_fleeting = false;
+
+void forget_relation(Oid relid) {
+  if (relid == InvalidOid || IsCitusGroup(relid) || is_membership(relid)) default_shard_forget();
+}
+
+// A callback for rows of pg_class by their names: Citus was installed or dropped. 0 is for all.
+void forget_class(Datum, int, uint32 hash) {
+  if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
+}
+
+// A callback at the end of the transaction.
+void forget_fleeting(XactEvent, void*) {
+  if (!is_fleeting) return;
+  is_fleeting = false;
+  default_shard_forget();
+}
+
+void watch() {
+  static bool is_watching = false;
+  if (is_watching) return;
+  // Before anything can fail half-way: who is told twice forgets twice, and no more.
+  is_watching = true;
+  invalidation_subscribe(forget_relation);
+  CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
+  RegisterXactCallback(forget_fleeting, nullptr);
+}
+
+// 55000: Citus copies what is set like this to all nodes.
+[[noreturn]] void report_stored_setting(GucSource source) {
+  const char* set = source == PGC_S_DATABASE        ? "ALTER DATABASE"
+                    : source == PGC_S_USER          ? "ALTER ROLE"
+                    : source == PGC_S_DATABASE_USER ? "ALTER ROLE ... IN DATABASE"
+                                                    : "ALTER ROLE ALL";
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("parameter \"%s\" is set by %s on a node of Citus", "snowid.shard", set),
+       errdetail("Citus copies such settings to all nodes, which would then make the same IDs."),
+       errhint("RESET it there: a node's number comes from Citus by itself. If this one is to "
+               "have another, set it in the configuration file, or by SET.")));
+  pg_unreachable();
+}
+
+// 55000: Citus is there, and this node's number is not.
+[[noreturn]] void report_no_group(CitusState state) {
+  switch (state) {
+    case CitusState::kNoRow:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("this node has no group in Citus"),
+                      errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
+                      errhint("Insert the group that \"pg_catalog.%s\" on the coordinator has for "
+                              "this node, 0 on the coordinator itself.",
+                              kNodesTable)));
+      break;
+    case CitusState::kUnsynchronized:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("Citus has not synchronized its metadata to this node"),
+               errdetail("The node's group is 0, as the coordinator's is, whose IDs it would "
+                         "make; and \"pg_catalog.%s\" is empty.",
+                         kNodesTable),
+               errhint("Call start_metadata_sync_to_node() on the coordinator.")));
+      break;
+    default:
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("table \"pg_catalog.%s\" is not as Citus makes it", kGroupTable),
+           errdetail("It should have one row, with a column \"groupid\" of type integer that is "
+                     "0 or more."),
+           errhint("Set \"snowid.shard\" in the configuration file to a number that no other "
+                   "node has.")));
+  }
+  pg_unreachable();
+}
+
+// 55000: the database has joined a registry, and may not go by the number that it got there.
+[[noreturn]] void report_membership(const Membership& member) {
+  switch (member.state) {
+    case MemberState::kMoved:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("node \"%s\" has joined as number " INT64_FORMAT
+                      " from another server or database than this one",
+                      member.node, member.number),
+               errdetail("If both are in use they make the same IDs."),
+               errhint("Where this server replaces the old one, call snowid_check(take_over "
+                       "=> true). Where it is a copy, call snowid_join() under a new name.")));
+      break;
+    case MemberState::kCopy:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("another server goes by the number " INT64_FORMAT " of node \"%s\"",
+                             member.number, member.node),
+                      errdetail("Registry \"%s\" has heard of both.", member.server),
+                      errhint("Call snowid_join() under a new name; or, where the other server is "
+                              "gone, snowid_check(take_over => true).")));
+      break;
+    default:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("node \"%s\" is about to leave registry \"%s\"", member.node, member.server),
+               errdetail("snowid_leave() has begun, and the registry has not answered."),
+               errhint("Call snowid_leave() again, or, to stay, snowid_join() with the same "
+                       "name.")));
+  }
+  pg_unreachable();
+}
+
+// Fills it in as far as it gets. Fails with 55000 where there is no number, with 22023 where
+// snowid.shard is none, and as membership_read() does.
+void resolve(const ShardSetting& setting, NodeNumber* result) {
+  watch();
+  result->source = "setting";
+  result->number = setting.shard;
+  if (setting.shard == kRefusedShard) report_refused_shard();
+  if (setting.shard >= 0 && !IsStored(setting.source)) return;
+  const CitusNode citus = citus_read();
+  is_fleeting = is_fleeting || !citus.is_lasting;
+  if (setting.shard >= 0) {
+    if (citus.state != CitusState::kNone) report_stored_setting(setting.source);
+    return;
+  }
+  if (citus.state != CitusState::kNone) {
+    result->source = "citus";
+    if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
+    result->number = citus.group;
+    return;
+  }
+  const Membership member = membership_read();
+  result->source = member.state == MemberState::kNone ? "none" : "joined";
+  result->node = member.node;
+  result->registry = member.server;
+  result->number = member.number;
+  if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
+    report_membership(member);
+}
+
+int64 number_of(const ShardSetting& setting) {
+  NodeNumber result{};
+  resolve(setting, &result);
+  return result.number;
+}
+
+// What a draw with the default layout does, as a step that may fail.
+void try_to_resolve(void* result) {
+  auto* node = static_cast<NodeNumber*>(result);
+  resolve(shard_setting, node);
+  node->has_number = true;
+  if (static_cast<uint64>(node->number) > core::kInstagram.max_shard.value)
+    report_shard_out_of_range(core::kInstagram, node->number);
+}
+
+}  // namespace
+
+void number_register() { shard_resolve_hook = number_of; }
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_node_number);
+
+// snowid.node_number() → (number bigint, source text, node text, registry text, problem text)
+//
+// What the view snowid.node shows. What stands in a draw's way is a column, not an error.
+Datum snowid_node_number(PG_FUNCTION_ARGS) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  NodeNumber node{};
+  const ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
+  const auto text_or_null = [](const char* text) {
+    return text == nullptr ? Datum{0} : CStringGetTextDatum(text);
+  };
+  Datum values[] = {Int64GetDatum(node.number), CStringGetTextDatum(node.source),
+                    text_or_null(node.node), text_or_null(node.registry),
+                    text_or_null(error == nullptr ? nullptr : error->message)};
+  bool nulls[] = {!node.has_number, false, node.node == nullptr, node.registry == nullptr,
+                  error == nullptr};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+}
