@@ -7,6 +7,7 @@ use warnings;
 
 use Exporter 'import';
 use SnowidChecks;
+use SnowidCitus;
 use SnowidLibrary;
 use SnowidPower;
 use SnowidServers;
@@ -16,6 +17,6 @@ use SnowidWorkers;
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
-    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidWorkers::EXPORT);
+    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidWorkers::EXPORT, @SnowidCitus::EXPORT);
 
 1;

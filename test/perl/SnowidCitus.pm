@@ -1,0 +1,141 @@
+# A stand-in for Citus: an extension of that name with the tables that tell a node its number, and a cluster
+# that fills them as Citus does. It is made by catalog entries alone, so it needs no files, and goes as an
+# extension does.
+package SnowidCitus;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use SnowidServers;
+
+our @EXPORT = qw(citus_sql create_citus citus_place citus_cluster citus_add_node citus_remove_node citus_update_node
+  citus_stop_sync citus_start_sync citus_set_group);
+
+# SQL that installs it, as a session may do in a transaction of its own. The tables are made in another schema
+# and moved, and the trigger fires after updates alone, as in Citus' scripts. That trigger has the relation
+# invalidated, and nothing else: a change of its row in pg_attribute does that.
+sub citus_sql
+{
+    return <<'SQL';
+INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+  VALUES (pg_catalog.pg_nextoid('pg_extension', 'oid', 'pg_extension_oid_index'), 'citus', 10, 11, false, '14.0');
+CREATE SCHEMA citus;
+ALTER EXTENSION citus ADD SCHEMA citus;
+CREATE TABLE citus.pg_dist_local_group (groupid int NOT NULL PRIMARY KEY);
+ALTER EXTENSION citus ADD TABLE citus.pg_dist_local_group;
+CREATE TABLE citus.pg_dist_node (nodeid int PRIMARY KEY, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL);
+ALTER EXTENSION citus ADD TABLE citus.pg_dist_node;
+INSERT INTO citus.pg_dist_local_group VALUES (0);
+CREATE FUNCTION citus.invalidate() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE pg_catalog.pg_attribute SET attname = attname WHERE attrelid = TG_RELID AND attnum = 1;
+  RETURN NULL;
+END $$;
+ALTER EXTENSION citus ADD FUNCTION citus.invalidate();
+CREATE TRIGGER invalidate AFTER UPDATE ON citus.pg_dist_local_group FOR EACH ROW EXECUTE FUNCTION citus.invalidate();
+ALTER TABLE citus.pg_dist_local_group SET SCHEMA pg_catalog;
+GRANT SELECT ON pg_catalog.pg_dist_local_group TO PUBLIC;
+ALTER TABLE citus.pg_dist_node SET SCHEMA pg_catalog;
+GRANT SELECT ON pg_catalog.pg_dist_node TO PUBLIC;
+SQL
+}
+
+sub create_citus
+{
+    my ($node, $dbname) = @_;
+    $node->safe_psql($dbname // 'postgres', 'BEGIN; ' . citus_sql() . 'COMMIT');
+    return;
+}
+
+# A database of a server, which may be a node.
+sub citus_place
+{
+    my ($node, $dbname) = @_;
+    return { node => $node, dbname => $dbname // 'postgres' };
+}
+
+# A cluster whose coordinator is in one place, and which has no workers yet. Citus is there already.
+sub citus_cluster
+{
+    my ($coordinator) = @_;
+    my $cluster = { coordinator => $coordinator, groups => {}, last_group => 0 };
+    citus_add_node_as($cluster, 'coordinator', $coordinator, 0);
+    return $cluster;
+}
+
+# citus_add_node: a worker gets a group that no node has had. So does a clone that is promoted, and one that
+# was removed and is added again. Returns the group.
+sub citus_add_node
+{
+    my ($cluster, $name, $place) = @_;
+    my $group = ++$cluster->{last_group};
+    citus_add_node_as($cluster, $name, $place, $group);
+    return $group;
+}
+
+sub citus_add_node_as
+{
+    my ($cluster, $name, $place, $group) = @_;
+    $cluster->{groups}{$name} = $group;
+    $cluster->{places}{$name} = $place;
+    citus_start_sync($cluster, $_) foreach sort keys %{ $cluster->{groups} };
+    return;
+}
+
+# citus_remove_node: what the node keeps is not the cluster's any more.
+sub citus_remove_node
+{
+    my ($cluster, $name) = @_;
+    citus_stop_sync($cluster, $name);
+    delete $cluster->{groups}{$name};
+    delete $cluster->{places}{$name};
+    citus_start_sync($cluster, $_) foreach sort keys %{ $cluster->{groups} };
+    return;
+}
+
+# citus_update_node: the same group has another address, a promoted standby's for one.
+sub citus_update_node
+{
+    my ($cluster, $name, $place) = @_;
+    citus_add_node_as($cluster, $name, $place, $cluster->{groups}{$name});
+    return;
+}
+
+# stop_metadata_sync_to_node.
+sub citus_stop_sync
+{
+    my ($cluster, $name) = @_;
+    send_metadata($cluster->{places}{$name}, 0);
+    return;
+}
+
+# start_metadata_sync_to_node, as also citus_activate_node does.
+sub citus_start_sync
+{
+    my ($cluster, $name) = @_;
+    send_metadata($cluster->{places}{$name}, $cluster->{groups}{$name}, values %{ $cluster->{groups} });
+    return;
+}
+
+# What Citus sends to a node: its group, and the groups of the cluster.
+sub send_metadata
+{
+    my ($place, $group, @groups) = @_;
+    my $rows = join ', ', map { "($_, $_, 'localhost', 5432)" } @groups;
+    $place->{node}->safe_psql($place->{dbname}, "BEGIN; UPDATE pg_catalog.pg_dist_local_group SET groupid = $group;"
+          . ' DELETE FROM pg_catalog.pg_dist_node;'
+          . ($rows ? "INSERT INTO pg_catalog.pg_dist_node VALUES $rows;" : '')
+          . ' COMMIT');
+    return;
+}
+
+# A group by hand, of a node that is alone.
+sub citus_set_group
+{
+    my ($node, $group, $dbname) = @_;
+    send_metadata(citus_place($node, $dbname), $group, 0, $group || ());
+    return;
+}
+
+1;
