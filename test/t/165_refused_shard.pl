@@ -26,7 +26,10 @@ sub is_refused
         is(sqlstate_of($err), '22023', "$name: refused: $sql");
         like($err, qr/invalid value for parameter "snowid\.shard": "\Q$value\E"\nHINT:/, "$name: naming it: $sql");
     }
-    my ($status, $out, $err) = $node->psql('postgres', 'SELECT snowid_shard(snowid_next(5))', @as);
+    my ($status, $out, $err) =
+      $node->psql('postgres', 'SELECT number IS NULL, source, problem FROM snowid.node', @as);
+    is("$out$err", qq(t|setting|invalid value for parameter "snowid.shard": "$value"), "$name: the view says why");
+    ($status, $out, $err) = $node->psql('postgres', 'SELECT snowid_shard(snowid_next(5))', @as);
     is("$out$err", '5', "$name: who names a shard is served, without a warning");
     ($status, $out, $err) = $node->psql('postgres', 'SET snowid.shard = 7; SELECT snowid_shard(snowid_next())', @as);
     is("$out$err", '7', "$name: and so is who sets it right");

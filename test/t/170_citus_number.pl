@@ -121,6 +121,23 @@ ask($changing, 'BEGIN; LOCK TABLE pg_dist_node, pg_dist_local_group IN EXCLUSIVE
 is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => 'one'), '3', 'while Citus has its tables locked');
 ask($changing, 'ROLLBACK');
 
+# Who looks while Citus tells the node its number, and has to wait, has that or none.
+citus_stop_sync($cluster, 'one');
+ask($other, q(SET application_name = 'citus_internal gpid=10000000045'));
+backend_of($other);
+ask($changing, 'BEGIN; LOCK TABLE pg_dist_node IN ACCESS EXCLUSIVE MODE');
+start_asking($other, 'EXECUTE draw');
+wait_until_waiting($node, $other, 'Lock');
+ask($changing, 'UPDATE pg_dist_local_group SET groupid = 3; INSERT INTO pg_dist_node VALUES (0, 0, 0, 0), (3, 3, 3, 3); COMMIT');
+is(answer($other), '3', 'while the node is told its number');
+is(ask($other, 'EXECUTE draw'), '3', 'and from then on');
+ask($other, 'RESET application_name');
+
+# The view says why there is no number; it does not take another error for that.
+ask($changing, 'BEGIN; LOCK TABLE pg_dist_local_group IN ACCESS EXCLUSIVE MODE');
+is(ask($other, q(BEGIN; SET LOCAL statement_timeout = '10ms'; RESET snowid.shard; SELECT * FROM snowid.node)), 'ERROR 57014', 'the view, cancelled');
+ask($_, 'ROLLBACK') foreach $changing, $other;
+
 # 3. Parallel workers.
 my $parallel = open_session($node, dbname => 'one');
 $node->safe_psql('one', objects_for_workers());

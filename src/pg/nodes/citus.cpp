@@ -57,7 +57,7 @@ bool knows_nodes() {
 
 // Reads the one row. The table's number of rows and its column are not taken on trust: a group that
 // is none may be another node's.
-CitusNode read_group(Relation relation) {
+CitusNode read_row(Relation relation) {
   CitusNode node = {CitusState::kAltered, 0, true};
   if (relation->rd_rel->relkind != RELKIND_RELATION) return node;
   TupleDesc columns = RelationGetDescr(relation);
@@ -78,27 +78,34 @@ CitusNode read_group(Relation relation) {
   return node;
 }
 
+CitusNode read_group() {
+  Relation relation = open_table(kGroupTable);
+  if (relation == nullptr) return {CitusState::kNone, 0, true};
+  group_relid = RelationGetRelid(relation);
+  // Nobody is told when an extension takes in a table that is there already.
+  CitusNode node = {CitusState::kNone, 0, false};
+  if (is_of_citus(group_relid)) node = read_row(relation);
+  relation_close(relation, AccessShareLock);
+  return node;
+}
+
 }  // namespace
 
 CitusNode citus_read() {
   // First, so that no change is missed from now on.
   group_hash = GetSysCacheHashValue2(RELNAMENSP, CStringGetDatum(kGroupTable),
                                      ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
-  Relation relation = open_table(kGroupTable);
-  if (relation == nullptr) return {CitusState::kNone, 0, true};
-  group_relid = RelationGetRelid(relation);
-  // Nobody is told when an extension takes in a table that is there already.
-  CitusNode node = {CitusState::kNone, 0, false};
-  if (is_of_citus(group_relid)) node = read_group(relation);
-  relation_close(relation, AccessShareLock);
+  CitusNode node = read_group();
+  if (node.state != CitusState::kNumbered || node.group != 0) return node;
 
   // The coordinator's group is 0, and so is that of a worker that Citus has yet to synchronize.
-  // Only there nobody is listed; but so it is with a Citus that has no cluster, as far as this
-  // session can tell, until it is another client's.
-  if (node.state == CitusState::kNumbered && node.group == 0 && !knows_nodes()) {
-    node.is_lasting = false;
-    if (is_own_session()) node.state = CitusState::kUnsynchronized;
-  }
+  // Only there nobody is listed. Citus may synchronize it right now, first the group and then the
+  // nodes; so where they are there, so is the group.
+  if (knows_nodes()) return read_group();
+  // Or it is a Citus without a cluster, as far as this session can tell, until it is another
+  // client's.
+  node.is_lasting = false;
+  if (is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;
 }
 

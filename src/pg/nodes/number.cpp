@@ -176,6 +176,12 @@ void try_to_resolve(void* result) {
     report_shard_out_of_range(core::kInstagram, node->number);
 }
 
+// Whether it is that which has failed, and not something else, a cancelled query for one.
+bool SaysNoNumber(const ErrorData* error) {
+  return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+         error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
+}
+
 }  // namespace
 
 void number_register() { shard_resolve_hook = number_of; }
@@ -197,7 +203,8 @@ Datum snowid_node_number(PG_FUNCTION_ARGS) {
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
   NodeNumber node{};
-  const ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
+  ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
+  if (error != nullptr && !SaysNoNumber(error)) ReThrowError(error);
   const auto text_or_null = [](const char* text) {
     return text == nullptr ? Datum{0} : CStringGetTextDatum(text);
   };
