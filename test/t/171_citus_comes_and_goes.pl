@@ -102,7 +102,7 @@ is_refused('a negative group', "$group = -1", $altered);
 is_refused('no group', "ALTER TABLE pg_dist_local_group DROP CONSTRAINT pg_dist_local_group_pkey;"
       . " ALTER TABLE pg_dist_local_group ALTER groupid DROP NOT NULL; $group = NULL", $altered);
 is_refused('another type', 'DROP TRIGGER invalidate ON pg_dist_local_group;'
-      . ' ALTER TABLE pg_dist_local_group ALTER groupid TYPE text', $altered);
+      . ' ALTER TABLE pg_dist_local_group ALTER groupid TYPE bigint', $altered);
 is_refused('another column', 'ALTER TABLE pg_dist_local_group RENAME groupid TO group_id', $altered);
 is_refused('no column', 'ALTER TABLE pg_dist_local_group ADD id int; ALTER TABLE pg_dist_local_group DROP groupid', $altered);
 is_refused('a view', <<'SQL', $altered);
