@@ -1,10 +1,11 @@
 // The tick: how one shard's IDs are taken, in order and without a repeat, by any number of
 // processes.
 //
-// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. It only grows. Take and
-// RaiseTo move it by compare-and-swap and need no lock; a word is never moved in another way. The
-// clock is an argument: it may jump, stand still or differ between callers, and still no tick is
-// issued twice.
+// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. It only grows, save that
+// one that was closed can be opened again. Take and RaiseTo move it by compare-and-swap, Close by
+// an exchange, and none of them needs a lock; of those who may open it the caller lets one at a
+// time. A word is never moved in another way. The clock is an argument: it may jump, stand still or
+// differ between callers, and still no tick is issued twice.
 #pragma once
 
 #include <atomic>
@@ -32,12 +33,17 @@ constexpr Id IdOf(const Layout& layout, Shard shard, Tick tick) {
   return Compose(layout, {TimeOf(layout, tick), shard, SequenceOf(layout, tick)});
 }
 
+// The last tick of all. After it nothing is issued: the layout is used up, or the word is closed.
+constexpr Tick EndOf(const Layout& layout) {
+  return MakeTick(layout, layout.max_time, layout.max_sequence);
+}
+
 // The last tick of the unit that holds `moment`: where a shard starts when every time up to
 // `moment` may have been used. Tick 0 where that is before the layout's epoch.
 constexpr Tick LastTickAt(const Layout& layout, UnixMicros moment) {
   const Time time = TimeAt(layout, moment);
   if (time.value < 0) return {0};
-  if (time > layout.max_time) return MakeTick(layout, layout.max_time, layout.max_sequence);
+  if (time > layout.max_time) return EndOf(layout);
   return MakeTick(layout, time, layout.max_sequence);
 }
 
@@ -105,6 +111,18 @@ inline void RaiseTo(std::atomic<uint64_t>& last_tick, Tick floor) {
          !last_tick.compare_exchange_weak(last, floor.value, std::memory_order_acq_rel,
                                           std::memory_order_relaxed)) {
   }
+}
+
+// Closes a word: from now on it issues nothing, and RaiseTo leaves it alone. Returns the last tick
+// before, above which nothing was issued; EndOf() where there was nothing left to issue.
+inline Tick Close(std::atomic<uint64_t>& last_tick, const Layout& layout) {
+  return {last_tick.exchange(EndOf(layout).value, std::memory_order_acq_rel)};
+}
+
+// Opens a closed word, to issue only ticks above `last`. last: more than what Close has returned,
+// so that a Take that has read the word before it was closed does not find it as it was.
+inline void Open(std::atomic<uint64_t>& last_tick, Tick last) {
+  last_tick.store(last.value, std::memory_order_release);
 }
 
 }  // namespace snowid::core
