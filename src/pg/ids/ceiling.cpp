@@ -337,4 +337,30 @@ void ceiling_cover(core::UnixMicros moment) {
   unlock_ceiling(relation);
 }
 
+void ceiling_lift(core::UnixMicros moment) {
+  const core::UnixMillis target = round_up(moment);
+  Relation relation = lock_ceiling(Urgency::kMust);
+  write(relation, target);
+  lift_slots({target.value * 1000});
+  // What a stand-in knows goes with its transaction, which may be rolled back.
+  LiftShared({target.value * 1000});
+  publish(relation);
+  unlock_ceiling(relation);
+}
+
+void ceiling_hold() {
+  Relation relation = lock_ceiling(Urgency::kMust);
+  LWLockRelease(&my_database->lock);
+  relation_close(relation, NoLock);
+}
+
+core::UnixMicros ceiling_read() {
+  Relation relation = open_ceiling(Urgency::kMust);
+  const SequencePage page = sequence_page_lock(relation);
+  const core::UnixMillis value{SequencePageValue(page).last};
+  sequence_page_unlock(page);
+  relation_close(relation, RowExclusiveLock);
+  return {value.value * 1000};
+}
+
 }  // namespace snowid::pg

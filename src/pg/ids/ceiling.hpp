@@ -46,4 +46,16 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 // called. Fails as ceiling_learn() does.
 void ceiling_cover(core::UnixMicros moment);
 
+// Has no slot of this database issue an ID with a time up to `moment` any more, durably, whatever
+// becomes of the transaction. slots_attach() must have been called. Fails as ceiling_learn() does.
+void ceiling_lift(core::UnixMicros moment);
+
+// Until the end of this transaction no other one can have a stand-in (database.hpp). slots_attach()
+// must have been called. Fails as ceiling_learn() does.
+void ceiling_hold();
+
+// The ceiling as the sequence says, on a standby as far as it has replayed the primary's WAL. Fails
+// with 55000 where the sequence is missing, or not a permanent sequence.
+core::UnixMicros ceiling_read();
+
 }  // namespace snowid::pg

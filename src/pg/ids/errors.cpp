@@ -54,4 +54,20 @@ void report_clock_behind(const NextId& next, int64 behind_us) {
   pg_unreachable();
 }
 
+void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
+  ereport(
+      ERROR,
+      (errcode(kClockBehind),
+       errmsg("%s is " INT64_FORMAT " ms ahead of the clock", what, (ahead_us + 999) / 1000),
+       wait_ms == 0
+           ? errdetail("\"snowid.max_lead\" allows %d ms.", max_lead_ms)
+           : errdetail("\"snowid.max_lead\" allows %d ms, and \"snowid.max_wait\" lets a caller "
+                       "wait for %d ms.",
+                       max_lead_ms, wait_ms),
+       errhint("Compare the clocks of the two servers. If they are right, %slet a superuser "
+               "raise \"snowid.max_lead\".",
+               wait_ms == 0 ? "" : "wait, or ")));
+  pg_unreachable();
+}
+
 }  // namespace snowid::pg

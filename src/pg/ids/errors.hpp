@@ -29,4 +29,8 @@ inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 // for.
 [[noreturn]] void report_clock_behind(const NextId& next, int64 behind_us);
 
+// kClockBehind: an ID or a moment that a caller wants IDs to be above is `ahead_us` ahead of the
+// clock. what: "ID" or "moment". wait_ms: how long the caller may wait, 0 where he does not.
+[[noreturn]] void report_ahead(const char* what, int64 ahead_us, int wait_ms);
+
 }  // namespace snowid::pg

@@ -1,9 +1,12 @@
-// What other rooms may use of IDs: ticks of slots that all databases of the server share, for the
-// kinds of ID that know no shard.
+// What other rooms may use of IDs: places and slots of shards, the closing and opening of them, and
+// the ceiling, for shards that move (closing.hpp, slots.hpp, ceiling.hpp); and ticks of slots that
+// all databases of the server share, for the kinds of ID that know no shard.
 //
 // Shared: those slots, see slots.hpp.
 #pragma once
 
+#include "pg/ids/closing.hpp"
+#include "pg/ids/errors.hpp"
 #include "pg/ids/issue.hpp"
 
 namespace snowid::pg {

@@ -3,6 +3,7 @@
 
 #include "pg/base/nap.hpp"
 #include "pg/ids/ceiling.hpp"
+#include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 
 namespace snowid::pg {
@@ -17,16 +18,6 @@ constexpr int64 kLongestNapUs = 100000;
 // WaitLatch() counts in milliseconds, too coarse to wait for the beginning of the next one. Waits
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
-
-// Sleeps for `for_us` or for kLongestNapUs, whichever is less, and then checks for interrupts.
-void wait_for_clock(int64 for_us) {
-  if (for_us < kShortestLatchUs) {
-    pg_usleep(for_us);
-    CHECK_FOR_INTERRUPTS();
-  } else {
-    nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), clock_wait_event());
-  }
-}
 
 int64 elapsed_us(instr_time since) {
   instr_time now;
@@ -58,27 +49,51 @@ void make_room(core::UnixMicros moment, core::UnixMicros now) {
 
 }  // namespace
 
+bool wait_for_clock(ClockWait* wait, int64 for_us) {
+  if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
+  const int64 waited_us = wait->has_begun ? elapsed_us(wait->since) : 0;
+  wait->has_begun = true;
+  if (for_us > max_wait_us() - waited_us) return false;
+  if (for_us < kShortestLatchUs) {
+    pg_usleep(for_us);
+    CHECK_FOR_INTERRUPTS();
+  } else {
+    nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), clock_wait_event());
+  }
+  return true;
+}
+
+void wait_until_allowed(const char* what, core::UnixMicros moment) {
+  ClockWait wait{};
+  for (;;) {
+    const int64 ahead_us = moment.value - unix_now().value;
+    if (ahead_us <= max_lead_us()) return;
+    if (!wait_for_clock(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
+  }
+}
+
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span) {
-  bool waited = false;
-  instr_time wait_start;
+  ClockWait wait{};
   for (;;) {
     const core::UnixMicros now = unix_now();
     const core::Time now_time = TimeAt(layout, now);
     const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
-    if (next_time > layout.max_time) report_used_up(layout);
+    if (next_time > layout.max_time) {
+      if (last == EndOf(layout) && OidIsValid(slot->key.database)) {
+        closed_shards.refuse(layout, shard, slot);
+        if (!IsAtEnd(slot, layout)) continue;
+      }
+      report_used_up(layout);
+    }
 
     const int64 wait_us = next.value - now.value - max_lead_us();
     if (wait_us > 0) {
-      if (!waited) INSTR_TIME_SET_CURRENT(wait_start);
-      const int64 waited_us = waited ? elapsed_us(wait_start) : 0;
-      waited = true;
-      if (waited_us + wait_us > max_wait_us())
+      if (!wait_for_clock(&wait, wait_us))
         report_clock_behind({layout, shard, OidIsValid(slot->key.database), next},
                             next.value - now.value);
-      wait_for_clock(wait_us);
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);

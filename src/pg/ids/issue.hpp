@@ -32,9 +32,10 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
                          core::Span span);
 
 // Takes up to `want` IDs of a shard, as core::Take() does, and at least one. The ceiling must be
-// known. Fails with 2200H where the layout's time is used up, with SN001 (kClockBehind) where the
-// clock is too far behind, as ceiling_raise() does, and as warn_daily() does in the last year of a
-// layout. Inlined, so that a layout that the compiler knows costs no division.
+// known. Fails with 2200H where the layout's time is used up, with 55000 where the shard is closed,
+// with SN001 (kClockBehind) where the clock is too far behind, as ceiling_raise() does, and as
+// warn_daily() does in the last year of a layout. Inlined, so that a layout that the compiler knows
+// costs no division.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // While the clock is read the tick can come from wherever it was used last.
@@ -54,6 +55,21 @@ inline void remember(Place* place, int64 id) {
   place->last_id = id;
   session_last_id = id;
 }
+
+// A caller's wait for the clock, of snowid.max_wait in all.
+struct ClockWait {
+  bool has_begun;  // false at first
+  instr_time since;
+};
+
+// Sleeps for a while, not beyond `for_us`; or returns false at once where, with what the caller has
+// waited already, that is more than snowid.max_wait. Can be interrupted.
+bool wait_for_clock(ClockWait* wait, int64 for_us);
+
+// Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. Fails as
+// report_ahead() does, at once where it would have to wait for longer than snowid.max_wait. what:
+// as there.
+void wait_until_allowed(const char* what, core::UnixMicros moment);
 
 // The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
 static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,

@@ -2,6 +2,7 @@
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
+#include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/issue.hpp"
 
@@ -170,17 +171,11 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   // start.
   const core::UnixMicros moment = StartOf(layout, parts.time);
   const int64 ahead_us = moment.value - unix_now().value;
-  if (ahead_us > max_lead_us())
-    ereport(ERROR,
-            (errcode(kClockBehind),
-             errmsg("ID is " INT64_FORMAT " ms ahead of the clock", (ahead_us + 999) / 1000),
-             errdetail("\"snowid.max_lead\" allows %d ms.", max_lead_ms),
-             errhint("Compare the clocks of the two servers. If they are right, let a superuser "
-                     "raise \"snowid.max_lead\".")));
+  if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 
   const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
   ceiling_cover(moment);
-  RaiseTo(place->slot->last_tick, MakeTick(layout, parts.time, parts.sequence));
+  raise_slot(layout, parts.shard, place->slot, MakeTick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 

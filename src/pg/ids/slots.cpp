@@ -13,6 +13,7 @@
 #include "pg/ids/slots.hpp"
 
 #include "pg/base/clock.hpp"
+#include "pg/ids/closing.hpp"
 #include "pg/shared/quota.hpp"
 
 // 80 bytes each.
@@ -23,6 +24,11 @@
 // A database with fewer is not refused for what others have.
 #ifndef SNOWID_RESERVED_SLOTS
 #define SNOWID_RESERVED_SLOTS 10000
+#endif
+
+// The most slots that one sweep removes, which bounds its memory. The next one can come soon.
+#ifndef SNOWID_MOST_IDLE
+#define SNOWID_MOST_IDLE (1 << 16)
 #endif
 
 namespace snowid::pg {
@@ -78,6 +84,7 @@ const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
+  core::UnixMicros ceiling;
   Start start;
 };
 
@@ -87,8 +94,7 @@ struct Idle {
   Oid role;
 };
 
-// The most slots that one sweep removes, which bounds its memory. The next one can come soon.
-constexpr uint32 kMostIdle = 1 << 16;
+constexpr uint32 kMostIdle = SNOWID_MOST_IDLE;
 
 // Stores, in the databases that count for the bound, up to when they are swept, and returns a table
 // of Swept with all databases. That is up to a second ago, since a slot that was used since is
@@ -110,15 +116,26 @@ HTAB* sweep_databases(Bound bound) {
     }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
+    swept->ceiling = {database->ceiling_us.load(std::memory_order_acquire)};
     swept->start = StartOf(database);
   }
   dshash_seq_term(&scan);
   return found;
 }
 
-// Whether the slot may go, as far as its tick tells.
+// Whether the slot may go, as far as its tick tells. A closed one of a dropped database may: the
+// floor is above all that it has issued, see LastUsed().
 bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) {
-  return slot->last_tick.load(std::memory_order_acquire) <= StartTickOf(layout, swept.start).value;
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  return last <= StartTickOf(layout, swept.start) || (swept.is_dropped && last == EndOf(layout));
+}
+
+// A time that no ID of a slot is above. A closed slot does not tell when its last one was; the
+// ceiling does.
+core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, last));
+  return last == EndOf(layout) ? std::min(moment, swept.ceiling) : moment;
 }
 
 // Finds the slots that may go and count for the bound, or are of dropped databases; at most
@@ -134,11 +151,9 @@ uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
     if (swept == nullptr || slot->users.load(std::memory_order_acquire) > 0) continue;
     const core::Layout& layout = LayoutOf(slot, &recent);
     if (swept->is_dropped) {
-      const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
       // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
-      if (last.value > 0)
-        swept->start.floor =
-            std::max(swept->start.floor, core::StartOf(layout, TimeOf(layout, last)));
+      if (slot->last_tick.load(std::memory_order_acquire) > 0)
+        swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
     } else if (!IsWithin(bound, slot->key.database, slot->role) ||
                !IsBehind(slot, layout, *swept)) {
       continue;
@@ -211,15 +226,20 @@ void sweep(Bound bound) {
   pfree(idle);
 }
 
+SlotKey KeyOf(const core::Layout& layout, int64 shard) {
+  return {MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
+}
+
 // Finds the slot or makes it. Returns it with its partition locked.
-Slot* make_slot(const core::Layout& layout, const SlotKey& key) {
+Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
   quota_require_room(&quota, sweep);
   const Oid role = GetSessionUserId();
   const Payers payers = accounts_lock(&quota.accounts, MyDatabaseId, role);
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) {
-    slot->last_tick.store(MyStartTick(layout).value, std::memory_order_relaxed);
+    const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
+    slot->last_tick.store(last.value, std::memory_order_relaxed);
     slot->role = role;
     CountMade(payers);
   }
@@ -235,15 +255,39 @@ void slots_attach() {
 }
 
 Slot* slot_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key{MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
+  const SlotKey key = KeyOf(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
-  if (slot == nullptr) slot = make_slot(layout, key);
+  const bool is_new = slot == nullptr;
+  // Without a slot's lock, since it may have to wait for a transaction.
+  if (is_new) slot = make_slot(layout, key, closed_shards.lock(layout, shard));
   // This session's stand-in may have a higher floor than the shared entry, by which another session
   // may have made the slot since lift_slots().
   if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
   slot->users.fetch_add(1, std::memory_order_relaxed);
   table_release(slots, slot);
+  if (is_new) closed_shards.unlock(layout, shard);
   return slot;
+}
+
+Slot* slot_find(const core::Layout& layout, int64 shard) {
+  const SlotKey key = KeyOf(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) return nullptr;
+  slot->users.fetch_add(1, std::memory_order_relaxed);
+  table_release(slots, slot);
+  return slot;
+}
+
+void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
+  // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
+  // slot open. (Another one's stand-in has another lock: see ceiling_hold().)
+  LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+  last = std::max(last, MyStartTick(layout));
+  if (IsAtEnd(slot, layout))
+    Open(slot->last_tick, last);
+  else
+    RaiseTo(slot->last_tick, last);
+  LWLockRelease(&shared_database->lock);
 }
 
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
@@ -267,5 +311,7 @@ void lift_slots(core::UnixMicros floor) {
       RaiseTo(slot->last_tick, LastTickAt(LayoutOf(slot, &recent), floor));
   dshash_seq_term(&scan);
 }
+
+void LiftShared(core::UnixMicros floor) { RaiseTime(&shared_database->floor_us, floor.value); }
 
 }  // namespace snowid::pg

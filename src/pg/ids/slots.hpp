@@ -2,7 +2,8 @@
 //
 // Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says, without a lock. A session is counted in as a user of each slot that it keeps
+// core/tick.hpp says, without a lock, but that who opens a closed slot holds the database's, and
+// what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Database::lock, the partition of "databases", those of the
@@ -46,8 +47,22 @@ void slots_attach();
 
 // The slot of a shard of this database, made where there is none, with this session counted in. The
 // ceiling must be known. shard: 0 to the layout's max_shard. Fails as quota_require_room() does,
-// and with an error of class 53 where there is no memory.
+// and with an error of class 53 where there is no memory. A slot that is made is closed where the
+// shard is, see closing.hpp.
 Slot* slot_of(const core::Layout& layout, int64 shard);
+
+// The same where there is one; nullptr where there is none.
+Slot* slot_find(const core::Layout& layout, int64 shard);
+
+// Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
+inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
+  return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
+}
+
+// Opens a slot of this database that is closed, above `last` and above every time up to the floor.
+// last: as for core::Open(). Never fails where no lock of snowid's is held; it can be called at the
+// end of a transaction.
+void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
 // The one slot of this layout that all databases share, made where there is none, with `floor` as
 // its last tick. lift_slots() leaves it alone, see common_make_ready(). Fails with an error of
@@ -55,7 +70,10 @@ Slot* slot_of(const core::Layout& layout, int64 shard);
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 
 // Raises this database's floor: from now on no slot of it issues an ID with a time up to `floor`.
-// The caller holds my_database->lock.
+// The caller holds my_database->lock. Closed slots stay closed; open_slot() sees the floor.
 void lift_slots(core::UnixMicros floor);
+
+// Raises the floor in the shared entry alone: of slots that are yet to be made.
+void LiftShared(core::UnixMicros floor);
 
 }  // namespace snowid::pg
