@@ -1,1 +1,78 @@
 -- Shards that move
+
+CREATE TABLE snowid.released_shards (
+  shard bigint NOT NULL,
+  layout @extschema@.snowid_layout NOT NULL,
+  id bigint NOT NULL,
+  moved_to pg_catalog.text,
+  released_at pg_catalog.timestamptz NOT NULL,
+  -- The shard first, by which it is looked up.
+  PRIMARY KEY (shard, layout)
+);
+COMMENT ON TABLE snowid.released_shards IS
+  'shards that issue no IDs here since they were released; see snowid_release and snowid_accept';
+COMMENT ON COLUMN snowid.released_shards.shard IS 'shard that issues no IDs here';
+COMMENT ON COLUMN snowid.released_shards.layout IS 'layout that the shard is of';
+COMMENT ON COLUMN snowid.released_shards.id IS
+  'ID above all that it has issued here, which snowid_release has returned';
+COMMENT ON COLUMN snowid.released_shards.moved_to IS 'where it has moved to, as far as snowid_release was told';
+COMMENT ON COLUMN snowid.released_shards.released_at IS 'when it was released';
+COMMENT ON CONSTRAINT released_shards_pkey ON snowid.released_shards IS 'a shard is released once';
+COMMENT ON INDEX snowid.released_shards_pkey IS 'a shard is released once';
+GRANT SELECT ON snowid.released_shards TO PUBLIC;
+-- Who restores a dump may be no superuser. He may release shards, too.
+GRANT INSERT ON snowid.released_shards TO @extowner@;
+
+CREATE FUNCTION snowid.check_release() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_release';
+COMMENT ON FUNCTION snowid.check_release() IS
+  'sees to it that a row that a restore inserts closes its shard, and that replication brings none';
+REVOKE ALL ON FUNCTION snowid.check_release() FROM PUBLIC;
+
+CREATE TRIGGER check_release BEFORE INSERT OR UPDATE OR DELETE ON snowid.released_shards
+  FOR EACH ROW EXECUTE FUNCTION snowid.check_release();
+COMMENT ON TRIGGER check_release ON snowid.released_shards IS
+  'sees to it that a row that a restore inserts closes its shard, and that replication brings none';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.released_shards
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_release();
+COMMENT ON TRIGGER refuse_truncate ON snowid.released_shards IS
+  'refuses TRUNCATE, which would leave the shards closed in memory';
+-- For logical replication, too, whose rows are about another server's shards.
+ALTER TABLE snowid.released_shards ENABLE ALWAYS TRIGGER check_release;
+ALTER TABLE snowid.released_shards ENABLE ALWAYS TRIGGER refuse_truncate;
+-- In a restored copy the shards stay closed: they are another server's.
+SELECT pg_catalog.pg_extension_config_dump('snowid.released_shards'::pg_catalog.regclass, ''::pg_catalog.text);
+
+-- Not STRICT: nobody need say where the shard goes. Null for a null shard or layout.
+CREATE FUNCTION @extschema@.snowid_release(shard bigint,
+    layout @extschema@.snowid_layout DEFAULT 'instagram', moved_to pg_catalog.text DEFAULT NULL)
+  RETURNS bigint
+  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release';
+COMMENT ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
+  'have a shard issue no more IDs here, durably; gives an ID above all that it has issued';
+REVOKE ALL ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) TO @extowner@
+  WITH GRANT OPTION;
+
+CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept';
+COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) IS
+  'have the ID''s shard issue IDs here, only above it, durably';
+REVOKE ALL ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) TO @extowner@
+  WITH GRANT OPTION;
+
+-- Servers that take over from others
+
+CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';
+COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
+  'have all shards of this database issue only IDs with later times from now on, durably';
+REVOKE ALL ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) TO @extowner@
+  WITH GRANT OPTION;
+
+CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
+COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID of this database is later than';

@@ -2,9 +2,13 @@
 #include "pg/nodes/nodes.hpp"
 
 #include "pg/nodes/number.hpp"
+#include "pg/nodes/released.hpp"
 
 namespace snowid::pg {
 
-void nodes_register() { number_register(); }
+void nodes_register() {
+  number_register();
+  released_register();
+}
 
 }  // namespace snowid::pg

@@ -1,0 +1,146 @@
+// The SQL functions by which shards, and all that a server issues, move to another one.
+//
+// Shared: the table of released shards and their slots, under released_lock(); the ceiling. Who
+// waits for the clock has no lock.
+#include "pg/base/clock.hpp"
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+#include "pg/nodes/pending.hpp"
+#include "pg/nodes/released.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+core::Tick TickOf(const core::Layout& layout, const core::Parts& parts) {
+  return MakeTick(layout, parts.time, parts.sequence);
+}
+
+// The parts of an ID, which must be one of the layout's.
+core::Parts parts_of(const core::Layout& layout, int64 id) {
+  core::Parts parts;
+  const core::Status status = Decompose(layout, {id}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+  return parts;
+}
+
+// Above all that a slot has issued that is closed, and of which nobody knows the last tick any
+// more.
+core::Tick LastTickByCeiling(const core::Layout& layout) {
+  return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
+}
+
+// Closes the shard, and returns the first tick that it has not issued, nor ever will here.
+core::Tick close_shard(const core::Layout& layout, Slot* slot) {
+  core::Tick last = pending_close(slot, layout);
+  if (last == EndOf(layout) && !IsUsedUp(layout)) last = LastTickByCeiling(layout);
+  if (last == EndOf(layout)) report_used_up(layout);
+  return {last.value + 1};
+}
+
+// Has a shard that was closed here issue IDs above `last` once this transaction has committed.
+void open_at_commit(Slot* slot, core::Tick last) {
+  core::Tick* opening = pending_opening_of(slot);
+  if (opening == nullptr)
+    pending_open(slot, last);
+  else
+    *opening = std::max(*opening, last);
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_release);
+SNOWID_FUNCTION(snowid_accept);
+SNOWID_FUNCTION(snowid_advance_all);
+SNOWID_FUNCTION(snowid_ceiling);
+
+// snowid_release(shard bigint, layout snowid_layout, moved_to text) → bigint
+Datum snowid_release(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_release()");
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
+  const int64 shard = PG_GETARG_INT64(0);
+  const char* moved_to = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
+  Slot* slot = place_of(directory, shard)->slot;
+  ceiling_hold();
+  Relation table = released_lock(layout, shard);
+  Release release;
+  if (released_find(table, layout, shard, &release)) {
+    // Open all the same: somebody has stored the row with the triggers disabled.
+    if (!IsAtEnd(slot, layout)) {
+      released_delete(table, release);
+    } else {
+      if (moved_to != nullptr) released_update(table, release, moved_to);
+      table_close(table, NoLock);
+      PG_RETURN_INT64(release.id);
+    }
+  }
+  const core::Tick free = close_shard(layout, slot);
+  const int64 id = IdOf(layout, {static_cast<uint64>(shard)}, free).value;
+  released_insert(table, layout, shard, id, moved_to);
+  table_close(table, NoLock);
+  PG_RETURN_INT64(id);
+}
+
+// snowid_accept(id bigint, layout snowid_layout) → void
+Datum snowid_accept(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_accept()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
+  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
+  const core::UnixMicros moment = StartOf(layout, parts.time);
+  const int64 shard = static_cast<int64>(parts.shard.value);
+  wait_until_allowed("ID", moment);
+
+  Slot* slot = place_of(directory, shard)->slot;
+  ceiling_hold();
+  Relation table = released_lock(layout, shard);
+  const bool is_used_up = IsUsedUp(layout);
+  ceiling_cover(moment);
+  core::Tick last = TickOf(layout, parts);
+  Release release;
+  if (released_find(table, layout, shard, &release)) {
+    released_delete(table, release);
+    open_at_commit(slot, std::max(last, TickOf(layout, parts_of(layout, release.id))));
+  } else if (pending_opening_of(slot) != nullptr) {
+    open_at_commit(slot, last);
+  } else if (IsAtEnd(slot, layout) && !is_used_up) {
+    open_at_commit(slot, std::max(last, LastTickByCeiling(layout)));
+  } else {
+    RaiseTo(slot->last_tick, last);
+  }
+  table_close(table, NoLock);
+  PG_RETURN_VOID();
+}
+
+// snowid_advance_all(moment timestamptz) → void
+Datum snowid_advance_all(PG_FUNCTION_ARGS) {
+  require_nextval("snowid_advance_all()");
+  const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
+  if (TIMESTAMP_IS_NOEND(argument))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                    errmsg("cannot advance all shards to infinity")));
+  const core::UnixMicros moment = from_timestamptz(argument);
+  // No ID has an earlier time, for the ceiling cannot.
+  if (moment.value < 0) PG_RETURN_VOID();
+  wait_until_allowed("moment", moment);
+  if (!ceiling_known) ceiling_learn();
+  ceiling_lift(moment);
+  PG_RETURN_VOID();
+}
+
+// snowid_ceiling() → timestamptz
+Datum snowid_ceiling(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(ceiling_read()));
+}
+}

@@ -1,0 +1,142 @@
+// Having slots do as the transaction does. See pending.hpp.
+//
+// What a transaction has done is a stack, newest first. What a part of it has done that is rolled
+// back lies on top.
+#include "pg/nodes/pending.hpp"
+
+#include "pg/compat.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+enum class Kind : uint8_t {
+  kClosed,       // the slot was open; opened again on rollback
+  kToOpen,       // opened on commit
+  kClosedAgain,  // a kToOpen counts for nothing, unless this is rolled back
+};
+
+struct Move {
+  Move* older;
+  Slot* slot;  // with this session counted in once more, for its places go first when it exits
+  core::Tick last;
+  SubTransactionId part;
+  Kind kind;
+  Move* undone;    // what a kClosedAgain has undone
+  bool is_undone;  // whether a kToOpen was
+};
+
+// In the memory of the transaction.
+Move* moves = nullptr;
+
+core::Layout LayoutOf(const Slot* slot) { return core::MakeLayout(slot->key.layout); }
+
+Move* FindOpening(const Slot* slot) {
+  Move* move = moves;
+  while (move != nullptr && (move->slot != slot || move->kind != Kind::kToOpen || move->is_undone))
+    move = move->older;
+  return move;
+}
+
+// Opens what was to be opened. The slots' locks are held until all of it has been done.
+void at_commit() {
+  for (; moves != nullptr; moves = moves->older) {
+    if (moves->kind == Kind::kToOpen && !moves->is_undone)
+      open_slot(moves->slot, LayoutOf(moves->slot), moves->last);
+    LetGo(moves->slot);
+  }
+}
+
+void undo_newest() {
+  Move* move = moves;
+  moves = move->older;
+  // What snowid_release() has returned is never issued here, even so.
+  if (move->kind == Kind::kClosed)
+    open_slot(move->slot, LayoutOf(move->slot), {move->last.value + 1});
+  if (move->undone != nullptr) move->undone->is_undone = false;
+  LetGo(move->slot);
+}
+
+// What was released may be another server's once the client has heard of it. So it must not be
+// lost, though the session may not want to wait for its own commits.
+void require_durable_commit() {
+  if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+    set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+                      true, 0, false);
+}
+
+void at_end(XactEvent event, void*) {
+  if (moves == nullptr) return;
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+      require_durable_commit();
+      break;
+    case XACT_EVENT_COMMIT:
+      at_commit();
+      break;
+    case XACT_EVENT_ABORT:
+      while (moves != nullptr) undo_newest();
+      break;
+    case XACT_EVENT_PRE_PREPARE:
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot prepare a transaction that has released or accepted a shard"),
+                      errhint("Call snowid_release() and snowid_accept() in a transaction of their "
+                              "own.")));
+      break;
+    default:
+      break;
+  }
+}
+
+void at_end_of_part(SubXactEvent event, SubTransactionId part, SubTransactionId parent, void*) {
+  if (event == SUBXACT_EVENT_ABORT_SUB)
+    while (moves != nullptr && moves->part == part) undo_newest();
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
+      move->part = parent;
+}
+
+// A move that is not yet on the stack, so that nothing can fail once it is.
+Move* make_move(Slot* slot, Kind kind) {
+  static bool is_registered = false;
+  if (!is_registered) {
+    RegisterXactCallback(at_end, nullptr);
+    RegisterSubXactCallback(at_end_of_part, nullptr);
+    is_registered = true;
+  }
+  auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
+  *move = {moves, slot, {0}, GetCurrentSubTransactionId(), kind, nullptr, false};
+  return move;
+}
+
+void Push(Move* move, core::Tick last) {
+  move->last = last;
+  move->slot->users.fetch_add(1, std::memory_order_relaxed);
+  moves = move;
+}
+
+}  // namespace
+
+core::Tick pending_close(Slot* slot, const core::Layout& layout) {
+  Move* opening = FindOpening(slot);
+  if (opening != nullptr) {
+    Move* move = make_move(slot, Kind::kClosedAgain);
+    move->undone = opening;
+    opening->is_undone = true;
+    Push(move, opening->last);
+    return opening->last;
+  }
+  Move* move = make_move(slot, Kind::kClosed);
+  const core::Tick last = Close(slot->last_tick, layout);
+  if (last < EndOf(layout)) Push(move, last);
+  return last;
+}
+
+void pending_open(Slot* slot, core::Tick last) { Push(make_move(slot, Kind::kToOpen), last); }
+
+core::Tick* pending_opening_of(const Slot* slot) {
+  Move* opening = FindOpening(slot);
+  return opening == nullptr ? nullptr : &opening->last;
+}
+
+}  // namespace snowid::pg

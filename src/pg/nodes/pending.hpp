@@ -1,0 +1,28 @@
+// What a transaction that moves shards does to their slots. A table's rows come and go with the
+// transaction, and with its savepoints; slots are memory, and do as it does:
+//
+//   A shard that it releases is closed at once, for everybody. If the transaction, or the part of
+//   it that has released the shard, is rolled back, the slot is opened again. A shard that it
+//   accepts back is opened when it commits.
+//
+// Shared: Slot::last_tick. All of it happens under released_lock(), which PostgreSQL lets go of
+// after the callbacks that do it.
+#pragma once
+
+#include "pg/ids/ids.hpp"
+
+namespace snowid::pg {
+
+// Closes a slot. Returns its last tick before, above which nothing was issued; of one that this
+// transaction is to open, the one above which it would have been. EndOf(layout) where there was
+// nothing left to close.
+core::Tick pending_close(Slot* slot, const core::Layout& layout);
+
+// Has a closed slot issue IDs above `last` when the transaction commits.
+void pending_open(Slot* slot, core::Tick last);
+
+// Where this transaction is to open a slot: above which tick. It may be raised. nullptr where it is
+// not to.
+core::Tick* pending_opening_of(const Slot* slot);
+
+}  // namespace snowid::pg

@@ -1,0 +1,276 @@
+// The table of released shards. See released.hpp.
+#include "pg/nodes/released.hpp"
+
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+#include "pg/nodes/pending.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/invalidation.hpp"
+#include "pg/server/own_table.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr char kTableName[] = "released_shards";
+
+// The columns of snowid.released_shards.
+enum Column : AttrNumber {
+  kShard = 1,
+  kLayout,
+  kId,
+  kMovedTo,
+  kReleasedAt,
+  kColumns = kReleasedAt,
+};
+
+// A transaction may move thousands of shards, and the server has room for some thousand locks. So
+// shards share them: who moves one keeps those out who are to make the slot of another, for a
+// moment mostly.
+constexpr uint32 kLocks = 1024;
+
+// The table, InvalidOid before this session has looked.
+Oid table_relid = InvalidOid;
+
+// The table that lock() has locked last, with an object of it.
+Oid locked_table = InvalidOid;
+
+void forget_table(Oid relid) {
+  if (relid == table_relid || relid == InvalidOid) table_relid = InvalidOid;
+}
+
+Oid look_up_table() {
+  static bool is_subscribed = false;
+  if (!is_subscribed) {
+    invalidation_subscribe(forget_table);
+    is_subscribed = true;
+  }
+  if (!OidIsValid(table_relid)) table_relid = extension_relation(kTableName);
+  return table_relid;
+}
+
+// Fails where the table is not as CREATE EXTENSION has made it.
+void require_columns(Relation table) {
+  constexpr Oid kTypes[] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTAMPTZOID};
+  TupleDesc columns = RelationGetDescr(table);
+  bool is_right = table->rd_rel->relkind == RELKIND_RELATION && columns->natts == kColumns;
+  for (int i = 0; is_right && i < kColumns; i++) {
+    Form_pg_attribute column = TupleDescAttr(columns, i);
+    is_right = i + 1 == kLayout ? column->attlen == sizeof(core::LayoutSpec) && !column->attbyval
+                                : column->atttypid == kTypes[i];
+  }
+  if (!is_right)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s.%s\" was altered", kOwnSchemaName, kTableName),
+                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
+}
+
+Relation open_table(LOCKMODE mode) {
+  Relation table = nullptr;
+  // What was looked up may have been dropped meanwhile, and made anew.
+  for (int attempt = 0; table == nullptr && attempt < 2; attempt++) {
+    const Oid relid = look_up_table();
+    if (OidIsValid(relid)) table = try_table_open(relid, mode);
+    if (table == nullptr) table_relid = InvalidOid;
+  }
+  if (table == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("table \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
+                           kTableName, kExtensionName),
+                    errdetail("It says which shards issue no IDs here."),
+                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
+  require_columns(table);
+  return table;
+}
+
+// Which of the locks stands for a shard.
+Oid lock_of(const core::Layout& layout, int64 shard) {
+  const auto* spec = reinterpret_cast<const unsigned char*>(&layout.spec);
+  const auto* number = reinterpret_cast<const unsigned char*>(&shard);
+  const uint32 hash =
+      hash_combine(hash_bytes(spec, sizeof(layout.spec)), hash_bytes(number, sizeof(shard)));
+  return hash % kLocks;
+}
+
+// The index by shard, InvalidOid where somebody has dropped it.
+Oid index_of(Relation table) {
+  list_free(RelationGetIndexList(table));
+  return table->rd_pkindex;
+}
+
+// The three questions of ids, see ids/closing.hpp.
+
+bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
+  Relation table = open_table(AccessShareLock);
+  locked_table = RelationGetRelid(table);
+  LockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  const bool is_released = released_find(table, layout, shard, release);
+  table_close(table, NoLock);
+  return is_released;
+}
+
+bool lock(const core::Layout& layout, int64 shard) {
+  Release release;
+  return lock_and_find(layout, shard, &release);
+}
+
+void unlock(const core::Layout& layout, int64 shard) {
+  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  UnlockRelationOid(locked_table, AccessShareLock);
+}
+
+// release: nullptr where no row tells.
+[[noreturn]] void report_released(const core::Layout& layout, core::Shard shard,
+                                  const Release* release, bool is_accepted) {
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("shard " UINT64_FORMAT " of layout \"%s\" was released", shard.value,
+              layout_text(layout.spec)),
+       release == nullptr ? 0
+       : release->moved_to == nullptr
+           ? errdetail("It issues no IDs here since %s.", timestamptz_to_str(release->released_at))
+           : errdetail("It issues no IDs here since %s. It has moved to: %s",
+                       timestamptz_to_str(release->released_at), release->moved_to),
+       is_accepted
+           ? errhint("It issues IDs once the transaction that has called snowid_accept() commits.")
+           : errhint("Draw its IDs where it is now. When it comes back, call snowid_accept() here "
+                     "with the ID that snowid_release() has returned there.")));
+  pg_unreachable();
+}
+
+void refuse(const core::Layout& layout, core::Shard shard, const Slot* slot) {
+  const int64 number = static_cast<int64>(shard.value);
+  Release release;
+  const bool is_released = lock_and_find(layout, number, &release);
+  // No row of a slot that is closed all the same: this transaction is to open it, or the extension
+  // was dropped and made anew since it was closed.
+  const bool is_closed = !is_released && IsAtEnd(slot, layout) && !IsUsedUp(layout);
+  unlock(layout, number);
+  if (is_released) report_released(layout, shard, &release, false);
+  if (is_closed) report_released(layout, shard, nullptr, pending_opening_of(slot) != nullptr);
+}
+
+HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
+  bool nulls[kColumns] = {};
+  nulls[kMovedTo - 1] = moved_to == nullptr;
+  if (moved_to != nullptr) values[kMovedTo - 1] = CStringGetTextDatum(moved_to);
+  return heap_form_tuple(RelationGetDescr(table), values, nulls);
+}
+
+// Fails with 22023 where `id` is no ID of the shard.
+void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
+  core::Parts parts;
+  if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
+    report_shard_out_of_range(layout, shard);
+  const core::Status status = Decompose(layout, {id}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+  if (parts.shard.value != static_cast<uint64>(shard))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
+}
+
+// Closes the shard of a row that is inserted by other than snowid_release(), by a restore for one.
+void close_shard_of(Relation table, HeapTuple row) {
+  bool nulls[3];
+  const Datum shard = heap_getattr(row, kShard, RelationGetDescr(table), &nulls[0]);
+  const Datum spec = heap_getattr(row, kLayout, RelationGetDescr(table), &nulls[1]);
+  const Datum id = heap_getattr(row, kId, RelationGetDescr(table), &nulls[2]);
+  if (nulls[0] || nulls[1] || nulls[2]) return;  // which the table refuses
+  const core::Layout layout =
+      core::MakeLayout(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)));
+  require_id_of_shard(layout, DatumGetInt64(shard), DatumGetInt64(id));
+  table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
+  slots_attach();
+  Slot* slot = slot_find(layout, DatumGetInt64(shard));
+  if (slot == nullptr) return;  // who makes it finds the row
+  ceiling_hold();
+  pending_close(slot, layout);
+  LetGo(slot);
+}
+
+}  // namespace
+
+void released_register() { closed_shards = {lock, unlock, refuse}; }
+
+Relation released_lock(const core::Layout& layout, int64 shard) {
+  Relation table = open_table(RowExclusiveLock);
+  LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
+  return table;
+}
+
+bool released_find(Relation table, const core::Layout& layout, int64 shard, Release* release) {
+  bool is_found = false;
+  ScanKeyData key;
+  const Oid index = index_of(table);
+  TupleDesc columns = RelationGetDescr(table);
+  ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
+  // A snapshot of its own, since the caller's may be older than the row.
+  SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
+  HeapTuple row;
+  while (!is_found && HeapTupleIsValid(row = systable_getnext(scan))) {
+    bool is_null;
+    const Datum spec = heap_getattr(row, kLayout, columns, &is_null);
+    if (!(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)) == layout.spec)) continue;
+    const Datum moved_to = heap_getattr(row, kMovedTo, columns, &is_null);
+    *release = {heap_copytuple(row), 0, is_null ? nullptr : TextDatumGetCString(moved_to), 0};
+    release->id = DatumGetInt64(heap_getattr(row, kId, columns, &is_null));
+    release->released_at = DatumGetTimestampTz(heap_getattr(row, kReleasedAt, columns, &is_null));
+    is_found = true;
+  }
+  systable_endscan(scan);
+  return is_found;
+}
+
+void released_insert(Relation table, const core::Layout& layout, int64 shard, int64 id,
+                     const char* moved_to) {
+  core::LayoutSpec spec = layout.spec;
+  Datum values[kColumns] = {Int64GetDatum(shard), PointerGetDatum(&spec), Int64GetDatum(id),
+                            Datum{0}, TimestampTzGetDatum(GetCurrentTimestamp())};
+  CatalogTupleInsert(table, row_of(table, values, moved_to));
+  CommandCounterIncrement();
+}
+
+void released_update(Relation table, const Release& release, const char* moved_to) {
+  Datum value = CStringGetTextDatum(moved_to);
+  bool is_null = false;
+  int column = kMovedTo;
+  HeapTuple row =
+      heap_modify_tuple_by_cols(release.row, RelationGetDescr(table), 1, &column, &value, &is_null);
+  CatalogTupleUpdate(table, &release.row->t_self, row);
+  CommandCounterIncrement();
+}
+
+void released_delete(Relation table, const Release& release) {
+  CatalogTupleDelete(table, &release.row->t_self);
+  CommandCounterIncrement();
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_check_release);
+
+// The trigger on snowid.released_shards. Rows that are inserted, as by a restore, close their
+// shards; others are changed by functions alone, which change the slots with them. Rows that
+// logical replication inserts, updates or deletes are about another server's shards, and are
+// skipped.
+Datum snowid_check_release(PG_FUNCTION_ARGS) {
+  constexpr char kHint[] = "Use snowid_release() and snowid_accept().";
+  const TriggerData* trigger = require_own_trigger(fcinfo, "check_release", kHint);
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName, kTableName),
+             errhint("%s", kHint)));
+  require_columns(trigger->tg_relation);
+  close_shard_of(trigger->tg_relation, trigger->tg_trigtuple);
+  PG_RETURN_POINTER(trigger->tg_trigtuple);
+}
+}
