@@ -1,0 +1,169 @@
+-- Shards that move, as far as one session can tell.
+
+-- Released: an ID above all, once and for all.
+CREATE TABLE drawn AS SELECT snowid_next(1) AS id FROM generate_series(1, 3);
+CREATE TABLE released AS SELECT snowid_release(1) AS id;
+SELECT released.id > max(drawn.id) AS above, snowid_shard(released.id) FROM released, drawn GROUP BY released.id;
+SELECT snowid_release(1) = id AS same, snowid_release(1, moved_to => 'server b') = id AS again FROM released;
+SELECT shard, layout, r.id = released.id AS same, moved_to, released_at <= now() AS earlier
+  FROM snowid.released_shards r, released;
+SELECT regexp_replace(attempt(call), 'since [^|]*[+]00|since [^|]*[-+]\d\d', 'since then')
+  FROM unnest(ARRAY['SELECT snowid_next(1)', 'SELECT snowid_reserve(1, 5)', 'SELECT snowid_next_batch(1, 5)',
+                    'SELECT snowid_advance(id) FROM released',
+                    'SET LOCAL snowid.shard = 1; SELECT snowid_next()']) AS call;
+-- What has nothing to do with it.
+SELECT count(*) FROM snowid_next_batch(1, 0);
+SELECT snowid_next(2) > 0, snowid_next(1, 'twitter') > 0, snowid_uuidv7() IS NOT NULL, objectid_next() IS NOT NULL;
+
+-- Rolled back, wholly and in part.
+BEGIN;
+SELECT snowid_release(2) > 0, snowid_release(3) > 0;
+SELECT attempt('SELECT snowid_next(2)') ~ 'was released';
+ROLLBACK;
+SELECT snowid_next(2) > 0, snowid_next(3) > 0;
+BEGIN;
+SAVEPOINT a;
+SELECT snowid_release(2) > 0;
+SAVEPOINT b;
+SELECT snowid_release(3) > 0;
+ROLLBACK TO b;
+SELECT attempt('SELECT snowid_next(2)') ~ 'was released', snowid_next(3) > 0;
+RELEASE b;
+SELECT snowid_release(4) > 0;
+RELEASE a;
+SELECT attempt('SELECT snowid_next(2)') ~ 'was released', attempt('SELECT snowid_next(4)') ~ 'was released';
+ROLLBACK;
+SELECT snowid_next(2) > 0, snowid_next(3) > 0, snowid_next(4) > 0;
+-- What was returned is never issued here, though it was rolled back.
+DO $$
+DECLARE
+  released bigint;
+  next bigint;
+BEGIN
+  FOR i IN 1 .. 20 LOOP
+    BEGIN
+      released := snowid_release(2);
+      RAISE EXCEPTION 'rolled back';
+    EXCEPTION WHEN raise_exception THEN
+      NULL;
+    END;
+    next := snowid_next(2);
+    IF next <= released THEN RAISE 'next % after %', next, released; END IF;
+  END LOOP;
+END $$;
+SELECT count(*) FROM snowid.released_shards;
+
+-- It comes back, above what it had, when the transaction commits.
+SELECT snowid_accept(id) FROM released;
+SELECT snowid_next(1) > id AS above FROM released;
+SELECT snowid_release(1) > id AS above FROM released;
+BEGIN;
+SELECT snowid_accept(id) FROM released;
+SELECT attempt('SELECT snowid_next(1)');
+-- Once more, before it is open.
+SELECT snowid_accept(id + (10 << 23)) FROM released;
+SAVEPOINT a;
+SELECT snowid_release(1) > id + (10 << 23) AS above FROM released;
+ROLLBACK TO a;
+COMMIT;
+SELECT snowid_next(1) > id + (10 << 23) AS above FROM released;
+BEGIN;
+SELECT snowid_release(1) > 0;
+SELECT snowid_accept(id) FROM snowid.released_shards;
+SELECT snowid_release(1) > 0;
+SELECT snowid_release(1) = id AS same FROM snowid.released_shards;
+COMMIT;
+SELECT attempt('SELECT snowid_next(1)') ~ 'was released';
+BEGIN;
+SELECT snowid_accept(id) FROM snowid.released_shards;
+ROLLBACK;
+SELECT attempt('SELECT snowid_next(1)') ~ 'was released', count(*) FROM snowid.released_shards GROUP BY 1;
+SELECT snowid_accept(id) FROM snowid.released_shards;
+-- One that was not released here goes on above the ID at once, whatever becomes of the transaction.
+BEGIN;
+SELECT snowid_accept(snowid_max(now() + '0.5 s') - (8191 - 5) * 1024);
+ROLLBACK;
+SELECT snowid_timestamp(snowid_next(5)) > now() + '0.4 s' AS above;
+
+-- Any layout: no shard, the sequence first, long units, one that has not begun, one that is used up.
+SELECT snowid_next(0, layout) > 0, snowid_release(0, layout) > 0
+  FROM unnest(ARRAY['time:31 shard:0 seq:22 unit:1d epoch:2020-01-01T00:00:00Z',
+                    'seq:12 time:41 shard:10 unit:1s epoch:2020-01-01T00:00:00Z']::snowid_layout[]) AS layout;
+SELECT snowid_release(3, 'time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:00:00Z');
+SELECT snowid_release(3, 'sonyflake') > 0, snowid_release(3, 'js53') > 0;
+SELECT layout, attempt(format('SELECT snowid_next(%s, %L)', shard, layout)) ~ 'was released' AS refused
+  FROM snowid.released_shards ORDER BY layout::text;
+SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE id > (1::bigint << 33);
+SELECT layout FROM snowid.released_shards;
+-- Its last ID but one was issued, and its last: what is returned is not.
+SELECT snowid_advance(snowid_encode('2024-11-20 13:24:15Z', shard, 8189 + shard, 'baidu'), 'baidu') FROM generate_series(1, 2) shard;
+SELECT attempt(format('SELECT snowid_release(%s, ''baidu'')', shard)) FROM generate_series(1, 2) shard;
+SELECT id = snowid_encode('2024-11-20 13:24:15Z', 1, 8191, 'baidu') AS last FROM snowid.released_shards WHERE layout = 'baidu';
+SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE layout = 'baidu';
+SELECT attempt(format('SELECT snowid_next(%s, ''baidu'')', shard)) FROM generate_series(1, 2) shard;
+SELECT attempt('SELECT snowid_next(3, ''time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:00:00Z'')') ~ 'was released';
+
+-- Out of range, null, far ahead, and where it is not allowed.
+SELECT attempt(call) FROM unnest(ARRAY[
+  'SELECT snowid_release(8192)', 'SELECT snowid_release(-1)', 'SELECT snowid_accept(-1)',
+  'SELECT snowid_accept(9007199254740992, ''js53'')',
+  'BEGIN; SELECT snowid_release(1)', 'SET TRANSACTION READ ONLY; SELECT snowid_release(1)',
+  'SET TRANSACTION READ ONLY; SELECT snowid_accept(1)',
+  'SET TRANSACTION READ ONLY; SELECT snowid_advance_all(now())',
+  'SELECT snowid_advance_all(''infinity'')']) AS call;
+SELECT regexp_replace(attempt(call), '\d+ ms ahead', '… ms ahead') FROM unnest(ARRAY[
+  'SELECT snowid_accept(snowid_max(now() + ''1 h''))', 'SELECT snowid_advance_all(now() + ''1 h'')',
+  'SELECT snowid_advance_all(''294276-12-31 23:59:59.999999Z'')']) AS call;
+SELECT snowid_release(NULL) IS NULL, snowid_release(1, NULL) IS NULL, snowid_accept(NULL) IS NULL,
+  snowid_advance_all(NULL) IS NULL, snowid_accept(1, NULL) IS NULL;
+SELECT snowid_advance_all('-infinity'), snowid_advance_all('1969-12-31 23:59:59Z'), snowid_advance_all('4714-11-24 00:00:00Z BC');
+SELECT snowid_next(6) > 0;
+
+-- All of them, also those that nobody has used yet.
+CREATE TABLE moment AS SELECT clock_timestamp() + '0.7 s' AS moment;
+SELECT snowid_advance_all(moment) FROM moment;
+SELECT bool_and(snowid_timestamp(snowid_next(shard)) > moment) AS above FROM moment, generate_series(0, 20) shard;
+SELECT snowid_timestamp(snowid_next(1, 'twitter'), 'twitter') > moment AS above,
+  date_trunc('second', snowid_timestamp(snowid_next(1, 'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z'),
+    'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z')) > moment AS next_unit,
+  snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
+  FROM moment;
+SELECT snowid_ceiling() >= moment AS above, snowid_ceiling() < moment + '10 s' AS near FROM moment;
+
+-- The table: rows come by restores, and go by functions.
+INSERT INTO snowid.released_shards VALUES (6, 'instagram', snowid_next(6), 'elsewhere', now());
+SELECT attempt('SELECT snowid_next(6)') ~ 'It has moved to: elsewhere';
+SELECT attempt(change) FROM unnest(ARRAY[
+  'UPDATE snowid.released_shards SET moved_to = ''nowhere''', 'DELETE FROM snowid.released_shards',
+  'TRUNCATE snowid.released_shards',
+  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', 1, NULL, now())',
+  'INSERT INTO snowid.released_shards VALUES (8192, ''instagram'', 1, NULL, now())',
+  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', -1, NULL, now())',
+  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', 6 * 1024, NULL, now())',
+  'SELECT snowid.check_release()']) AS change;
+SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE shard = 6;
+SELECT snowid_next(6) > 0;
+BEGIN;
+INSERT INTO snowid.released_shards VALUES (6, 'instagram', 6 * 1024, NULL, now());
+SELECT attempt('SELECT snowid_next(6)') ~ 'was released';
+ROLLBACK;
+SELECT snowid_next(6) > 0;
+
+-- Who may.
+CREATE ROLE regress_mover;
+GRANT EXECUTE ON FUNCTION snowid_accept TO regress_mover;
+SET ROLE regress_mover;
+SELECT attempt(call) FROM unnest(ARRAY['SELECT snowid_release(7)', 'SELECT snowid_accept(1)',
+  'SELECT snowid_advance_all(now())', 'INSERT INTO snowid.released_shards DEFAULT VALUES',
+  'DELETE FROM snowid.released_shards']) AS call;
+SELECT snowid_ceiling() > now() - interval '1 h', count(*) FROM snowid.released_shards;
+RESET ROLE;
+REVOKE ALL ON FUNCTION snowid_accept FROM regress_mover;
+DROP ROLE regress_mover;
+SELECT proname, proacl FROM pg_proc WHERE proname IN ('snowid_release', 'snowid_accept', 'snowid_advance_all')
+  AND EXISTS (SELECT FROM aclexplode(proacl) WHERE grantee = 0);
+
+-- Nothing is left behind for the tests that follow.
+SET snowid.max_wait = 0;
+SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE layout <> 'time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:00:00Z';
+DROP TABLE drawn, released, moment;
