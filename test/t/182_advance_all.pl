@@ -1,0 +1,101 @@
+# After snowid_advance_all no ID of the database has a time up to that moment: not of shards that are used
+# later, not after a crash, not where the transaction that has called it is rolled back, though it has made
+# the ceiling's sequence anew. And snowid_ceiling says a time that no ID is above.
+
+use strict;
+use warnings;
+
+use Snowid;
+use Test::More;
+
+my $node = new_server('node');
+start_server($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE DATABASE other; CREATE ROLE anybody LOGIN');
+$node->safe_psql('other', 'CREATE EXTENSION snowid');
+
+# A moment that the clock has not reached, and that need not be waited for.
+sub ahead { return $node->safe_psql('postgres', q(SELECT clock_timestamp() + interval '0.9 s')) }
+
+# Checks that sessions, one that has drawn and one that comes now, get IDs of every kind above a moment.
+# shard: one that nobody has used before.
+my $old = open_session($node);
+my $shard = 100;
+sub check_above
+{
+    my ($name, $moment) = @_;
+    my $new = open_session($node);
+    my $seconds = 'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z';
+    $shard++;
+    foreach my $session ($old, $new)
+    {
+        ask($session, q(SET snowid.max_wait = '20s'));
+        is(ask($session, <<"SQL"), 't', $name);
+SELECT snowid_timestamp(snowid_next(1)) > '$moment' AND snowid_timestamp(snowid_next($shard)) > '$moment'
+   AND snowid_timestamp(snowid_next($shard, 'twitter'), 'twitter') > '$moment'
+   AND snowid_timestamp(snowid_next(1, '$seconds'), '$seconds') > '$moment'
+   AND snowid_uuid_timestamp(snowid_uuidv7()) >= date_trunc('milliseconds', '$moment'::timestamptz)
+   AND objectid_timestamp(objectid_next()) > '$moment'
+SQL
+    }
+    close_session($new);
+    return;
+}
+ask($old, 'SELECT snowid_next(1), snowid_uuidv7(), objectid_next()');
+my $moment = ahead();
+$node->safe_psql('postgres', "SELECT snowid_advance_all('$moment')");
+check_above('from now on', $moment);
+is($node->safe_psql('other', "SELECT snowid_timestamp(snowid_next(1)) < '$moment'"), 't', 'other databases have their own');
+
+foreach my $how ('kill', 'immediate')
+{
+    $moment = ahead();
+    $node->safe_psql('postgres', "SELECT snowid_advance_all('$moment')");
+    crash($node, $how);
+    close_session($old);
+    set_clock(-1, $node);
+    start_server($node);
+    $old = open_session($node);
+    check_above("after a crash ($how)", $moment);
+    set_clock(0, $node);
+}
+
+# In a transaction that has made the sequence, or its storage.
+foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQUENCE snowid.ceiling INCREMENT 1')
+{
+    foreach my $end ('ROLLBACK', 'COMMIT', 'a crash')
+    {
+        my $session = open_session($node);
+        ask($session, "BEGIN; $change; SELECT snowid_next(1)");
+        $moment = ahead();
+        is(ask($session, "SELECT snowid_advance_all('$moment')"), '', "$change: advanced");
+        if ($end eq 'a crash')
+        {
+            crash($node, 'kill');
+            close_session($old);
+            set_clock(-1, $node);
+            start_server($node);
+            $old = open_session($node);
+        }
+        else
+        {
+            ask($session, $end);
+        }
+        check_above("$change: $end", $moment);
+        close_session($session);
+        set_clock(0, $node);
+    }
+}
+
+# The ceiling, read by anybody, while sessions draw.
+my @drawing = map { draw($node, "snowid_next($_)", undef) } 1 .. 2;
+wait_to_draw(20 * 5_000, @drawing);
+stop_drawing([$node], @drawing);
+my ($greatest) = sort { $b <=> $a } map { @{ ids($_) } } @drawing;
+is($node->safe_psql('postgres', "SET ROLE anybody; SELECT snowid_ceiling() >= snowid_timestamp($greatest)"),
+    't', 'no ID is above the ceiling');
+is($node->safe_psql('postgres', "SELECT snowid_ceiling() <= snowid_timestamp($greatest) + interval '3 s'"),
+    't', 'and it is no further than it must be');
+close_session($old);
+check_log($node);
+$node->stop;
+done_testing();

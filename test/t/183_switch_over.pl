@@ -1,0 +1,145 @@
+# The real thing: tables go to another server by logical replication while sessions write. First one shard
+# of many, with the schema that is its own; then a whole server, to one whose clock is 3 s behind. No key
+# comes twice, and no row is lost.
+
+use strict;
+use warnings;
+
+use Snowid;
+use Test::More;
+use Time::HiRes qw(time);
+
+my ($old, $new) = map { new_server($_, allows_streaming => 'logical') } 'old', 'new';
+start_server($_) foreach $old, $new;
+set_clock(-3, $new);
+foreach my $node ($old, $new)
+{
+    $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+    foreach my $shard (1 .. 3)
+    {
+        $node->safe_psql('postgres', <<"SQL");
+CREATE SCHEMA shard$shard;
+CREATE TABLE shard$shard.photos (id bigint PRIMARY KEY DEFAULT snowid_next($shard), writer int);
+SQL
+    }
+}
+my $connection = $old->connstr('postgres') =~ s{'}{''}gr;
+
+# A session that inserts rows into a shard's table, one a transaction, until it is refused.
+my $writers = 0;
+sub start_writer
+{
+    my ($node, $shard) = @_;
+    my $session = open_session($node);
+    my $writer = ++$writers;
+    ask($session, q(SET snowid.max_wait = '20s'));
+    start_asking($session, <<"SQL");
+DO \$\$ BEGIN
+  LOOP
+    INSERT INTO shard$shard.photos (writer) VALUES ($writer);
+    COMMIT;
+    -- As much as replication can follow.
+    PERFORM pg_sleep(0.002);
+  END LOOP;
+END \$\$
+SQL
+    return $session;
+}
+
+sub rows
+{
+    my ($node, $shard, $what) = @_;
+    return $node->safe_psql('postgres', "SELECT $what FROM shard$shard.photos");
+}
+
+# Waits until the new server has all that the old one has committed.
+sub wait_until_caught_up
+{
+    my ($slot) = @_;
+    my $lsn = $old->safe_psql('postgres', 'SELECT pg_current_wal_flush_lsn()');
+    wait_for(sub { $old->safe_psql('postgres', "SELECT confirmed_flush_lsn >= '$lsn' FROM pg_replication_slots WHERE slot_name = '$slot'") eq 't' },
+        'the new server to catch up');
+    return;
+}
+
+sub subscribe
+{
+    my ($name, $publication) = @_;
+    $new->safe_psql('postgres', "CREATE SUBSCRIPTION $name CONNECTION '$connection' PUBLICATION $publication");
+    wait_for(sub { $new->safe_psql('postgres', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' },
+        'the initial copy');
+    return;
+}
+
+# 1. One shard moves. Its writers are refused on the old server and come to the new one; those of another
+# shard notice nothing.
+my @writers = map { start_writer($old, 1) } 1 .. 3;
+my $other = start_writer($old, 2);
+wait_for(sub { rows($old, 1, 'count(*) > 500') eq 't' }, 'rows');
+$old->safe_psql('postgres', 'CREATE PUBLICATION one FOR TABLE shard1.photos');
+subscribe('one', 'one');
+my $before = rows($old, 1, 'count(*)');
+wait_for(sub { rows($old, 1, "count(*) > $before + 500") eq 't' }, 'more rows');
+my $id = $old->safe_psql('postgres', <<'SQL');
+BEGIN;
+-- Waits for those who are writing.
+LOCK TABLE shard1.photos IN EXCLUSIVE MODE;
+SELECT snowid_release(1, moved_to => 'the new server');
+COMMIT;
+SQL
+foreach my $writer (@writers)
+{
+    is(answer($writer), 'ERROR 55000', 'a writer is refused');
+    like($writer->{err}, qr/It has moved to: the new server/, 'and told where to go');
+}
+wait_until_caught_up('one');
+$new->safe_psql('postgres', "SET snowid.max_wait = '20s'; SELECT snowid_accept($id); DROP SUBSCRIPTION one");
+my $digest = q(count(*), md5(string_agg(id::text, ',' ORDER BY id)), max(id));
+my $moved = rows($old, 1, $digest);
+is(rows($new, 1, $digest), $moved, 'every row is there');
+my ($count, undef, $greatest) = split /\|/, $moved;
+cmp_ok($greatest, '<', $id, "none of the $count has an ID as great as that returned");
+push @writers, my @moved = map { start_writer($new, 1) } 1 .. 3;
+wait_for(sub { rows($new, 1, "count(*) > $count + 500") eq 't' }, 'rows on the new server');
+is(rows($new, 1, "min(id) > $id"), 'f', 'the old rows are below');
+is(rows($new, 1, "count(*) FILTER (WHERE id > $greatest AND id <= $id)"), '0', 'the new rows are above');
+ok(!is_answered($_), 'a writer on the new server goes on') foreach @moved, $other;
+
+# 2. All that is left moves at once. Without snowid_advance_all the new server would go on where its clock
+# is, below what the old one has issued.
+$other = [ $other, map { start_writer($old, $_) } 2, 3 ];
+# The old server's list of released shards is about itself, as FOR ALL TABLES would bring it, too.
+$old->safe_psql('postgres', 'CREATE PUBLICATION rest FOR TABLE shard2.photos, shard3.photos, snowid.released_shards');
+$old->safe_psql('postgres', q(SELECT snowid_release(4); SELECT snowid_release(1, moved_to => 'still the new server')));
+subscribe('rest', 'rest');
+wait_for(sub { rows($old, 3, 'count(*) > 500') eq 't' }, 'rows');
+# No more writing: those who do are ended, and none may come back.
+$old->safe_psql('postgres', 'ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()');
+$old->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query LIKE 'DO %' AND pid <> pg_backend_pid()));
+my $ceiling = $old->safe_psql('postgres', 'SELECT snowid_ceiling()');
+wait_until_caught_up('rest');
+is(rows($new, $_, $digest), rows($old, $_, $digest), "every row of shard $_ is there") foreach 2, 3;
+set_clock(-60, $new);
+is($new->safe_psql('postgres', "SELECT snowid_next(3, 'twitter') < snowid_min(snowid_timestamp(max(id)), 'twitter') FROM shard3.photos"),
+    't', 'by its own clock the new server is behind what was issued');
+# However long replication has taken.
+set_clock($old->safe_psql('postgres', "SELECT extract(epoch FROM '$ceiling'::timestamptz)") - 3 - time, $new);
+$new->safe_psql('postgres', "SELECT snowid_advance_all('$ceiling')");
+$new->safe_psql('postgres', 'DROP SUBSCRIPTION rest');
+foreach my $shard (2, 3)
+{
+    my $least = rows($new, $shard, 'max(id)');
+    my $writer = start_writer($new, $shard);
+    my $had = rows($new, $shard, 'count(*)');
+    wait_for(sub { is_answered($writer) || rows($new, $shard, "count(*) > $had + 300") eq 't' }, 'rows on the new server');
+    ok(!is_answered($writer), "shard $shard: the writer goes on") or diag($writer->{err});
+    is(rows($new, $shard, "count(*) FILTER (WHERE writer = $writers AND id <= $least)"), '0', "shard $shard: above all");
+    push @moved, $writer;
+}
+ok(!is_answered($_), 'all of them do') foreach @moved;
+is($new->safe_psql('postgres', 'SELECT count(*) FROM snowid.released_shards'), '0', 'nothing is released there');
+$new->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query LIKE 'DO %' AND pid <> pg_backend_pid()));
+close_session(@writers, @$other, @moved);
+check_log($_) foreach $old, $new;
+$_->stop foreach $old, $new;
+done_testing();

@@ -1,0 +1,81 @@
+# Slots of released shards in shared memory. They are no reason to take a layout's last time for one that was
+# used: where a database is dropped, and another one gets its OID, that goes on as the clock has it. They go
+# with their database; and no sweep has a released shard opened.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+# A server has 100 slots, a database 25; a sweep forgets 5 at a time.
+my $low = build_library('few', '-DSNOWID_MAX_SLOTS=100 -DSNOWID_RESERVED_SLOTS=0 -DSNOWID_MOST_IDLE=5');
+my $node = new_server('node');
+start_server($node);
+my @databases = map { "d$_" } 1 .. 4;
+my $oid = 100_000;
+foreach my $dbname (@databases)
+{
+    $oid++;
+    $node->safe_psql('postgres', "CREATE DATABASE $dbname OID $oid");
+    $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
+    use_library($node, $dbname, $low);
+}
+$node->stop;
+start_server($node);
+
+# Each has all that it may: half of one's are released.
+$node->safe_psql($_, 'SELECT snowid_next(n) FROM generate_series(1, 25) n') foreach @databases;
+$node->safe_psql('d1', 'SELECT snowid_release(n) FROM generate_series(1, 12) n');
+
+# Sweeps for the bound of one database leave those closed that are released, and forget others.
+$node->safe_psql('postgres', 'SELECT pg_sleep(1.1)');
+my $session = open_session($node, dbname => 'd1');
+ask($session, q(SET snowid.max_wait = '20s'));
+foreach my $shard (26 .. 38)
+{
+    wait_for(sub { ask($session, "SELECT snowid_next($shard)") =~ /^\d+$/ }, 'a sweep to make room');
+}
+pass('others are forgotten');
+is(ask($session, "SELECT snowid_next($_)"), 'ERROR 55000', "shard $_ is closed") foreach 1, 12;
+# By sessions that find no slot, too: since the start nobody has looked.
+close_session($session);
+$node->stop;
+start_server($node);
+$session = open_session($node, dbname => 'd1');
+is(ask($session, "SELECT snowid_next($_)"), 'ERROR 55000', "after a start: shard $_ is closed") foreach 1, 12;
+$node->safe_psql($_, 'SELECT snowid_next(n) FROM generate_series(1, 25) n') foreach @databases[ 1 .. 3 ];
+# Those of the first one lie in memory again, all that are closed among them.
+ask($session, 'SELECT snowid_release(n) FROM generate_series(1, 12) n');
+ask($session, 'SELECT snowid_next(n) FROM generate_series(20, 32) n');
+close_session($session);
+
+# The database is dropped, and made again with its OID while some of its slots are there yet: those that
+# are closed are found first or last, as it comes.
+my $ceiling = $node->safe_psql('d1', 'SELECT snowid_ceiling()');
+$node->safe_psql('postgres', 'DROP DATABASE d1');
+$session = open_session($node, dbname => 'd2');
+ask($session, q(SET snowid.max_wait = '20s'));
+wait_for(sub { ask($session, 'SELECT snowid_next(26)') =~ /^\d+$/ }, 'room');
+$node->safe_psql('postgres', 'CREATE DATABASE d1 OID 100001');
+$node->safe_psql('d1', 'CREATE EXTENSION snowid');
+use_library($node, 'd1', $low);
+is($node->safe_psql('d1', "SET snowid.max_wait = '20s'; SELECT snowid_timestamp(snowid_next(40)) BETWEEN '$ceiling'::timestamptz - interval '5 s' AND '$ceiling'::timestamptz + interval '1 min'"),
+    't', 'the new one goes on as the clock has it');
+
+# Dropped for good, it leaves all of its room to the others.
+$node->safe_psql('postgres', 'DROP DATABASE d1');
+$node->safe_psql('postgres', 'CREATE DATABASE d5');
+$node->safe_psql('d5', 'CREATE EXTENSION snowid');
+use_library($node, 'd5', $low);
+my $other = open_session($node, dbname => 'd5');
+ask($other, q(SET snowid.max_wait = '20s'));
+foreach my $shard (1 .. 24)
+{
+    wait_for(sub { ask($other, "SELECT snowid_next($shard)") =~ /^\d+$/ }, 'room');
+}
+pass('a database that is dropped leaves nothing behind');
+close_session($session, $other);
+$node->stop;
+done_testing();
