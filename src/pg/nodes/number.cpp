@@ -41,14 +41,14 @@ void forget_fleeting(XactEvent, void*) {
   default_shard_forget();
 }
 
+// Has this session told of changes. Twice would do no harm.
 void watch() {
   static bool is_watching = false;
   if (is_watching) return;
-  // Before anything can fail half-way: who is told twice forgets twice, and no more.
-  is_watching = true;
   invalidation_subscribe(forget_relation);
   CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
   RegisterXactCallback(forget_fleeting, nullptr);
+  is_watching = true;
 }
 
 // 55000: Citus copies what is set like this to all nodes.
