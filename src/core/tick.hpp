@@ -55,6 +55,21 @@ constexpr Tick LastTickBefore(const Layout& layout, UnixMicros moment) {
   return MakeTick(layout, {time.value - 1}, layout.max_sequence);
 }
 
+// The least tick all later ones of which make, in this shard, IDs above the one with these parts,
+// which may be another shard's; tick 0 where that is before the first. The layout's time must be
+// its first field (time_is_first): in others there need not be such a tick.
+constexpr Tick TickBelow(const Layout& layout, Shard shard, Parts parts) {
+  const Tick same = MakeTick(layout, parts.time, parts.sequence);
+  if (shard == parts.shard) return same;
+  // Where the shard comes after the sequence, it decides among the IDs of one tick; else among
+  // those of one unit of time.
+  const bool by_tick = layout.seq_shift > layout.shard_shift;
+  if (shard < parts.shard)
+    return by_tick ? same : MakeTick(layout, parts.time, layout.max_sequence);
+  const Tick first = by_tick ? same : MakeTick(layout, parts.time, {0});
+  return {first.value - (first.value > 0 ? 1 : 0)};
+}
+
 // Where the ticks of one Take may lie.
 enum class Span : uint8_t {
   kAny,  // consecutive, rolling into the next unit where the sequence is full; fewer than wanted

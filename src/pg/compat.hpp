@@ -108,6 +108,15 @@ inline void* setting_extra(size_t size) { return malloc(size); }
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
+// PostgreSQL 18 has scans of indexes count how often they descend, for EXPLAIN.
+inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot snapshot, int keys) {
+#if PG_VERSION_NUM >= 180000
+  return index_beginscan(table, index, snapshot, nullptr, keys, 0);
+#else
+  return index_beginscan(table, index, snapshot, keys, 0);
+#endif
+}
+
 // PostgreSQL 17 gave dshash_parameters a function that copies keys; keys of plain bytes need
 // memcpy.
 inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tranche) {

@@ -10,15 +10,19 @@ inline const core::LayoutSpec& layout_spec_arg(FunctionCallInfo fcinfo, int numb
   return *reinterpret_cast<const core::LayoutSpec*>(PG_GETARG_POINTER(number));
 }
 
-// The layout that layout_arg() made last, so that a constant argument is made ready only once.
+// The layout that layout_of() made last, so that a constant argument is made ready only once.
 extern core::Layout recent_layout;
 
-// An argument of that type, ready to compute with. Holds until the next call.
-inline const core::Layout& layout_arg(FunctionCallInfo fcinfo, int number) {
-  const core::LayoutSpec& spec = layout_spec_arg(fcinfo, number);
+// A layout, ready to compute with. Holds until the next call.
+inline const core::Layout& layout_of(const core::LayoutSpec& spec) {
   if (spec == core::kInstagram.spec) return core::kInstagram;
   if (!(spec == recent_layout.spec)) recent_layout = core::MakeLayout(spec);
   return recent_layout;
+}
+
+// An argument of that type, ready to compute with. Holds until the next call.
+inline const core::Layout& layout_arg(FunctionCallInfo fcinfo, int number) {
+  return layout_of(layout_spec_arg(fcinfo, number));
 }
 
 // The text form of a layout, as a C string in the current memory context.

@@ -2,7 +2,7 @@
 // the ceiling, for shards that move (closing.hpp, slots.hpp, ceiling.hpp); and ticks of slots that
 // all databases of the server share, for the kinds of ID that know no shard.
 //
-// Shared: those slots, see slots.hpp.
+// Shared: the slots, see slots.hpp.
 #pragma once
 
 #include "pg/ids/closing.hpp"
@@ -13,6 +13,12 @@ namespace snowid::pg {
 
 // Registers the settings, and what DISCARD means to IDs. Called once, when the library is loaded.
 void ids_register();
+
+// From now on the shard issues only IDs with later ticks than `floor`, durably, whether or not the
+// transaction commits. The floor should not be much further ahead of the clock than max_lead: who
+// draws from the shard next waits for it, and after a start everybody does. Fails with 22023 where
+// the layout has no such shard, and as ceiling_learn() does.
+void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
 
 // A slot that all databases share, as a session sees it.
 struct CommonPlace {

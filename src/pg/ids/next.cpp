@@ -4,6 +4,7 @@
 #include "pg/compat.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
+#include "pg/ids/ids.hpp"
 #include "pg/ids/issue.hpp"
 
 namespace snowid::pg {
@@ -30,6 +31,12 @@ struct Batch {
 }
 
 }  // namespace
+
+void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor) {
+  const Place* place = place_of(directory, shard);
+  ceiling_cover(StartOf(directory->layout, TimeOf(directory->layout, floor)));
+  raise_slot(directory->layout, {static_cast<uint64>(shard)}, place->slot, floor);
+}
 
 }  // namespace snowid::pg
 
@@ -173,9 +180,8 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   const int64 ahead_us = moment.value - unix_now().value;
   if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 
-  const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
-  ceiling_cover(moment);
-  raise_slot(layout, parts.shard, place->slot, MakeTick(layout, parts.time, parts.sequence));
+  advance_shard(directory, static_cast<int64>(parts.shard.value),
+                MakeTick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 

@@ -1,1 +1,127 @@
 -- Columns that become IDs
+
+CREATE FUNCTION @extschema@.snowid_adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.text
+  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_adopt';
+COMMENT ON FUNCTION @extschema@.snowid_adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
+  'have a serial, identity or other bigint column draw IDs from now on, above the keys that are there; returns its default';
+
+-- The columns that get or bring a column's values by foreign keys and inheritance, itself included. Types
+-- are not looked at: a foreign key may lead over a wide column to a narrow one.
+CREATE FUNCTION snowid.related_columns(tbl pg_catalog.regclass, col pg_catalog.name,
+    OUT relid pg_catalog.oid, OUT attnum pg_catalog.int2)
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  WITH RECURSIVE related(relid, attnum, attname) AS (
+    SELECT a.attrelid, a.attnum, a.attname
+      FROM pg_catalog.pg_attribute AS a
+     WHERE a.attrelid OPERATOR(pg_catalog.=) tbl AND a.attname OPERATOR(pg_catalog.=) col
+       AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2 AND NOT a.attisdropped
+    UNION
+    SELECT a.attrelid, a.attnum, a.attname
+      FROM related AS r, LATERAL (
+        SELECT c.conrelid AS relid, k.own AS attnum, NULL::pg_catalog.name AS attname
+          FROM pg_catalog.pg_constraint AS c,
+            LATERAL ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) AS k(own, referred)
+         WHERE c.contype OPERATOR(pg_catalog.=) 'f'::pg_catalog."char" AND c.confrelid OPERATOR(pg_catalog.=) r.relid
+           AND k.referred OPERATOR(pg_catalog.=) r.attnum
+        UNION ALL
+        SELECT i.inhparent, NULL::pg_catalog.int2, r.attname
+          FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid OPERATOR(pg_catalog.=) r.relid
+        UNION ALL
+        SELECT i.inhrelid, NULL::pg_catalog.int2, r.attname
+          FROM pg_catalog.pg_inherits AS i WHERE i.inhparent OPERATOR(pg_catalog.=) r.relid) AS n
+      JOIN pg_catalog.pg_attribute AS a
+        ON a.attrelid OPERATOR(pg_catalog.=) n.relid AND NOT a.attisdropped
+       AND (a.attnum OPERATOR(pg_catalog.=) n.attnum OR a.attname OPERATOR(pg_catalog.=) n.attname))
+  SELECT r.relid, r.attnum FROM related AS r;
+END;
+COMMENT ON FUNCTION snowid.related_columns(pg_catalog.regclass, pg_catalog.name) IS
+  'columns whose values go with those of a column, by foreign keys and inheritance';
+
+-- What widens a column and those that refer to it to bigint, as text; null where nothing is to be done. What
+-- stands in the way of ALTER TABLE is named: PostgreSQL would name one thing at a time. Functions whose
+-- arguments were declared by the column's type leave no trace of that, so those with narrow arguments that
+-- mention one of the tables are named, too.
+CREATE FUNCTION snowid.widening(tbl pg_catalog.regclass, col pg_catalog.name) RETURNS pg_catalog.text
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  WITH narrow AS (
+    SELECT a.attrelid, a.attnum, a.attinhcount::pg_catalog.int4 AS inherited, c.relname, c.reltype,
+        pg_catalog.format('%I.%I', n.nspname, c.relname) AS relation, a.attname,
+        a.attrelid OPERATOR(pg_catalog.=) tbl AND a.attname OPERATOR(pg_catalog.=) col AS itself,
+        EXISTS (SELECT FROM pg_catalog.pg_partitioned_table AS p
+          WHERE p.partrelid OPERATOR(pg_catalog.=) a.attrelid
+            AND a.attnum OPERATOR(pg_catalog.=) ANY (p.partattrs::pg_catalog.int2[])) AS divides
+      FROM snowid.related_columns(tbl, col) AS r
+      JOIN pg_catalog.pg_attribute AS a
+        ON a.attrelid OPERATOR(pg_catalog.=) r.relid AND a.attnum OPERATOR(pg_catalog.=) r.attnum
+      JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
+      JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) a.attrelid
+      JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+     WHERE t.typcategory OPERATOR(pg_catalog.=) 'N'::pg_catalog."char"
+       AND t.typlen OPERATOR(pg_catalog.=) ANY (ARRAY[2, 4]::pg_catalog.int2[])),
+  statements AS (
+    SELECT pg_catalog.string_agg(
+        pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint;', relation, attname),
+        pg_catalog.chr(10) ORDER BY itself DESC, relation, attnum) AS list
+      FROM narrow WHERE inherited OPERATOR(pg_catalog.=) 0 AND NOT divides),
+  blocking AS (
+    SELECT DISTINCT CASE WHEN w.ev_class IS NOT NULL AND w.rulename OPERATOR(pg_catalog.=) '_RETURN'::pg_catalog.name
+        THEN pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, w.ev_class, 0)
+        ELSE pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) END AS object
+      FROM narrow AS r
+      JOIN pg_catalog.pg_depend AS d
+        ON d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+       AND d.refobjid OPERATOR(pg_catalog.=) r.attrelid
+       AND d.refobjsubid OPERATOR(pg_catalog.=) r.attnum::pg_catalog.int4
+      LEFT JOIN pg_catalog.pg_rewrite AS w
+        ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+       AND w.oid OPERATOR(pg_catalog.=) d.objid
+      LEFT JOIN pg_catalog.pg_attrdef AS e
+        ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_attrdef'::pg_catalog.regclass
+       AND e.oid OPERATOR(pg_catalog.=) d.objid
+     WHERE d.classid OPERATOR(pg_catalog.=) ANY (ARRAY['pg_catalog.pg_rewrite', 'pg_catalog.pg_proc',
+        'pg_catalog.pg_policy', 'pg_catalog.pg_trigger', 'pg_catalog.pg_publication_rel']::pg_catalog.regclass[])
+        OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+            AND d.objsubid OPERATOR(pg_catalog.>) 0)
+        OR (e.adrelid OPERATOR(pg_catalog.=) r.attrelid AND e.adnum OPERATOR(pg_catalog.<>) r.attnum)
+    UNION
+    SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)
+      FROM narrow AS r
+      JOIN pg_catalog.pg_depend AS d
+        ON d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass
+       AND d.refobjid OPERATOR(pg_catalog.=) r.reltype
+     WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+       AND d.objsubid OPERATOR(pg_catalog.>) 0),
+  blockers AS (
+    SELECT pg_catalog.string_agg(object, ', ' ORDER BY object) AS list FROM blocking),
+  fixed AS (
+    SELECT pg_catalog.string_agg(r.relation, ', ' ORDER BY r.relation) AS list FROM narrow AS r WHERE r.divides),
+  functions AS (
+    SELECT pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ', '
+        ORDER BY p.oid::pg_catalog.regprocedure::pg_catalog.text) AS list
+      FROM pg_catalog.pg_proc AS p
+      JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+     WHERE n.nspname OPERATOR(pg_catalog.<>) ALL (ARRAY['pg_catalog', 'information_schema', 'snowid']::pg_catalog.name[])
+       AND COALESCE(p.proallargtypes, p.proargtypes::pg_catalog.oid[]) OPERATOR(pg_catalog.&&)
+         ARRAY['pg_catalog.int4'::pg_catalog.regtype::pg_catalog.oid, 'pg_catalog.int2'::pg_catalog.regtype::pg_catalog.oid]
+       AND EXISTS (SELECT FROM narrow AS r
+         WHERE pg_catalog.strpos(pg_catalog.lower(p.prosrc), pg_catalog.lower(r.relname::pg_catalog.text))
+           OPERATOR(pg_catalog.>) 0))
+  SELECT pg_catalog.concat_ws(pg_catalog.chr(10),
+      pg_catalog.concat('Each of these statements writes its table anew, while it is locked:',
+        pg_catalog.chr(10)) OPERATOR(pg_catalog.||) s.list,
+      'These stand in the way: drop them before, and create them again afterwards: '
+        OPERATOR(pg_catalog.||) b.list OPERATOR(pg_catalog.||) '.',
+      'The type of a column that a table is partitioned by cannot be changed, so make these anew: '
+        OPERATOR(pg_catalog.||) f.list OPERATOR(pg_catalog.||) '.',
+      'Look at these functions, which have narrow arguments and mention the tables: '
+        OPERATOR(pg_catalog.||) p.list OPERATOR(pg_catalog.||) '.')
+    FROM statements AS s, blockers AS b, fixed AS f, functions AS p
+   WHERE s.list IS NOT NULL OR f.list IS NOT NULL;
+END;
+COMMENT ON FUNCTION snowid.widening(pg_catalog.regclass, pg_catalog.name) IS
+  'statements that make bigints of a column and of those that refer to it, for snowid_adopt()';

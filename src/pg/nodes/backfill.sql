@@ -1,1 +1,8 @@
 -- IDs for old rows
+
+CREATE FUNCTION @extschema@.snowid_backfill(created_at pg_catalog.timestamptz, shard bigint,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  WINDOW IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_backfill';
+COMMENT ON FUNCTION @extschema@.snowid_backfill(pg_catalog.timestamptz, bigint, @extschema@.snowid_layout) IS
+  'IDs of their own time for old rows, distinct and in order within OVER (ORDER BY created_at)';

@@ -1,0 +1,33 @@
+// IDs for rows that are older than their IDs: how those of one shard are made, one after another,
+// of times that are given. Pure functions of their arguments; nothing here is shared.
+#pragma once
+
+#include "core/layout.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
+
+namespace snowid::core {
+
+// How far a run of such IDs has come. It begins with all fields zero.
+struct Backfill {
+  bool begun;
+  Tick last;  // the tick of the last ID; of none before the first
+};
+
+// The tick of the next row's ID, and moves the run on. The first of a time unit has the sequence 0,
+// so that rows keep their unit wherever it has room for them, and rows that are given IDs in parts
+// get the same ones as together. Where the unit is full, or rows of before have used it, the tick
+// follows the last one. So ticks increase whatever the times are. Fails with kTimeOutOfRange where
+// the layout cannot hold the time, or the one to go on with; then the run is as it was.
+constexpr Status NextOf(const Layout& layout, UnixMicros moment, Backfill* run, Tick* tick) {
+  const Time time = TimeAt(layout, moment);
+  if (time.value < 0 || time > layout.max_time) return Status::kTimeOutOfRange;
+  Tick next = MakeTick(layout, time, {0});
+  if (run->begun && next <= run->last) next = {run->last.value + 1};
+  if (TimeOf(layout, next) > layout.max_time) return Status::kTimeOutOfRange;
+  *run = {true, next};
+  *tick = next;
+  return Status::kOk;
+}
+
+}  // namespace snowid::core
