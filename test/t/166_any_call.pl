@@ -36,7 +36,7 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('integer', ARRAY[NULL, '0', '1', '-1', '3', '1024', '1025', '2147483647', '-2147483648']),
   ('boolean', ARRAY[NULL, 't']),
   ('text', ARRAY[NULL, '', 'B0CRIXKjCuH', 'seq_1_to_3', 'seq_1_to_9223372036854775808', 'x'';--', repeat('0', 3000)]),
-  ('name', ARRAY[NULL, '', 'nowhere']),
+  ('name', ARRAY[NULL, '', 'nowhere', 'n']),
   ('bytea', ARRAY[NULL, '', '\x507f1f77bcf86cd799439011', '\x507f1f77bcf86cd7994390']),
   ('cstring', ARRAY[NULL, '', 'twitter', '507f1f77bcf86cd799439011', 'time:63 shard:0 seq:1 unit:1d epoch:-62135596800000']),
   ('timestamptz', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 00:00:00Z BC', '294276-12-31 23:59:59.999999Z',
@@ -61,6 +61,7 @@ DECLARE
   types oid[] := (SELECT proargtypes::oid[] FROM pg_proc WHERE oid = function);
   name text := (SELECT format('%I.%I', nspname, proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
                  WHERE p.oid = function);
+  over text := (SELECT CASE prokind WHEN 'w' THEN ' OVER ()' ELSE '' END FROM pg_proc WHERE oid = function);
   combinations bigint := 1;
   arguments text;
   pick bigint;
@@ -86,7 +87,7 @@ BEGIN
       pick := pick / n;
     END LOOP;
     BEGIN
-      EXECUTE format('SELECT %s(%s) LIMIT 2', name, arguments);
+      EXECUTE format('SELECT %s(%s)%s LIMIT 2', name, arguments, over);
     EXCEPTION WHEN OTHERS THEN
       IF SQLSTATE LIKE 'XX%' THEN
         wrong := format('%s(%s): %s %s', name, arguments, SQLSTATE, SQLERRM);
@@ -100,7 +101,7 @@ SQL
 
 my @functions = split /\n/, $node->safe_psql('postgres', <<'SQL');
 SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
- WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND prokind = 'f'
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND prokind IN ('f', 'w')
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
    AND NOT 'internal'::regtype = ANY (proargtypes) AND prorettype <> 'trigger'::regtype
  ORDER BY 1

@@ -41,13 +41,12 @@ void require_usable(const NextCall& call) {
 
 // The table and all that inherits from it, locked; each is the caller's own.
 List* lock_tables(const Request& request, LOCKMODE mode) {
-  require_own_table(request.relid, request.column);
+  require_own_table(request.relid);
   LockRelationOid(request.relid, mode);
-  require_own_table(request.relid, request.column);
+  require_own_table(request.relid);
   require_wide_column(request.relid, request.column, mode != AccessExclusiveLock);
   List* tables = find_all_inheritors(request.relid, mode, nullptr);
-  for (int i = 0; i < list_length(tables); i++)
-    require_own_table(list_nth_oid(tables, i), request.column);
+  for (int i = 0; i < list_length(tables); i++) require_own_table(list_nth_oid(tables, i));
   return tables;
 }
 

@@ -71,6 +71,8 @@ BEGIN ATOMIC
   blocking AS (
     SELECT DISTINCT CASE WHEN w.ev_class IS NOT NULL AND w.rulename OPERATOR(pg_catalog.=) '_RETURN'::pg_catalog.name
         THEN pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, w.ev_class, 0)
+        WHEN e.oid IS NOT NULL
+        THEN pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, e.adrelid, e.adnum::pg_catalog.int4)
         ELSE pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid) END AS object
       FROM narrow AS r
       JOIN pg_catalog.pg_depend AS d

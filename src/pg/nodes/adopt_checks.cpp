@@ -79,19 +79,16 @@ const char* qualified_name(Oid relid) {
                                     get_rel_name(relid));
 }
 
-void require_own_table(Oid relid, const char* column) {
+void require_own_table(Oid relid) {
   const char kind = get_rel_relkind(relid);
   const char* name = get_rel_name(relid);
   if (kind == '\0' || name == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relid)));
   if (kind == RELKIND_FOREIGN_TABLE)
-    ereport(ERROR,
-            (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a foreign table", name),
-             errdetail("The keys that it has are not known here."),
-             errhint("Let its own server adopt the column; here, use ALTER FOREIGN TABLE %s ALTER "
-                     "COLUMN %s SET DEFAULT, if rows are to get their IDs here.",
-                     qualified_name(relid), quote_identifier(column))));
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a foreign table", name),
+                    errdetail("The keys that it has are not known here."),
+                    errhint("Let its own server adopt the column.")));
   if (kind != RELKIND_RELATION && kind != RELKIND_PARTITIONED_TABLE)
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a table", name)));
   if (!owns_relation(relid)) aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);

@@ -13,7 +13,7 @@ const char* qualified_name(Oid relid);
 // 42P01 where there is none, with 42809 where it is something else than a table, a foreign table
 // for one, with 42501 where it is a catalog or another's, with 0A000 where it is another session's
 // temporary one. Needs no lock.
-void require_own_table(Oid relid, const char* column);
+void require_own_table(Oid relid);
 
 // Fails where the column cannot draw IDs: with 42703 where there is none, with 42P16 where its
 // parent or partitioned table has it, with 42611 where it is generated, with 42804 where it is no

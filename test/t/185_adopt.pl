@@ -1,0 +1,144 @@
+# A table is adopted while sessions insert into it: none of them is told of an error, no row is lost, no ID
+# comes twice, and those of after the adoption are above those of before. What waits for a lock gives up when
+# it is told to, and has changed nothing. What others have committed counts, whatever the transaction's
+# snapshot is.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('adopt');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE TABLE stopped (name text);
+-- Inserts a row after another, each in a transaction of its own, until it is told to stop.
+CREATE PROCEDURE fill(name text, who int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR n IN 1 .. 1000000 LOOP
+    EXECUTE format('INSERT INTO %I (who, n) VALUES ($1, $2)', name) USING who, n;
+    COMMIT;
+    EXIT WHEN n % 50 = 0 AND EXISTS (SELECT FROM stopped s WHERE s.name = fill.name);
+  END LOOP;
+END $$;
+-- The same with a plan that is kept.
+CREATE PROCEDURE fill_serial(who int) LANGUAGE plpgsql AS $$
+BEGIN
+  FOR n IN 1 .. 1000000 LOOP
+    INSERT INTO serial (who, n) VALUES (who, n);
+    COMMIT;
+    EXIT WHEN n % 50 = 0 AND EXISTS (SELECT FROM stopped s WHERE s.name = 'serial');
+  END LOOP;
+END $$;
+CREATE SEQUENCE table_id_seq;
+CREATE FUNCTION next_id(OUT result bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  our_epoch bigint := 1314220021721;
+  seq_id bigint;
+  now_millis bigint;
+  shard_id int := 5;
+BEGIN
+  SELECT nextval('table_id_seq') % 1024 INTO seq_id;
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000) INTO now_millis;
+  result := (now_millis - our_epoch) << 23;
+  result := result | (shard_id << 10);
+  result := result | (seq_id);
+END $$;
+CREATE TABLE serial (id bigserial PRIMARY KEY, who int, n int);
+CREATE TABLE identity (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, who int, n int);
+CREATE TABLE instagram (id bigint PRIMARY KEY DEFAULT next_id(), who int, n int);
+CREATE TABLE parts (id bigserial, who int, n int, PRIMARY KEY (id, who)) PARTITION BY LIST (who);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1, 2);
+CREATE TABLE parts_3 PARTITION OF parts FOR VALUES IN (3, 4);
+SQL
+
+# Adopts a table in whose column four sessions insert meanwhile, with a shard or without.
+sub check_load
+{
+    my ($table, $shard) = @_;
+    my $adopting = open_session($node);
+    my @filling = map { open_session($node) } 1 .. 4;
+    my $who = 0;
+    foreach my $session (@filling)
+    {
+        $who++;
+        start_asking($session, $table eq 'serial' ? "CALL fill_serial($who)" : "CALL fill('$table', $who)");
+    }
+    my $rows = sub { $node->safe_psql('postgres', "SELECT count(*) FROM $table WHERE $_[0]") };
+    wait_for(sub { $rows->('true') > 500 }, 'rows before');
+    is(ask($adopting, "SELECT snowid_adopt('$table', 'id'" . ($shard ? ", $shard)" : ')')),
+        $shard ? "public.snowid_next(($shard)::bigint)" : 'public.snowid_next()', "$table: adopted");
+    # What is committed by now, and what follows.
+    my $since = $node->safe_psql('postgres', "SELECT max(id) FROM $table");
+    wait_for(sub { $rows->("id > $since") > 500 }, 'rows after');
+    $node->safe_psql('postgres', "INSERT INTO stopped VALUES ('$table')");
+    is(answer($_), '', "$table: a session had no error") foreach @filling;
+    close_session(@filling, $adopting);
+    # Each session's rows are all there, and in order; save that Instagram's function has its sequence begin anew
+    # within a millisecond.
+    my $unordered = 'id <= before';
+    $unordered .= " AND (before > $since OR snowid_timestamp(id) <> snowid_timestamp(before))" if $table eq 'instagram';
+    is($node->safe_psql('postgres', <<"SQL"), '0|0|0|4', "$table: no row is lost, none has another's ID, all are in order");
+SELECT count(*) FILTER (WHERE n <> place), count(*) - count(DISTINCT id), count(*) FILTER (WHERE $unordered),
+       count(DISTINCT who)
+  FROM (SELECT *, row_number() OVER w AS place, lag(id, 1, 0::bigint) OVER w AS before
+          FROM $table WINDOW w AS (PARTITION BY who ORDER BY n)) s
+SQL
+    is($node->safe_psql('postgres', <<"SQL"), 't|0', "$table: its sequence is gone, and so is the identity");
+SELECT pg_get_serial_sequence('$table', 'id') IS NULL, count(*) FROM pg_attribute
+ WHERE attrelid = '$table'::regclass AND attidentity <> ''
+SQL
+    return;
+}
+check_load('serial');
+check_load('identity', 3);
+check_load('instagram', 5);
+check_load('parts');
+
+# Who waits for a lock gives up when it should, and nobody else is worse off for it.
+$node->safe_psql('postgres', 'CREATE TABLE busy (id bigserial PRIMARY KEY, n int)');
+my ($writer, $reader) = map { open_session($node) } 1 .. 2;
+ask($writer, 'BEGIN; INSERT INTO busy (n) VALUES (1)');
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id'))), 'ERROR 55P03', 'lock_timeout: given up');
+is(ask($writer, 'INSERT INTO busy (n) VALUES (2) RETURNING id; COMMIT'), '2', 'lock_timeout: others go on as before');
+# A reader alone holds it up, too; but no longer than until its transaction ends.
+ask($reader, 'BEGIN; SELECT count(*) FROM busy');
+my $adopting = open_session($node);
+backend_of($adopting);
+start_asking($adopting, q(SELECT snowid_adopt('busy', 'id', 9)));
+wait_until_waiting($node, $adopting, 'Lock');
+ask($reader, 'COMMIT');
+is(answer($adopting), 'public.snowid_next((9)::bigint)', 'a lock that was waited for');
+# Said again it asks for no lock that a writer has.
+ask($writer, 'BEGIN; INSERT INTO busy (n) VALUES (3)');
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id', 9))), 'public.snowid_next((9)::bigint)',
+    'nothing to do: no lock is waited for');
+# Nor does what is refused.
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'n'))), 'ERROR 42804', 'refused: no lock is waited for');
+ask($writer, 'COMMIT');
+
+# A transaction whose snapshot is older than the greatest key; and a key that comes while it waits for the lock.
+foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+    $node->safe_psql('postgres', 'DROP TABLE busy; CREATE TABLE busy (id bigserial PRIMARY KEY, n int)');
+    ask($adopting, "BEGIN ISOLATION LEVEL $level; SELECT 1");
+    # Less than max_lead ahead, and not passed by the clock before the next ID: it stands.
+    ask($writer, 'SET snowid.max_lead = 100000; BEGIN;'
+          . " INSERT INTO busy VALUES (snowid_encode(clock_timestamp() + interval '90 s', 9, 1000))");
+    ask($adopting, 'SET snowid.max_lead = 100000');
+    start_asking($adopting, q(SELECT snowid_adopt('busy', 'id', 9)));
+    wait_until_waiting($node, $adopting, 'Lock');
+    ask($writer, 'COMMIT');
+    is(answer($adopting), 'public.snowid_next((9)::bigint)', "$level: adopted");
+    is(ask($adopting, 'INSERT INTO busy (n) VALUES (1); COMMIT'), '', "$level: a row");
+    is($node->safe_psql('postgres', 'SELECT array_agg(n ORDER BY id) FROM busy'), '{NULL,1}',
+        "$level: above a key that its snapshot does not show");
+}
+
+close_session($writer, $reader, $adopting);
+check_log($node);
+$node->stop;
+done_testing();
