@@ -118,6 +118,8 @@ is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id',
     'nothing to do: no lock is waited for');
 # Nor does what is refused.
 is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'n'))), 'ERROR 42804', 'refused: no lock is waited for');
+is(attempt($node, q(CREATE ROLE nobody; SET ROLE nobody; SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id', 8))),
+    'ERROR 42501', 'of another: no lock is waited for');
 ask($writer, 'COMMIT');
 
 # A transaction whose snapshot is older than the greatest key; and a key that comes while it waits for the lock.
