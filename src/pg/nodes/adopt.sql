@@ -66,7 +66,7 @@ BEGIN ATOMIC
   statements AS (
     SELECT pg_catalog.string_agg(
         pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint;', relation, attname),
-        pg_catalog.chr(10) ORDER BY itself DESC, relation, attnum) AS list
+        pg_catalog.chr(10) ORDER BY itself DESC, relation COLLATE pg_catalog."C", attnum) AS list
       FROM narrow WHERE inherited OPERATOR(pg_catalog.=) 0 AND NOT divides),
   blocking AS (
     SELECT DISTINCT CASE WHEN w.ev_class IS NOT NULL AND w.rulename OPERATOR(pg_catalog.=) '_RETURN'::pg_catalog.name
@@ -99,15 +99,18 @@ BEGIN ATOMIC
      WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
        AND d.objsubid OPERATOR(pg_catalog.>) 0),
   blockers AS (
-    SELECT pg_catalog.string_agg(object, ', ' ORDER BY object) AS list FROM blocking),
+    SELECT pg_catalog.string_agg(object, ', ' ORDER BY object COLLATE pg_catalog."C") AS list FROM blocking),
   fixed AS (
-    SELECT pg_catalog.string_agg(r.relation, ', ' ORDER BY r.relation) AS list FROM narrow AS r WHERE r.divides),
+    SELECT pg_catalog.string_agg(r.relation, ', ' ORDER BY r.relation COLLATE pg_catalog."C") AS list FROM narrow AS r WHERE r.divides),
   functions AS (
     SELECT pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ', '
-        ORDER BY p.oid::pg_catalog.regprocedure::pg_catalog.text) AS list
+        ORDER BY p.oid::pg_catalog.regprocedure::pg_catalog.text COLLATE pg_catalog."C") AS list
       FROM pg_catalog.pg_proc AS p
       JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+      JOIN pg_catalog.pg_language AS l ON l.oid OPERATOR(pg_catalog.=) p.prolang
      WHERE n.nspname OPERATOR(pg_catalog.<>) ALL (ARRAY['pg_catalog', 'information_schema', 'snowid']::pg_catalog.name[])
+       -- What is compiled has a symbol for its source.
+       AND l.lanname OPERATOR(pg_catalog.<>) ALL (ARRAY['c', 'internal']::pg_catalog.name[])
        AND COALESCE(p.proallargtypes, p.proargtypes::pg_catalog.oid[]) OPERATOR(pg_catalog.&&)
          ARRAY['pg_catalog.int4'::pg_catalog.regtype::pg_catalog.oid, 'pg_catalog.int2'::pg_catalog.regtype::pg_catalog.oid]
        AND EXISTS (SELECT FROM narrow AS r
