@@ -137,19 +137,20 @@ void alter(const List* tables, const Request& request, const char* call) {
 const char* adopt(const Request& request) {
   require_usable(request.call);
   const char* call = sql_of(request.call);
-  // All that can be refused is refused, and the shard moved on, before anybody has to wait.
-  const List* tables = lock_tables(request, AccessShareLock);
-  if (all_draw(tables, request)) {
-    ereport(NOTICE,
-            (errmsg("column \"%s\" of relation \"%s\" has this default already, nothing is changed",
-                    request.column, get_rel_name(request.relid))));
-    return call;
+  List* tables = NIL;
+  // All that can be refused is refused, and the shard moved on, before anybody has to wait; and
+  // then once more, for what has come meanwhile.
+  for (const LOCKMODE mode : {AccessShareLock, AccessExclusiveLock}) {
+    tables = lock_tables(request, mode);
+    if (all_draw(tables, request)) {
+      ereport(NOTICE, (errmsg("column \"%s\" of relation \"%s\" has this default already, nothing "
+                              "is changed",
+                              request.column, get_rel_name(request.relid))));
+      return call;
+    }
+    go_above_keys(tables, request);
+    if (mode != AccessExclusiveLock) unlock_tables(tables, mode);
   }
-  go_above_keys(tables, request);
-  unlock_tables(tables, AccessShareLock);
-
-  tables = lock_tables(request, AccessExclusiveLock);
-  go_above_keys(tables, request);
   alter(tables, request, call);
   return call;
 }
