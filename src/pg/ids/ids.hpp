@@ -17,7 +17,7 @@ void ids_register();
 // From now on the shard issues only IDs with later ticks than `floor`, durably, whether or not the
 // transaction commits. The floor should not be much further ahead of the clock than max_lead: who
 // draws from the shard next waits for it, and after a start everybody does. Fails with 22023 where
-// the layout has no such shard, and as ceiling_learn() does.
+// the layout has no such shard, with 55000 where it is closed, and as ceiling_learn() does.
 void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
 
 // A slot that all databases share, as a session sees it.
