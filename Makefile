@@ -33,7 +33,7 @@ EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections moves adopt backfill
+REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections moves adopt backfill partitions
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start

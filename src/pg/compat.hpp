@@ -41,10 +41,16 @@ inline bool owns_relation(Oid relid) {
 inline AclResult check_usage_of_server(Oid server) {
   return object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE);
 }
+inline AclResult check_create_in_schema(Oid schema) {
+  return object_aclcheck(NamespaceRelationId, schema, GetUserId(), ACL_CREATE);
+}
 #else
 inline bool owns_relation(Oid relid) { return pg_class_ownercheck(relid, GetUserId()); }
 inline AclResult check_usage_of_server(Oid server) {
   return pg_foreign_server_aclcheck(server, GetUserId(), ACL_USAGE);
+}
+inline AclResult check_create_in_schema(Oid schema) {
+  return pg_namespace_aclcheck(schema, GetUserId(), ACL_CREATE);
 }
 #endif
 

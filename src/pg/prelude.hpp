@@ -80,6 +80,7 @@ extern "C" {
 #include "funcapi.h"
 #include "lib/dshash.h"
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"

@@ -1,0 +1,323 @@
+-- Partitions by the time of IDs: which are made, what they are like, which are dropped, and what is refused.
+-- Dates are fixed: each table has a first partition made by hand, which the others go on from.
+
+SET timezone = 'America/New_York';
+SET datestyle = 'ISO';
+
+-- Partitions of a table, with the moments that they are from and to, in UTC.
+CREATE FUNCTION parts_of(parent regclass, layout snowid_layout DEFAULT 'instagram')
+  RETURNS TABLE (part regclass, begins timestamp, ends timestamp) LANGUAGE sql AS $$
+  SELECT inhrelid::regclass, snowid_timestamp(m[1]::bigint, layout) AT TIME ZONE 'UTC',
+         snowid_timestamp(m[2]::bigint, layout) AT TIME ZONE 'UTC'
+    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid,
+         regexp_match(pg_get_expr(relpartbound, inhrelid), $x$FROM \('?(\d+)'?\) TO \('?(\d+)'?\)$x$) AS m
+   WHERE inhparent = parent ORDER BY m[1]::bigint, inhrelid::regclass::text $$;
+
+-- What a query looks into.
+CREATE FUNCTION scanned(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  plan jsonb;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN QUERY SELECT jsonb_path_query(plan, '$.**."Relation Name"') #>> '{}' ORDER BY 1;
+END $$;
+
+-- Months. They are UTC's, whatever the session's time zone, and begin where the last one ends.
+CREATE TABLE photos (id bigint PRIMARY KEY, title text) PARTITION BY RANGE (id);
+CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (snowid_min('2016-10-01Z'));
+SELECT snowid_create_partitions('photos', '1 month', '2016-12-15Z');
+SELECT * FROM parts_of('photos');
+-- Again there is nothing to do, nor for a moment before.
+SELECT snowid_create_partitions('photos', '1 month', '2016-12-31 23:59:59Z');
+SELECT snowid_create_partitions('photos', '1 month', '2013-01-01Z');
+-- The period that holds `until` is made: here it is the first moment of one.
+SELECT * FROM snowid_create_partitions('photos', '1 month', '2017-01-01Z');
+
+-- Rows land where their time is, and snowid_between looks into no other partition.
+INSERT INTO photos SELECT snowid_encode(moment, 7, 0), moment::text FROM unnest(ARRAY[
+  '2016-09-30 23:59:59.999Z', '2016-10-01 00:00:00Z', '2016-10-31 23:59:59.999Z', '2016-11-01 00:00:00Z',
+  '2016-12-31 23:59:59.999Z', '2017-01-01 00:00:00Z']::timestamptz[]) AS moment;
+SELECT tableoid::regclass, snowid_timestamp(id) AT TIME ZONE 'UTC' AS made FROM photos ORDER BY id;
+SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-01Z', '2016-12-01Z')$$);
+SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
+
+-- Other steps go on from where the last one ended: the first is shorter, and named by where it begins.
+SELECT snowid_create_partitions('photos', '7 days', '2017-02-08Z');
+SELECT snowid_create_partitions('photos', '3 months', '2017-04-01Z');
+SELECT snowid_create_partitions('photos', '1 year', '2018-12-31Z');
+SELECT snowid_create_partitions('photos', '1 day', '2019-01-02Z');
+SELECT snowid_create_partitions('photos', '6 hours', '2019-01-03 12:00Z');
+SELECT * FROM parts_of('photos') WHERE begins >= '2017-02-01';
+
+-- Made by hand, with an end in the middle of a month, and in another schema; and a gap, which stays one.
+CREATE SCHEMA attic;
+CREATE TABLE odd (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2016-03-01Z'));
+CREATE TABLE attic.odd_other PARTITION OF odd
+  FOR VALUES FROM (snowid_min('2016-05-01Z')) TO (snowid_min('2016-06-15 13:07:01Z') + 12345);
+SELECT snowid_create_partitions('odd', '1 month', '2016-08-01Z');
+SELECT * FROM parts_of('odd');
+-- Where the last has no end there is nothing to make.
+CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_min('2016-09-01Z')) TO (MAXVALUE);
+SELECT snowid_create_partitions('odd', '1 month', '2020-01-01Z');
+
+-- The table may be a partition itself, and the column any of it.
+CREATE TABLE regions (region text, id bigint NOT NULL) PARTITION BY LIST (region);
+CREATE TABLE regions_eu PARTITION OF regions FOR VALUES IN ('eu') PARTITION BY RANGE (id);
+CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+SELECT snowid_create_partitions('regions_eu', '1 month', '2016-11-01Z');
+INSERT INTO regions VALUES ('eu', snowid_min('2016-11-11Z'));
+SELECT tableoid::regclass FROM regions;
+
+-- What a partition is like: as those that PARTITION OF makes, and what is published of it too.
+CREATE ROLE owner_of_all;
+CREATE SCHEMA "Its Own" AUTHORIZATION owner_of_all;
+CREATE TABLE users (id int PRIMARY KEY);
+GRANT REFERENCES ON users TO owner_of_all;
+SET ROLE owner_of_all;
+CREATE FUNCTION "Its Own".note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TABLE "Its Own"."Odd ""Name""" (
+  gone int, "Key" bigint NOT NULL, made timestamptz GENERATED ALWAYS AS (snowid_timestamp("Key")) STORED,
+  n int GENERATED BY DEFAULT AS IDENTITY, title text NOT NULL DEFAULT 'none' CHECK (title <> ''),
+  user_id int REFERENCES public.users, PRIMARY KEY ("Key")) PARTITION BY RANGE ("Key");
+ALTER TABLE "Its Own"."Odd ""Name""" DROP COLUMN gone;
+ALTER TABLE "Its Own"."Odd ""Name""" ALTER title SET STORAGE EXTERNAL;
+CREATE INDEX by_title ON "Its Own"."Odd ""Name""" (lower(title));
+CREATE TRIGGER note BEFORE INSERT ON "Its Own"."Odd ""Name""" FOR EACH ROW EXECUTE FUNCTION "Its Own".note();
+ALTER TABLE "Its Own"."Odd ""Name""" REPLICA IDENTITY FULL;
+CREATE TABLE "Its Own".first PARTITION OF "Its Own"."Odd ""Name""" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+RESET ROLE;
+SELECT snowid_create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-11-01Z');
+SELECT oid AS part, relowner::regrole, relreplident FROM pg_class WHERE relname = 'Odd "Name"_2016_11' \gset
+SELECT :'relowner' AS owner, :'relreplident' AS replica_identity;
+SELECT attname, attnotnull, attgenerated, attstorage, pg_get_expr(adbin, adrelid) AS expression
+  FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+ WHERE attrelid = :part AND attnum > 0 ORDER BY attnum;
+SELECT indexrelid::regclass, indisprimary FROM pg_index WHERE indrelid = :part ORDER BY 1;
+SELECT contype, coninhcount, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = :part AND contype IN ('c', 'f') ORDER BY 1;
+SELECT tgname, tgparentid <> 0 AS is_cloned FROM pg_trigger WHERE tgrelid = :part AND NOT tgisinternal;
+INSERT INTO "Its Own"."Odd ""Name""" ("Key") VALUES (snowid_min('2016-11-05Z'));
+SELECT tableoid::regclass, n, title, made = '2016-11-05Z' AS made FROM "Its Own"."Odd ""Name""";
+-- The index that is the replica identity is the partition's own.
+CREATE TABLE quick (id bigint NOT NULL, other bigint NOT NULL) PARTITION BY RANGE (id);
+CREATE UNIQUE INDEX quick_key ON quick (id, other);
+ALTER TABLE quick REPLICA IDENTITY USING INDEX quick_key;
+CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+SELECT snowid_create_partitions('quick', '1 month', '2016-11-01Z');
+SELECT relreplident, (SELECT count(*) FROM pg_index WHERE indrelid = pg_class.oid AND indisreplident)
+  FROM pg_class WHERE relname = 'quick_2016_11';
+
+-- Names that would be too long are shortened, and those of two tables stay apart.
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1 (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2 (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE long_1 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1
+  FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE long_2 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2
+  FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, length(p::text)
+  FROM pg_class c, snowid_create_partitions(c.oid, '1 month', '2016-11-01Z') p
+ WHERE relname LIKE 'a_table%' ORDER BY relname;
+-- No character is cut in two.
+CREATE TABLE "xäääääääääääääääääääääääääääääää" (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, octet_length(p::text) AS bytes
+  FROM snowid_create_partitions('"xäääääääääääääääääääääääääääääää"', '1 month', '2016-11-01Z') p;
+
+-- Another layout; its last partition has no end.
+CREATE TABLE ticks (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE ticks_0 PARTITION OF ticks FOR VALUES FROM (0) TO (snowid_min('2024-11-01Z', 'baidu'));
+SELECT snowid_create_partitions('ticks', '1 month', '2024-11-01Z', 'baidu');
+SELECT pg_get_expr(relpartbound, oid) ~ 'TO \(MAXVALUE\)' AS no_end FROM pg_class WHERE relname = 'ticks_2024_11';
+SELECT attempt($$SELECT snowid_create_partitions('ticks', '1 month', '2025-01-01Z', 'baidu')$$);
+SELECT snowid_create_partitions('ticks', '1 month', '2024-11-10Z', 'baidu');
+CREATE TABLE own_days (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE own_days_0 PARTITION OF own_days FOR VALUES FROM (MINVALUE) TO (0);
+SELECT snowid_create_partitions('own_days', '7 days', '2016-01-10Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+SELECT * FROM parts_of('own_days', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+
+-- Dropped is what ends before a moment, wherever it is; what only begins before it is not.
+SELECT snowid_drop_partitions('odd', '2016-04-15Z');
+SELECT snowid_drop_partitions('odd', '2016-06-15Z');
+SELECT snowid_drop_partitions('odd', '2016-07-01Z');
+SELECT * FROM parts_of('odd');
+SELECT snowid_drop_partitions('odd', '2016-07-01Z');
+SELECT to_regclass('attic.odd_first'), to_regclass('attic.odd_other'), to_regclass('odd_2016_06_15_130701');
+-- One that has no beginning ends all the same, and one that has no end does not. IDs are kept that were made
+-- at the moment itself.
+SELECT snowid_detach_partitions('photos', '2016-11-01Z');
+SELECT tableoid::regclass, count(*) FROM photos GROUP BY 1 ORDER BY 1;
+SELECT relispartition, (SELECT count(*) FROM photos_2016_10) FROM pg_class WHERE relname = 'photos_2016_10';
+SELECT snowid_drop_partitions('ticks', '2024-11-10Z', 'baidu');
+SELECT snowid_drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+-- Partitioned ones go with theirs.
+CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) PARTITION BY HASH (id);
+CREATE TABLE odd_hashed_0 PARTITION OF odd_hashed FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+SELECT snowid_drop_partitions('odd', '2013-01-01Z');
+SELECT to_regclass('odd_hashed_0');
+-- A foreign table goes as one.
+CREATE FOREIGN DATA WRAPPER nothing;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
+CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) SERVER nowhere;
+SELECT snowid_drop_partitions('odd', '2013-01-01Z');
+-- What refers to rows keeps them; what does not, lets them go.
+CREATE TABLE likes (photo_id bigint REFERENCES photos);
+INSERT INTO likes SELECT id FROM photos WHERE tableoid = 'photos_2016_12'::regclass;
+SELECT snowid_detach_partitions('photos', '2016-10-01Z');
+SELECT attempt($$SELECT snowid_drop_partitions('photos', now() - interval '-1 day')$$) LIKE '22023 | cannot remove partitions of the future%' AS future;
+CREATE TABLE past (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2019-12-01Z'));
+SELECT snowid_create_partitions('past', '1 month', '2020-02-01Z');
+CREATE TABLE past_likes (past_id bigint REFERENCES past ON DELETE CASCADE);
+INSERT INTO past SELECT snowid_min('2020-01-15Z');
+INSERT INTO past_likes SELECT id FROM past;
+SELECT left(attempt($$SELECT snowid_drop_partitions('past', '2020-02-01Z')$$), 5) AS sqlstate;
+SELECT count(*) FROM past_likes;
+SELECT snowid_drop_partitions('past', '2020-01-31Z');
+DELETE FROM past_likes;
+SELECT snowid_drop_partitions('past', '2020-02-01Z');
+CREATE VIEW upon AS SELECT * FROM past_2020_02;
+SELECT left(attempt($$SELECT snowid_drop_partitions('past', '2020-03-01Z')$$), 5) AS sqlstate;
+SELECT snowid_detach_partitions('past', '2020-03-01Z');
+
+-- The default partition is never dropped, and rows in it move to the partition they belong to.
+CREATE TABLE notes (n int GENERATED ALWAYS AS IDENTITY, id bigint PRIMARY KEY,
+  day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, body text) PARTITION BY RANGE (id);
+CREATE TABLE notes_0 PARTITION OF notes FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE notes_default (body text, id bigint NOT NULL, dropped int, day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, n int NOT NULL);
+ALTER TABLE notes_default DROP COLUMN dropped;
+ALTER TABLE notes ATTACH PARTITION notes_default DEFAULT;
+CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''a trigger of % was called'', TG_RELID::regclass; END';
+INSERT INTO notes (id, body) SELECT snowid_min('2019-12-31Z'::timestamptz + n * interval '10 days'), repeat('x', n * 1000) FROM generate_series(0, 9) n;
+CREATE TRIGGER forbid BEFORE INSERT OR DELETE ON notes FOR EACH ROW EXECUTE FUNCTION forbid();
+CREATE TRIGGER forbid_all AFTER INSERT OR DELETE ON notes_default FOR EACH STATEMENT EXECUTE FUNCTION forbid();
+CREATE TRIGGER disabled AFTER INSERT ON notes_default FOR EACH ROW EXECUTE FUNCTION forbid();
+ALTER TABLE notes_default DISABLE TRIGGER disabled, ENABLE ALWAYS TRIGGER forbid, ENABLE REPLICA TRIGGER forbid_all;
+SELECT snowid_create_partitions('notes', '1 month', '2020-02-29Z');
+SELECT tableoid::regclass, n, day, length(body) FROM notes ORDER BY id;
+SELECT tgrelid::regclass, tgname, tgenabled FROM pg_trigger WHERE tgname IN ('forbid', 'forbid_all', 'disabled') ORDER BY 1, 2;
+SELECT attempt('DELETE FROM notes WHERE tableoid = ''notes_2020_01''::regclass');
+SELECT snowid_drop_partitions('notes', '2020-02-01Z');
+-- Where other tables refer to them, rows are not deleted to be inserted again: what refers might go along.
+DROP TRIGGER forbid ON notes;
+CREATE TABLE answers (note_id bigint REFERENCES notes ON DELETE CASCADE);
+INSERT INTO answers SELECT id FROM notes;
+SELECT attempt($$SELECT snowid_create_partitions('notes', '1 month', '2020-04-01Z')$$);
+SELECT count(*) AS answers FROM answers;
+-- Where there are no such rows, nothing is in the way.
+DELETE FROM answers WHERE note_id >= snowid_min('2020-03-01Z');
+DELETE FROM notes WHERE id >= snowid_min('2020-03-01Z');
+SELECT snowid_create_partitions('notes', '1 month', '2020-04-01Z');
+DROP TABLE answers;
+CREATE TABLE later (id int PRIMARY KEY);
+ALTER TABLE notes ADD COLUMN later int REFERENCES later DEFERRABLE INITIALLY DEFERRED;
+INSERT INTO notes (id) VALUES (snowid_min('2020-05-01Z'));
+SELECT attempt($$SELECT snowid_create_partitions('notes', '1 month', '2020-05-01Z')$$);
+CREATE TABLE far (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE far_0 PARTITION OF far FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE far_default PARTITION OF far DEFAULT PARTITION BY HASH (id);
+CREATE TABLE far_default_0 PARTITION OF far_default FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+INSERT INTO far VALUES (snowid_min('2020-01-05Z')), (snowid_min('2020-02-05Z'));
+SELECT attempt($$SELECT snowid_create_partitions('far', '1 month', '2020-01-01Z')$$);
+DELETE FROM far WHERE id < snowid_min('2020-02-01Z');
+SELECT snowid_create_partitions('far', '1 month', '2020-01-01Z');
+
+-- What is refused: other tables,
+SELECT attempt($$SELECT snowid_create_partitions('users', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid_create_partitions('photos_pkey', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid_create_partitions(0, '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid_drop_partitions('regions', '2020-11-01Z')$$);
+CREATE TABLE hashed (id bigint) PARTITION BY HASH (id);
+CREATE TABLE pairs (id bigint, n int) PARTITION BY RANGE (id, n);
+CREATE TABLE computed (id bigint) PARTITION BY RANGE ((id + 1));
+CREATE TABLE narrow (id int) PARTITION BY RANGE (id);
+CREATE TEMPORARY TABLE shortlived (id bigint) PARTITION BY RANGE (id);
+SELECT attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', t, '1 month', '2016-11-01Z'))
+  FROM unnest(ARRAY['hashed', 'pairs', 'computed', 'narrow', 'shortlived']) t;
+-- other people's,
+CREATE ROLE stranger;
+SET ROLE stranger;
+SELECT attempt($$SELECT snowid_create_partitions('photos', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid_drop_partitions('photos', '2020-11-01Z')$$);
+SELECT attempt($$SELECT snowid_detach_partitions('photos', '2020-11-01Z')$$);
+RESET ROLE;
+-- no steps,
+SELECT step, attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', 'photos', step, '2017-11-01Z'))
+  FROM unnest(ARRAY['0', '-1 month', '1 month 1 day', '5 months', '18 months', '5 hours', '30 minutes', '1 day 00:00:01']) step;
+SELECT attempt($$SELECT snowid_create_partitions('photos', '1 hour', '2017-11-01Z', 'time:40 shard:5 seq:8 unit:1d epoch:1970-01-01T00:00:00Z')$$);
+-- no moments,
+SELECT moment, attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', 'photos', '1 month', moment)) AS created,
+       attempt(format('SELECT snowid_drop_partitions(%L, %L)', 'photos', moment)) AS dropped
+  FROM unnest(ARRAY['infinity', '-infinity', '2011-08-24Z', '2046-07-01Z']) moment;
+-- more than there may be at once,
+SELECT attempt($$SELECT snowid_create_partitions('quick', '1 hour', '2020-11-01Z')$$);
+-- layouts in another order, whose ranges are none of time,
+SELECT attempt($$SELECT snowid_create_partitions('photos', '1 month', '2017-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid_drop_partitions('photos', '2021-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+-- names that are taken,
+CREATE VIEW quick_2016_12 AS SELECT 1 AS one;
+SELECT attempt($$SELECT snowid_create_partitions('quick', '1 month', '2017-01-01Z')$$);
+-- schemas in which the owner may make nothing, whoever calls,
+ALTER SCHEMA "Its Own" OWNER TO CURRENT_USER;
+GRANT USAGE ON SCHEMA "Its Own" TO owner_of_all;
+SELECT attempt($$SELECT snowid_create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-12-01Z')$$);
+-- and a table that a statement is reading.
+INSERT INTO quick VALUES (snowid_min('2016-11-01Z'), 1);
+DROP VIEW quick_2016_12;
+SELECT left(attempt($$SELECT snowid_create_partitions('quick', '1 month', '2017-02-01Z') FROM quick$$), 5) AS sqlstate;
+-- Nulls make nothing.
+SELECT snowid_create_partitions('quick', NULL, '2016-12-01Z'), snowid_drop_partitions('quick', NULL);
+BEGIN READ ONLY;
+SELECT snowid_create_partitions('quick', '1 month', '2016-12-01Z');
+ROLLBACK;
+
+-- In a transaction that rolls back, nothing was done.
+BEGIN;
+SELECT snowid_create_partitions('quick', '1 month', '2016-12-01Z');
+SELECT snowid_drop_partitions('quick', '2016-11-15Z');
+ROLLBACK;
+SELECT * FROM parts_of('quick');
+
+-- Whoever calls, the owner's code runs with the owner's rights, and without the caller's search_path.
+CREATE FUNCTION "Its Own".who(x int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('spy.armed', true) = 'yes' THEN
+    RAISE 'run by %, path %', current_user, current_setting('search_path');
+  END IF;
+  RETURN true;
+END $$;
+GRANT CREATE ON SCHEMA public TO owner_of_all;
+-- As an index's expression; as a constraint, on rows that move.
+CREATE TABLE spied (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE spied_0 PARTITION OF spied FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE INDEX ON spied (("Its Own".who(1)));
+CREATE TABLE spying (id bigint, x int CHECK ("Its Own".who(x))) PARTITION BY RANGE (id);
+CREATE TABLE spying_0 PARTITION OF spying FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE spying_default PARTITION OF spying DEFAULT;
+INSERT INTO spying VALUES (snowid_min('2020-01-05Z'), 1);
+DO $$
+DECLARE
+  t text;
+BEGIN
+  FOREACH t IN ARRAY ARRAY['spied', 'spied_0', 'spying', 'spying_0', 'spying_default'] LOOP
+    EXECUTE format('ALTER TABLE %I OWNER TO owner_of_all', t);
+  END LOOP;
+END $$;
+SET spy.armed = yes;
+SELECT attempt($$SELECT snowid_create_partitions('spied', '1 month', '2020-01-05Z')$$);
+SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-01-05Z')$$);
+SET spy.armed = no;
+SELECT snowid_create_partitions('spying', '1 month', '2020-01-05Z');
+SELECT tableoid::regclass FROM spying;
+SELECT current_user = session_user AS is_itself, current_setting('search_path') AS path;
+SELECT snowid_drop_partitions('spying', '2020-02-05Z');
+
+SET client_min_messages = warning;
+DROP SCHEMA attic, "Its Own" CASCADE;
+DROP TABLE photos, photos_old, photos_2016_10, odd, regions, quick, ticks, own_days, likes, past, past_2020_02, past_likes,
+  notes, later, far, hashed, pairs, computed, narrow, shortlived, spied, spying, users CASCADE;
+DROP TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1,
+  a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2, "xäääääääääääääääääääääääääääääää";
+DROP FUNCTION parts_of, scanned, forbid;
+DROP FOREIGN DATA WRAPPER nothing CASCADE;
+REVOKE CREATE ON SCHEMA public FROM owner_of_all;
+DROP ROLE owner_of_all, stranger;
