@@ -260,10 +260,10 @@ SELECT attempt($$SELECT snowid_create_partitions('quick', '1 month', '2017-01-01
 ALTER SCHEMA "Its Own" OWNER TO CURRENT_USER;
 GRANT USAGE ON SCHEMA "Its Own" TO owner_of_all;
 SELECT attempt($$SELECT snowid_create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-12-01Z')$$);
--- and a table that a statement is reading.
-INSERT INTO quick VALUES (snowid_min('2016-11-01Z'), 1);
+-- and a table that a statement is writing to.
 DROP VIEW quick_2016_12;
-SELECT left(attempt($$SELECT snowid_create_partitions('quick', '1 month', '2017-02-01Z') FROM quick$$), 5) AS sqlstate;
+SELECT left(attempt($$INSERT INTO quick
+  SELECT snowid_min('2016-11-02Z'), snowid_create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
 -- Nulls make nothing.
 SELECT snowid_create_partitions('quick', NULL, '2016-12-01Z'), snowid_drop_partitions('quick', NULL);
 BEGIN READ ONLY;
