@@ -135,6 +135,16 @@ CREATE TABLE own_days_0 PARTITION OF own_days FOR VALUES FROM (MINVALUE) TO (0);
 SELECT snowid_create_partitions('own_days', '7 days', '2016-01-10Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 SELECT * FROM parts_of('own_days', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 
+-- The longest steps there are.
+CREATE TABLE ages (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE ages_0 PARTITION OF ages FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+BEGIN;
+SELECT snowid_create_partitions('ages', '178000000 years', '2016-11-01Z');
+SELECT snowid_create_partitions('ages', '1 hour', '2016-12-01Z');
+ROLLBACK;
+SELECT snowid_create_partitions('ages', '2147483647 days', '2016-11-01Z');
+INSERT INTO ages VALUES (9223372036854775807);
+
 -- Dropped is what ends before a moment, wherever it is; what only begins before it is not.
 SELECT snowid_drop_partitions('odd', '2016-04-15Z');
 SELECT snowid_drop_partitions('odd', '2016-06-15Z');
@@ -313,7 +323,7 @@ SELECT snowid_drop_partitions('spying', '2020-02-05Z');
 
 SET client_min_messages = warning;
 DROP SCHEMA attic, "Its Own" CASCADE;
-DROP TABLE photos, photos_old, photos_2016_10, odd, regions, quick, ticks, own_days, likes, past, past_2020_02, past_likes,
+DROP TABLE photos, photos_old, photos_2016_10, odd, regions, quick, ticks, ages, own_days, likes, past, past_2020_02, past_likes,
   notes, later, far, hashed, pairs, computed, narrow, shortlived, spied, spying, users CASCADE;
 DROP TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1,
   a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2, "xäääääääääääääääääääääääääääääää";

@@ -27,6 +27,8 @@ CREATE SEQUENCE greatest_seq INCREMENT 9223372036854775807;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO nobody;
 REVOKE ALL ON SEQUENCE plain_seq FROM nobody;
 CREATE TABLE plain (n int PRIMARY KEY);
+CREATE TABLE parted (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE parted_old PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (snowid_min('2020-01-01Z'));
 CREATE VIEW seen AS SELECT 1 AS one;
 -- What a type's edges are.
 CREATE TABLE edges (type regtype, value text);
@@ -41,6 +43,7 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('cstring', ARRAY[NULL, '', 'twitter', '507f1f77bcf86cd799439011', 'time:63 shard:0 seq:1 unit:1d epoch:-62135596800000']),
   ('timestamptz', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 00:00:00Z BC', '294276-12-31 23:59:59.999999Z',
                         '1970-01-01Z', '2026-01-01Z']),
+  ('interval', ARRAY[NULL, '0', '1 month', '1000 years', '-1 day', '1 month 1 day', '1 hour', '178000000 years', '2147483647 days']),
   ('uuid', ARRAY[NULL, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
                  'c232ab00-9414-11ec-b3c8-9f6bdeced846', '0132504e-0bf1-7000-a9ef-138a3f3e8a95']),
   ('snowid_layout', ARRAY[NULL, 'instagram', 'sonyflake', 'baidu', 'time:1 shard:62 seq:1 unit:1d epoch:9999-12-31T23:59:59Z',
@@ -49,7 +52,7 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
                           'seq:1 shard:62 time:1 unit:1d epoch:1970-01-01T00:00:00Z']),
   ('snowid.sequence_name', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_seq']),
   ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
-  ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq',
+  ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq', 'parted', 'parted_old',
                      'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources'])
   ) AS t (type, list), unnest(list) AS value;
 GRANT SELECT ON edges TO PUBLIC;
