@@ -18,11 +18,14 @@ $node->safe_psql('postgres', 'CREATE EXTENSION snowid;' . objects_for_workers())
 
 my $released = qr/shard 7 of layout "instagram" was released\nDETAIL:  It issues no IDs here since .*It has moved to: server b\n/;
 
+# Who is not refused is not waited for.
+my %bounded = (setup => q(SET statement_timeout = '2min'));
+
 # 1. Under load.
 my @drawing = (
-    (map { draw($node, 'snowid_next(7)', undef) } 1 .. 3),
-    draw($node, 'snowid_reserve(7, 3)', undef),
-    draw($node, 'snowid_next_batch(7, 5)', undef));
+    (map { draw($node, 'snowid_next(7)', undef, %bounded) } 1 .. 3),
+    draw($node, 'snowid_reserve(7, 3)', undef, %bounded),
+    draw($node, 'snowid_next_batch(7, 5)', undef, %bounded));
 my $cursor = open_session($node);
 ask($cursor, 'BEGIN; DECLARE held CURSOR FOR SELECT snowid_next_batch(7, 100000)');
 my @held = split /\n/, ask($cursor, 'FETCH 10 FROM held');
@@ -30,6 +33,7 @@ my $transaction = open_session($node);
 my @drawn = split /\n/, ask($transaction, 'BEGIN; SELECT snowid_next(7) FROM generate_series(1, 10)');
 my $parallel = open_session($node);
 make_parallel($parallel);
+ask($parallel, $bounded{setup});
 start_asking($parallel, <<'SQL');
 DO $$ BEGIN
   LOOP
