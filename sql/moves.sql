@@ -34,6 +34,14 @@ RELEASE a;
 SELECT attempt('SELECT snowid_next(2)') ~ 'was released', attempt('SELECT snowid_next(4)') ~ 'was released';
 ROLLBACK;
 SELECT snowid_next(2) > 0, snowid_next(3) > 0, snowid_next(4) > 0;
+BEGIN;
+SAVEPOINT a;
+SAVEPOINT b;
+SELECT snowid_release(2) > 0;
+RELEASE b;
+ROLLBACK TO a;
+SELECT snowid_next(2) > 0;
+COMMIT;
 -- What was returned is never issued here, though it was rolled back.
 DO $$
 DECLARE

@@ -13,8 +13,22 @@ start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE DATABASE other; CREATE ROLE anybody LOGIN');
 $node->safe_psql('other', 'CREATE EXTENSION snowid');
 
-# A moment that the clock has not reached, and that need not be waited for.
-sub ahead { return $node->safe_psql('postgres', q(SELECT clock_timestamp() + interval '0.9 s')) }
+# A moment far above all that was issued, and above the ceiling. Those who draw may be that far ahead of the
+# clock.
+my $far_ahead = q(SET snowid.max_lead = '10min');
+my $seconds_ahead = 0;
+sub ahead
+{
+    $seconds_ahead += 20;
+    return $node->safe_psql('postgres', "SELECT clock_timestamp() + interval '$seconds_ahead s'");
+}
+
+sub advance_all
+{
+    my ($to) = @_;
+    $node->safe_psql('postgres', "$far_ahead; SELECT snowid_advance_all('$to')");
+    return;
+}
 
 # Checks that sessions, one that has drawn and one that comes now, get IDs of every kind above a moment.
 # shard: one that nobody has used before.
@@ -28,7 +42,7 @@ sub check_above
     $shard++;
     foreach my $session ($old, $new)
     {
-        ask($session, q(SET snowid.max_wait = '20s'));
+        ask($session, $far_ahead);
         is(ask($session, <<"SQL"), 't', $name);
 SELECT snowid_timestamp(snowid_next(1)) > '$moment' AND snowid_timestamp(snowid_next($shard)) > '$moment'
    AND snowid_timestamp(snowid_next($shard, 'twitter'), 'twitter') > '$moment'
@@ -42,21 +56,19 @@ SQL
 }
 ask($old, 'SELECT snowid_next(1), snowid_uuidv7(), objectid_next()');
 my $moment = ahead();
-$node->safe_psql('postgres', "SELECT snowid_advance_all('$moment')");
+advance_all($moment);
 check_above('from now on', $moment);
 is($node->safe_psql('other', "SELECT snowid_timestamp(snowid_next(1)) < '$moment'"), 't', 'other databases have their own');
 
 foreach my $how ('kill', 'immediate')
 {
     $moment = ahead();
-    $node->safe_psql('postgres', "SELECT snowid_advance_all('$moment')");
+    advance_all($moment);
     crash($node, $how);
     close_session($old);
-    set_clock(-1, $node);
     start_server($node);
     $old = open_session($node);
     check_above("after a crash ($how)", $moment);
-    set_clock(0, $node);
 }
 
 # In a transaction that has made the sequence, or its storage.
@@ -65,14 +77,13 @@ foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQ
     foreach my $end ('ROLLBACK', 'COMMIT', 'a crash')
     {
         my $session = open_session($node);
-        ask($session, "BEGIN; $change; SELECT snowid_next(1)");
+        ask($session, "$far_ahead; BEGIN; $change; SELECT snowid_next(1)");
         $moment = ahead();
         is(ask($session, "SELECT snowid_advance_all('$moment')"), '', "$change: advanced");
         if ($end eq 'a crash')
         {
             crash($node, 'kill');
             close_session($old);
-            set_clock(-1, $node);
             start_server($node);
             $old = open_session($node);
         }
@@ -82,12 +93,11 @@ foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQ
         }
         check_above("$change: $end", $moment);
         close_session($session);
-        set_clock(0, $node);
     }
 }
 
 # The ceiling, read by anybody, while sessions draw.
-my @drawing = map { draw($node, "snowid_next($_)", undef) } 1 .. 2;
+my @drawing = map { draw($node, "snowid_next($_)", undef, setup => $far_ahead) } 1 .. 2;
 wait_to_draw(20 * 5_000, @drawing);
 stop_drawing([$node], @drawing);
 my ($greatest) = sort { $b <=> $a } map { @{ ids($_) } } @drawing;
