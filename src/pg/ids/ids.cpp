@@ -23,6 +23,11 @@ void ids_register() {
   discard_subscribe(forget);
 }
 
+void issue_only_above(core::UnixMicros moment) {
+  if (!ceiling_known) ceiling_learn();
+  ceiling_lift(moment);
+}
+
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
   if (place->slot == nullptr) {
     // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser

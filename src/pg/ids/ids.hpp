@@ -20,6 +20,10 @@ void ids_register();
 // the layout has no such shard, with 55000 where it is closed, and as ceiling_learn() does.
 void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
 
+// Sees to it, durably, that no slot of this database issues an ID with a time up to `moment` from
+// now on. Whoever draws waits for that where the clock is behind. Fails as ceiling_learn() does.
+void issue_only_above(core::UnixMicros moment);
+
 // A slot that all databases share, as a session sees it.
 struct CommonPlace {
   Slot* slot;      // nullptr where the session has not used it

@@ -133,8 +133,7 @@ Datum snowid_advance_all(PG_FUNCTION_ARGS) {
   // No ID has an earlier time, for the ceiling cannot.
   if (moment.value < 0) PG_RETURN_VOID();
   wait_until_allowed("moment", moment);
-  if (!ceiling_known) ceiling_learn();
-  ceiling_lift(moment);
+  issue_only_above(moment);
   PG_RETURN_VOID();
 }
 
