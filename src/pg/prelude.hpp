@@ -8,6 +8,7 @@
 #define _GLIBCXX_NO_ASSERTIONS
 
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -65,6 +66,7 @@ extern "C" {
 #include "catalog/pg_opfamily_d.h"
 #include "catalog/pg_proc_d.h"
 #include "catalog/pg_sequence.h"
+#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
 #include "commands/sequence.h"
@@ -89,6 +91,7 @@ extern "C" {
 #include "partitioning/partdesc.h"
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
+#include "postmaster/postmaster.h"
 #include "replication/logicalworker.h"
 #include "replication/syncrep.h"
 #include "replication/walsender.h"
@@ -98,9 +101,12 @@ extern "C" {
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
+#include "storage/procarray.h"
 #include "storage/shmem.h"
+#include "storage/sinval.h"
 #include "tcop/pquery.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"

@@ -1,10 +1,196 @@
-// Reading the membership. See membership.hpp.
+// Reading and storing a membership. See membership.hpp and member.hpp.
 #include "pg/nodes/membership.hpp"
+
+#include "pg/base/random.hpp"
+#include "pg/nodes/kept_table.hpp"
+#include "pg/nodes/member.hpp"
+#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
-Membership membership_read() { return {MemberState::kNone, 0, nullptr, nullptr}; }
+namespace {
 
-bool is_membership(Oid) { return false; }
+// The columns of snowid.membership.
+enum Column : int {
+  kSingleton,
+  kNumber,
+  kNode,
+  kServer,
+  kSecret,
+  kIncarnation,
+  kSystem,
+  kDatabase,
+  kJoined,
+  kChecked,
+  kColumns,
+};
+constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID, TEXTOID,        TEXTOID,
+                                  INT8OID, INT8OID, OIDOID,  TIMESTAMPTZOID, TIMESTAMPTZOID};
+constexpr KeptTable kMembership = {"membership", kTypes, kColumns};
+
+constexpr const char* kSequences[] = {"membership_mark", "membership_token"};
+
+// What this session knows the relations by, InvalidOid before it has looked.
+Oid table_oid = InvalidOid;
+Oid mark_oid = InvalidOid;
+
+Relation open_word(Word word, LOCKMODE lock) {
+  return kept_sequence_open(kSequences[static_cast<int>(word)], lock);
+}
+
+int64 page_value(Relation sequence) {
+  const SequencePage page = sequence_page_lock(sequence);
+  const int64 value = SequencePageValue(page).last;
+  sequence_page_unlock(page);
+  return value;
+}
+
+// What a row's mark says of it. The row is this server's and this database's.
+MemberState StateOf(int64 incarnation, int64 mark) {
+  if (IncarnationOf(mark) != incarnation) return MemberState::kMoved;
+  if (NonceOf(mark) == kLeavingNonce) return MemberState::kLeaving;
+  if (NonceOf(mark) == kCopyNonce) return MemberState::kCopy;
+  return MemberState::kJoined;
+}
+
+// The one row, or nullptr. The scan is to be ended once it has been read.
+HeapTuple find_row(Relation table, SysScanDesc* scan) {
+  *scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  return systable_getnext(*scan);
+}
+
+// Has all sessions forget at once what they know of a relation, and not only when this transaction
+// commits: it may be about to fail.
+void tell_everybody(Oid relid) {
+  SharedInvalidationMessage message{};
+  message.rc.id = SHAREDINVALRELCACHE_ID;
+  message.rc.dbId = MyDatabaseId;
+  message.rc.relId = relid;
+  SendSharedInvalidMessages(&message, 1);
+  AcceptInvalidationMessages();
+}
+
+}  // namespace
+
+Member member_read(Relation table) {
+  table_oid = RelationGetRelid(table);
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  Member member{MemberState::kNone, 0, nullptr, nullptr, nullptr, 0};
+  if (HeapTupleIsValid(row)) {
+    Datum values[kColumns];
+    bool nulls[kColumns];
+    heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+    member = {MemberState::kMoved,
+              DatumGetInt64(values[kNumber]),
+              TextDatumGetCString(values[kNode]),
+              TextDatumGetCString(values[kServer]),
+              TextDatumGetCString(values[kSecret]),
+              DatumGetInt64(values[kIncarnation])};
+    // Opened before its page is read, which comes last: what is told of it from then on is news.
+    Relation mark = open_word(Word::kMark, AccessShareLock);
+    mark_oid = RelationGetRelid(mark);
+    if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
+        DatumGetObjectId(values[kDatabase]) == MyDatabaseId)
+      member.state = StateOf(member.incarnation, page_value(mark));
+    relation_close(mark, AccessShareLock);
+  }
+  systable_endscan(scan);
+  return member;
+}
+
+Membership membership_read() {
+  Relation table = kept_table_open(kMembership, AccessShareLock);
+  const Member member = member_read(table);
+  table_close(table, AccessShareLock);
+  return {member.state, member.number, member.node, member.server};
+}
+
+bool is_membership(Oid relid) {
+  return relid == InvalidOid || relid == table_oid || relid == mark_oid;
+}
+
+int64 new_incarnation() {
+  uint32 random;
+  fetch_random(&random, sizeof(random));
+  return std::max(random >> 1, uint32{1});
+}
+
+int64 new_token(int64 incarnation) {
+  uint32 random;
+  fetch_random(&random, sizeof(random));
+  return MarkOf(incarnation, std::max(int64{random}, kLeastNonce));
+}
+
+Relation member_lock() { return kept_table_open(kMembership, ShareRowExclusiveLock); }
+
+void member_store(Relation table, const Member& member, bool is_new) {
+  const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
+  Datum values[kColumns];
+  bool nulls[kColumns] = {};
+  bool replaces[kColumns];
+  values[kSingleton] = BoolGetDatum(true);
+  values[kNumber] = Int64GetDatum(member.number);
+  values[kNode] = CStringGetTextDatum(member.node);
+  values[kServer] = CStringGetTextDatum(member.server);
+  values[kSecret] = CStringGetTextDatum(member.secret);
+  values[kIncarnation] = Int64GetDatum(member.incarnation);
+  values[kSystem] = Int64GetDatum(static_cast<int64>(GetSystemIdentifier()));
+  values[kDatabase] = ObjectIdGetDatum(MyDatabaseId);
+  values[kJoined] = now;
+  values[kChecked] = now;
+  std::fill_n(replaces, int{kColumns}, true);
+  replaces[kJoined] = is_new;
+
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  if (HeapTupleIsValid(row))
+    CatalogTupleUpdate(table, &row->t_self,
+                       heap_modify_tuple(row, RelationGetDescr(table), values, nulls, replaces));
+  else
+    CatalogTupleInsert(table, heap_form_tuple(RelationGetDescr(table), values, nulls));
+  systable_endscan(scan);
+  CacheInvalidateRelcache(table);
+  CommandCounterIncrement();
+}
+
+void member_delete(Relation table) {
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);
+  systable_endscan(scan);
+  CacheInvalidateRelcache(table);
+  CommandCounterIncrement();
+}
+
+int64 word_read(Word word) {
+  Relation sequence = open_word(word, AccessShareLock);
+  const int64 value = page_value(sequence);
+  relation_close(sequence, AccessShareLock);
+  return value;
+}
+
+void word_write(Word word, int64 value) {
+  Relation sequence = open_word(word, RowExclusiveLock);
+  const SequencePage page = sequence_page_lock(sequence);
+  const XLogRecPtr lsn = sequence_page_set(page, value);
+  sequence_page_unlock(page);
+  // Before it is durable: from here on it can only be refused more than it has to be.
+  if (word == Word::kMark && NonceOf(value) < kLeastNonce)
+    tell_everybody(RelationGetRelid(sequence));
+  sequence_make_durable(lsn);
+  relation_close(sequence, RowExclusiveLock);
+}
+
+void wait_for_transactions() {
+  int count;
+  // A transaction that is not among these begins later, and first hears what everybody was told.
+  constexpr bool kExceptWithoutSnapshot = false;
+  constexpr bool kOfAllDatabases = false;
+  const VirtualTransactionId* running =
+      GetCurrentVirtualXIDs(InvalidTransactionId, kExceptWithoutSnapshot, kOfAllDatabases,
+                            PROC_IN_VACUUM | PROC_IS_AUTOVACUUM, &count);
+  for (int i = 0; i < count; i++) VirtualXactLock(running[i], true);
+}
 
 }  // namespace snowid::pg

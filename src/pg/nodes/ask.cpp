@@ -1,0 +1,184 @@
+// A node asks its registry. See registry.hpp. What comes back is not trusted: whoever can change
+// the registry could otherwise have this server do anything.
+#include "pg/base/text.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/nodes/kept_table.hpp"
+#include "pg/nodes/registry.hpp"
+#include "pg/server/remote.hpp"
+#include "pg/server/sequence_page.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The most that snowid.ceiling is above the time of the ID that it was raised for.
+constexpr int64 kMostCeilingStepUs = 5 * USECS_PER_SEC;
+
+constexpr char kAskClock[] =
+    "SELECT (EXTRACT(epoch FROM pg_catalog.clock_timestamp())"
+    " OPERATOR(pg_catalog.*) 1000000::numeric)::bigint";
+
+// The columns of the answer to a request.
+enum Column : int { kVerdict = 1, kHeldNumber, kHeldNode, kReported, kColumns = kReported };
+
+// 08P01: the answer is not one that the statement can give.
+[[noreturn]] void report_nonsense(const Registry& registry) {
+  ereport(ERROR,
+          (errcode(ERRCODE_PROTOCOL_VIOLATION),
+           errmsg("server \"%s\" has not answered as a registry does", registry.name),
+           errhint("See to it that its database has extension \"snowid\" of this version.")));
+  pg_unreachable();
+}
+
+// A column of the one row of the answer. Fails with 08P01.
+const char* text_column(const Registry& registry, int column) {
+  if (SPI_processed != 1) report_nonsense(registry);
+  const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+  if (text == nullptr) report_nonsense(registry);
+  return text;
+}
+
+// The same as a number from `least` to `most`.
+int64 number_column(const Registry& registry, int column, int64 least, int64 most) {
+  const char* text = text_column(registry, column);
+  const char* end = text + strlen(text);
+  int64_t number;
+  const std::from_chars_result result = std::from_chars(text, end, number);
+  if (result.ec != std::errc{} || result.ptr != end || number < least || number > most)
+    report_nonsense(registry);
+  return number;
+}
+
+struct ClockReading {
+  const Registry& registry;
+  core::UnixMicros there;
+};
+
+// argument: a ClockReading.
+void read_clock(void* argument) {
+  auto* reading = static_cast<ClockReading*>(argument);
+  reading->there = {number_column(reading->registry, 1, 0, kLastMillis * 1000)};
+}
+
+struct Question {
+  const Registry& registry;
+  const Member& member;
+  bool is_claim;
+  Answer* answer;
+};
+
+// argument: a Question.
+void read_answer(void* argument) {
+  const Question& question = *static_cast<const Question*>(argument);
+  const Registry& registry = question.registry;
+  const char* verdict = text_column(registry, kVerdict);
+  Answer* answer = question.answer;
+  answer->is_held = strcmp(verdict, kHeld) == 0;
+  if (!answer->is_held && strcmp(verdict, kLost) != 0) report_nonsense(registry);
+  answer->number = number_column(registry, kHeldNumber, 1, kMostNumber);
+  answer->reported = {number_column(registry, kReported, 0, kLastMillis)};
+  // Another's number, or the answer to another question.
+  if (strcmp(text_column(registry, kHeldNode), question.member.node) != 0 ||
+      (!question.is_claim && answer->number != question.member.number) ||
+      (question.is_claim && !answer->is_held))
+    report_nonsense(registry);
+}
+
+// Asks, and fails as registry_ask() does.
+void run(const Registry& registry, const char* text, int columns, void (*read)(void*),
+         void* argument) {
+  ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
+  if (error == nullptr) return;
+  if (!IsUnreachable(error)) ReThrowError(error);
+  ereport(ERROR,
+          (errcode(ERRCODE_CONNECTION_FAILURE),
+           errmsg("could not reach the registry over server \"%s\"", registry.name),
+           errdetail_internal("%s", error->message),
+           error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+           errhint("Try again when it can be reached. A node that has joined works without it.")));
+}
+
+// No ID of this database carries a time above it.
+core::UnixMillis read_ceiling() {
+  Relation sequence = kept_sequence_open("ceiling", AccessShareLock);
+  const SequencePage page = sequence_page_lock(sequence);
+  const core::UnixMillis ceiling{SequencePageValue(page).last};
+  sequence_page_unlock(page);
+  relation_close(sequence, AccessShareLock);
+  return ceiling;
+}
+
+}  // namespace
+
+Registry registry_of(const char* server) {
+  const Oid oid = get_foreign_server_oid(server, false);
+  const AclResult usage = check_usage_of_server(oid);
+  if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
+  return {oid, GetUserId(), server};
+}
+
+int64 registry_compare_clocks(const Registry& registry) {
+  ClockReading reading{registry, {0}};
+  const int64 before = unix_now().value;
+  run(registry, kAskClock, 1, read_clock, &reading);
+  const int64 after = unix_now().value;
+  if (before > reading.there.value) return before - reading.there.value;
+  return std::min(after - reading.there.value, int64{0});
+}
+
+void require_near_clocks(const Registry& registry, int64 ahead_us) {
+  const int64 difference_us = std::abs(ahead_us);
+  if (difference_us <= kMostDifferenceUs) return;
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("clock is " INT64_FORMAT " ms %s that of server \"%s\"", (difference_us + 999) / 1000,
+              ahead_us > 0 ? "ahead of" : "behind", registry.name),
+       errdetail("It may differ by " INT64_FORMAT " ms.", kMostDifferenceUs / 1000),
+       errhint("Set the clocks of both servers right; let a time service keep them so.")));
+}
+
+Answer registry_ask(const Registry& registry, const char* request, const Member& member,
+                    int64 token, int64 next_token) {
+  Answer answer{};
+  answer.ceiling = read_ceiling();
+  Question question{registry, member, strcmp(request, kClaim) == 0, &answer};
+  const char* text = psprintf(
+      "SELECT r.* FROM snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
+      "::bigint, %s::pg_catalog.text, " INT64_FORMAT "::bigint, " INT64_FORMAT
+      "::bigint, %s::pg_catalog.text, " INT64_FORMAT
+      "::bigint, %u::bigint, %u::bigint, " INT64_FORMAT "::bigint) AS r",
+      quote_literal_cstr(request), quote_literal_cstr(member.node), member.number,
+      quote_literal_cstr(member.secret), token, next_token,
+      quote_literal_cstr(get_database_name(MyDatabaseId)),
+      static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
+      answer.ceiling.value);
+  run(registry, text, kColumns, read_answer, &question);
+  return answer;
+}
+
+void heed_reported(const Answer& answer) {
+  const core::UnixMicros reported{answer.reported.value * 1000};
+  const core::UnixMicros now = unix_now();
+  // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
+  // that by a step. So a clock that was never set back is not behind that, however soon it is
+  // looked at again.
+  const int64 behind_us = reported.value - now.value - max_lead_us() - kMostCeilingStepUs;
+  if (behind_us > 0)
+    ereport(
+        ERROR,
+        (errcode(kClockBehind),
+         errmsg("clock is " INT64_FORMAT
+                " ms behind the greatest ID time that this node has reported",
+                (reported.value - now.value + 999) / 1000),
+         errdetail(
+             "It has reported %s, and \"snowid.max_lead\" and the ceiling account for " INT64_FORMAT
+             " ms.",
+             moment_text(reported), (max_lead_us() + kMostCeilingStepUs) / 1000),
+         errhint("Set the clock right, or wait until it has caught up.")));
+  // This database is older than what it has reported: a backup, or a standby that lagged.
+  if (answer.reported.value > answer.ceiling.value) issue_only_above(reported);
+}
+
+}  // namespace snowid::pg
