@@ -20,7 +20,7 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   Member member = member_read(table);
   const bool is_joined = member.state == MemberState::kJoined;
   const bool is_lost = member.state == MemberState::kMoved || member.state == MemberState::kCopy;
-  if (!is_joined && !(is_lost && takes_over)) report_state(member);
+  if (!is_joined && !(is_lost && takes_over)) report_membership(member);
 
   const Registry registry = registry_of(member.server);
   const int64 ahead_us = registry_compare_clocks(registry);

@@ -52,43 +52,4 @@ Answer take_number_over(const Registry& registry, const Member& member) {
   return exchange(registry, member, kTakeOver, token, token);
 }
 
-void report_state(const Member& member) {
-  switch (member.state) {
-    case MemberState::kNone:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("database has not joined a registry"), errhint("Use snowid_join().")));
-      break;
-    case MemberState::kLeaving:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("node \"%s\" is leaving the registry", member.node),
-               errdetail("Its number " INT64_FORMAT " has not been given back yet.", member.number),
-               errhint("Use snowid_leave() again.")));
-      break;
-    case MemberState::kMoved:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("this is not the database that has joined as node \"%s\"", member.node),
-               errdetail("It was restored or copied, or the server was upgraded, since it got "
-                         "number " INT64_FORMAT ".",
-                         member.number),
-               errhint("Use snowid_check(take_over => true) where this server replaces that one, "
-                       "or snowid_join() under a new name where both are to live.")));
-      break;
-    case MemberState::kCopy:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"",
-                      member.number, member.node),
-               errhint("Use snowid_join() under a new name where this is the copy; stop the other "
-                       "one, and use snowid_check(take_over => true), where this is to be the "
-                       "node.")));
-      break;
-    case MemberState::kJoined:
-      break;
-  }
-  elog(ERROR, "unexpected state %d", static_cast<int>(member.state));
-  pg_unreachable();
-}
-
 }  // namespace snowid::pg

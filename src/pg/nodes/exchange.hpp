@@ -17,7 +17,4 @@ Answer exchange_tokens(const Registry& registry, const Member& member);
 // Fails as exchange_tokens() does.
 Answer take_number_over(const Registry& registry, const Member& member);
 
-// 55000, for each state but kJoined: what is the matter, and what can be done.
-[[noreturn]] void report_state(const Member& member);
-
 }  // namespace snowid::pg

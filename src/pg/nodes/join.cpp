@@ -2,6 +2,7 @@
 #include "pg/base/errors.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
+#include "pg/nodes/citus.hpp"
 #include "pg/nodes/exchange.hpp"
 #include "pg/server/extension.hpp"
 
@@ -33,11 +34,7 @@ void require_node_name(const char* node) {
 
 // 55000: Citus gives the nodes of its cluster their numbers.
 void require_no_citus() {
-  const Oid citus = get_extension_oid("citus", true);
-  const Oid group = get_relname_relid("pg_dist_local_group", PG_CATALOG_NAMESPACE);
-  if (!OidIsValid(citus) || !OidIsValid(group) ||
-      getExtensionOfObject(RelationRelationId, group) != citus)
-    return;
+  if (citus_read().state == CitusState::kNone) return;
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("database is a node of Citus, which gives it its number"),
                   errhint("There is nothing to join: snowid_next() draws from that number.")));
@@ -79,7 +76,7 @@ Answer claim_number(const Registry& registry, Member* member, const Member& left
 
 // Joins as a new node.
 int64 join(Relation table, const Member& left, const char* server, const char* node) {
-  Member member{MemberState::kJoined, 0, node, server, new_secret(), 0};
+  Member member{{MemberState::kJoined, 0, node, server}, new_secret(), 0};
   require_node_name(node);
   require_no_citus();
   const Registry registry = registry_of(server);
@@ -114,7 +111,7 @@ void give_back(Relation table, Member member) {
   // Somebody else may have called it, too, and have been quicker.
   if (member.state == MemberState::kNone) return;
   if (member.state == MemberState::kJoined) report_joined(member);
-  if (member.state != MemberState::kLeaving) report_state(member);
+  if (member.state != MemberState::kLeaving) report_membership(member);
   const int64 token = word_read(Word::kToken);
   registry_ask(registry, kRelease, member, token, token);
 }
@@ -140,7 +137,7 @@ Datum snowid_join(PG_FUNCTION_ARGS) {
   Relation table = member_lock();
   const Member member = member_read(table);
   int64 number = member.number;
-  if (member.state == MemberState::kLeaving) report_state(member);
+  if (member.state == MemberState::kLeaving) report_membership(member);
   if (member.state == MemberState::kJoined) {
     if (strcmp(member.server, server) != 0 || (node != nullptr && strcmp(member.node, node) != 0))
       report_joined(member);
@@ -157,7 +154,7 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   require_nextval("snowid_leave()");
   Relation table = member_lock();
   const Member member = member_read(table);
-  if (member.state == MemberState::kNone) report_state(member);
+  if (member.state == MemberState::kNone) report_membership(member);
   if (member.state == MemberState::kJoined || member.state == MemberState::kLeaving)
     give_back(table, member);
   else  // a copy, which has no number to give back

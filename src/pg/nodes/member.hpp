@@ -39,12 +39,8 @@ constexpr int64 NonceOf(int64 mark) { return mark & 0xffffffff; }
 int64 new_incarnation();
 int64 new_token(int64 incarnation);
 
-// The row of snowid.membership and what it means.
-struct Member {
-  MemberState state;
-  int64 number;  // the next five are 0 or nullptr with kNone
-  const char* node;
-  const char* server;
+// The row of snowid.membership and what it means. Without one the fields are 0 or nullptr.
+struct Member : Membership {
   const char* secret;
   int64 incarnation;
 };

@@ -76,15 +76,13 @@ Member member_read(Relation table) {
   table_oid = RelationGetRelid(table);
   SysScanDesc scan;
   HeapTuple row = find_row(table, &scan);
-  Member member{MemberState::kNone, 0, nullptr, nullptr, nullptr, 0};
+  Member member{{MemberState::kNone, 0, nullptr, nullptr}, nullptr, 0};
   if (HeapTupleIsValid(row)) {
     Datum values[kColumns];
     bool nulls[kColumns];
     heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
-    member = {MemberState::kMoved,
-              DatumGetInt64(values[kNumber]),
-              TextDatumGetCString(values[kNode]),
-              TextDatumGetCString(values[kServer]),
+    member = {{MemberState::kMoved, DatumGetInt64(values[kNumber]),
+               TextDatumGetCString(values[kNode]), TextDatumGetCString(values[kServer])},
               TextDatumGetCString(values[kSecret]),
               DatumGetInt64(values[kIncarnation])};
     // Opened before its page is read, which comes last: what is told of it from then on is news.
@@ -103,7 +101,50 @@ Membership membership_read() {
   Relation table = kept_table_open(kMembership, AccessShareLock);
   const Member member = member_read(table);
   table_close(table, AccessShareLock);
-  return {member.state, member.number, member.node, member.server};
+  return member;
+}
+
+void report_membership(const Membership& member) {
+  switch (member.state) {
+    case MemberState::kNone:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("database has not joined a registry"), errhint("Use snowid_join().")));
+      break;
+    case MemberState::kLeaving:
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("node \"%s\" is leaving the registry", member.node),
+           errdetail(
+               "snowid_leave() has begun, and the registry has not answered: number " INT64_FORMAT
+               " is not given back yet.",
+               member.number),
+           errhint("Use snowid_leave() again.")));
+      break;
+    case MemberState::kMoved:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("this is not the database that has joined as node \"%s\"", member.node),
+               errdetail("It was restored or copied, or the server was upgraded, since it got "
+                         "number " INT64_FORMAT ".",
+                         member.number),
+               errhint("Use snowid_check(take_over => true) where this server replaces that one, "
+                       "or snowid_join() under a new name where both are to live.")));
+      break;
+    case MemberState::kCopy:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"",
+                      member.number, member.node),
+               errhint("Use snowid_join() under a new name where this is the copy; stop the other "
+                       "one, and use snowid_check(take_over => true), where this is to be the "
+                       "node.")));
+      break;
+    case MemberState::kJoined:
+      break;
+  }
+  elog(ERROR, "unexpected state %d", static_cast<int>(member.state));
+  pg_unreachable();
 }
 
 bool is_membership(Oid relid) {

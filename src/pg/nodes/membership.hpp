@@ -30,4 +30,7 @@ Membership membership_read();
 // before membership_read() was first called.
 bool is_membership(Oid relid);
 
+// 55000, for each state but kJoined: what is the matter, and what can be done.
+[[noreturn]] void report_membership(const Membership& member);
+
 }  // namespace snowid::pg

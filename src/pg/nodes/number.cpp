@@ -100,38 +100,6 @@ void watch() {
   pg_unreachable();
 }
 
-// 55000: the database has joined a registry, and may not go by the number that it got there.
-[[noreturn]] void report_membership(const Membership& member) {
-  switch (member.state) {
-    case MemberState::kMoved:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("node \"%s\" has joined as number " INT64_FORMAT
-                      " from another server or database than this one",
-                      member.node, member.number),
-               errdetail("If both are in use they make the same IDs."),
-               errhint("Where this server replaces the old one, call snowid_check(take_over "
-                       "=> true). Where it is a copy, call snowid_join() under a new name.")));
-      break;
-    case MemberState::kCopy:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("another server goes by the number " INT64_FORMAT " of node \"%s\"",
-                             member.number, member.node),
-                      errdetail("Registry \"%s\" has heard of both.", member.server),
-                      errhint("Call snowid_join() under a new name; or, where the other server is "
-                              "gone, snowid_check(take_over => true).")));
-      break;
-    default:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("node \"%s\" is about to leave registry \"%s\"", member.node, member.server),
-               errdetail("snowid_leave() has begun, and the registry has not answered."),
-               errhint("Call snowid_leave() again, or, to stay, snowid_join() with the same "
-                       "name.")));
-  }
-  pg_unreachable();
-}
-
 // Fills it in as far as it gets. Fails with 55000 where there is no number, with 22023 where
 // snowid.shard is none, and as membership_read() does.
 void resolve(const ShardSetting& setting, NodeNumber* result) {
