@@ -12,8 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server new_quiet_server start_server set_clock stop_clock crash state_of wait_for new_standby check_log
-  last_value);
+our @EXPORT = qw(new_server new_quiet_server start_server set_clock stop_clock faked_clock crash end_at_once state_of
+  wait_for new_standby check_log last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
@@ -94,22 +94,27 @@ sub new_standby
     return $standby;
 }
 
-# Starts a server with a faked clock: the real one, unless set_clock was called for it. A library that
-# LD_PRELOAD names already is kept.
+# Starts a server with a faked clock: the real one, unless set_clock was called for it.
 sub start_server
+{
+    my ($node) = @_;
+    local %ENV = (%ENV, faked_clock($node));
+    $node->start;
+    return;
+}
+
+# The environment in which a server has a faked clock. A library that LD_PRELOAD names already is kept.
+sub faked_clock
 {
     my ($node) = @_;
     my ($library) = glob '/usr/lib/*/faketime/libfaketime.so.1';
     die 'libfaketime is not installed' unless defined $library;
     set_clock(0, $node) unless -e clock_file($node);
-    local %ENV = (
-        %ENV,
+    return (
         LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library),
         FAKETIME_TIMESTAMP_FILE => clock_file($node),
         FAKETIME_NO_CACHE => 1,
         FAKETIME_DONT_FAKE_MONOTONIC => 1);
-    $node->start;
-    return;
 }
 
 # Ends a server as a power cut does: the postmaster and all its children at once ('kill'), or as
@@ -119,19 +124,27 @@ sub crash
     my ($node, $how) = @_;
     if ($how eq 'kill')
     {
-        # Stopped it has no more children.
-        kill 'STOP', $node->{_pid};
-        wait_for(sub { state_of($node->{_pid}) eq 'T' }, 'the postmaster to stop');
-        my @processes = ($node->{_pid}, children_of($node->{_pid}));
-        $node->kill9;
-        kill 'KILL', @processes;
-        # The new server refuses to start while the old one is there, or its memory is in use.
-        wait_for(sub { !grep { kill 0, $_ } @processes }, 'the processes to go');
+        end_at_once($node->{_pid});
+        $node->{_pid} = undef;
     }
     else
     {
         $node->stop('immediate');
     }
+    return;
+}
+
+# Kills a postmaster and all its children at once.
+sub end_at_once
+{
+    my ($postmaster) = @_;
+    # Stopped it has no more children.
+    kill 'STOP', $postmaster;
+    wait_for(sub { state_of($postmaster) eq 'T' }, 'the postmaster to stop');
+    my @processes = ($postmaster, children_of($postmaster));
+    kill 'KILL', @processes;
+    # The new server refuses to start while the old one is there, or its memory is in use.
+    wait_for(sub { !grep { kill 0, $_ } @processes }, 'the processes to go');
     return;
 }
 
