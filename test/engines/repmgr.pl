@@ -1,0 +1,109 @@
+# Fail-over with repmgr: a primary whose commits wait for its standby is killed while clients write, the standby
+# is promoted with its clock behind, the old primary is rewound and follows, and takes over again in the same
+# way. No ID that a client was given comes twice, committed or not, and no row is lost whose commit was confirmed.
+# The number goes along.
+# Needs: postgresql-MAJOR-repmgr
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use SnowidWriters;
+use Test::More;
+
+my $scratch = PostgreSQL::Test::Utils::tempdir();
+my $user = getpwuid $<;
+my $primary = new_server('one', allows_streaming => 1, extra => ['--data-checksums']);
+$primary->append_conf('postgresql.conf', "wal_keep_size = 256\n");
+start_server($primary);
+$primary->safe_psql('postgres', 'CREATE DATABASE repmgr; CREATE EXTENSION snowid; ALTER DATABASE postgres SET snowid.shard = 5');
+$primary->safe_psql('postgres', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())');
+
+# repmgr's command for a node, in whose place it stands: a server that it starts has that node's clock.
+my $bin = (split /\n/, (run_command([ $ENV{PG_CONFIG} // 'pg_config', '--bindir' ]))[0])[0];
+sub repmgr
+{
+    my ($node, $name, @command) = @_;
+    my $file = "$scratch/" . $node->name . '.conf';
+    local %ENV = (%ENV, faked_clock($node));
+    command_ok([ "$bin/repmgr", '-f', $file, @command ], $name);
+    return;
+}
+
+sub connection_to { my ($node) = @_; return 'host=' . $node->host . ' port=' . $node->port . " user=$user dbname=repmgr" }
+
+my $nodes = 0;
+sub configure
+{
+    my ($node) = @_;
+    my ($number, $connection) = (++$nodes, connection_to($node));
+    append_to_file("$scratch/" . $node->name . '.conf', <<"CONF");
+node_id = $number
+node_name = '@{[ $node->name ]}'
+conninfo = '$connection'
+data_directory = '@{[ $node->data_dir ]}'
+pg_bindir = '$bin'
+pg_ctl_options = '-l @{[ $node->logfile ]}'
+CONF
+    return;
+}
+
+configure($primary);
+repmgr($primary, 'the primary is registered', 'primary', 'register');
+my $standby = new_standby($primary, 'two');
+configure($standby);
+start_server($standby);
+repmgr($standby, 'the standby is registered', 'standby', 'register', '--upstream-node-id=1');
+# As each sees it: the standby, which has another's name for itself.
+$_->append_conf('postgresql.conf', "synchronous_standby_names = '*'\n") foreach $primary, $standby;
+$_->reload foreach $primary, $standby;
+wait_for_synchronous($primary);
+
+sub wait_for_synchronous
+{
+    my ($node) = @_;
+    wait_for(sub { $node->safe_psql('postgres', 'SELECT sync_state FROM pg_stat_replication') eq 'sync' },
+        'the standby to be synchronous');
+    return;
+}
+
+my $hosts = join ',', map { $_->host } $primary, $standby;
+my $ports = join ',', map { $_->port } $primary, $standby;
+my @writers = start_writers(3, "host=$hosts port=$ports user=$user dbname=postgres target_session_attrs=read-write", 'photos');
+foreach my $round ('fail-over', 'and back')
+{
+    wait_for_writes(20, @writers);
+    set_clock(-3, $standby);
+    crash($primary, 'kill');
+    repmgr($standby, "$round: the standby is promoted", 'standby', 'promote');
+    # pg_rewind goes by the timeline of the last checkpoint.
+    $standby->safe_psql('postgres', 'CHECKPOINT');
+    repmgr($primary, "$round: the old primary is rewound, and follows",
+        'node', 'rejoin', '-d', connection_to($standby), '--force-rewind',
+        '--config-files=postgresql.conf', "--config-archive-dir=$scratch");
+    # It was repmgr that started it.
+    $primary->_update_pid(1);
+    ($primary, $standby) = ($standby, $primary);
+    wait_for_synchronous($primary);
+    wait_for_writes(20, @writers);
+    is($primary->safe_psql('postgres', 'SELECT snowid_default_shard()'), '5', "$round: the number goes along");
+    set_clock(0, $primary);
+}
+stop_writers(@writers);
+
+my (%times, @confirmed);
+foreach my $given (map { given_to($_) } @writers)
+{
+    $times{ $given->[0] }++;
+    push @confirmed, $given->[0] if $given->[1];
+}
+my $lost = keys(%times) - @confirmed;
+is(scalar(grep { $times{$_} > 1 } keys %times), 0,
+    'none of ' . keys(%times) . " IDs was given twice, $lost of which no commit was heard of");
+my $list = join ',', @confirmed;
+is($primary->safe_psql('postgres', "SELECT count(*) FROM photos WHERE id = ANY ('{$list}')"), scalar(@confirmed),
+    'and every row is there whose commit was');
+is(conflicts(@writers), 0, 'nobody met a row with his ID');
+$_->stop foreach $standby, $primary;
+done_testing();
