@@ -15,7 +15,6 @@ use Snowid;
 use SnowidPatroni;
 use SnowidWriters;
 use Test::More;
-use Time::HiRes qw(time);
 
 start_etcd();
 my %settings = (
@@ -65,8 +64,8 @@ sub fail_over
     return;
 }
 
-# Has the leader's last WAL not reach anybody, its successor's clock be as far behind as it can be without
-# being refused, and that one draw half a second's worth of IDs. Returns the IDs of before that came again.
+# Has the leader's last WAL not reach anybody, and its successor draw what it takes for free. Returns whether
+# somebody had to wait for a standby, the ceiling that the successor knew of, and the IDs that came again.
 sub fail_over_with_wal_lost
 {
     my ($name, @writers) = @_;
@@ -92,14 +91,9 @@ sub fail_over_with_wal_lost
     my $old = $leader;
     wait_for(sub { $leader = leader_of(grep { $_ != $old } @nodes) }, 'a leader');
     $ceiling = ceiling_of($leader);
-    set_clock($ceiling / 1000 - 0.5 - time, $leader);
-    my $again = draw($leader, "snowid_next_batch($number, 500000)", 1,
-        dbname => 'load', setup => "SET snowid.max_lead = '1min'");
-    finish($again);
-    is(scalar(@{ ids($again) }), 500_000, "$name: the new leader draws") or diag(errors_of($again));
-    set_clock(0, $leader);
+    my @again = draw_again($name, $leader, $number, $ceiling, dbname => 'load');
     my %before = map { $_ => 1 } @{ ids($drawing) }, map { $_->[0] } map { given_to($_) } @writers;
-    my @repeated = grep { $before{$_} } @{ ids($again) };
+    my @repeated = grep { $before{$_} } @again;
     return ($waits, $ceiling, @repeated);
 }
 
@@ -138,19 +132,9 @@ sub rows_of
     is($waits, 1, 'nobody was given an ID that the standbys know nothing of');
     is(scalar(@repeated), 0, 'and none comes again');
 
-    my (%times, @confirmed);
-    foreach my $given (map { given_to($_) } @writers)
-    {
-        $times{ $given->[0] }++;
-        push @confirmed, $given->[0] if $given->[1];
-    }
-    my $lost = keys(%times) - @confirmed;
-    is(scalar(grep { $times{$_} > 1 } keys %times), 0,
-        'synchronous: none of ' . keys(%times) . " IDs was given twice, $lost of which no commit was heard of");
-    is(rows_of($leader, @confirmed), scalar(@confirmed), 'and every row is there whose commit was');
+    check_writers('synchronous', sub { asked($leader, $_[0]) }, 'photos', @writers);
     is(asked($leader, "SELECT count(*) FROM photos WHERE snowid_shard(id) <> $number"), '0',
         'all are of the one number');
-    is(conflicts(@writers), 0, 'nobody met a row with his ID');
 
     # What only it had is gone from it, the ceiling as well.
     wait_for_leader(@nodes);
@@ -173,6 +157,6 @@ sub rows_of
     is(asked($leader, "SELECT count(*) FROM unnest('{$list}'::bigint[]) AS id WHERE $known"), '0',
         'all are above the ceiling that it knew of');
     is(asked($leader, "SELECT count(*) FROM photos WHERE NOT $known"), '0', 'and all rows below');
-    is(conflicts(@writers), 0, 'nobody met a row with his ID');
+    check_no_conflict('asynchronous', @writers);
 }
 done_testing();

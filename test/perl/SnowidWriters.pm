@@ -9,9 +9,12 @@ use Exporter 'import';
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use SnowidServers;
+use SnowidSessions;
 use Test::More;
+use Time::HiRes qw(time);
 
-our @EXPORT = qw(start_writers given_to wait_for_writes stop_writers let_go conflicts);
+our @EXPORT = qw(start_writers given_to wait_for_writes stop_writers let_go check_writers
+  check_no_conflict draw_again);
 
 my $writers = 0;
 
@@ -93,7 +96,49 @@ sub let_go
     return;
 }
 
-# How often they were told that a row with such an ID is there already.
-sub conflicts { return scalar(() = join('', map { slurp_file("$_->{file}.err") } @_) =~ /duplicate key/g) }
+# Checks that writers were given no ID twice, and that every row is there, as `ask` runs a statement, whose commit
+# was confirmed.
+sub check_writers
+{
+    my ($name, $ask, $table, @writers) = @_;
+    my (%times, @confirmed);
+    foreach my $given (map { given_to($_) } @writers)
+    {
+        my ($id, $is_confirmed) = @$given;
+        $times{$id}++;
+        push @confirmed, $id if $is_confirmed;
+    }
+    my $lost = keys(%times) - @confirmed;
+    is(scalar(grep { $times{$_} > 1 } keys %times), 0,
+        "$name: none of " . keys(%times) . " IDs was given twice, $lost of which no commit was heard of");
+    my $list = join ',', @confirmed;
+    is($ask->("SELECT count(*) FROM $table WHERE id = ANY ('{$list}')"), scalar(@confirmed),
+        "$name: every row is there whose commit was confirmed");
+    check_no_conflict($name, @writers);
+    return;
+}
+
+# Checks that nobody was told that a row with his ID is there already.
+sub check_no_conflict
+{
+    my ($name, @writers) = @_;
+    is(scalar(grep { slurp_file("$_->{file}.err") =~ /duplicate key/ } @writers), 0, "$name: nobody met a row with his ID");
+    return;
+}
+
+# Has a server that has taken over, and was asked for no ID yet, draw 1.5 s' worth of them with a clock that is as
+# far behind the ceiling that it came to know: if it went by anything else, it would give again what was given
+# last. Sets its clock right then. Returns the IDs.
+sub draw_again
+{
+    my ($name, $node, $shard, $ceiling, %options) = @_;
+    set_clock($ceiling / 1000 - 1.5 - time, $node);
+    my $session = draw($node, "snowid_next_batch($shard, 1500000)", 1, %options, setup => "SET snowid.max_lead = '1min'");
+    finish($session);
+    set_clock(0, $node);
+    my @ids = @{ ids($session) };
+    is(scalar(@ids), 1_500_000, "$name: who has taken over draws") or diag(errors_of($session));
+    return @ids;
+}
 
 1;
