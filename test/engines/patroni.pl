@@ -91,10 +91,8 @@ sub fail_over_with_wal_lost
     my $old = $leader;
     wait_for(sub { $leader = leader_of(grep { $_ != $old } @nodes) }, 'a leader');
     $ceiling = ceiling_of($leader);
-    my @again = draw_again($name, $leader, $number, $ceiling, dbname => 'load');
-    my %before = map { $_ => 1 } @{ ids($drawing) }, map { $_->[0] } map { given_to($_) } @writers;
-    my @repeated = grep { $before{$_} } @again;
-    return ($waits, $ceiling, @repeated);
+    my @before = (@{ ids($drawing) }, map { $_->[0] } map { given_to($_) } @writers);
+    return ($waits, $ceiling, draw_again($name, $leader, $number, $ceiling, \@before, dbname => 'load'));
 }
 
 sub ceiling_of { return asked($_[0], 'SELECT last_value FROM snowid.ceiling') }
