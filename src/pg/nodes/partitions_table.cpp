@@ -40,7 +40,7 @@ void require_range_of_ids(Relation table) {
                     errdetail("It is partitioned by %s.",
                               TextDatumGetCString(DirectFunctionCall1(
                                   pg_get_partkeydef, ObjectIdGetDatum(RelationGetRelid(table)))))));
-  if (getBaseType(key->parttypid[0]) != INT8OID || key->partsupfunc[0].fn_oid != F_BTINT8CMP)
+  if (key->partsupfunc[0].fn_oid != F_BTINT8CMP)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("table \"%s\" is partitioned by a column that holds no IDs", name),
                     errdetail("Column \"%s\" is of type %s, not bigint.",
