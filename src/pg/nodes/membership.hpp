@@ -1,6 +1,6 @@
 // Whether this database has joined a registry, and as which node: the row of snowid.membership and
-// the page of snowid.membership_mark. Locking: the row is changed under ShareRowExclusiveLock; it
-// is read without waiting for that.
+// the page of snowid.membership_mark, see member.hpp. Locking: both are changed under the table's
+// ShareRowExclusiveLock; they are read without waiting for that.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -10,7 +10,8 @@ namespace snowid::pg {
 enum class MemberState : uint8_t {
   kNone,     // it has joined no registry, or has left it
   kJoined,   // the number is its own
-  kMoved,    // another server, or another database, than the one that joined: a restore, or a copy
+  kMoved,    // another server, or another database, than the one that joined: a restore, or a copy;
+             // also where a restore or a rollback has brought back a row that is not true any more
   kCopy,     // the registry has found that another server goes by this number
   kLeaving,  // snowid_leave() has begun, and the registry has not yet answered
 };
@@ -23,7 +24,9 @@ struct Membership {
 };
 
 // Reads them, in the current memory context. Fails with 55000 where a relation is missing or was
-// altered. Needs a transaction; may be called in a parallel worker and during recovery.
+// altered. Needs a transaction; may be called in a parallel worker and during recovery. Who keeps
+// what it says notes that he knows it before he calls it, so that an invalidation that comes
+// meanwhile is not lost; and keeps nothing during recovery, where nobody is told of the page.
 Membership membership_read();
 
 // The relations whose invalidation says that membership_read() may say something else. InvalidOid
