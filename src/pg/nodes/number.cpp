@@ -120,6 +120,8 @@ void resolve(const ShardSetting& setting, NodeNumber* result) {
     result->number = citus.group;
     return;
   }
+  // A standby is not told at once of what its primary's registry has said; and it may be promoted.
+  is_fleeting = is_fleeting || RecoveryInProgress();
   const Membership member = membership_read();
   result->source = member.state == MemberState::kNone ? "none" : "joined";
   result->node = member.node;
