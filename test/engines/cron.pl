@@ -1,7 +1,9 @@
 # pg_cron makes each month's partition before it is needed, and drops those that nobody needs any more: the
 # README's recipe as a job, run by pg_cron itself, as months go by on the server's clock.
 #
-# Needs the package pg_cron. Up to version 1.4 it runs jobs when a minute begins: that takes up to a minute.
+# Up to its version 1.4 it runs jobs when a minute begins: that takes up to a minute.
+#
+# Needs: postgresql-MAJOR-cron
 
 use strict;
 use warnings;

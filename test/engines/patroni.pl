@@ -4,7 +4,7 @@
 # confirmed. In asynchronous mode none comes twice of a row that the new leader has: what may come twice is
 # above the ceiling that it knows of, so that whoever was given it has lost his row. The cluster's number goes
 # along.
-# Needs: patroni etcd-server
+# Needs: patroni etcd-server python3-etcd
 
 use strict;
 use warnings;
@@ -33,11 +33,21 @@ wait_for_leader($nodes[0]);
 start_patroni($_) foreach @nodes[ 1, 2 ];
 my $leader = wait_for_leader(@nodes);
 
-# How the cluster gets its number.
-my $number = 5;
+# How the cluster gets its number: from a registry, once.
+my $registry = new_server('registry');
+$registry->start;
+$registry->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my ($host, $port, $user) = ($registry->host, $registry->port, scalar getpwuid $<);
 asked($leader, 'CREATE DATABASE load', dbname => 'postgres');
-asked($leader, 'CREATE EXTENSION snowid');
-asked($leader, "ALTER DATABASE load SET snowid.shard = $number");
+asked($leader, <<"SQL");
+CREATE EXTENSION snowid;
+CREATE EXTENSION dblink;
+CREATE SERVER registry FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+CREATE USER MAPPING FOR CURRENT_USER SERVER registry OPTIONS (user '$user');
+SQL
+my $number = asked($leader, "SELECT snowid_join('registry', 'load')");
+is(asked($leader, 'SELECT snowid_default_shard()'), $number, "joined: number $number");
+$registry->stop;
 
 asked($leader, 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())');
 

@@ -2,7 +2,7 @@
 # is found again by its ID alone, since the ID holds the server's number. Many rows are asked for of all servers
 # at once, in the order of time.
 #
-# Needs the package PL/Proxy.
+# Needs: postgresql-MAJOR-plproxy
 
 use strict;
 use warnings;
