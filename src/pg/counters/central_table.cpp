@@ -22,20 +22,8 @@ enum Column : AttrNumber {
   kColumns = kOwnerOid,
 };
 
-// Fails where the table is not as CREATE EXTENSION has made it.
-void require_columns(Relation table) {
-  constexpr Oid kTypes[] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
-  TupleDesc columns = RelationGetDescr(table);
-  bool is_right = table->rd_rel->relkind == RELKIND_RELATION && columns->natts >= kColumns &&
-                  TupleDescAttr(columns, 0)->attbyval &&
-                  TupleDescAttr(columns, 0)->attlen == sizeof(Oid);
-  for (int i = 1; is_right && i < kColumns; i++)
-    is_right = TupleDescAttr(columns, i)->atttypid == kTypes[i];
-  if (!is_right)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("table \"%s\" was altered", RelationGetRelationName(table)),
-                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
-}
+constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
+constexpr OwnTable kSources = {kSourcesTable, kTypes, kColumns, sizeof(Oid)};
 
 // A column of type text, nullptr where it is null.
 char* text_column(Relation table, HeapTuple row, Column column) {
@@ -83,23 +71,15 @@ void require_own_sequence(Oid relid) {
 }
 
 Relation central_open_table() {
-  const Oid relid = extension_relation(kSourcesTable);
-  Relation table = OidIsValid(relid) ? try_table_open(relid, AccessShareLock) : nullptr;
-  // Not to be taken for a sequence that has no source: its own numbers may be others'.
-  if (table == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("extension \"%s\" is not installed", kExtensionName),
-                    errdetail("Its table \"%s.%s\" says where numbers come from.", kOwnSchemaName,
-                              kSourcesTable),
-                    errhint("Use CREATE EXTENSION %s.", kExtensionName)));
-  return table;
+  // Its absence is not to be taken for a sequence that has no source: its own numbers may be
+  // others'.
+  return own_table_open(kSources, AccessShareLock);
 }
 
 void central_find(Oid relid, CentralSource* source) {
   *source = {};
   ScanKeyData key;
   Relation table = central_open_table();
-  require_columns(table);
   // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
   ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
@@ -139,7 +119,7 @@ Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
-  require_columns(trigger->tg_relation);
+  require_as_made(trigger->tg_relation, kSources);
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 

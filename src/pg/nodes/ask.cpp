@@ -3,10 +3,8 @@
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
-#include "pg/nodes/kept_table.hpp"
 #include "pg/nodes/registry.hpp"
 #include "pg/server/remote.hpp"
-#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
@@ -99,16 +97,6 @@ void run(const Registry& registry, const char* text, int columns, void (*read)(v
            errhint("Try again when it can be reached. A node that has joined works without it.")));
 }
 
-// No ID of this database carries a time above it.
-core::UnixMillis read_ceiling() {
-  Relation sequence = kept_sequence_open("ceiling", AccessShareLock);
-  const SequencePage page = sequence_page_lock(sequence);
-  const core::UnixMillis ceiling{SequencePageValue(page).last};
-  sequence_page_unlock(page);
-  relation_close(sequence, AccessShareLock);
-  return ceiling;
-}
-
 }  // namespace
 
 Registry registry_of(const char* server) {
@@ -142,7 +130,7 @@ void require_near_clocks(const Registry& registry, int64 ahead_us) {
 Answer registry_ask(const Registry& registry, const char* request, const Member& member,
                     int64 token, int64 next_token) {
   Answer answer{};
-  answer.ceiling = read_ceiling();
+  answer.ceiling = core::UnixMillis{ceiling_read().value / 1000};
   Question question{registry, member, strcmp(request, kClaim) == 0, &answer};
   const char* text = psprintf(
       "SELECT r.* FROM snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT

@@ -46,7 +46,7 @@ struct Member : Membership {
 };
 
 // Opens the table in ShareRowExclusiveLock, which the transaction keeps: there is one change at a
-// time. Close it with NoLock. Fails as kept_table_open() does.
+// time. Close it with NoLock. Fails as own_table_open() does.
 Relation member_lock();
 
 // Reads the row, in the current memory context, as it is now: the caller's snapshot may be older.

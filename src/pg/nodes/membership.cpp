@@ -2,8 +2,8 @@
 #include "pg/nodes/membership.hpp"
 
 #include "pg/base/random.hpp"
-#include "pg/nodes/kept_table.hpp"
 #include "pg/nodes/member.hpp"
+#include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
@@ -26,7 +26,7 @@ enum Column : int {
 };
 constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID, TEXTOID,        TEXTOID,
                                   INT8OID, INT8OID, OIDOID,  TIMESTAMPTZOID, TIMESTAMPTZOID};
-constexpr KeptTable kMembership = {"membership", kTypes, kColumns};
+constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
 
 constexpr const char* kSequences[] = {"membership_mark", "membership_token"};
 
@@ -35,7 +35,7 @@ Oid table_oid = InvalidOid;
 Oid mark_oid = InvalidOid;
 
 Relation open_word(Word word, LOCKMODE lock) {
-  return kept_sequence_open(kSequences[static_cast<int>(word)], lock);
+  return own_sequence_open(kSequences[static_cast<int>(word)], lock);
 }
 
 int64 page_value(Relation sequence) {
@@ -98,7 +98,7 @@ Member member_read(Relation table) {
 }
 
 Membership membership_read() {
-  Relation table = kept_table_open(kMembership, AccessShareLock);
+  Relation table = own_table_open(kMembership, AccessShareLock);
   const Member member = member_read(table);
   table_close(table, AccessShareLock);
   return member;
@@ -163,7 +163,7 @@ int64 new_token(int64 incarnation) {
   return MarkOf(incarnation, std::max(int64{random}, kLeastNonce));
 }
 
-Relation member_lock() { return kept_table_open(kMembership, ShareRowExclusiveLock); }
+Relation member_lock() { return own_table_open(kMembership, ShareRowExclusiveLock); }
 
 void member_store(Relation table, const Member& member, bool is_new) {
   const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());

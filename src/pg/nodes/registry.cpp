@@ -7,7 +7,6 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
-#include "pg/nodes/kept_table.hpp"
 #include "pg/server/own_table.hpp"
 
 namespace snowid::pg {
@@ -37,7 +36,7 @@ constexpr Oid kTypes[kColumns] = {INT8OID,        TEXTOID, TEXTOID,        INT8O
                                   OIDOID,         INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
                                   TIMESTAMPTZOID, TEXTOID, TIMESTAMPTZOID, TEXTOID,
                                   INT8OID,        INT8OID, TEXTOID};
-constexpr KeptTable kNodes = {"nodes", kTypes, kColumns};
+constexpr OwnTable kNodes = {"nodes", kTypes, kColumns, 0};
 
 struct Request {
   const char* what;
@@ -356,7 +355,7 @@ Datum snowid_register(PG_FUNCTION_ARGS) {
   set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true,
                     0, false);
 
-  Relation table = kept_table_open(kNodes, ShareRowExclusiveLock);
+  Relation table = own_table_open(kNodes, ShareRowExclusiveLock);
   // By the clock of after the wait for the lock.
   request.now = GetCurrentTimestamp();
   const Outcome outcome = respond(table, &request);
@@ -373,7 +372,7 @@ Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   HeapTuple row = row_of(trigger);
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event)) PG_RETURN_POINTER(row);
-  table_close(kept_table_open(kNodes, NoLock), NoLock);
+  table_close(own_table_open(kNodes, NoLock), NoLock);
   int column = kWrittenBy + 1;
   Datum value = Datum{0};
   bool is_null = true;

@@ -24,6 +24,8 @@ enum Column : AttrNumber {
   kReleasedAt,
   kColumns = kReleasedAt,
 };
+constexpr Oid kTypes[kColumns] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTAMPTZOID};
+constexpr OwnTable kReleasedShards = {kTableName, kTypes, kColumns, sizeof(core::LayoutSpec)};
 
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
 // shards share them: who moves one keeps those out who are to make the slot of another, for a
@@ -50,37 +52,12 @@ Oid look_up_table() {
   return table_relid;
 }
 
-// Fails where the table is not as CREATE EXTENSION has made it.
-void require_columns(Relation table) {
-  constexpr Oid kTypes[] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTAMPTZOID};
-  TupleDesc columns = RelationGetDescr(table);
-  bool is_right = table->rd_rel->relkind == RELKIND_RELATION && columns->natts == kColumns;
-  for (int i = 0; is_right && i < kColumns; i++) {
-    Form_pg_attribute column = TupleDescAttr(columns, i);
-    is_right = i + 1 == kLayout ? column->attlen == sizeof(core::LayoutSpec) && !column->attbyval
-                                : column->atttypid == kTypes[i];
-  }
-  if (!is_right)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("table \"%s.%s\" was altered", kOwnSchemaName, kTableName),
-                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
-}
-
 Relation open_table(LOCKMODE mode) {
-  Relation table = nullptr;
+  const Oid relid = look_up_table();
+  Relation table = OidIsValid(relid) ? try_table_open(relid, mode) : nullptr;
   // What was looked up may have been dropped meanwhile, and made anew.
-  for (int attempt = 0; table == nullptr && attempt < 2; attempt++) {
-    const Oid relid = look_up_table();
-    if (OidIsValid(relid)) table = try_table_open(relid, mode);
-    if (table == nullptr) table_relid = InvalidOid;
-  }
-  if (table == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("table \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
-                           kTableName, kExtensionName),
-                    errdetail("It says which shards issue no IDs here."),
-                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
-  require_columns(table);
+  if (table == nullptr) return own_table_open(kReleasedShards, mode);
+  require_as_made(table, kReleasedShards);
   return table;
 }
 
@@ -269,7 +246,7 @@ Datum snowid_check_release(PG_FUNCTION_ARGS) {
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
              errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName, kTableName),
              errhint("%s", kHint)));
-  require_columns(trigger->tg_relation);
+  require_as_made(trigger->tg_relation, kReleasedShards);
   close_shard_of(trigger->tg_relation, trigger->tg_trigtuple);
   PG_RETURN_POINTER(trigger->tg_trigtuple);
 }

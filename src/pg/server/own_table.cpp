@@ -1,4 +1,4 @@
-// Guarding tables. See own_table.hpp.
+// Opening and guarding them. See own_table.hpp.
 #include "pg/server/own_table.hpp"
 
 #include "pg/compat.hpp"
@@ -7,6 +7,29 @@
 namespace snowid::pg {
 
 namespace {
+
+[[noreturn]] void report_altered(const char* name) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
+           errhint("Use DROP EXTENSION %s and CREATE EXTENSION %s, or ALTER EXTENSION %s UPDATE.",
+                   kExtensionName, kExtensionName, kExtensionName)));
+  pg_unreachable();
+}
+
+Relation open_relation(const char* name, LOCKMODE lock) {
+  const Oid relid = extension_relation(name);
+  Relation relation = OidIsValid(relid) ? try_relation_open(relid, lock) : nullptr;
+  if (relation == nullptr) report_altered(name);
+  return relation;
+}
+
+// Whether a column is of the type, or of one of snowid's types, which has this length.
+bool IsOf(Form_pg_attribute column, Oid type, int16 own_type_length) {
+  if (OidIsValid(type)) return column->atttypid == type;
+  return column->attlen == own_type_length &&
+         column->attbyval == (own_type_length <= static_cast<int16>(sizeof(Datum)));
+}
 
 bool is_own_trigger(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_TRIGGER(fcinfo)) return false;
@@ -18,6 +41,28 @@ bool is_own_trigger(FunctionCallInfo fcinfo) {
 }
 
 }  // namespace
+
+Relation own_table_open(const OwnTable& table, LOCKMODE lock) {
+  Relation relation = open_relation(table.name, lock);
+  require_as_made(relation, table);
+  return relation;
+}
+
+void require_as_made(Relation relation, const OwnTable& table) {
+  TupleDesc columns = RelationGetDescr(relation);
+  bool is_right = relation->rd_rel->relkind == RELKIND_RELATION && columns->natts == table.columns;
+  for (int i = 0; is_right && i < table.columns; i++)
+    is_right = IsOf(TupleDescAttr(columns, i), table.types[i], table.own_type_length);
+  if (!is_right) report_altered(table.name);
+}
+
+Relation own_sequence_open(const char* name, LOCKMODE lock) {
+  Relation relation = open_relation(name, lock);
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    report_altered(name);
+  return relation;
+}
 
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint) {

@@ -1,10 +1,30 @@
-// Tables of the extension's own whose rows are about this server: triggers guard them, and
-// replication brings them nothing and takes nothing from them. Nothing is shared.
+// Relations of the extension's own that C code reads and changes by itself, so that no right on
+// them, no trigger, no rule and no isolation level of the caller's makes a difference; and what
+// guards those whose rows are about this server: triggers, so that replication brings them nothing
+// and takes nothing from them. Nothing is shared but the relations.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
+
+// A table as CREATE EXTENSION has made it.
+struct OwnTable {
+  const char* name;  // in the extension's own schema
+  const Oid* types;  // of its columns, in their order; InvalidOid where it is a type of snowid's
+  int columns;
+  int16 own_type_length;  // in bytes, of those; 0 where there are none
+};
+
+// Opens it. Fails with 55000 where there is none, or its columns are others.
+Relation own_table_open(const OwnTable& table, LOCKMODE lock);
+
+// The second half of that, for who has opened the relation.
+void require_as_made(Relation relation, const OwnTable& table);
+
+// Opens a permanent sequence of the extension's own schema. Fails with 55000 where there is none,
+// or it is something else.
+Relation own_sequence_open(const char* name, LOCKMODE lock);
 
 // The trigger that has called a trigger function of snowid: one BEFORE each row of a table of its
 // own. Fails with 39P01 where it was called in any other way, so it may be called by anybody; and
