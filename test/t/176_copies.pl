@@ -213,6 +213,18 @@ foreach my $lag (0, 1)
     $primary->stop;
     $primary = $standby;
 }
+
+# What a take-over has left that came to no end is not taken for a claim: the number would be that of both.
+$restored->safe_psql('postgres', 'CREATE DATABASE first');
+add_source($restored, $registry, name => 'registry', dbname => 'first');
+my $number = join_as($restored, 'first', 'first');
+$restored->safe_psql('postgres', 'CREATE DATABASE second TEMPLATE first');
+is(attempt($restored, 'BEGIN; SELECT snowid_check(take_over => true); ROLLBACK', dbname => 'second'), $number,
+    'taking over, and rolled back');
+cmp_ok(join_as($restored, 'second', 'second'), '>', $number, 'then joining: another number');
+is(take_over($restored, 'first'), $number, 'the original can take its number back');
+is(number_of($restored, 'first'), "$number|$number", 'and draws from it');
+
 check_log($_) foreach $registry, $restored;
 $_->stop foreach $registry, $restored, $primary;
 done_testing();

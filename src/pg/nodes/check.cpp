@@ -27,7 +27,7 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   // Not before a copy is found out, whose clock may be wrong, too; but before anything is taken.
   if (takes_over) require_near_clocks(registry, ahead_us);
   // With a new incarnation there is no number until the row is stored. Who has one keeps it.
-  if (is_lost) member.incarnation = new_incarnation();
+  if (is_lost) member.incarnation = new_incarnation(Use::kTakeOver);
   const Answer answer =
       takes_over ? take_number_over(registry, member) : exchange_tokens(registry, member);
   require_near_clocks(registry, ahead_us);

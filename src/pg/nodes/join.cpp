@@ -57,11 +57,11 @@ Answer claim_number(const Registry& registry, Member* member, const Member& left
   const int64 mark = word_read(Word::kMark);
   member->incarnation = IncarnationOf(mark);
   const bool is_tried =
-      NonceOf(mark) >= kLeastNonce &&
+      NonceOf(mark) >= kLeastNonce && IsOfClaim(member->incarnation) &&
       (left.state == MemberState::kNone || left.incarnation != member->incarnation) &&
       IncarnationOf(word_read(Word::kToken)) == member->incarnation;
   if (!is_tried) {
-    member->incarnation = new_incarnation();
+    member->incarnation = new_incarnation(Use::kClaim);
     const int64 token = new_token(member->incarnation);
     word_write(Word::kToken, token);
     word_write(Word::kMark, token);

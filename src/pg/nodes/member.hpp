@@ -35,8 +35,12 @@ constexpr int64 MarkOf(int64 incarnation, int64 nonce) { return incarnation << 3
 constexpr int64 IncarnationOf(int64 mark) { return mark >> 32; }
 constexpr int64 NonceOf(int64 mark) { return mark & 0xffffffff; }
 
-// An incarnation that no row has had, 1 to 2^31 - 1; and a token with it, which nobody knows.
-int64 new_incarnation();
+// An incarnation that no row has had, 1 to 2^31 - 1: odd for a claim, even for taking over, so that
+// what a take-over has left that came to no end is not taken for a claim whose answer was lost. And
+// a token with it, which nobody knows.
+enum class Use : uint8_t { kTakeOver, kClaim };
+int64 new_incarnation(Use use);
+constexpr bool IsOfClaim(int64 incarnation) { return incarnation % 2 == 1; }
 int64 new_token(int64 incarnation);
 
 // The row of snowid.membership and what it means. Without one the fields are 0 or nullptr.

@@ -151,10 +151,11 @@ bool is_membership(Oid relid) {
   return relid == InvalidOid || relid == table_oid || relid == mark_oid;
 }
 
-int64 new_incarnation() {
+int64 new_incarnation(Use use) {
   uint32 random;
   fetch_random(&random, sizeof(random));
-  return std::max(random >> 1, uint32{1});
+  // Less than 2^31, and not 0.
+  return std::max(random >> 1 & ~uint32{1}, uint32{2}) - (use == Use::kClaim ? 1 : 0);
 }
 
 int64 new_token(int64 incarnation) {
