@@ -28,7 +28,14 @@ sub check_found
 {
     my ($node, $session, $name) = @_;
     is(ask($session, 'SELECT snowid_shard(snowid_next())'), '1', "$name: draws until then");
+    # Which looks at no catalog, and takes no lock, once it runs.
+    my $busy = new_session($node);
+    ask($busy, 'PREPARE draw AS SELECT snowid_shard(snowid_next())');
+    ask($busy, 'BEGIN');
+    is(ask($busy, 'EXECUTE draw'), '1', "$name: and in a transaction") foreach 1 .. 8;
     is(check($node), 'ERROR 55000', "$name: found");
+    is(ask($busy, 'EXECUTE draw'), 'ERROR 55000', "$name: refuses, also in the middle of a transaction");
+    close_session($busy);
     is(ask($session, 'SELECT snowid_next()'), 'ERROR 55000', "$name: refuses");
     like($session->{err}, qr/\b(?:1|copy|state)\b/, "$name: says why");
     is(ask($session, 'SELECT snowid_next(7) > 0'), 't', "$name: but not a shard that is named");

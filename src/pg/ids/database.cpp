@@ -1,6 +1,8 @@
 // Finding and making a database's entry. See database.hpp.
 #include "pg/ids/database.hpp"
 
+#include "pg/ids/settings.hpp"
+
 namespace snowid::pg {
 
 Database* my_database = nullptr;
@@ -37,6 +39,7 @@ void database_attach() {
   database->users.fetch_add(1);
   table_release(databases, database);
   my_database = shared_database = database;
+  shard_changes = &database->shard_changes;
 }
 
 bool HasStandIn() { return my_database == &stand_in; }

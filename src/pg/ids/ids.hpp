@@ -24,6 +24,10 @@ void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
 // now on. Whoever draws waits for that where the clock is behind. Fails as ceiling_learn() does.
 void issue_only_above(core::UnixMicros moment);
 
+// Has all sessions of this database resolve the shard of functions that are given none anew, also
+// in the middle of a statement. Fails as table_attach() does.
+void default_shard_change();
+
 // A slot that all databases share, as a session sees it.
 struct CommonPlace {
   Slot* slot;      // nullptr where the session has not used it

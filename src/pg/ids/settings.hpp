@@ -1,4 +1,4 @@
-// The settings of IDs. Each belongs to one process; nothing is shared.
+// The settings of IDs. Each belongs to one process. Shared: Database::shard_changes, read.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -9,6 +9,11 @@ namespace snowid::pg {
 // kUnresolvedShard. Whether a layout can hold it is checked when it is used.
 extern int64 default_shard;
 inline constexpr int64 kUnresolvedShard = -1;
+
+// How often it became another for all sessions of the database at once: in shared memory, once the
+// session has attached to that. And how often when it was resolved.
+extern const std::atomic<uint64_t>* shard_changes;
+extern uint64 shard_changes_seen;
 
 // snowid.shard as it was given.
 struct ShardSetting {
@@ -53,7 +58,8 @@ int64 shard_resolve();
 // The shard of functions that are given none. Fails as shard_resolve() does.
 inline int64 shard_by_default() {
   const int64 shard = default_shard;
-  return likely(shard >= 0) ? shard : shard_resolve();
+  const bool is_so = shard_changes->load(std::memory_order_relaxed) == shard_changes_seen;
+  return likely(shard >= 0 && is_so) ? shard : shard_resolve();
 }
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }

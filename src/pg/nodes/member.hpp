@@ -66,8 +66,7 @@ int64 word_read(Word word);
 
 // Stores the word. It is on disk, and on the synchronous standbys, when this returns. Fails where
 // the wait for those is cancelled; then it may be stored all the same. With
-// kMark and a nonce that is no token, all sessions have forgotten by then what they knew of the
-// membership, save in the middle of a transaction.
+// kMark and a nonce that is no token, all sessions go by it with their next draw.
 void word_write(Word word, int64 value);
 
 // Waits until all transactions of this database that were running when it was called have come to

@@ -2,6 +2,7 @@
 #include "pg/nodes/membership.hpp"
 
 #include "pg/base/random.hpp"
+#include "pg/ids/ids.hpp"
 #include "pg/nodes/member.hpp"
 #include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -59,9 +60,11 @@ HeapTuple find_row(Relation table, SysScanDesc* scan) {
   return systable_getnext(*scan);
 }
 
-// Has all sessions forget at once what they know of a relation, and not only when this transaction
-// commits: it may be about to fail.
+// Has all sessions forget at once what they know of the mark, and not only when this transaction
+// commits: it may be about to fail. Those that have drawn look with each draw, the others with each
+// transaction.
 void tell_everybody(Oid relid) {
+  default_shard_change();
   SharedInvalidationMessage message{};
   message.rc.id = SHAREDINVALRELCACHE_ID;
   message.rc.dbId = MyDatabaseId;
