@@ -5,17 +5,12 @@
 #include "pg/compat.hpp"
 #include "pg/counters/central.hpp"
 #include "pg/counters/counter.hpp"
+#include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
 
 namespace snowid::pg {
 
 namespace {
-
-// The name of a relation, as SQL text.
-const char* qualified_name(Oid relid) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-                                    get_rel_name(relid));
-}
 
 // Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Checks the owner before,
 // since nobody may lock another's sequence, and after, since it may have changed meanwhile.

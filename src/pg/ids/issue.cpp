@@ -84,6 +84,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     if (next_time > layout.max_time) {
       if (last == EndOf(layout) && OidIsValid(slot->key.database)) {
         closed_shards.refuse(layout, shard, slot);
+        if (!ceiling_known) ceiling_learn();
         if (!IsAtEnd(slot, layout)) continue;
       }
       report_used_up(layout);

@@ -22,7 +22,11 @@ extern int64 session_last_id;
 static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int64 shard) {
   if (unlikely(!ceiling_known)) ceiling_learn();
   Place* place = FindPlace(directory, shard);
-  if (unlikely(place == nullptr)) place = place_make(directory, shard);
+  if (unlikely(place == nullptr)) {
+    place = place_make(directory, shard);
+    // Making a slot may wait, and hears of what has become of the ceiling meanwhile.
+    if (!ceiling_known) ceiling_learn();
+  }
   return place;
 }
 

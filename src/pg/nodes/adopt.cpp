@@ -12,6 +12,7 @@
 #include "pg/nodes/adopt_default.hpp"
 #include "pg/nodes/adopt_greatest.hpp"
 #include "pg/nodes/adopt_sequences.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -130,7 +131,7 @@ void alter(const List* tables, const Request& request, const char* call) {
   if (!all_draw(tables, request))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("%s does not call a function of extension \"snowid\"", call),
-                    errhint("Use DROP EXTENSION and CREATE EXTENSION.")));
+                    errhint("Put it back by ALTER EXTENSION snowid ADD FUNCTION.")));
 }
 
 // Does it all, and returns the call of the column's default.

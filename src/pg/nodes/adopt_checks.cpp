@@ -74,11 +74,6 @@ char* widening_of(Oid relid, const char* column) {
 
 }  // namespace
 
-const char* qualified_name(Oid relid) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-                                    get_rel_name(relid));
-}
-
 void require_own_table(Oid relid) {
   const char kind = get_rel_relkind(relid);
   const char* name = get_rel_name(relid);

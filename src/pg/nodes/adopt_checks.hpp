@@ -6,9 +6,6 @@
 
 namespace snowid::pg {
 
-// The name of a relation, as SQL text, in the current memory context.
-const char* qualified_name(Oid relid);
-
 // Fails where this user may not alter the relation, or it is none whose columns can draw IDs: with
 // 42P01 where there is none, with 42809 where it is something else than a table, a foreign table
 // for one, with 42501 where it is a catalog or another's, with 0A000 where it is another session's

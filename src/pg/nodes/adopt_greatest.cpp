@@ -4,6 +4,7 @@
 #include "pg/nodes/adopt_greatest.hpp"
 
 #include "pg/compat.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -69,14 +70,12 @@ bool greatest_of_rows(Relation table, AttrNumber column, Snapshot snapshot, int6
 
 [[noreturn]] void report_no_index(Relation table, const char* column) {
   const char* name = RelationGetRelationName(table);
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("no index tells the greatest \"%s\" of table \"%s\"", column, name),
-       errdetail("The whole table would have to be read while it is locked."),
-       errhint("Use CREATE INDEX CONCURRENTLY ON %s (%s). The index may be dropped afterwards.",
-               quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), name),
-               quote_identifier(column))));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("no index tells the greatest \"%s\" of table \"%s\"", column, name),
+           errdetail("The whole table would have to be read while it is locked."),
+           errhint("Use CREATE INDEX CONCURRENTLY ON %s (%s). The index may be dropped afterwards.",
+                   qualified_name(RelationGetRelid(table)), quote_identifier(column))));
   pg_unreachable();
 }
 

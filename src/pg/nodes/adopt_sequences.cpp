@@ -2,6 +2,7 @@
 #include "pg/nodes/adopt_sequences.hpp"
 
 #include "pg/nodes/adopt_checks.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 

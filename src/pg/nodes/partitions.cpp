@@ -6,6 +6,7 @@
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -140,7 +141,8 @@ void copy_replica_identity(const ParentTable& parent, Oid partition) {
     default:
       return;
   }
-  run_statement(psprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoted_name(partition), identity));
+  run_statement(
+      psprintf("ALTER TABLE %s REPLICA IDENTITY %s", qualified_name(partition), identity));
 }
 
 Oid create_partition(const ParentTable& parent, const Wish& wish,
@@ -153,7 +155,7 @@ Oid create_partition(const ParentTable& parent, const Wish& wish,
               partition.is_last ? PG_INT64_MAX : partition.end.value - 1, &moving);
   run_statement(psprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (" INT64_FORMAT
                          ") TO (%s)",
-                         parent.name, quoted_name(relid), partition.from.value, end));
+                         parent.name, qualified_name(relid), partition.from.value, end));
   copy_replica_identity(parent, relid);
   rows_put(moving, relid);
   return relid;

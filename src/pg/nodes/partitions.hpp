@@ -45,9 +45,6 @@ void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* par
 // Goes on as the caller. The lock stays.
 void parent_leave(const ParentTable& parent);
 
-// The name of a relation with its schema, quoted, in the current memory context.
-const char* quoted_name(Oid relid);
-
 // Runs a statement by SPI.
 void run_statement(const char* statement);
 

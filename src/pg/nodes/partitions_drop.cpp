@@ -5,6 +5,7 @@
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 #include "pg/nodes/partitions.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -52,7 +53,7 @@ void remove_all(const ParentTable& parent, List* partitions, bool is_drop,
     const Oid relid = lfirst_oid(cell);
     // From here on its name stays.
     LockRelationOid(relid, AccessExclusiveLock);
-    const char* name = quoted_name(relid);
+    const char* name = qualified_name(relid);
     const bool is_foreign = get_rel_relkind(relid) == RELKIND_FOREIGN_TABLE;
     run_statement(psprintf("ALTER TABLE %s DETACH PARTITION %s", parent.name, name));
     if (is_drop) run_statement(psprintf("DROP %sTABLE %s", is_foreign ? "FOREIGN " : "", name));

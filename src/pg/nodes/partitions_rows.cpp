@@ -5,6 +5,7 @@
 // replication has both. In between they are kept in the session's work_mem, or in a file.
 #include "pg/compat.hpp"
 #include "pg/nodes/partitions.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -129,7 +130,7 @@ void keep_deleted(const char* statement, MovingRows* moving) {
 
 void rows_take(const ParentTable& parent, int64 from, int64 last, MovingRows* moving) {
   *moving = {};
-  const char* name = quoted_name(parent.default_partition);
+  const char* name = qualified_name(parent.default_partition);
   const char* condition = psprintf("%s OPERATOR(pg_catalog.>=) " INT64_FORMAT
                                    "::pg_catalog.int8 AND"
                                    " %s OPERATOR(pg_catalog.<=) " INT64_FORMAT "::pg_catalog.int8",
@@ -147,7 +148,7 @@ void rows_take(const ParentTable& parent, int64 from, int64 last, MovingRows* mo
 
 void rows_put(const MovingRows& moving, Oid partition) {
   if (moving.rows == nullptr) return;
-  const char* name = quoted_name(partition);
+  const char* name = qualified_name(partition);
   EphemeralNamedRelationData source{};
   source.md.name = pstrdup(kMovingName);
   source.md.reliddesc = InvalidOid;

@@ -2,6 +2,7 @@
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 #include "pg/nodes/partitions.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -79,7 +80,7 @@ void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* par
   parent->relid = relid;
   memcpy(&parent->row, table->rd_rel, CLASS_TUPLE_SIZE);
   parent->columns = CreateTupleDescCopyConstr(RelationGetDescr(table));
-  parent->name = quoted_name(relid);
+  parent->name = qualified_name(relid);
   parent->column = quote_identifier(get_attname(relid, key->partattrs[0], false));
   parent->replica_index = RelationGetReplicaIndex(table);
 
@@ -97,11 +98,6 @@ void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* par
 void parent_leave(const ParentTable& parent) {
   AtEOXact_GUC(false, parent.settings);
   SetUserIdAndSecContext(parent.user, parent.security);
-}
-
-const char* quoted_name(Oid relid) {
-  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-                                    get_rel_name(relid));
 }
 
 void run_statement(const char* statement) {

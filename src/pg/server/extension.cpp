@@ -29,6 +29,11 @@ Oid extension_relation(const char* name) {
   return relid;
 }
 
+const char* qualified_name(Oid relid) {
+  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+                                    get_rel_name(relid));
+}
+
 Oid relation_owner(Oid relid) {
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relid);

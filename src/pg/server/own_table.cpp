@@ -9,11 +9,12 @@ namespace snowid::pg {
 namespace {
 
 [[noreturn]] void report_altered(const char* name) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
-           errhint("Use DROP EXTENSION %s and CREATE EXTENSION %s, or ALTER EXTENSION %s UPDATE.",
-                   kExtensionName, kExtensionName, kExtensionName)));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
+       errhint("Undo what was done to it. To make the extension anew forgets the node's number, "
+               "released shards and sources.")));
   pg_unreachable();
 }
 
