@@ -221,6 +221,18 @@ foreach my $lag (0, 1)
     $primary = $standby;
 }
 
+# A standby hears of it with its primary's WAL, which tells its sessions nothing.
+my $standby = new_standby($primary, 'bystander');
+$standby->start;
+my $reader = open_session($standby);
+is(ask($reader, 'SELECT snowid_default_shard()'), '9', 'a standby knows the number');
+$registry->safe_psql('postgres', 'UPDATE snowid.nodes SET token = 1, previous_token = 1 WHERE number = 9');
+is(check($primary), 'ERROR 55000', 'its primary is found');
+$primary->wait_for_catchup($standby);
+is(ask($reader, 'SELECT snowid_default_shard()'), 'ERROR 55000', 'the standby knows that, too');
+close_session($reader);
+$standby->stop;
+
 # What a take-over has left that came to no end is not taken for a claim: the number would be that of both.
 $restored->safe_psql('postgres', 'CREATE DATABASE first');
 add_source($restored, $registry, name => 'registry', dbname => 'first');
