@@ -176,3 +176,23 @@ SELECT proname, proacl FROM pg_proc WHERE proname IN ('snowid_release', 'snowid_
 -- Nothing is left behind for the tests that follow.
 SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE layout::text !~ '1d|3000';
 DROP TABLE drawn, released, moment;
+
+-- Released again in a part that is rolled back: what that has returned is not issued here, either.
+SELECT snowid_release(900) AS released \gset
+BEGIN;
+SELECT snowid_accept(:released);
+SAVEPOINT part;
+SELECT snowid_release(900) AS again \gset
+ROLLBACK TO part;
+COMMIT;
+SELECT snowid_next(900) > :again AS above;
+
+-- A row that is inserted closes its shard at once, also where nobody has drawn from it yet.
+SELECT attempt('INSERT INTO snowid.released_shards SELECT 901, ''instagram'', snowid_encode(now(), 901, 0), NULL, now()
+  RETURNING snowid_next(901)');
+SELECT attempt('SELECT snowid_next(901)') = 'SELECT 1' AS is_open;
+
+-- One whose ID lies far ahead is not accepted by an ID of now.
+INSERT INTO snowid.released_shards VALUES (902, 'instagram', snowid_encode('2046-06-01Z', 902, 0), NULL, now());
+SELECT regexp_replace(attempt('SELECT snowid_accept(snowid_encode(now(), 902, 0))'), '\d{4,}', 'N');
+SELECT regexp_replace(attempt('SELECT snowid_next(902)'), '\d{4}-.*', 'T') AS stays_closed;

@@ -14,7 +14,7 @@ void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core:
   for (;;) {
     if (seen == EndOf(layout).value) {
       closed_shards.refuse(layout, shard, slot);
-      if (IsAtEnd(slot, layout)) return;
+      if (IsAtEnd(slot, layout) && IsUsedUp(layout)) return;
       seen = slot->last_tick.load(std::memory_order_acquire);
     } else if (seen >= last.value ||
                slot->last_tick.compare_exchange_weak(seen, last.value, std::memory_order_acq_rel)) {

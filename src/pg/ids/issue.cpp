@@ -85,7 +85,8 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       if (last == EndOf(layout) && OidIsValid(slot->key.database)) {
         closed_shards.refuse(layout, shard, slot);
         if (!ceiling_known) ceiling_learn();
-        if (!IsAtEnd(slot, layout)) continue;
+        // It may have been opened and closed again since that was asked.
+        if (!IsAtEnd(slot, layout) || !IsUsedUp(layout)) continue;
       }
       report_used_up(layout);
     }

@@ -269,15 +269,6 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   return slot;
 }
 
-Slot* slot_find(const core::Layout& layout, int64 shard) {
-  const SlotKey key = KeyOf(layout, shard);
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
-  if (slot == nullptr) return nullptr;
-  slot->users.fetch_add(1, std::memory_order_relaxed);
-  table_release(slots, slot);
-  return slot;
-}
-
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
   // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
   // slot open. (Another one's stand-in has another lock: see ceiling_hold().)

@@ -51,9 +51,6 @@ void slots_attach();
 // shard is, see closing.hpp.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
-// The same where there is one; nullptr where there is none.
-Slot* slot_find(const core::Layout& layout, int64 shard);
-
 // Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
 inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;

@@ -48,10 +48,10 @@ int64 page_value(Relation sequence) {
 
 // What a row's mark says of it. The row is this server's and this database's.
 MemberState StateOf(int64 incarnation, int64 mark) {
-  if (IncarnationOf(mark) != incarnation) return MemberState::kMoved;
+  if (incarnation < 1 || IncarnationOf(mark) != incarnation) return MemberState::kMoved;
   if (NonceOf(mark) == kLeavingNonce) return MemberState::kLeaving;
   if (NonceOf(mark) == kCopyNonce) return MemberState::kCopy;
-  return MemberState::kJoined;
+  return NonceOf(mark) >= kLeastNonce ? MemberState::kJoined : MemberState::kMoved;
 }
 
 // The one row, or nullptr. The scan is to be ended once it has been read.

@@ -109,8 +109,12 @@ Datum snowid_accept(PG_FUNCTION_ARGS) {
   core::Tick last = TickOf(layout, parts);
   Release release;
   if (released_find(table, layout, shard, &release)) {
+    const core::Parts known = parts_of(layout, release.id);
+    const core::UnixMicros latest = std::max(moment, StartOf(layout, known.time));
+    wait_until_allowed("ID", latest);
+    ceiling_cover(latest);
     released_delete(table, release);
-    open_at_commit(slot, std::max(last, TickOf(layout, parts_of(layout, release.id))));
+    open_at_commit(slot, std::max(last, TickOf(layout, known)));
   } else if (pending_opening_of(slot) != nullptr) {
     open_at_commit(slot, last);
   } else if (IsAtEnd(slot, layout) && !is_used_up) {

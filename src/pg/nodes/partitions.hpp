@@ -5,9 +5,9 @@
 // pg_catalog, as PostgreSQL's own maintenance is: constraints, expressions of indexes and the like
 // are the owner's code, and must not run with the rights of a superuser who calls.
 //
-// Locking: who makes partitions holds ShareUpdateExclusiveLock on the table, which readers and
-// writers do not notice; who takes them away AccessExclusiveLock. Both look first without, so that
-// nobody waits where nothing is to be done.
+// Locking: who makes partitions holds ShareUpdateExclusiveLock on the table, for which
+// readers and writers do not wait; who takes them away AccessExclusiveLock. Both look first
+// without, so that nobody waits where nothing is to be done.
 #pragma once
 
 #include "pg/prelude.hpp"

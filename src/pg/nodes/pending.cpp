@@ -53,7 +53,10 @@ void undo_newest() {
   // What snowid_release() has returned is never issued here, even so.
   if (move->kind == Kind::kClosed)
     open_slot(move->slot, LayoutOf(move->slot), {move->last.value + 1});
-  if (move->undone != nullptr) move->undone->is_undone = false;
+  if (move->undone != nullptr) {
+    move->undone->is_undone = false;
+    move->undone->last = std::max(move->undone->last, {move->last.value + 1});
+  }
   LetGo(move->slot);
 }
 

@@ -159,9 +159,10 @@ void close_shard_of(Relation table, HeapTuple row) {
       core::MakeLayout(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)));
   require_id_of_shard(layout, DatumGetInt64(shard), DatumGetInt64(id));
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
-  slots_attach();
-  Slot* slot = slot_find(layout, DatumGetInt64(shard));
-  if (slot == nullptr) return;  // who makes it finds the row
+  // Also where there is no slot yet: who makes one before this statement has ended does not see the
+  // row.
+  if (!ceiling_known) ceiling_learn();
+  Slot* slot = slot_of(layout, DatumGetInt64(shard));
   ceiling_hold();
   pending_close(slot, layout);
   LetGo(slot);
