@@ -1,7 +1,7 @@
 // Finding and making a database's entry. See database.hpp.
 #include "pg/ids/database.hpp"
 
-#include "pg/ids/settings.hpp"
+#include "pg/ids/shared_number.hpp"
 
 namespace snowid::pg {
 
@@ -39,7 +39,7 @@ void database_attach() {
   database->users.fetch_add(1);
   table_release(databases, database);
   my_database = shared_database = database;
-  shard_changes = &database->shard_changes;
+  number_word = &database->number;
 }
 
 bool HasStandIn() { return my_database == &stand_in; }

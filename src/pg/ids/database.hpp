@@ -42,8 +42,7 @@ struct Database {
   // only grow.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
-  // How often the shard of functions that are given none became another for all sessions at once.
-  std::atomic<uint64_t> shard_changes;
+  std::atomic<uint64_t> number;  // the node's own, see shared_number.hpp
 };
 
 SNOWID_PIN(Database, oid, 0);
@@ -58,7 +57,7 @@ SNOWID_PIN(Database, alert_us, kLockSize + 40);
 SNOWID_PIN(Database, floor_us, kLockSize + 48);
 SNOWID_PIN(Database, swept_us, kLockSize + 56);
 SNOWID_PIN(Database, swept_ceiling_us, kLockSize + 64);
-SNOWID_PIN(Database, shard_changes, kLockSize + 72);
+SNOWID_PIN(Database, number, kLockSize + 72);
 SNOWID_PIN_SIZE(Database, kLockSize + 80);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.

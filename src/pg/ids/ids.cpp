@@ -28,11 +28,6 @@ void issue_only_above(core::UnixMicros moment) {
   ceiling_lift(moment);
 }
 
-void default_shard_change() {
-  database_attach();
-  shared_database->shard_changes.fetch_add(1, std::memory_order_release);
-}
-
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
   if (place->slot == nullptr) {
     // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser

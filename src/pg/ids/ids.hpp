@@ -8,6 +8,7 @@
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/issue.hpp"
+#include "pg/ids/shared_number.hpp"
 
 namespace snowid::pg {
 
@@ -23,10 +24,6 @@ void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
 // Sees to it, durably, that no slot of this database issues an ID with a time up to `moment` from
 // now on. Whoever draws waits for that where the clock is behind. Fails as ceiling_learn() does.
 void issue_only_above(core::UnixMicros moment);
-
-// Has all sessions of this database resolve the shard of functions that are given none anew, also
-// in the middle of a statement. Fails as table_attach() does.
-void default_shard_change();
 
 // A slot that all databases share, as a session sees it.
 struct CommonPlace {

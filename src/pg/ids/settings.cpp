@@ -6,7 +6,7 @@
 namespace snowid::pg {
 
 int64 default_shard = kUnresolvedShard;
-uint64 shard_changes_seen = 0;
+uint64 changes_seen = 0;
 ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
 int64 (*shard_resolve_hook)(const ShardSetting& setting) = nullptr;
 int max_lead_ms = 1000;
@@ -22,9 +22,6 @@ bool is_registering = false;
 
 // The own number of a node of which nobody says that it has one.
 constexpr int64 kNumberOfNone = 0;
-
-// What is counted before the session has attached to shared memory.
-constinit std::atomic<uint64_t> no_changes{0};
 
 // How often default_shard_forget() was called.
 uint64 times_forgotten = 0;
@@ -71,8 +68,6 @@ void assign_shard(const char* value, void* extra) {
 
 }  // namespace
 
-const std::atomic<uint64_t>* shard_changes = &no_changes;
-
 void default_shard_forget() {
   default_shard = kUnresolvedShard;
   times_forgotten++;
@@ -81,7 +76,7 @@ void default_shard_forget() {
 int64 shard_resolve() {
   const ShardSetting setting = shard_setting;
   // Before anything is looked up.
-  shard_changes_seen = shard_changes->load(std::memory_order_acquire);
+  changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
   if (setting.shard == kRefusedShard) report_refused_shard();
   if (setting.shard >= 0 && !IsStored(setting.source)) return default_shard = setting.shard;
   const uint64 before = times_forgotten;

@@ -1,6 +1,7 @@
-// The settings of IDs. Each belongs to one process. Shared: Database::shard_changes, read.
+// The settings of IDs. Each belongs to one process. Shared: Database::number, read.
 #pragma once
 
+#include "pg/ids/shared_number.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -10,10 +11,8 @@ namespace snowid::pg {
 extern int64 default_shard;
 inline constexpr int64 kUnresolvedShard = -1;
 
-// How often it became another for all sessions of the database at once: in shared memory, once the
-// session has attached to that. And how often when it was resolved.
-extern const std::atomic<uint64_t>* shard_changes;
-extern uint64 shard_changes_seen;
+// How often the node's own number had changed when it was resolved.
+extern uint64 changes_seen;
 
 // snowid.shard as it was given.
 struct ShardSetting {
@@ -58,7 +57,7 @@ int64 shard_resolve();
 // The shard of functions that are given none. Fails as shard_resolve() does.
 inline int64 shard_by_default() {
   const int64 shard = default_shard;
-  const bool is_so = shard_changes->load(std::memory_order_relaxed) == shard_changes_seen;
+  const bool is_so = ChangesOf(number_word->load(std::memory_order_relaxed)) == changes_seen;
   return likely(shard >= 0 && is_so) ? shard : shard_resolve();
 }
 

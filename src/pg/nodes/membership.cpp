@@ -2,6 +2,7 @@
 #include "pg/nodes/membership.hpp"
 
 #include "pg/base/random.hpp"
+#include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/member.hpp"
 #include "pg/server/own_table.hpp"
@@ -64,13 +65,20 @@ HeapTuple find_row(Relation table, SysScanDesc* scan) {
 // commits: it may be about to fail. Those that have drawn look with each draw, the others with each
 // transaction.
 void tell_everybody(Oid relid) {
-  default_shard_change();
+  shared_number_change();
   SharedInvalidationMessage message{};
   message.rc.id = SHAREDINVALRELCACHE_ID;
   message.rc.dbId = MyDatabaseId;
   message.rc.relId = relid;
   SendSharedInvalidMessages(&message, 1);
   AcceptInvalidationMessages();
+}
+
+// To be called when the row has been changed.
+void has_changed(Relation table) {
+  shared_number_change_with_transaction(false);
+  CacheInvalidateRelcache(table);
+  CommandCounterIncrement();
 }
 
 }  // namespace
@@ -195,8 +203,7 @@ void member_store(Relation table, const Member& member, bool is_new) {
   else
     CatalogTupleInsert(table, heap_form_tuple(RelationGetDescr(table), values, nulls));
   systable_endscan(scan);
-  CacheInvalidateRelcache(table);
-  CommandCounterIncrement();
+  has_changed(table);
 }
 
 void member_delete(Relation table) {
@@ -204,8 +211,7 @@ void member_delete(Relation table) {
   HeapTuple row = find_row(table, &scan);
   if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);
   systable_endscan(scan);
-  CacheInvalidateRelcache(table);
-  CommandCounterIncrement();
+  has_changed(table);
 }
 
 int64 word_read(Word word) {
@@ -239,3 +245,22 @@ void wait_for_transactions() {
 }
 
 }  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_keep_membership);
+
+// The trigger on snowid.membership. Rows that logical replication brings are another node's, and
+// are skipped; one that is restored counts from now on.
+Datum snowid_keep_membership(PG_FUNCTION_ARGS) {
+  const TriggerData* trigger = require_own_trigger(
+      fcinfo, "keep_membership", "Use snowid_join(), snowid_check() and snowid_leave().");
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  shared_number_change_with_transaction(false);
+  CacheInvalidateRelcache(trigger->tg_relation);
+  PG_RETURN_POINTER(row_of(trigger));
+}
+}

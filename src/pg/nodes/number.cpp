@@ -101,8 +101,8 @@ void watch() {
 }
 
 // Fills it in as far as it gets. Fails with 55000 where there is no number, with 22023 where
-// snowid.shard is none, and as membership_read() does.
-void resolve(const ShardSetting& setting, NodeNumber* result) {
+// snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
+void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
   watch();
   result->source = "setting";
   result->number = setting.shard;
@@ -122,6 +122,8 @@ void resolve(const ShardSetting& setting, NodeNumber* result) {
   }
   // A standby is not told at once of what its primary's registry has said; and it may be promoted.
   is_fleeting = is_fleeting || RecoveryInProgress();
+  if (!wants_names && shared_number_recall(&result->number)) return;
+  const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
   const Membership member = membership_read();
   result->source = member.state == MemberState::kNone ? "none" : "joined";
   result->node = member.node;
@@ -129,18 +131,19 @@ void resolve(const ShardSetting& setting, NodeNumber* result) {
   result->number = member.number;
   if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
     report_membership(member);
+  shared_number_store(changes, member.number);
 }
 
 int64 number_of(const ShardSetting& setting) {
   NodeNumber result{};
-  resolve(setting, &result);
+  resolve(setting, &result, false);
   return result.number;
 }
 
 // What a draw with the default layout does, as a step that may fail.
 void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
-  resolve(shard_setting, node);
+  resolve(shard_setting, node, true);
   node->has_number = true;
   if (static_cast<uint64>(node->number) > core::kInstagram.max_shard.value)
     report_shard_out_of_range(core::kInstagram, node->number);

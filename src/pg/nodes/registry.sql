@@ -5,7 +5,8 @@
 
 CREATE TABLE snowid.membership (
   singleton boolean PRIMARY KEY CHECK (singleton),
-  number bigint NOT NULL,
+  number bigint NOT NULL
+    CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
   node pg_catalog.text NOT NULL,
   server pg_catalog.text NOT NULL,
   secret pg_catalog.text NOT NULL,
@@ -30,6 +31,8 @@ COMMENT ON COLUMN snowid.membership.joined IS 'when it has joined, by its clock'
 COMMENT ON COLUMN snowid.membership.checked IS 'when the registry has last confirmed it, by this server''s clock';
 COMMENT ON CONSTRAINT membership_pkey ON snowid.membership IS 'a database is one node at most';
 COMMENT ON INDEX snowid.membership_pkey IS 'a database is one node at most';
+COMMENT ON CONSTRAINT membership_number_check ON snowid.membership IS
+  'shards of the layout instagram; 0 is drawn from without joining';
 COMMENT ON CONSTRAINT membership_singleton_check ON snowid.membership IS 'a database is one node at most';
 SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regclass, ''::pg_catalog.text);
 -- Whoever may dump the database may read it, and whoever restores it may write it; nobody else is to
@@ -37,14 +40,21 @@ SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regcl
 GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
 GRANT SELECT ON snowid.membership TO pg_database_owner;
 
-CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid.membership
-  FOR EACH ROW EXECUTE FUNCTION snowid.keep_own_rows();
-COMMENT ON TRIGGER keep_own_rows ON snowid.membership IS 'sees to it that replication brings no other node''s row';
+CREATE FUNCTION snowid.keep_membership() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_membership';
+COMMENT ON FUNCTION snowid.keep_membership() IS
+  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
+REVOKE ALL ON FUNCTION snowid.keep_membership() FROM PUBLIC;
+
+CREATE TRIGGER keep_membership BEFORE INSERT OR UPDATE OR DELETE ON snowid.membership
+  FOR EACH ROW EXECUTE FUNCTION snowid.keep_membership();
+COMMENT ON TRIGGER keep_membership ON snowid.membership IS
+  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.membership
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_own_rows();
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_membership();
 COMMENT ON TRIGGER refuse_truncate ON snowid.membership IS
   'refuses TRUNCATE, which replication would do to others'' rows, too';
-ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER keep_own_rows;
+ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER keep_membership;
 ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER refuse_truncate;
 
 -- Words that no rollback takes back, see membership.hpp. Not dumped: a restored database is not the one

@@ -11,9 +11,3 @@
 CREATE SCHEMA snowid;
 COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions call';
 GRANT USAGE ON SCHEMA snowid TO PUBLIC;
-
-CREATE FUNCTION snowid.keep_own_rows() RETURNS pg_catalog.trigger
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_own_rows';
-COMMENT ON FUNCTION snowid.keep_own_rows() IS
-  'sees to it that replication brings no rows about another server';
-REVOKE ALL ON FUNCTION snowid.keep_own_rows() FROM PUBLIC;

@@ -85,22 +85,3 @@ HeapTuple row_of(const TriggerData* trigger) {
 }
 
 }  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_keep_own_rows);
-
-// The trigger on tables whose rows are about this server. Those that logical replication inserts,
-// updates or deletes are about another one, and are skipped. Who keeps in mind what a table says
-// learns by relcache invalidation that it says something else.
-Datum snowid_keep_own_rows(PG_FUNCTION_ARGS) {
-  const TriggerData* trigger =
-      require_own_trigger(fcinfo, "keep_own_rows", "Its rows are kept by snowid's functions.");
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
-  CacheInvalidateRelcache(trigger->tg_relation);
-  PG_RETURN_POINTER(row_of(trigger));
-}
-}

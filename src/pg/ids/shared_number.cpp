@@ -1,0 +1,72 @@
+// Sharing the node's own number. See shared_number.hpp.
+#include "pg/ids/shared_number.hpp"
+
+#include "pg/ids/database.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
+
+constinit std::atomic<uint64_t> own_word{0};
+
+// What this transaction has done.
+bool has_changed = false;
+bool may_not_be_prepared = false;
+
+void CountUp() {
+  uint64_t word = number_word->load(std::memory_order_relaxed);
+  while (!number_word->compare_exchange_weak(word, (ChangesOf(word) + 1) << kSharedNumberBits,
+                                             std::memory_order_acq_rel)) {
+  }
+}
+
+void at_end(XactEvent event, void*) {
+  if (!has_changed) return;
+  if (event == XACT_EVENT_PRE_PREPARE && may_not_be_prepared)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot prepare a transaction that has changed this node's number")));
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+    return;
+  has_changed = may_not_be_prepared = false;
+  CountUp();
+}
+
+}  // namespace
+
+std::atomic<uint64_t>* number_word = &own_word;
+
+bool shared_number_recall(int64* number) {
+  if (has_changed || IsParallelWorker() || RecoveryInProgress()) return false;
+  database_attach();
+  const uint64 stored = number_word->load(std::memory_order_acquire) & kNumberMask;
+  *number = static_cast<int64>(stored) - 1;
+  return stored > 0;
+}
+
+void shared_number_store(uint64 changes, int64 number) {
+  if (has_changed || IsParallelWorker() || RecoveryInProgress()) return;
+  if (static_cast<uint64>(number) >= kNumberMask) return;
+  uint64_t word = changes << kSharedNumberBits;
+  number_word->compare_exchange_strong(word, word | (static_cast<uint64>(number) + 1),
+                                       std::memory_order_acq_rel);
+}
+
+void shared_number_change() {
+  database_attach();
+  CountUp();
+}
+
+void shared_number_change_with_transaction(bool can_be_prepared) {
+  static bool is_registered = false;
+  if (!is_registered) {
+    RegisterXactCallback(at_end, nullptr);
+    is_registered = true;
+  }
+  shared_number_change();
+  has_changed = true;
+  may_not_be_prepared = may_not_be_prepared || !can_be_prepared;
+}
+
+}  // namespace snowid::pg

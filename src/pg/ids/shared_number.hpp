@@ -1,0 +1,37 @@
+// The node's own number as sessions share it: it takes a look at several catalogs to learn it, and
+// one word to know that another session has learned it, and that nothing has happened since.
+//
+// Shared: Database::number, moved by compare-and-swap. It holds how often the number became another
+// one, and the number, if anybody has stored it since. Who changes what the number is learned from
+// counts up at once, and where that is in a transaction again at its end: what somebody stores who
+// has looked before that does not count any more.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// This database's word; one of this process's own before it has attached to shared memory.
+extern std::atomic<uint64_t>* number_word;
+
+constexpr int kSharedNumberBits = 16;
+constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
+
+// The number that a session has stored since it became another one last. Returns false where none
+// has; in a transaction that has changed it; and in a parallel worker and during recovery, where
+// that cannot be told. Fails as table_attach() does.
+bool shared_number_recall(int64* number);
+
+// Stores the number, if it has become no other one since `changes` were counted. number: 0 or more;
+// one that the word has no room for is not stored.
+void shared_number_store(uint64 changes, int64 number);
+
+// Has all sessions of this database look anew with their next draw, also in the middle of a
+// statement. Fails as table_attach() does.
+void shared_number_change();
+
+// The same, and again at the end of this transaction. can_be_prepared: if not, PREPARE TRANSACTION
+// fails with 0A000.
+void shared_number_change_with_transaction(bool can_be_prepared);
+
+}  // namespace snowid::pg
