@@ -132,6 +132,13 @@ foreach my $step ([ $real, 'has answered' ], [ '', 'has not been asked' ])
 $registry->append_conf('postgresql.conf', "synchronous_commit = off\nwal_writer_delay = '10s'\n");
 $registry->reload;
 wait_for(sub { $registry->safe_psql('postgres', 'SHOW synchronous_commit') eq 'off' }, 'the setting');
+foreach my $setting ([ 'local', 'on' ], [ 'on', 'on' ], [ 'remote_apply', 'remote_apply' ])
+{
+    is($registry->safe_psql('postgres', <<"SQL"), $setting->[1], "the commit waits as with $setting->[1] where it is $setting->[0]");
+BEGIN; SET LOCAL synchronous_commit = $setting->[0];
+SELECT FROM snowid.register('release', 'nobody', 1, 'guess', 17, 17, 'd', 1, 1, 1, 0); SHOW synchronous_commit; ROLLBACK
+SQL
+}
 is(at('SELECT snowid_check()'), '1', 'the registry has answered') for 1, 2;
 crash($registry, 'kill');
 is(at('SELECT snowid_shard(snowid_next())'), '1', 'the registry is down: the node goes on');
@@ -176,7 +183,7 @@ close_session($drawing);
 crash($node, 'kill');
 $node->start;
 is(at($_), 'ERROR 55000', "after a crash: $_")
-  foreach 'SELECT snowid_next()', 'SELECT snowid_check()', 'SELECT snowid_check(true)', q(SELECT snowid_join('registry'));
+  foreach 'SELECT snowid_next()', 'SELECT snowid_check()', q(SELECT snowid_join('registry'));
 is(at('SELECT snowid_leave()'), 'ERROR P0001', 'lost again');
 ask_directly();
 is(at('SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'and heard');

@@ -5,6 +5,7 @@
 #include "pg/nodes/pending.hpp"
 
 #include "pg/compat.hpp"
+#include "pg/nodes/durable_commit.hpp"
 
 namespace snowid::pg {
 
@@ -60,18 +61,11 @@ void undo_newest() {
   LetGo(move->slot);
 }
 
-// What was released may be another server's once the client has heard of it. So it must not be
-// lost, though the session may not want to wait for its own commits.
-void require_durable_commit() {
-  if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-    set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-                      true, 0, false);
-}
-
 void at_end(XactEvent event, void*) {
   if (moves == nullptr) return;
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
+      // What was released may be another server's once the client has heard of it.
       require_durable_commit();
       break;
     case XACT_EVENT_COMMIT:

@@ -1,42 +1,17 @@
-// The registry's side of joining: the function that nodes call, and what guards the table of nodes.
+// The registry's side of joining: the function that nodes call.
 //
-// Shared: the table snowid.nodes. Each request holds its ShareRowExclusiveLock until its
-// transaction ends, and reads the rows as they are then. A caller needs no right on the table, and
-// has none: all that he can do to a row he does by knowing its secret or its token.
+// Shared: the table snowid.nodes, as nodes_table.hpp says. A caller needs no right on it, and has
+// none: all that he can do to a row he does by knowing its secret or its token.
 #include "pg/nodes/registry.hpp"
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/own_table.hpp"
+#include "pg/nodes/durable_commit.hpp"
+#include "pg/nodes/nodes_table.hpp"
 
 namespace snowid::pg {
 
 namespace {
-
-// The columns of snowid.nodes.
-enum Column : int {
-  kNumber,
-  kNode,  // null where the number was given back
-  kDatabase,
-  kSystem,
-  kDatabaseOid,
-  kTimeline,
-  kClaimed,
-  kLastSeen,
-  kLastIdTime,
-  kLeftNode,  // this one and the next are null where it was not
-  kFreeFrom,
-  kSecret,
-  kToken,
-  kPreviousToken,
-  kWrittenBy,  // null where the row was restored
-  kColumns,
-};
-constexpr Oid kTypes[kColumns] = {INT8OID,        TEXTOID, TEXTOID,        INT8OID,
-                                  OIDOID,         INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
-                                  TIMESTAMPTZOID, TEXTOID, TIMESTAMPTZOID, TEXTOID,
-                                  INT8OID,        INT8OID, TEXTOID};
-constexpr OwnTable kNodes = {"nodes", kTypes, kColumns, 0};
 
 struct Request {
   const char* what;
@@ -54,47 +29,29 @@ struct Request {
   const char* written_by;
 };
 
-struct Row {
-  HeapTuple tuple;  // nullptr where there is none
-  Datum values[kColumns];
-  bool nulls[kColumns];
-};
-
 // What a request has to know of all rows.
 struct Rows {
-  Row numbered;           // that of its number
-  Row named;              // that of its node's name
-  Row claimed;            // the one that an earlier try of the same claim has made
+  NodeRow numbered;       // that of its number
+  NodeRow named;          // that of its node's name
+  NodeRow claimed;        // the one that an earlier try of the same claim has made
   int64 free;             // the least free number, 0 where there is none
   TimestampTz next_free;  // when there is one, where all that are not are given back
 };
 
-int64 int64_of(const Row& row, Column column) { return DatumGetInt64(row.values[column]); }
-
-bool text_is(const Row& row, Column column, const char* value) {
-  return !row.nulls[column] && strcmp(TextDatumGetCString(row.values[column]), value) == 0;
-}
-
-bool IsInUse(const Row& row) { return row.nulls[kFreeFrom]; }
-
-bool IsFree(const Row& row, TimestampTz now) {
-  return !IsInUse(row) && DatumGetTimestampTz(row.values[kFreeFrom]) <= now;
-}
-
 // Whether the request knows the row's token.
-bool KnowsToken(const Row& row, const Request& request) {
+bool KnowsToken(const NodeRow& row, const Request& request) {
   const int64 token = int64_of(row, kToken);
   return token == request.token || token == request.next_token;
 }
 
-bool IsSameDatabase(const Row& row, const Request& request) {
+bool IsSameDatabase(const NodeRow& row, const Request& request) {
   return int64_of(row, kSystem) == request.system_identifier &&
          DatumGetObjectId(row.values[kDatabaseOid]) == request.database_oid;
 }
 
 // Whether it asks as a standby that was promoted before it had heard of the last exchange. (One
 // that lags by more cannot be told from a copy.)
-bool IsPromoted(const Row& row, const Request& request) {
+bool IsPromoted(const NodeRow& row, const Request& request) {
   const int64 previous = int64_of(row, kPreviousToken);
   return IsSameDatabase(row, request) && request.timeline > int64_of(row, kTimeline) &&
          (previous == request.token || previous == request.next_token);
@@ -108,9 +65,7 @@ void read_rows(Relation table, const Request& request, Rows* rows) {
   rows->next_free = DT_NOEND;
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   for (HeapTuple tuple; HeapTupleIsValid(tuple = systable_getnext(scan));) {
-    Row row;
-    row.tuple = heap_copytuple(tuple);
-    heap_deform_tuple(row.tuple, RelationGetDescr(table), row.values, row.nulls);
+    const NodeRow row = node_row_read(table, tuple);
     const int64 number = int64_of(row, kNumber);
     if (number >= 1 && number <= kMostNumber) is_taken[number] = !IsFree(row, request.now);
     if (!IsInUse(row))
@@ -126,19 +81,19 @@ void read_rows(Relation table, const Request& request, Rows* rows) {
 }
 
 // The later of what the row and the request say of IDs.
-TimestampTz last_id_time(const Row& row, const Request& request) {
+TimestampTz last_id_time(const NodeRow& row, const Request& request) {
   const TimestampTz reported = to_timestamptz(request.ceiling);
   if (row.tuple == nullptr) return reported;
   return std::max(reported, DatumGetTimestampTz(row.values[kLastIdTime]));
 }
 
 // Stores the row as the node's that asks. It had the number before, or gets it now.
-void store_held(Relation table, Row* row, const Request& request, bool gets_it) {
+void store_held(Relation table, NodeRow* row, const Request& request, bool gets_it) {
   const bool is_new = row->tuple == nullptr;
   const int64 previous = is_new || gets_it ? 0 : int64_of(*row, kToken);
   row->values[kLastIdTime] = TimestampTzGetDatum(last_id_time(*row, request));
   if (is_new) row->values[kNumber] = Int64GetDatum(request.number);
-  std::fill_n(row->nulls, int{kColumns}, false);
+  std::fill_n(row->nulls, int{kNodeColumns}, false);
   row->nulls[kLeftNode] = row->nulls[kFreeFrom] = true;
   row->values[kNode] = CStringGetTextDatum(request.node);
   row->values[kDatabase] = CStringGetTextDatum(request.database);
@@ -188,7 +143,8 @@ void store_held(Relation table, Row* row, const Request& request, bool gets_it) 
                   is_awaited ? errdetail("One that was given back is free from %s on.",
                                          timestamptz_to_str(rows.next_free))
                              : 0,
-                  errhint("Use snowid_leave() on nodes that are not used any more.")));
+                  errhint("Use snowid_leave() on nodes that are not used any more, or "
+                          "snowid_leave(node) here for those that are gone.")));
   pg_unreachable();
 }
 
@@ -200,7 +156,7 @@ struct Outcome {
 };
 
 // Has the number be the node's, and says so. Arguments as store_held() has them.
-Outcome grant(Relation table, Row* row, const Request& request, bool gets_it) {
+Outcome grant(Relation table, NodeRow* row, const Request& request, bool gets_it) {
   const TimestampTz reported =
       row->tuple == nullptr ? DT_NOBEGIN : DatumGetTimestampTz(row->values[kLastIdTime]);
   store_held(table, row, request, gets_it);
@@ -211,7 +167,7 @@ Outcome refuse(const Request& request) { return {false, request.number, DT_NOBEG
 
 // A claim: the least free number, or that which an earlier try has got.
 Outcome claim(Relation table, Rows* rows, Request* request) {
-  Row* row = &rows->claimed;
+  NodeRow* row = &rows->claimed;
   if (rows->named.tuple != nullptr &&
       (row->tuple == nullptr || int64_of(rows->named, kNumber) != int64_of(*row, kNumber)))
     report_name_taken(*request);
@@ -227,13 +183,13 @@ Outcome claim(Relation table, Rows* rows, Request* request) {
 }
 
 // Whether the row was not written here, but restored from a dump, or before a fail-over.
-bool is_restored(const Row& row, const Request& request) {
+bool is_restored(const NodeRow& row, const Request& request) {
   return !text_is(row, kWrittenBy, request.written_by);
 }
 
 // A check, or taking over.
 Outcome check(Relation table, Rows* rows, const Request& request, bool takes_over) {
-  Row* row = &rows->numbered;
+  NodeRow* row = &rows->numbered;
   const bool is_known =
       row->tuple != nullptr && IsInUse(*row) && text_is(*row, kSecret, request.secret);
   if (is_known) {
@@ -254,20 +210,13 @@ Outcome check(Relation table, Rows* rows, const Request& request, bool takes_ove
 // Gives the number back, if it is the node's. It is not its own after that in any case, so all
 // answers are alike to it.
 Outcome release(Relation table, Rows* rows, const Request& request) {
-  Row* row = &rows->numbered;
+  NodeRow* row = &rows->numbered;
   if (row->tuple == nullptr || !IsInUse(*row) || !text_is(*row, kSecret, request.secret) ||
       !(KnowsToken(*row, request) || is_restored(*row, request)))
     return refuse(request);
-  // Those that the node has made, whatever its clock, and whatever this one's.
-  const TimestampTz used = last_id_time(*row, request);
+  // What the node has reported now counts whatever its clock, and whatever this one's.
   row->values[kLastSeen] = TimestampTzGetDatum(request.now);
-  row->values[kLastIdTime] = TimestampTzGetDatum(used);
-  row->values[kLeftNode] = row->values[kNode];
-  row->values[kFreeFrom] = TimestampTzGetDatum(std::max(used, request.now) + kQuarantineUs);
-  row->nulls[kNode] = true;
-  row->nulls[kLeftNode] = row->nulls[kFreeFrom] = false;
-  HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), row->values, row->nulls);
-  CatalogTupleUpdate(table, &row->tuple->t_self, tuple);
+  node_row_give_back(table, row, last_id_time(*row, request), request.now);
   return refuse(request);
 }
 
@@ -310,13 +259,6 @@ void require_valid(const Request& request) {
                   errdetail("Its name has 1 to %d bytes.", kLongestName)));
 }
 
-// Which database this is, as the column written_by has it: another one than the one that the rows
-// were written in, where they were copied with all files, or the server has been promoted.
-const char* own_identity() {
-  return psprintf(UINT64_FORMAT "/%u/%u", GetSystemIdentifier(), MyDatabaseId,
-                  GetWALInsertionTimeLine());
-}
-
 }  // namespace
 
 }  // namespace snowid::pg
@@ -327,7 +269,6 @@ using namespace snowid::pg;
 extern "C" {
 
 SNOWID_FUNCTION(snowid_register);
-SNOWID_FUNCTION(snowid_keep_nodes);
 
 // snowid.register(request text, node text, number bigint, secret text, token bigint,
 // next_token bigint, database text, system_identifier bigint, database_oid bigint,
@@ -347,36 +288,19 @@ Datum snowid_register(PG_FUNCTION_ARGS) {
                   PG_GETARG_INT64(9),
                   {0},
                   0,
-                  own_identity()};
+                  registry_identity()};
   int64 ceiling_us;
   request.ceiling = {pg_mul_s64_overflow(PG_GETARG_INT64(10), 1000, &ceiling_us) ? -1 : ceiling_us};
   require_valid(request);
   // What the node is told must not be lost here in a crash, whatever the settings.
-  set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true,
-                    0, false);
+  require_durable_commit();
 
-  Relation table = own_table_open(kNodes, ShareRowExclusiveLock);
+  Relation table = nodes_open(ShareRowExclusiveLock);
   // By the clock of after the wait for the lock.
   request.now = GetCurrentTimestamp();
   const Outcome outcome = respond(table, &request);
   table_close(table, NoLock);
   CommandCounterIncrement();
   PG_RETURN_DATUM(row_of(fcinfo, outcome, request.node));
-}
-
-// The trigger on snowid.nodes. Rows that logical replication inserts, updates or deletes are about
-// another registry's nodes, and are skipped. The tokens of those that a dump brings are old.
-Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
-  const TriggerData* trigger =
-      require_own_trigger(fcinfo, "keep_nodes", "Use snowid_leave() on each node.");
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
-  HeapTuple row = row_of(trigger);
-  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event)) PG_RETURN_POINTER(row);
-  table_close(own_table_open(kNodes, NoLock), NoLock);
-  int column = kWrittenBy + 1;
-  Datum value = Datum{0};
-  bool is_null = true;
-  PG_RETURN_POINTER(heap_modify_tuple_by_cols(row, RelationGetDescr(trigger->tg_relation), 1,
-                                              &column, &value, &is_null));
 }
 }

@@ -134,19 +134,28 @@ GRANT SELECT ON snowid.nodes TO pg_database_owner;
 CREATE FUNCTION snowid.keep_nodes() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_nodes';
 COMMENT ON FUNCTION snowid.keep_nodes() IS
-  'sees to it that replication brings no other registry''s nodes, and that restored tokens do not count';
+  'sees to it that replication brings no other registry''s nodes, that restored tokens do not count, and that '
+  'no number is free too early';
 REVOKE ALL ON FUNCTION snowid.keep_nodes() FROM PUBLIC;
 
 CREATE TRIGGER keep_nodes BEFORE INSERT OR UPDATE OR DELETE ON snowid.nodes
   FOR EACH ROW EXECUTE FUNCTION snowid.keep_nodes();
 COMMENT ON TRIGGER keep_nodes ON snowid.nodes IS
-  'sees to it that replication brings no other registry''s nodes, and that restored tokens do not count';
+  'sees to it that replication brings no other registry''s nodes, that restored tokens do not count, and that '
+  'no number is free too early';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes
   FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_nodes();
 COMMENT ON TRIGGER refuse_truncate ON snowid.nodes IS
   'refuses TRUNCATE, which replication would do to others'' rows, too';
 ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER keep_nodes;
 ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
+
+CREATE FUNCTION @extschema@.snowid_leave(node pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_leave_for';
+COMMENT ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) IS
+  'on the registry, for a node that is gone for good: give its number back';
+REVOKE ALL ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
 CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
     token bigint, next_token bigint, database pg_catalog.text, system_identifier bigint, database_oid bigint,

@@ -1,0 +1,13 @@
+// Commits that must not be lost: what is returned, here or to another server, is acted on once it
+// is heard. Nothing is shared.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Has the commit of this transaction wait until it is on disk, and on the synchronous standbys,
+// though the session may not want to wait for its own commits. A setting that waits for more stays.
+void require_durable_commit();
+
+}  // namespace snowid::pg
