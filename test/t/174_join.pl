@@ -44,6 +44,9 @@ like($node->safe_psql('postgres', 'SELECT node, database FROM snowid.nodes ORDER
 is(at('west', q(SELECT snowid_join('registry', 'other'))), 'ERROR 55000', 'no other name');
 is(at('west', q(SELECT snowid_join('central', 'the west'))), 'ERROR 55000', 'no other registry');
 is(at('north', q(SELECT snowid_join('registry', 'the west'))), 'ERROR 42710', 'no name of another');
+my (undef, undef, $refusal) = $node->psql('north', q(DO 'BEGIN PERFORM snowid_join(''registry'', ''the west''); END'));
+like($refusal, qr/CONTEXT:.*PL\/pgSQL function/s, 'the error says where it was called');
+unlike($refusal, qr/dblink/, 'and not how the registry was asked');
 is(at('north', q(SELECT snowid_join('registry', ''))), 'ERROR 22023', 'no name without a letter');
 is(at('north', q(SELECT snowid_join('registry', repeat('n', 256)))), 'ERROR 22023', 'none that is too long');
 is(at('north', q(SELECT snowid_join('nowhere'))), 'ERROR 42704', 'no such server');
@@ -201,6 +204,7 @@ ON CONFLICT DO NOTHING
 SQL
 my $last = new_member('last');
 is(at($last, q(SELECT snowid_join('registry'))), 'ERROR 53400', 'all taken: refused');
+like(($node->psql($last, q(SELECT snowid_join('registry'))))[2], qr/HINT:.* snowid_leave\(node\) here/, 'all taken: what to do');
 is(at('east', 'SELECT snowid_check()'), '1', 'all taken: who has one keeps it');
 $node->safe_psql('postgres', q(UPDATE snowid.nodes SET left_node = node, node = NULL, free_from = now() + interval '1 h' WHERE number = 8191));
 my (undef, undef, $message) = $node->psql($last, q(SELECT snowid_join('registry')));

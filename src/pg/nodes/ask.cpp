@@ -88,7 +88,12 @@ void run(const Registry& registry, const char* text, int columns, void (*read)(v
          void* argument) {
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
   if (error == nullptr) return;
-  if (!IsUnreachable(error)) ReThrowError(error);
+  if (!IsUnreachable(error)) {
+    // The context says how we have put the question, which is of no use to the user. What says
+    // where we were called from is added again.
+    error->context = nullptr;
+    ThrowErrorData(error);
+  }
   ereport(ERROR,
           (errcode(ERRCODE_CONNECTION_FAILURE),
            errmsg("could not reach the registry over server \"%s\"", registry.name),
@@ -99,8 +104,15 @@ void run(const Registry& registry, const char* text, int columns, void (*read)(v
 
 }  // namespace
 
-Registry registry_of(const char* server) {
-  const Oid oid = get_foreign_server_oid(server, false);
+Registry registry_of(const char* server, const char* node) {
+  const Oid oid = get_foreign_server_oid(server, true);
+  if (!OidIsValid(oid))
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", server),
+             node != nullptr ? errhint("Create the foreign server again, or rename it back: this "
+                                       "database has joined over it as node \"%s\".",
+                                       node)
+                             : 0));
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
   return {oid, GetUserId(), server};

@@ -22,7 +22,7 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   const bool is_lost = member.state == MemberState::kMoved || member.state == MemberState::kCopy;
   if (!is_joined && !(is_lost && takes_over)) report_membership(member);
 
-  const Registry registry = registry_of(member.server);
+  const Registry registry = registry_of(member.server, member.node);
   const int64 ahead_us = registry_compare_clocks(registry);
   // Not before a copy is found out, whose clock may be wrong, too; but before anything is taken.
   if (takes_over) require_near_clocks(registry, ahead_us);

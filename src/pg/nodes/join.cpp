@@ -13,7 +13,9 @@ namespace {
 // A node's name where none is given, which no two databases of a network have at a time.
 const char* default_node() {
   char host[256];
-  if (gethostname(host, sizeof(host)) != 0) ereport(ERROR, (errmsg("could not get host name: %m")));
+  if (gethostname(host, sizeof(host)) != 0)
+    ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not get host name: %m"),
+                    errhint("Name the node: it is the second argument of snowid_join().")));
   host[sizeof(host) - 1] = '\0';
   return psprintf("%s:%d/%s", host, PostPortNumber, get_database_name(MyDatabaseId));
 }
@@ -79,7 +81,7 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
   Member member{{MemberState::kJoined, 0, node, server}, new_secret(), 0};
   require_node_name(node);
   require_no_citus();
-  const Registry registry = registry_of(server);
+  const Registry registry = registry_of(server, nullptr);
   require_near_clocks(registry, registry_compare_clocks(registry));
   heed_reported(claim_number(registry, &member, left));
   // A copy of this database that was made while it had claimed, and had not yet joined, could claim
@@ -102,7 +104,7 @@ Member wait_for_draws(Relation table) {
 
 // Gives the number back. Where the registry cannot be reached it is to be called again.
 void give_back(Relation table, Member member) {
-  const Registry registry = registry_of(member.server);
+  const Registry registry = registry_of(member.server, member.node);
   if (member.state == MemberState::kJoined) {
     exchange_tokens(registry, member);
     word_write(Word::kMark, MarkOf(member.incarnation, kLeavingNonce));

@@ -41,7 +41,8 @@ struct Registry {
 };
 
 // Fails with 42704 where there is no such server, and with 42501 where the user lacks USAGE on it.
-Registry registry_of(const char* server);
+// node: as which this database has joined over it, nullptr where it has not.
+Registry registry_of(const char* server, const char* node);
 
 // By how much, in microseconds, this server's clock is ahead of the registry's for sure, or behind
 // it where it is negative. Asking takes a while, during which nobody can tell. Fails as
