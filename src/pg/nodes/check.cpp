@@ -19,15 +19,18 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   Relation table = member_lock();
   Member member = member_read(table);
   const bool is_joined = member.state == MemberState::kJoined;
-  const bool is_lost = member.state == MemberState::kMoved || member.state == MemberState::kCopy;
-  if (!is_joined && !(is_lost && takes_over)) report_membership(member);
+  // It has a number, and may not draw from it.
+  const bool is_refused = member.state == MemberState::kMoved ||
+                          member.state == MemberState::kCopy ||
+                          member.state == MemberState::kLeaving;
+  if (!is_joined && !(is_refused && takes_over)) report_membership(member);
 
   const Registry registry = registry_of(member.server, member.node);
   const int64 ahead_us = registry_compare_clocks(registry);
   // Not before a copy is found out, whose clock may be wrong, too; but before anything is taken.
   if (takes_over) require_near_clocks(registry, ahead_us);
   // With a new incarnation there is no number until the row is stored. Who has one keeps it.
-  if (is_lost) member.incarnation = new_incarnation(Use::kTakeOver);
+  if (is_refused) member.incarnation = new_incarnation(Use::kTakeOver);
   const Answer answer =
       takes_over ? take_number_over(registry, member) : exchange_tokens(registry, member);
   require_near_clocks(registry, ahead_us);

@@ -109,11 +109,15 @@ void give_back(Relation table, Member member) {
     exchange_tokens(registry, member);
     word_write(Word::kMark, MarkOf(member.incarnation, kLeavingNonce));
   }
+  const int64 incarnation = member.incarnation;
   member = wait_for_draws(table);
   // Somebody else may have called it, too, and have been quicker.
   if (member.state == MemberState::kNone) return;
   if (member.state == MemberState::kJoined) report_joined(member);
-  if (member.state != MemberState::kLeaving) report_membership(member);
+  // With another incarnation the number was taken back, and somebody else has begun to leave with
+  // it: he waits for those that have drawn meanwhile, which we have not.
+  if (member.state != MemberState::kLeaving || member.incarnation != incarnation)
+    report_membership(member);
   const int64 token = word_read(Word::kToken);
   registry_ask(registry, kRelease, member, token, token);
 }

@@ -70,8 +70,8 @@ int64 word_read(Word word);
 void word_write(Word word, int64 value);
 
 // Waits until all transactions of this database that were running when it was called have come to
-// their end, which is when nobody goes by a mark that was there before. Interruptible. Fails with
-// 40P01 where they wait for this one.
+// their end, which is when nobody goes by a mark that was there before; with a NOTICE where there
+// are any. Interruptible. Fails with 40P01 where they wait for this one.
 void wait_for_transactions();
 
 }  // namespace snowid::pg

@@ -122,15 +122,11 @@ void report_membership(const Membership& member) {
                       errmsg("database has not joined a registry"), errhint("Use snowid_join().")));
       break;
     case MemberState::kLeaving:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("node \"%s\" is leaving the registry", member.node),
-           errdetail(
-               "snowid_leave() has begun, and the registry has not answered: number " INT64_FORMAT
-               " is not given back yet.",
-               member.number),
-           errhint("Use snowid_leave() again.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("node \"%s\" is leaving the registry", member.node),
+               errdetail("snowid_leave() has begun and has not come to its end."),
+               errhint("Use snowid_leave() again; or, to stay, snowid_check(take_over => true).")));
       break;
     case MemberState::kMoved:
       ereport(ERROR,
@@ -241,6 +237,10 @@ void wait_for_transactions() {
   const VirtualTransactionId* running =
       GetCurrentVirtualXIDs(InvalidTransactionId, kExceptWithoutSnapshot, kOfAllDatabases,
                             PROC_IN_VACUUM | PROC_IS_AUTOVACUUM, &count);
+  if (count > 0)
+    ereport(NOTICE, (errmsg_plural("waiting for %d transaction of this database to end",
+                                   "waiting for %d transactions of this database to end",
+                                   static_cast<unsigned long>(count), count)));
   for (int i = 0; i < count; i++) VirtualXactLock(running[i], true);
 }
 

@@ -13,7 +13,7 @@ enum class MemberState : uint8_t {
   kMoved,    // another server, or another database, than the one that joined: a restore, or a copy;
              // also where a restore or a rollback has brought back a row that is not true any more
   kCopy,     // the registry has found that another server goes by this number
-  kLeaving,  // snowid_leave() has begun, and the registry has not yet answered
+  kLeaving,  // snowid_leave() has begun, and has not come to its end
 };
 
 struct Membership {
