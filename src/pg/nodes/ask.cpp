@@ -115,6 +115,13 @@ Registry registry_of(const char* server, const char* node) {
                              : 0));
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
+  // Its owner says where a superuser's session would connect to, and as whom; dblink asks a
+  // superuser for no password.
+  if (superuser() && !superuser_arg(GetForeignServer(oid)->owner))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("owner of foreign server \"%s\" is no superuser", server),
+                    errdetail("A superuser does not connect to where somebody else has him."),
+                    errhint("Call the function as the owner of the server.")));
   return {oid, GetUserId(), server};
 }
 

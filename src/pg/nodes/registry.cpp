@@ -259,6 +259,16 @@ void require_valid(const Request& request) {
                   errdetail("Its name has 1 to %d bytes.", kLongestName)));
 }
 
+// Nobody is to have a number for as long as he likes, once he has given it back.
+void require_sane_ceiling(const Request& request) {
+  if (to_timestamptz(request.ceiling) <= request.now + USECS_PER_DAY) return;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("ceiling of node \"%s\" is more than a day ahead of the registry's clock",
+                         request.node),
+                  errhint("Set the node's clock right. To give its number back all the same, call "
+                          "snowid_leave(node) on the registry.")));
+}
+
 }  // namespace
 
 }  // namespace snowid::pg
@@ -292,6 +302,7 @@ Datum snowid_register(PG_FUNCTION_ARGS) {
   int64 ceiling_us;
   request.ceiling = {pg_mul_s64_overflow(PG_GETARG_INT64(10), 1000, &ceiling_us) ? -1 : ceiling_us};
   require_valid(request);
+  require_sane_ceiling(request);
   // What the node is told must not be lost here in a crash, whatever the settings.
   require_durable_commit();
 
