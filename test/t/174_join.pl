@@ -155,6 +155,9 @@ is(request($_, 'restored', 8000), $_ eq 'release' ? 'lost|8000|0' : 'ERROR 55000
 is(request($_, 'the west', 8001), 'ERROR 55000', "no node's number, another's name: $_") foreach 'check', 'take over';
 is(request($_, 'mallory', 4), 'lost|4|0', "what is not free yet: $_") foreach 'check', 'take over';
 is(request('grant', 'mallory', 2), 'ERROR 22023', 'no such request');
+my $in_days = $node->safe_psql('postgres', q(SELECT (extract(epoch FROM now() + interval '2 days') * 1000)::bigint));
+is(ask($mallory, "SELECT snowid.register('claim', 'mallory', 0, 's', 17, 18, 'd', 1, 1, 99, $in_days)"), 'ERROR 22023',
+    'no ceiling that would keep the number for as long as he likes');
 like(request('claim', 'mallory', 2), qr/^held\|\d+\|/, 'a claim of his own');
 isnt(request('claim', 'mallory', 2), 'held|2|0', 'is of no number that he names');
 is(ask($mallory, 'SELECT * FROM snowid.nodes'), 'ERROR 42501', 'the table is none of his');
@@ -168,6 +171,11 @@ is(ask($checker, 'SELECT snowid_check()'), 'ERROR 42501', 'no right to the serve
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN SERVER registry TO mallory');
 is(ask($checker, 'SELECT snowid_check()'), 'ERROR 2F003', 'nor a password of his own');
 close_session($checker);
+# Nor does a superuser go where somebody else has him.
+$node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO mallory; ALTER SERVER registry OWNER TO mallory');
+is(at('member_1', $_), 'ERROR 42501', "a superuser, and a server of mallory's: $_") foreach 'SELECT snowid_check()', 'SELECT snowid_leave()';
+$node->safe_psql('member_1', 'ALTER SERVER registry OWNER TO CURRENT_USER');
+like(at('member_1', 'SELECT snowid_check()'), qr/^\d+$/, 'his own: asks');
 
 # Replication of all tables brings no other node's row, and no other registry's.
 $node->safe_psql('postgres', 'CREATE DATABASE copied');

@@ -302,13 +302,13 @@ Datum snowid_register(PG_FUNCTION_ARGS) {
   int64 ceiling_us;
   request.ceiling = {pg_mul_s64_overflow(PG_GETARG_INT64(10), 1000, &ceiling_us) ? -1 : ceiling_us};
   require_valid(request);
-  require_sane_ceiling(request);
   // What the node is told must not be lost here in a crash, whatever the settings.
   require_durable_commit();
 
   Relation table = nodes_open(ShareRowExclusiveLock);
   // By the clock of after the wait for the lock.
   request.now = GetCurrentTimestamp();
+  require_sane_ceiling(request);
   const Outcome outcome = respond(table, &request);
   table_close(table, NoLock);
   CommandCounterIncrement();
