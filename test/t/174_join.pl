@@ -177,6 +177,23 @@ is(at('member_1', $_), 'ERROR 42501', "a superuser, and a server of mallory's: $
 $node->safe_psql('member_1', 'ALTER SERVER registry OWNER TO CURRENT_USER');
 like(at('member_1', 'SELECT snowid_check()'), qr/^\d+$/, 'his own: asks');
 
+# While one joins, others go by what was before, and keep none of it when that is committed.
+new_member('slow');
+my $joining = open_session($node, dbname => 'slow');
+my $joins = q(SELECT snowid_join('registry', 'slow'));
+ask($joining, 'BEGIN');
+my $number = ask($joining, $joins);
+is(number_of('slow'), '0|0', 'not committed: others draw from 0');
+is(ask($joining, 'SELECT snowid_default_shard()'), $number, 'who joins does not');
+is(ask($joining, q(PREPARE TRANSACTION 'joining')), 'ERROR 0A000', 'it cannot be prepared');
+is(number_of('slow'), '0|0', 'nor counts then');
+ask($joining, 'BEGIN');
+is(ask($joining, $joins), $number, 'once more');
+is(number_of('slow'), '0|0', 'not committed: others draw from 0');
+ask($joining, 'COMMIT');
+is(number_of('slow'), "$number|$number", 'committed: all draw from the number');
+close_session($joining);
+
 # Replication of all tables brings no other node's row, and no other registry's.
 $node->safe_psql('postgres', 'CREATE DATABASE copied');
 $node->safe_psql($_, 'CREATE TABLE rows (n int PRIMARY KEY)') foreach 'postgres', 'east', 'west', 'copied';
