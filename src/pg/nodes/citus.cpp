@@ -8,8 +8,8 @@ namespace {
 constexpr char kGroupColumn[] = "groupid";
 
 // How the application_name begins of sessions that Citus opens on its nodes.
-constexpr std::string_view kOwnSessions[] = {"citus_internal",
-                                             "citus_run_command gpid=", "citus_rebalancer gpid="};
+constexpr const char* kOwnSessions[] = {"citus_internal",
+                                        "citus_run_command gpid=", "citus_rebalancer gpid="};
 
 // The table that was read last, InvalidOid before.
 Oid group_relid = InvalidOid;
@@ -19,9 +19,9 @@ Oid group_relid = InvalidOid;
 uint32 group_hash = 0;
 
 bool is_own_session() {
-  const std::string_view name = application_name == nullptr ? "" : application_name;
-  for (const std::string_view beginning : kOwnSessions)
-    if (name.starts_with(beginning)) return true;
+  if (application_name == nullptr) return false;
+  for (const char* beginning : kOwnSessions)
+    if (strncmp(application_name, beginning, strlen(beginning)) == 0) return true;
   return false;
 }
 
