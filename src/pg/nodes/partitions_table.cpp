@@ -73,6 +73,9 @@ void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* par
   require_own_table(relid);
   LockRelationOid(relid, lock);
   become(require_own_table(relid), parent);
+  // What the session has cached of the partitions can be older than the lock: the message that one
+  // was attached may have come, and be forgotten, while they were read.
+  RelationCacheInvalidateEntry(relid);
 
   Relation table = relation_open(relid, NoLock);
   require_range_of_ids(table);
