@@ -75,7 +75,9 @@ void default_shard_forget() {
 
 int64 shard_resolve() {
   const ShardSetting setting = shard_setting;
-  // Before anything is looked up.
+  // Who fails below has none, and not the one before. And the changes first: what comes while
+  // something is looked up is seen by the next caller.
+  default_shard = kUnresolvedShard;
   changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
   if (setting.shard == kRefusedShard) report_refused_shard();
   if (setting.shard >= 0 && !IsStored(setting.source)) return default_shard = setting.shard;
