@@ -124,9 +124,9 @@ make_work() {
 build_and_install() {
   BUILD=$WORK/build
   mkdir "$BUILD"
-  tar -C "$SOURCE" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . |
+  tar -C "$SOURCE" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.gch' -cf - . |
     tar -C "$BUILD" -xf -
-  quietly make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}"
+  quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}"
   if [ -w "$("$PG_CONFIG" --pkglibdir)" ]; then
     quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
   else
