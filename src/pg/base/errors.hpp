@@ -12,6 +12,11 @@ namespace snowid::pg {
 [[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
 [[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);
 
+// Fails so where the layout has not this shard. As an unsigned number a negative one is too great.
+inline void require_shard(const core::Layout& layout, int64 shard) {
+  if (static_cast<uint64>(shard) > layout.max_shard.value) report_shard_out_of_range(layout, shard);
+}
+
 // Fails with 22023 where `count`, how many numbers are asked for, is not from `least` to `most`.
 void require_count(int32 count, int64 least, int64 most);
 

@@ -157,8 +157,7 @@ Datum snowid_lastval(PG_FUNCTION_ARGS) {
 Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
-    report_shard_out_of_range(layout, shard);
+  require_shard(layout, shard);
   const PlaceDirectory* directory = FindDirectory(layout.spec);
   const Place* place = directory == nullptr ? nullptr : FindPlace(directory, shard);
   if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");

@@ -108,8 +108,7 @@ PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
 
 Place* place_make(PlaceDirectory* directory, int64 shard) {
   static bool is_registered = false;
-  if (shard < 0 || static_cast<uint64>(shard) > directory->layout.max_shard.value)
-    report_shard_out_of_range(directory->layout, shard);
+  require_shard(directory->layout, shard);
   if (!is_registered) {
     before_shmem_exit(leave, 0);
     is_registered = true;

@@ -29,9 +29,7 @@ struct Request {
 // times: in such a layout nothing says that those to come are above those that are there.
 void require_usable(const NextCall& call) {
   const core::Layout& layout = layout_of(call.layout);
-  if (call.has_shard &&
-      (call.shard < 0 || static_cast<uint64>(call.shard) > layout.max_shard.value))
-    report_shard_out_of_range(layout, call.shard);
+  if (call.has_shard) require_shard(layout, call.shard);
   if (!layout.time_is_first)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("IDs of layout \"%s\" are not in the order of their times",
@@ -108,7 +106,7 @@ void go_above(const Request& request, int64 key) {
   if (moment.value > unix_now().value + max_lead_us())
     report_key_ahead(request, layout, key, &moment);
   const int64 shard = request.call.has_shard ? request.call.shard : shard_by_default();
-  if (static_cast<uint64>(shard) > layout.max_shard.value) report_shard_out_of_range(layout, shard);
+  require_shard(layout, shard);
   advance_shard(directory, shard, TickBelow(layout, {static_cast<uint64>(shard)}, parts));
 }
 

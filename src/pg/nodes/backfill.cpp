@@ -97,8 +97,7 @@ Datum snowid_backfill(PG_FUNCTION_ARGS) {
   require_order(window, run, row, position);
 
   const core::Layout& layout = layout_of(*row.spec);
-  if (row.shard < 0 || static_cast<uint64>(row.shard) > layout.max_shard.value)
-    report_shard_out_of_range(layout, row.shard);
+  require_shard(layout, row.shard);
   core::Tick tick;
   const core::Status status = NextOf(layout, from_timestamptz(row.moment), &run->ids, &tick);
   if (status != core::Status::kOk) report_status(layout, status);

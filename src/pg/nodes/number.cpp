@@ -145,8 +145,7 @@ void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
   resolve(shard_setting, node, true);
   node->has_number = true;
-  if (static_cast<uint64>(node->number) > core::kInstagram.max_shard.value)
-    report_shard_out_of_range(core::kInstagram, node->number);
+  require_shard(core::kInstagram, node->number);
 }
 
 // Whether it is that which has failed, and not something else, a cancelled query for one.

@@ -139,8 +139,7 @@ HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
 // Fails with 22023 where `id` is no ID of the shard.
 void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   core::Parts parts;
-  if (shard < 0 || static_cast<uint64>(shard) > layout.max_shard.value)
-    report_shard_out_of_range(layout, shard);
+  require_shard(layout, shard);
   const core::Status status = Decompose(layout, {id}, &parts);
   if (status != core::Status::kOk) report_status(layout, status);
   if (parts.shard.value != static_cast<uint64>(shard))
