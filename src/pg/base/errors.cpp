@@ -53,6 +53,12 @@ void require_count(int32 count, int64 least, int64 most) {
            errdetail("It can be " INT64_FORMAT " to " INT64_FORMAT ".", least, most)));
 }
 
+void report_no_relation(Oid relid) {
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relid)));
+  pg_unreachable();
+}
+
 void report_read_only(const char* function) {
   PreventCommandDuringRecovery(function);
   PreventCommandIfReadOnly(function);

@@ -20,6 +20,9 @@ inline void require_shard(const core::Layout& layout, int64 shard) {
 // Fails with 22023 where `count`, how many numbers are asked for, is not from `least` to `most`.
 void require_count(int32 count, int64 least, int64 most);
 
+// 42P01: there is no relation of this OID.
+[[noreturn]] void report_no_relation(Oid relid);
+
 // 25006: the transaction is read-only, as all are during recovery. function: what the error names.
 [[noreturn]] void report_read_only(const char* function);
 

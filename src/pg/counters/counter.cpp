@@ -1,6 +1,7 @@
 // A session's counters. See counter.hpp.
 #include "pg/counters/counter.hpp"
 
+#include "pg/base/errors.hpp"
 #include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {
@@ -209,9 +210,7 @@ void pin_page(Counter* counter) {
 
 void require_sequence(Oid relid) {
   const char* name = get_rel_name(relid);
-  if (name == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relid)));
+  if (name == nullptr) report_no_relation(relid);
   if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
 }

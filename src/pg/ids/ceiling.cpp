@@ -87,10 +87,7 @@ bool is_made_here(Relation relation) {
 
 // Whether the sequence says what this server has written last. Needs my_database->lock.
 bool is_as_written(Relation relation) {
-  const SequencePage page = sequence_page_lock(relation);
-  const core::UnixMillis value{SequencePageValue(page).last};
-  sequence_page_unlock(page);
-  return value.value == my_database->written_us / 1000;
+  return sequence_last(relation) == my_database->written_us / 1000;
 }
 
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
@@ -356,9 +353,7 @@ void ceiling_hold() {
 
 core::UnixMicros ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
-  const SequencePage page = sequence_page_lock(relation);
-  const core::UnixMillis value{SequencePageValue(page).last};
-  sequence_page_unlock(page);
+  const core::UnixMillis value{sequence_last(relation)};
   relation_close(relation, RowExclusiveLock);
   return {value.value * 1000};
 }

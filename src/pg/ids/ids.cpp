@@ -7,9 +7,9 @@ namespace snowid::pg {
 
 namespace {
 
-// The most that a new slot that all databases share starts ahead of the clock: the default of
-// snowid.max_wait, so that callers can wait for it.
-constexpr int64 kLongestStartUs = 5000000;
+// The most that a new slot that all databases share starts ahead of the clock, so that callers can
+// wait for it.
+constexpr int64 kLongestStartUs = int64{kDefaultMaxWaitMs} * 1000;
 
 void forget() {
   forget_last_ids();

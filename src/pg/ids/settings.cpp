@@ -10,7 +10,7 @@ uint64 changes_seen = 0;
 ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
 int64 (*shard_resolve_hook)(const ShardSetting& setting) = nullptr;
 int max_lead_ms = 1000;
-int max_wait_ms = 5000;
+int max_wait_ms = kDefaultMaxWaitMs;
 int ceiling_step_ms = 1000;
 
 namespace {
@@ -115,8 +115,8 @@ void id_settings_register() {
       &max_lead_ms, 1000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
-      "A caller that would have to wait for longer is refused at once.", &max_wait_ms, 5000, 0,
-      INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+      "A caller that would have to wait for longer is refused at once.", &max_wait_ms,
+      kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
       "Where IDs come seldom it is 2.4 times as far, or five seconds. After a start of the server "

@@ -40,6 +40,7 @@ void default_shard_forget();
 
 extern int max_lead_ms;  // snowid.max_lead: 0 to INT_MAX
 extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
+inline constexpr int kDefaultMaxWaitMs = 5000;
 // snowid.ceiling_step: 10 to 5000. After a restart callers may have to wait for as long, so it is
 // no more than the default of snowid.max_wait. See also core/ceiling.hpp.
 extern int ceiling_step_ms;

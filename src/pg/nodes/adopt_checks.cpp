@@ -1,6 +1,7 @@
 // The refusals. See adopt_checks.hpp.
 #include "pg/nodes/adopt_checks.hpp"
 
+#include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
 
@@ -77,9 +78,7 @@ char* widening_of(Oid relid, const char* column) {
 void require_own_table(Oid relid) {
   const char kind = get_rel_relkind(relid);
   const char* name = get_rel_name(relid);
-  if (kind == '\0' || name == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relid)));
+  if (kind == '\0' || name == nullptr) report_no_relation(relid);
   if (kind == RELKIND_FOREIGN_TABLE)
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is a foreign table", name),
                     errdetail("The keys that it has are not known here."),

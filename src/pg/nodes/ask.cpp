@@ -10,9 +10,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The most that snowid.ceiling is above the time of the ID that it was raised for.
-constexpr int64 kMostCeilingStepUs = 5 * USECS_PER_SEC;
-
 constexpr char kAskClock[] =
     "SELECT (EXTRACT(epoch FROM pg_catalog.clock_timestamp())"
     " OPERATOR(pg_catalog.*) 1000000::numeric)::bigint";
@@ -171,7 +168,7 @@ void heed_reported(const Answer& answer) {
   // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
   // that by a step. So a clock that was never set back is not behind that, however soon it is
   // looked at again.
-  const int64 behind_us = reported.value - now.value - max_lead_us() - kMostCeilingStepUs;
+  const int64 behind_us = reported.value - now.value - max_lead_us() - core::kFarthestUs;
   if (behind_us > 0)
     ereport(
         ERROR,
@@ -182,7 +179,7 @@ void heed_reported(const Answer& answer) {
          errdetail(
              "It has reported %s, and \"snowid.max_lead\" and the ceiling account for " INT64_FORMAT
              " ms.",
-             moment_text(reported), (max_lead_us() + kMostCeilingStepUs) / 1000),
+             moment_text(reported), (max_lead_us() + core::kFarthestUs) / 1000),
          errhint("Set the clock right, or wait until it has caught up.")));
   // This database is older than what it has reported: a backup, or a standby that lagged.
   if (answer.reported.value > answer.ceiling.value) issue_only_above(reported);

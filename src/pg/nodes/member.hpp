@@ -20,9 +20,9 @@
 
 namespace snowid::pg {
 
-// A number that a registry gives: 1 to the greatest shard of the layout instagram. 0 is what is
-// drawn from without joining.
-inline constexpr int64 kMostNumber = 8191;
+// A number that a registry gives: 1 to the greatest shard of the layout that is used where none is
+// named. 0 is what is drawn from without joining.
+inline constexpr int64 kMostNumber = core::kInstagram.max_shard.value;
 
 enum class Word : uint8_t { kMark, kToken };
 
@@ -65,8 +65,8 @@ void member_delete(Relation table);
 int64 word_read(Word word);
 
 // Stores the word. It is on disk, and on the synchronous standbys, when this returns. Fails where
-// the wait for those is cancelled; then it may be stored all the same. With
-// kMark and a nonce that is no token, all sessions go by it with their next draw.
+// the wait for those is cancelled; then it may be stored all the same. With kMark and a nonce that
+// is no token, all sessions go by it with their next draw.
 void word_write(Word word, int64 value);
 
 // Waits until all transactions of this database that were running when it was called have come to

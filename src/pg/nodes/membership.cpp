@@ -40,13 +40,6 @@ Relation open_word(Word word, LOCKMODE lock) {
   return own_sequence_open(kSequences[static_cast<int>(word)], lock);
 }
 
-int64 page_value(Relation sequence) {
-  const SequencePage page = sequence_page_lock(sequence);
-  const int64 value = SequencePageValue(page).last;
-  sequence_page_unlock(page);
-  return value;
-}
-
 // What a row's mark says of it. The row is this server's and this database's.
 MemberState StateOf(int64 incarnation, int64 mark) {
   if (incarnation < 1 || IncarnationOf(mark) != incarnation) return MemberState::kMoved;
@@ -101,7 +94,7 @@ Member member_read(Relation table) {
     mark_oid = RelationGetRelid(mark);
     if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
         DatumGetObjectId(values[kDatabase]) == MyDatabaseId)
-      member.state = StateOf(member.incarnation, page_value(mark));
+      member.state = StateOf(member.incarnation, sequence_last(mark));
     relation_close(mark, AccessShareLock);
   }
   systable_endscan(scan);
@@ -154,7 +147,7 @@ void report_membership(const Membership& member) {
   pg_unreachable();
 }
 
-bool is_membership(Oid relid) {
+bool IsMembership(Oid relid) {
   return relid == InvalidOid || relid == table_oid || relid == mark_oid;
 }
 
@@ -212,7 +205,7 @@ void member_delete(Relation table) {
 
 int64 word_read(Word word) {
   Relation sequence = open_word(word, AccessShareLock);
-  const int64 value = page_value(sequence);
+  const int64 value = sequence_last(sequence);
   relation_close(sequence, AccessShareLock);
   return value;
 }

@@ -31,7 +31,7 @@ Membership membership_read();
 
 // The relations whose invalidation says that membership_read() may say something else. InvalidOid
 // before membership_read() was first called.
-bool is_membership(Oid relid);
+bool IsMembership(Oid relid);
 
 // 55000, for each state but kJoined: what is the matter, and what can be done.
 [[noreturn]] void report_membership(const Membership& member);

@@ -26,7 +26,7 @@ struct NodeNumber {
 bool is_fleeting = false;
 
 void forget_relation(Oid relid) {
-  if (relid == InvalidOid || IsCitusGroup(relid) || is_membership(relid)) default_shard_forget();
+  if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
 }
 
 // A callback for rows of pg_class by their names: Citus was installed or dropped. 0 is for all.

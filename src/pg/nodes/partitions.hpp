@@ -5,12 +5,13 @@
 // pg_catalog, as PostgreSQL's own maintenance is: constraints, expressions of indexes and the like
 // are the owner's code, and must not run with the rights of a superuser who calls.
 //
-// Locking: who makes partitions holds ShareUpdateExclusiveLock on the table, for which
-// readers and writers do not wait; who takes them away AccessExclusiveLock. Both look first
-// without, so that nobody waits where nothing is to be done.
+// Locking: who makes partitions holds ShareUpdateExclusiveLock on the table, for which readers and
+// writers do not wait; who takes them away AccessExclusiveLock. Both look first without, so that
+// nobody waits where nothing is to be done.
 #pragma once
 
 #include "pg/prelude.hpp"
+#include "pg/server/role.hpp"
 
 namespace snowid::pg {
 
@@ -26,20 +27,16 @@ struct ParentTable {
   Oid default_partition;  // InvalidOid where it has none
   PartitionBoundInfo bounds;  // of one datum each; nullptr where there is no partition
   const Oid* partitions;      // what bounds->indexes are indexes of
-
-  // Who called.
-  Oid user;
-  int security;
-  int settings;
+  Caller caller;
 };
 
 // Fails with 22023 where IDs of a layout are in another order than that of their time.
 void require_order_by_time(const core::Layout& layout);
 
-// Locks a table, and goes on as its owner. With omit_detached, partitions that are
-// being detached concurrently count no more. Fails with 42P01 where there is no such table, 42501
-// where it is not the user's, 42809 where it is not partitioned by range of one column, 42804 where
-// that is no bigint, and 0A000 where it is temporary.
+// Locks a table, and goes on as its owner. With omit_detached, partitions that are being detached
+// concurrently count no more. Fails with 42P01 where there is no such table, 42501 where it is not
+// the user's, 42809 where it is not partitioned by range of one column, 42804 where that is no
+// bigint, and 0A000 where it is temporary.
 void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* parent);
 
 // Goes on as the caller. The lock stays.

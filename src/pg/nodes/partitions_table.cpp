@@ -1,4 +1,5 @@
 // Partitioned tables, and working on them as their owner. See partitions.hpp.
+#include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 #include "pg/nodes/partitions.hpp"
@@ -9,11 +10,9 @@ namespace snowid::pg {
 namespace {
 
 // Fails where a table is none, or not the user's, or of another kind. Returns its owner.
-Oid require_own_table(Oid relid) {
+Oid require_own_partitioned(Oid relid) {
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-  if (!HeapTupleIsValid(row))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relid)));
+  if (!HeapTupleIsValid(row)) report_no_relation(relid);
   const auto* table = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
   const Oid owner = table->relowner;
   const char kind = table->relkind;
@@ -49,14 +48,6 @@ void require_range_of_ids(Relation table) {
                               format_type_be(key->parttypid[0]))));
 }
 
-void become(Oid owner, ParentTable* parent) {
-  GetUserIdAndSecContext(&parent->user, &parent->security);
-  SetUserIdAndSecContext(owner, parent->security | SECURITY_RESTRICTED_OPERATION);
-  parent->settings = NewGUCNestLevel();
-  set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                    GUC_ACTION_SAVE, true, 0, false);
-}
-
 }  // namespace
 
 void require_order_by_time(const core::Layout& layout) {
@@ -70,9 +61,9 @@ void require_order_by_time(const core::Layout& layout) {
 void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* parent) {
   *parent = {};
   // Nobody may lock another's table; and once it is locked it may have changed.
-  require_own_table(relid);
+  require_own_partitioned(relid);
   LockRelationOid(relid, lock);
-  become(require_own_table(relid), parent);
+  parent->caller = role_enter(require_own_partitioned(relid), SECURITY_RESTRICTED_OPERATION);
   // What the session has cached of the partitions can be older than the lock: the message that one
   // was attached may have come, and be forgotten, while they were read.
   RelationCacheInvalidateEntry(relid);
@@ -98,10 +89,7 @@ void parent_enter(Oid relid, LOCKMODE lock, bool omit_detached, ParentTable* par
   relation_close(table, NoLock);
 }
 
-void parent_leave(const ParentTable& parent) {
-  AtEOXact_GUC(false, parent.settings);
-  SetUserIdAndSecContext(parent.user, parent.security);
-}
+void parent_leave(const ParentTable& parent) { role_leave(parent.caller); }
 
 void run_statement(const char* statement) {
   const int result = SPI_execute(statement, false, 0);

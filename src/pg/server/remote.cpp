@@ -5,6 +5,7 @@
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
+#include "pg/server/role.hpp"
 #include "pg/server/subtransaction.hpp"
 
 namespace snowid::pg {
@@ -112,25 +113,17 @@ struct Step {
   const RemoteStatement& statement;
 };
 
-// Takes a step as the role, so nothing of the caller's may be found by search_path. A
-// subtransaction that fails takes back whose rights and settings count.
+// Takes a step as the role.
 void take_as_role(void* argument) {
   const Step& step = *static_cast<const Step*>(argument);
-  Oid user;
-  int security;
-  GetUserIdAndSecContext(&user, &security);
-  SetUserIdAndSecContext(step.statement.role,
-                         security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-  const int settings = NewGUCNestLevel();
-  set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
-                    GUC_ACTION_SAVE, true, 0, false);
+  const Caller caller =
+      role_enter(step.statement.role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
   SPI_connect();
   PushActiveSnapshot(GetTransactionSnapshot());
   step.take(step.statement);
   PopActiveSnapshot();
   SPI_finish();
-  AtEOXact_GUC(false, settings);
-  SetUserIdAndSecContext(user, security);
+  role_leave(caller);
 }
 
 // The same in a subtransaction, so that nothing is left behind for the end of the transaction.

@@ -44,6 +44,13 @@ SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as) {
 
 void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }
 
+int64 sequence_last(Relation relation) {
+  const SequencePage page = sequence_page_lock(relation);
+  const int64 last = SequencePageValue(page).last;
+  sequence_page_unlock(page);
+  return last;
+}
+
 SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequence(page.buffer); }
 
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {

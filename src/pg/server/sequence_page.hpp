@@ -41,6 +41,9 @@ SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as);
 
 SequenceValue SequencePageValue(const SequencePage& page);
 
+// The last value of a relation that is a sequence, read under its lock.
+int64 sequence_last(Relation relation);
+
 // Stores a value in the page, and a mark where the change is not logged. Returns the end of the WAL
 // record, or InvalidXLogRecPtr where there is none to wait for: the relation is unlogged, or its
 // file is synced at commit.
