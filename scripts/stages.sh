@@ -113,14 +113,15 @@ run_tap() {
   echo "$status $((SECONDS - begun))" >"$dir.status"
 }
 
-# taps FILE...: TAP tests, named as in the tree, two for each processor at a time, since mostly they wait.
-# The longest files are about the longest tests, and begin, or one of them would be left to end alone.
+# taps FILE...: TAP tests, named as in the tree, four for each processor at a time, since mostly they wait.
+# First those that build a library, then the longest files, which are about the longest tests, or one of them
+# would be left to end alone.
 taps() {
   local file order running=0 dir status took
   as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
-  order=$(cd "$BUILD" && ls -S "$@")
+  order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
   for file in $order; do
-    if [ "$running" = $((2 * $(nproc))) ]; then
+    if [ "$running" = $((4 * $(nproc))) ]; then
       wait -n
       running=$((running - 1))
     fi
