@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $registry = new_server('registry');
+my $registry = new_server('registry', allows_streaming => 1);
 $registry->start;
 my $node = new_server('node');
 # Nobody but who has to flushes anything.
@@ -132,13 +132,18 @@ foreach my $step ([ $real, 'has answered' ], [ '', 'has not been asked' ])
 $registry->append_conf('postgresql.conf', "synchronous_commit = off\nwal_writer_delay = '10s'\n");
 $registry->reload;
 wait_for(sub { $registry->safe_psql('postgres', 'SHOW synchronous_commit') eq 'off' }, 'the setting');
-foreach my $setting ([ 'local', 'on' ], [ 'on', 'on' ], [ 'remote_apply', 'remote_apply' ])
-{
-    is($registry->safe_psql('postgres', <<"SQL"), $setting->[1], "the commit waits as with $setting->[1] where it is $setting->[0]");
-BEGIN; SET LOCAL synchronous_commit = $setting->[0];
-SELECT FROM snowid.register('release', 'nobody', 1, 'guess', 17, 17, 'd', 1, 1, 1, 0); SHOW synchronous_commit; ROLLBACK
-SQL
-}
+my $held = hold_commits($registry);
+my $patient = open_session($node);
+start_asking($patient, 'SELECT snowid_check()');
+wait_for_waiting($registry, 1, 'SyncRep', 'register');
+release_commits($registry, $held);
+is(answer($patient), '1', 'the answer has waited for the synchronous standby');
+close_session($patient);
+# Nobody keeps others from the registry for longer than an answer takes.
+my $register = q(snowid.register('release', 'nobody', 1, 'guess', 17, 17, 'd', 1, 1, 1, 0));
+is(attempt($registry, $_), 'ERROR 25001', "not in a block: $_")
+  foreach "BEGIN; SELECT $register", 'DO $$ BEGIN PERFORM ' . $register . '; EXCEPTION WHEN division_by_zero THEN END $$';
+isnt(attempt($registry, "SELECT $register"), 'ERROR 25001', 'but by itself');
 is(at('SELECT snowid_check()'), '1', 'the registry has answered') for 1, 2;
 crash($registry, 'kill');
 is(at('SELECT snowid_shard(snowid_next())'), '1', 'the registry is down: the node goes on');

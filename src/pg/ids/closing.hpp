@@ -34,6 +34,11 @@ inline bool IsUsedUp(const core::Layout& layout) {
   return my_database->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }
 
+// Above all that a closed slot has issued, where nobody knows its last tick any more.
+inline core::Tick LastTickByCeiling(const core::Layout& layout) {
+  return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
+}
+
 // Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last);
 

@@ -19,6 +19,8 @@ struct Batch {
   core::Tick next;
   uint32 held;
   int32 left;
+  bool is_own;     // whether the shard was the node's own number
+  uint64 changes;  // how often that had changed when it was
 };
 
 // 55000, as currval has it before nextval.
@@ -28,6 +30,16 @@ struct Batch {
                   RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
                                        : errhint("Call snowid_next() first.")));
   pg_unreachable();
+}
+
+// 55000: the batch is of the node's own number, and that is another one now.
+void require_own(Batch* batch) {
+  if (ChangesOf(number_word->load(std::memory_order_acquire)) == batch->changes) return;
+  if (shard_by_default() != batch->shard)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
+                    errdetail("It has changed while snowid_next_batch() returned IDs.")));
+  batch->changes = changes_seen;
 }
 
 }  // namespace
@@ -99,7 +111,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {directory, shard, {0}, 0, count};
+    *batch = {directory, shard, {0}, 0, count, shard == default_shard, changes_seen};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
@@ -109,6 +121,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   const core::Shard shard{static_cast<uint64>(batch->shard)};
   Place* place = place_of(batch->directory, batch->shard);
   if (batch->held == 0) {
+    if (batch->is_own) require_own(batch);
     const uint64 unit = layout.max_sequence.value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
     const core::Grant grant = issue(layout, shard, place->slot, want, core::Span::kAny);

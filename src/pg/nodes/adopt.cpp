@@ -94,7 +94,8 @@ bool greatest_of(const List* tables, const char* column, int64* greatest) {
   pg_unreachable();
 }
 
-// From now on the shard that the column draws from issues only IDs above this key, durably.
+// From now on the shard that the column draws from issues only IDs above this key, durably. Where
+// the default names none it is the node's own number to others, whatever this session has set.
 void go_above(const Request& request, int64 key) {
   PlaceDirectory* directory = directory_of(request.call.layout);
   const core::Layout& layout = directory->layout;
@@ -105,9 +106,13 @@ void go_above(const Request& request, int64 key) {
   const core::UnixMicros moment = StartOf(layout, parts.time);
   if (moment.value > unix_now().value + max_lead_us())
     report_key_ahead(request, layout, key, &moment);
-  const int64 shard = request.call.has_shard ? request.call.shard : shard_by_default();
-  require_shard(layout, shard);
-  advance_shard(directory, shard, TickBelow(layout, {static_cast<uint64>(shard)}, parts));
+  const bool has_shard = request.call.has_shard;
+  const int64 shard = has_shard ? request.call.shard : shard_by_default();
+  const int64 shard_of_others = has_shard ? shard : shard_resolve_hook({kOwnNumber, PGC_S_DEFAULT});
+  for (const int64 drawn : {shard, shard_of_others}) {
+    require_shard(layout, drawn);
+    advance_shard(directory, drawn, TickBelow(layout, {static_cast<uint64>(drawn)}, parts));
+  }
 }
 
 void go_above_keys(const List* tables, const Request& request) {

@@ -1,5 +1,6 @@
 // A node asks its registry. See registry.hpp. What comes back is not trusted: whoever can change
 // the registry could otherwise have this server do anything.
+#include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
@@ -69,7 +70,8 @@ void read_answer(void* argument) {
   const Registry& registry = question.registry;
   const char* verdict = text_column(registry, kVerdict);
   Answer* answer = question.answer;
-  answer->is_held = strcmp(verdict, kHeld) == 0;
+  answer->is_taken = strcmp(verdict, kTaken) == 0;
+  answer->is_held = answer->is_taken || strcmp(verdict, kHeld) == 0;
   if (!answer->is_held && strcmp(verdict, kLost) != 0) report_nonsense(registry);
   answer->number = number_column(registry, kHeldNumber, 1, kMostNumber);
   answer->reported = {number_column(registry, kReported, 0, kLastMillis)};
@@ -122,23 +124,23 @@ Registry registry_of(const char* server, const char* node) {
   return {oid, GetUserId(), server};
 }
 
-int64 registry_compare_clocks(const Registry& registry) {
+ClockGap registry_compare_clocks(const Registry& registry) {
   ClockReading reading{registry, {0}};
   const int64 before = unix_now().value;
   run(registry, kAskClock, 1, read_clock, &reading);
   const int64 after = unix_now().value;
-  if (before > reading.there.value) return before - reading.there.value;
-  return std::min(after - reading.there.value, int64{0});
+  const int64 there = reading.there.value;
+  return {before > there ? before - there : std::min(after - there, int64{0}), there - before};
 }
 
-void require_near_clocks(const Registry& registry, int64 ahead_us) {
-  const int64 difference_us = std::abs(ahead_us);
+void require_near_clocks(const Registry& registry, const ClockGap& gap) {
+  const int64 difference_us = std::abs(gap.ahead_us);
   if (difference_us <= kMostDifferenceUs) return;
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
        errmsg("clock is " INT64_FORMAT " ms %s that of server \"%s\"", (difference_us + 999) / 1000,
-              ahead_us > 0 ? "ahead of" : "behind", registry.name),
+              gap.ahead_us > 0 ? "ahead of" : "behind", registry.name),
        errdetail("It may differ by " INT64_FORMAT " ms.", kMostDifferenceUs / 1000),
        errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
@@ -162,7 +164,7 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
   return answer;
 }
 
-void heed_reported(const Answer& answer) {
+void heed_reported(const Answer& answer, bool were_others) {
   const core::UnixMicros reported{answer.reported.value * 1000};
   const core::UnixMicros now = unix_now();
   // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
@@ -181,8 +183,23 @@ void heed_reported(const Answer& answer) {
              " ms.",
              moment_text(reported), (max_lead_us() + core::kFarthestUs) / 1000),
          errhint("Set the clock right, or wait until it has caught up.")));
-  // This database is older than what it has reported: a backup, or a standby that lagged.
-  if (answer.reported.value > answer.ceiling.value) issue_only_above(reported);
+  // With a ceiling below, this database is older than what it has reported: a backup, or a standby
+  // that lagged.
+  if (reported.value > 0 && (were_others || answer.reported.value > answer.ceiling.value))
+    issue_only_above(reported);
+}
+
+void wait_out_copy(const Answer& answer, const ClockGap& gap) {
+  if (!answer.is_taken) return;
+  const core::UnixMicros there{unix_now().value + gap.most_behind_us};
+  const core::UnixMicros moment{there.value + kMostDifferenceUs + max_lead_us()};
+  ereport(NOTICE, (errmsg("waiting until %s", moment_text(moment)),
+                   errdetail("Another server has gone on with number " INT64_FORMAT
+                             ", and its clock may be %d seconds ahead of the registry's.",
+                             answer.number, static_cast<int>(kMostDifferenceUs / USECS_PER_SEC))));
+  while (unix_now() < moment) nap(100, clock_wait_event());
+  // Where a layout's unit of time is long, the copy may have used part of it.
+  issue_only_above(moment);
 }
 
 }  // namespace snowid::pg

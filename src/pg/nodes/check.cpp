@@ -20,21 +20,20 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   Member member = member_read(table);
   const bool is_joined = member.state == MemberState::kJoined;
   // It has a number, and may not draw from it.
-  const bool is_refused = member.state == MemberState::kMoved ||
-                          member.state == MemberState::kCopy ||
-                          member.state == MemberState::kLeaving;
+  const bool is_refused = !is_joined && member.state != MemberState::kNone;
   if (!is_joined && !(is_refused && takes_over)) report_membership(member);
 
   const Registry registry = registry_of(member.server, member.node);
-  const int64 ahead_us = registry_compare_clocks(registry);
+  const ClockGap gap = registry_compare_clocks(registry);
   // Not before a copy is found out, whose clock may be wrong, too; but before anything is taken.
-  if (takes_over) require_near_clocks(registry, ahead_us);
+  if (takes_over) require_near_clocks(registry, gap);
   // With a new incarnation there is no number until the row is stored. Who has one keeps it.
   if (is_refused) member.incarnation = new_incarnation(Use::kTakeOver);
   const Answer answer =
       takes_over ? take_number_over(registry, member) : exchange_tokens(registry, member);
-  require_near_clocks(registry, ahead_us);
-  heed_reported(answer);
+  require_near_clocks(registry, gap);
+  heed_reported(answer, is_refused);
+  wait_out_copy(answer, gap);
   member_store(table, member, false);
   table_close(table, NoLock);
   PG_RETURN_INT64(member.number);

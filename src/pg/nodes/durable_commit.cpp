@@ -1,12 +1,46 @@
-// Commits that must not be lost. See durable_commit.hpp.
+// Commits that must not be lost, nor put off. See durable_commit.hpp.
 #include "pg/nodes/durable_commit.hpp"
 
 namespace snowid::pg {
 
+namespace {
+
+// What this transaction is to do.
+bool is_required = false;
+
+// At the end, since the session may change the setting until then.
+void at_end(XactEvent event, void*) {
+  if (!is_required) return;
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+      if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+        set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+                          true, 0, false);
+      break;
+    case XACT_EVENT_PRE_PREPARE:
+      ereport(ERROR,
+              (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+               errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
+               errhint("Do that in a transaction of its own.")));
+      break;
+    case XACT_EVENT_COMMIT:
+    case XACT_EVENT_ABORT:
+      is_required = false;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
 void require_durable_commit() {
-  if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-    set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
-                      true, 0, false);
+  static bool is_registered = false;
+  if (!is_registered) {
+    RegisterXactCallback(at_end, nullptr);
+    is_registered = true;
+  }
+  is_required = true;
 }
 
 }  // namespace snowid::pg

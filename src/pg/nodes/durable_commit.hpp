@@ -1,5 +1,5 @@
-// Commits that must not be lost: what is returned, here or to another server, is acted on once it
-// is heard. Nothing is shared.
+// Commits that must not be lost, nor put off: what is returned, here or to another server, is acted
+// on once it is heard. Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -7,7 +7,9 @@
 namespace snowid::pg {
 
 // Has the commit of this transaction wait until it is on disk, and on the synchronous standbys,
-// though the session may not want to wait for its own commits. A setting that waits for more stays.
+// though the session may not want to wait for its own commits; a setting that waits for more stays.
+// PREPARE TRANSACTION fails with 0A000: it would commit with another session's settings, and hold
+// what others wait for until then.
 void require_durable_commit();
 
 }  // namespace snowid::pg

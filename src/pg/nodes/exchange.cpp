@@ -48,8 +48,9 @@ Answer exchange_tokens(const Registry& registry, const Member& member) {
 }
 
 Answer take_number_over(const Registry& registry, const Member& member) {
-  const int64 token = new_mark(member);
-  return exchange(registry, member, kTakeOver, token, token);
+  // By the one that it is known to have the registry tells whether a copy has gone on.
+  const int64 token = word_read(Word::kToken);
+  return exchange(registry, member, kTakeOver, token, new_mark(member));
 }
 
 }  // namespace snowid::pg

@@ -83,7 +83,7 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
   require_no_citus();
   const Registry registry = registry_of(server, nullptr);
   require_near_clocks(registry, registry_compare_clocks(registry));
-  heed_reported(claim_number(registry, &member, left));
+  heed_reported(claim_number(registry, &member, left), true);
   // A copy of this database that was made while it had claimed, and had not yet joined, could claim
   // again with the same token.
   exchange_tokens(registry, member);
@@ -105,21 +105,24 @@ Member wait_for_draws(Relation table) {
 // Gives the number back. Where the registry cannot be reached it is to be called again.
 void give_back(Relation table, Member member) {
   const Registry registry = registry_of(member.server, member.node);
+  const int64 incarnation = member.incarnation;
+  const MemberState refusing =
+      member.state == MemberState::kTaking ? MemberState::kTaking : MemberState::kLeaving;
   if (member.state == MemberState::kJoined) {
     exchange_tokens(registry, member);
-    word_write(Word::kMark, MarkOf(member.incarnation, kLeavingNonce));
+    word_write(Word::kMark, MarkOf(incarnation, kLeavingNonce));
   }
-  const int64 incarnation = member.incarnation;
   member = wait_for_draws(table);
   // Somebody else may have called it, too, and have been quicker.
   if (member.state == MemberState::kNone) return;
   if (member.state == MemberState::kJoined) report_joined(member);
   // With another incarnation the number was taken back, and somebody else has begun to leave with
   // it: he waits for those that have drawn meanwhile, which we have not.
-  if (member.state != MemberState::kLeaving || member.incarnation != incarnation)
-    report_membership(member);
+  if (member.state != refusing || member.incarnation != incarnation) report_membership(member);
   const int64 token = word_read(Word::kToken);
-  registry_ask(registry, kRelease, member, token, token);
+  // Where a take-over has not come to its end the registry may know either.
+  const bool may_know_mark = member.state == MemberState::kTaking;
+  registry_ask(registry, kRelease, member, token, may_know_mark ? word_read(Word::kMark) : token);
 }
 
 }  // namespace
@@ -161,7 +164,8 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   Relation table = member_lock();
   const Member member = member_read(table);
   if (member.state == MemberState::kNone) report_membership(member);
-  if (member.state == MemberState::kJoined || member.state == MemberState::kLeaving)
+  if (member.state == MemberState::kJoined || member.state == MemberState::kLeaving ||
+      member.state == MemberState::kTaking)
     give_back(table, member);
   else  // a copy, which has no number to give back
     word_write(Word::kMark, MarkOf(member.incarnation, kCopyNonce));

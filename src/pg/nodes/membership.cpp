@@ -4,6 +4,7 @@
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/nodes/durable_commit.hpp"
 #include "pg/nodes/member.hpp"
 #include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -40,9 +41,18 @@ Relation open_word(Word word, LOCKMODE lock) {
   return own_sequence_open(kSequences[static_cast<int>(word)], lock);
 }
 
+// Whether the mark is of a take-over that has not come to its end: had it, the token would be of
+// it, too, and the row.
+bool is_being_taken(int64 incarnation, int64 mark) {
+  return !IsOfClaim(IncarnationOf(mark)) && NonceOf(mark) >= kLeastNonce &&
+         IncarnationOf(word_read(Word::kToken)) == incarnation;
+}
+
 // What a row's mark says of it. The row is this server's and this database's.
-MemberState StateOf(int64 incarnation, int64 mark) {
-  if (incarnation < 1 || IncarnationOf(mark) != incarnation) return MemberState::kMoved;
+MemberState state_of(int64 incarnation, int64 mark) {
+  if (incarnation < 1) return MemberState::kMoved;
+  if (IncarnationOf(mark) != incarnation)
+    return is_being_taken(incarnation, mark) ? MemberState::kTaking : MemberState::kMoved;
   if (NonceOf(mark) == kLeavingNonce) return MemberState::kLeaving;
   if (NonceOf(mark) == kCopyNonce) return MemberState::kCopy;
   return NonceOf(mark) >= kLeastNonce ? MemberState::kJoined : MemberState::kMoved;
@@ -69,6 +79,8 @@ void tell_everybody(Oid relid) {
 
 // To be called when the row has been changed.
 void has_changed(Relation table) {
+  // Lost in a crash it would have this database draw from 0 again, or from what it has left.
+  require_durable_commit();
   shared_number_change_with_transaction(false);
   CacheInvalidateRelcache(table);
   CommandCounterIncrement();
@@ -94,7 +106,7 @@ Member member_read(Relation table) {
     mark_oid = RelationGetRelid(mark);
     if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
         DatumGetObjectId(values[kDatabase]) == MyDatabaseId)
-      member.state = StateOf(member.incarnation, sequence_last(mark));
+      member.state = state_of(member.incarnation, sequence_last(mark));
     relation_close(mark, AccessShareLock);
   }
   systable_endscan(scan);
@@ -139,6 +151,14 @@ void report_membership(const Membership& member) {
                errhint("Use snowid_join() under a new name where this is the copy; stop the other "
                        "one, and use snowid_check(take_over => true), where this is to be the "
                        "node.")));
+      break;
+    case MemberState::kTaking:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("number " INT64_FORMAT " of node \"%s\" is being taken over", member.number,
+                      member.node),
+               errdetail("snowid_check(take_over => true) has begun and has not come to its end."),
+               errhint("Use it again; or, to give the number up, snowid_leave().")));
       break;
     case MemberState::kJoined:
       break;

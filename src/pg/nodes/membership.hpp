@@ -14,6 +14,7 @@ enum class MemberState : uint8_t {
              // also where a restore or a rollback has brought back a row that is not true any more
   kCopy,     // the registry has found that another server goes by this number
   kLeaving,  // snowid_leave() has begun, and has not come to its end
+  kTaking,   // taking the number over has begun, and has not come to its end
 };
 
 struct Membership {

@@ -25,16 +25,9 @@ core::Parts parts_of(const core::Layout& layout, int64 id) {
   return parts;
 }
 
-// Above all that a slot has issued that is closed, and of which nobody knows the last tick any
-// more.
-core::Tick LastTickByCeiling(const core::Layout& layout) {
-  return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
-}
-
 // Closes the shard, and returns the first tick that it has not issued, nor ever will here.
 core::Tick close_shard(const core::Layout& layout, Slot* slot) {
-  core::Tick last = pending_close(slot, layout);
-  if (last == EndOf(layout) && !IsUsedUp(layout)) last = LastTickByCeiling(layout);
+  const core::Tick last = pending_close(slot, layout);
   if (last == EndOf(layout)) report_used_up(layout);
   return {last.value + 1};
 }

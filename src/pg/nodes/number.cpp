@@ -121,7 +121,8 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
     return;
   }
   // A standby is not told at once of what its primary's registry has said; and it may be promoted.
-  is_fleeting = is_fleeting || RecoveryInProgress();
+  const bool is_standby = RecoveryInProgress();
+  is_fleeting = is_fleeting || is_standby;
   if (!wants_names && shared_number_recall(&result->number)) return;
   const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
   const Membership member = membership_read();
@@ -131,7 +132,7 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
   result->number = member.number;
   if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
     report_membership(member);
-  shared_number_store(changes, member.number);
+  if (!is_standby) shared_number_store(changes, member.number);
 }
 
 int64 number_of(const ShardSetting& setting) {

@@ -64,21 +64,11 @@ void undo_newest() {
 void at_end(XactEvent event, void*) {
   if (moves == nullptr) return;
   switch (event) {
-    case XACT_EVENT_PRE_COMMIT:
-      // What was released may be another server's once the client has heard of it.
-      require_durable_commit();
-      break;
     case XACT_EVENT_COMMIT:
       at_commit();
       break;
     case XACT_EVENT_ABORT:
       while (moves != nullptr) undo_newest();
-      break;
-    case XACT_EVENT_PRE_PREPARE:
-      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                      errmsg("cannot prepare a transaction that has released or accepted a shard"),
-                      errhint("Call snowid_release() and snowid_accept() in a transaction of their "
-                              "own.")));
       break;
     default:
       break;
@@ -93,7 +83,8 @@ void at_end_of_part(SubXactEvent event, SubTransactionId part, SubTransactionId 
       move->part = parent;
 }
 
-// A move that is not yet on the stack, so that nothing can fail once it is.
+// A move that is not yet on the stack, so that nothing can fail once it is. What is released may be
+// another server's once the client has heard of it, also where there is nothing left to close.
 Move* make_move(Slot* slot, Kind kind) {
   static bool is_registered = false;
   if (!is_registered) {
@@ -101,6 +92,7 @@ Move* make_move(Slot* slot, Kind kind) {
     RegisterSubXactCallback(at_end_of_part, nullptr);
     is_registered = true;
   }
+  require_durable_commit();
   auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
   *move = {moves, slot, {0}, GetCurrentSubTransactionId(), kind, nullptr, false};
   return move;
@@ -125,7 +117,8 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   }
   Move* move = make_move(slot, Kind::kClosed);
   const core::Tick last = Close(slot->last_tick, layout);
-  if (last < EndOf(layout)) Push(move, last);
+  if (last == EndOf(layout)) return IsUsedUp(layout) ? last : LastTickByCeiling(layout);
+  Push(move, last);
   return last;
 }
 

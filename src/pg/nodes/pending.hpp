@@ -14,8 +14,8 @@
 namespace snowid::pg {
 
 // Closes a slot. Returns its last tick before, above which nothing was issued; of one that this
-// transaction is to open, the one above which it would have been. EndOf(layout) where there was
-// nothing left to close.
+// transaction is to open, the one above which it would have been; of one that was closed already,
+// the one that the ceiling allows. EndOf(layout) where the layout is used up.
 core::Tick pending_close(Slot* slot, const core::Layout& layout);
 
 // Has a closed slot issue IDs above `last` when the transaction commits.

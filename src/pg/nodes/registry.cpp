@@ -150,7 +150,7 @@ void store_held(Relation table, NodeRow* row, const Request& request, bool gets_
 
 // What a node is told.
 struct Outcome {
-  bool is_held;
+  const char* verdict;
   int64 number;
   TimestampTz reported;  // what the row had as its last_id_time; DT_NOBEGIN where there was none
 };
@@ -160,10 +160,10 @@ Outcome grant(Relation table, NodeRow* row, const Request& request, bool gets_it
   const TimestampTz reported =
       row->tuple == nullptr ? DT_NOBEGIN : DatumGetTimestampTz(row->values[kLastIdTime]);
   store_held(table, row, request, gets_it);
-  return {true, request.number, reported};
+  return {kHeld, request.number, reported};
 }
 
-Outcome refuse(const Request& request) { return {false, request.number, DT_NOBEGIN}; }
+Outcome refuse(const Request& request) { return {kLost, request.number, DT_NOBEGIN}; }
 
 // A claim: the least free number, or that which an earlier try has got.
 Outcome claim(Relation table, Rows* rows, Request* request) {
@@ -193,12 +193,14 @@ Outcome check(Relation table, Rows* rows, const Request& request, bool takes_ove
   const bool is_known =
       row->tuple != nullptr && IsInUse(*row) && text_is(*row, kSecret, request.secret);
   if (is_known) {
-    if (!takes_over && !is_restored(*row, request) && !KnowsToken(*row, request) &&
-        !IsPromoted(*row, request))
-      return refuse(request);
+    const bool is_another =
+        !is_restored(*row, request) && !KnowsToken(*row, request) && !IsPromoted(*row, request);
+    if (is_another && !takes_over) return refuse(request);
     if (rows->named.tuple != nullptr && int64_of(rows->named, kNumber) != request.number)
       report_name_taken(request);
-    return grant(table, row, request, false);
+    Outcome outcome = grant(table, row, request, false);
+    if (is_another) outcome.verdict = kTaken;
+    return outcome;
   }
   const bool is_there = row->tuple != nullptr && !IsFree(*row, request.now);
   if (takes_over && !is_there && rows->named.tuple == nullptr)
@@ -236,8 +238,8 @@ Outcome respond(Relation table, Request* request) {
 Datum row_of(FunctionCallInfo fcinfo, const Outcome& outcome, const char* node) {
   // Milliseconds, as the ceiling has them, and such as everybody can read.
   const int64 reported = from_timestamptz(outcome.reported).value / 1000;
-  Datum values[] = {CStringGetTextDatum(outcome.is_held ? kHeld : kLost),
-                    Int64GetDatum(outcome.number), CStringGetTextDatum(node),
+  Datum values[] = {CStringGetTextDatum(outcome.verdict), Int64GetDatum(outcome.number),
+                    CStringGetTextDatum(node),
                     Int64GetDatum(std::clamp(reported, int64{0}, kLastMillis))};
   bool nulls[4] = {};
   TupleDesc columns;
@@ -267,6 +269,14 @@ void require_sane_ceiling(const Request& request) {
                          request.node),
                   errhint("Set the node's clock right. To give its number back all the same, call "
                           "snowid_leave(node) on the registry.")));
+}
+
+// Nodes ask by a statement of its own. In a block a member could keep all others out for as long as
+// he likes.
+void require_no_block() {
+  if (IsTransactionBlock() || IsSubTransaction())
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+                    errmsg("%s cannot run inside a transaction block", "snowid.register()")));
 }
 
 }  // namespace
@@ -302,6 +312,7 @@ Datum snowid_register(PG_FUNCTION_ARGS) {
   int64 ceiling_us;
   request.ceiling = {pg_mul_s64_overflow(PG_GETARG_INT64(10), 1000, &ceiling_us) ? -1 : ceiling_us};
   require_valid(request);
+  require_no_block();
   // What the node is told must not be lost here in a crash, whatever the settings.
   require_durable_commit();
 

@@ -15,8 +15,9 @@ inline constexpr char kTakeOver[] = "take over";  // the same whatever the token
 inline constexpr char kRelease[] = "release";     // that the number be free
 
 // How it answers. What is wrong with a request is an error instead.
-inline constexpr char kHeld[] = "held";  // the number is the node's; it is no more, with kRelease
-inline constexpr char kLost[] = "lost";  // it is another's, or another copy of the node's
+inline constexpr char kHeld[] = "held";    // the number is the node's; it is no more, with kRelease
+inline constexpr char kLost[] = "lost";    // it is another's, or another copy of the node's
+inline constexpr char kTaken[] = "taken";  // held, and another copy has gone on with it till now
 
 // How far clocks may differ, in microseconds: that is Twitter's check.
 inline constexpr int64 kMostDifferenceUs = 10 * USECS_PER_SEC;
@@ -44,16 +45,22 @@ struct Registry {
 // node: as which this database has joined over it, nullptr where it has not.
 Registry registry_of(const char* server, const char* node);
 
-// By how much, in microseconds, this server's clock is ahead of the registry's for sure, or behind
-// it where it is negative. Asking takes a while, during which nobody can tell. Fails as
-// registry_ask() does.
-int64 registry_compare_clocks(const Registry& registry);
+// How this server's clock and the registry's differ, in microseconds. Asking takes a while, during
+// which nobody can tell.
+struct ClockGap {
+  int64 ahead_us;        // by how much this one is ahead for sure, or behind where it is negative
+  int64 most_behind_us;  // by how much it is behind at most; negative where it is ahead
+};
 
-// Fails with 55000 where that is more than kMostDifferenceUs.
-void require_near_clocks(const Registry& registry, int64 ahead_us);
+// Compares the clocks. Fails as registry_ask() does.
+ClockGap registry_compare_clocks(const Registry& registry);
+
+// Fails with 55000 where they differ by more than kMostDifferenceUs.
+void require_near_clocks(const Registry& registry, const ClockGap& gap);
 
 struct Answer {
   bool is_held;
+  bool is_taken;  // and another copy, whose last IDs nobody has reported, had it until now
   int64 number;
   core::UnixMillis reported;  // the greatest ID time that the registry had noted of the number
   core::UnixMillis ceiling;   // what this node has reported now
@@ -67,7 +74,13 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
                     int64 token, int64 next_token);
 
 // Fails with SN001 where the clock is behind what the registry was told of this number's IDs, and
-// has this database issue IDs above that where its own ceiling does not.
-void heed_reported(const Answer& answer);
+// has this database issue IDs above that where its own ceiling does not. were_others: whether they
+// may be another database's. Then it issues only IDs above that in any case, since a ceiling does
+// not tell how far another one has come in a unit of time.
+void heed_reported(const Answer& answer, bool were_others);
+
+// Where another copy had the number until now: waits until this clock is past all that one may have
+// issued, which has reported only what it knew at its last check. Interruptible.
+void wait_out_copy(const Answer& answer, const ClockGap& gap);
 
 }  // namespace snowid::pg

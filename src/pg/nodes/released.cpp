@@ -148,14 +148,16 @@ void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
 }
 
 // Closes the shard of a row that is inserted by other than snowid_release(), by a restore for one.
-void close_shard_of(Relation table, HeapTuple row) {
+// Returns the row, with an ID above all that was issued here, which one of an older dump is not.
+HeapTuple close_shard_of(Relation table, HeapTuple row) {
   bool nulls[3];
   const Datum shard = heap_getattr(row, kShard, RelationGetDescr(table), &nulls[0]);
   const Datum spec = heap_getattr(row, kLayout, RelationGetDescr(table), &nulls[1]);
   const Datum id = heap_getattr(row, kId, RelationGetDescr(table), &nulls[2]);
-  if (nulls[0] || nulls[1] || nulls[2]) return;  // which the table refuses
+  if (nulls[0] || nulls[1] || nulls[2]) return row;  // which the table refuses
   const core::Layout layout =
       core::MakeLayout(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)));
+  const core::Shard valid{DatumGetUInt64(shard)};
   require_id_of_shard(layout, DatumGetInt64(shard), DatumGetInt64(id));
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
   // Also where there is no slot yet: who makes one before this statement has ended does not see the
@@ -163,8 +165,15 @@ void close_shard_of(Relation table, HeapTuple row) {
   if (!ceiling_known) ceiling_learn();
   Slot* slot = slot_of(layout, DatumGetInt64(shard));
   ceiling_hold();
-  pending_close(slot, layout);
+  const core::Tick last = pending_close(slot, layout);
   LetGo(slot);
+  if (last == EndOf(layout)) return row;  // there is none above
+  const int64 free = IdOf(layout, valid, {last.value + 1}).value;
+  if (free <= DatumGetInt64(id)) return row;
+  int column = kId;
+  Datum value = Int64GetDatum(free);
+  bool is_null = false;
+  return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
 }
 
 }  // namespace
@@ -247,7 +256,6 @@ Datum snowid_check_release(PG_FUNCTION_ARGS) {
              errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName, kTableName),
              errhint("%s", kHint)));
   require_as_made(trigger->tg_relation, kReleasedShards);
-  close_shard_of(trigger->tg_relation, trigger->tg_trigtuple);
-  PG_RETURN_POINTER(trigger->tg_trigtuple);
+  PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }
 }
