@@ -1,6 +1,7 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
+#include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/ids/slots.hpp"
@@ -291,6 +292,10 @@ void attach() {
 
 void ceiling_learn() {
   attach();
+  if (database_is_doubtful()) {
+    closed_shards.close();
+    database_confirm();
+  }
   recognize_ceiling();
   if (ceiling_known) return;
   // Whoever is the first to learn it makes the table, too, that is needed once a year.

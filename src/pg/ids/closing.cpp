@@ -3,9 +3,9 @@
 
 namespace snowid::pg {
 
-constinit ClosedShards closed_shards = {[](const core::Layout&, int64) { return false; },
-                                        [](const core::Layout&, int64) {},
-                                        [](const core::Layout&, core::Shard, const Slot*) {}};
+constinit ClosedShards closed_shards = {
+    [](const core::Layout&, int64) { return false; }, [](const core::Layout&, int64) {},
+    [](const core::Layout&, core::Shard, const Slot*) {}, [] {}};
 
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);

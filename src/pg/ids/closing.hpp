@@ -3,10 +3,11 @@
 // already, takes the slow path, which asks why; the quick path knows nothing of it.
 //
 // Which shards are closed another room keeps, durably. Ids ask it where a slot is made, for memory
-// is empty when the server starts, and where one is at its end.
+// is empty when the server starts, where one is at its end, and where memory may be of another
+// database than the one that is here.
 //
-// Shared: Slot::last_tick. Who closes or opens a slot, or changes whether its shard is closed,
-// holds until the end of his transaction what conflicts with ClosedShards::lock().
+// Shared: Slot::last_tick. Who changes whether a shard is closed, and its slot with it, holds until
+// the end of his transaction what conflicts with ClosedShards::lock().
 #pragma once
 
 #include "pg/ids/slots.hpp"
@@ -23,6 +24,8 @@ struct ClosedShards {
   // Called where a slot is found at its end. Fails with 55000 where the shard is closed. Returns
   // where it is open now, or the layout is used up.
   void (*refuse)(const core::Layout& layout, core::Shard shard, const Slot* slot);
+  // Closes the slots of all shards that are closed.
+  void (*close)();
 };
 
 // Whom they ask: at first one to whom no shard is closed.

@@ -14,6 +14,18 @@ void begin(void* entry) { LWLockInitialize(&static_cast<Database*>(entry)->lock,
 
 Database stand_in;
 
+// As this session has found it.
+TransactionId row_xmin;
+bool is_doubtful = false;
+
+TransactionId find_row_xmin() {
+  HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+  const TransactionId xmin = HeapTupleHeaderGetRawXmin(row->t_data);
+  ReleaseSysCache(row);
+  return xmin;
+}
+
 // A callback at the process's exit: counts it out. `shared_database` keeps its value, since a
 // transaction may still be open and callbacks of its end come after this one. The entry is there
 // for as long: nobody can drop a database to which a process is connected.
@@ -34,12 +46,24 @@ void database_attach() {
     before_shmem_exit(leave, 0);
     is_registered = true;
   }
+  row_xmin = find_row_xmin();
   table_attach(&databases);
-  auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, nullptr));
+  bool made;
+  auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
   database->users.fetch_add(1);
+  if (made) database->row_xmin.store(row_xmin);
+  is_doubtful = database->row_xmin.load() != row_xmin;
   table_release(databases, database);
   my_database = shared_database = database;
   number_word = &database->number;
+  if (is_doubtful) shared_number_change();
+}
+
+bool database_is_doubtful() { return is_doubtful; }
+
+void database_confirm() {
+  shared_database->row_xmin.store(row_xmin);
+  is_doubtful = false;
 }
 
 bool HasStandIn() { return my_database == &stand_in; }

@@ -43,6 +43,8 @@ struct Database {
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
   std::atomic<uint64_t> number;  // the node's own, see shared_number.hpp
+  // What has written the row of pg_database, see database_is_doubtful().
+  std::atomic<uint32_t> row_xmin;
 };
 
 SNOWID_PIN(Database, oid, 0);
@@ -58,7 +60,8 @@ SNOWID_PIN(Database, floor_us, kLockSize + 48);
 SNOWID_PIN(Database, swept_us, kLockSize + 56);
 SNOWID_PIN(Database, swept_ceiling_us, kLockSize + 64);
 SNOWID_PIN(Database, number, kLockSize + 72);
-SNOWID_PIN_SIZE(Database, kLockSize + 80);
+SNOWID_PIN(Database, row_xmin, kLockSize + 80);
+SNOWID_PIN_SIZE(Database, kLockSize + 88);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;
@@ -72,6 +75,13 @@ extern Database* shared_database;
 // Finds or makes the shared entry, and counts this session in. Later calls cost next to nothing.
 // Fails as table_attach() does; then it can be called again.
 void database_attach();
+
+// Whether the entry may be that of a database that was dropped, and had this one's OID: CREATE
+// DATABASE may be told one. (ALTER DATABASE makes it doubtful, too, which does no harm.) What was
+// known of the node's number is forgotten then, and open slots may be of shards that are closed
+// here. database_confirm(): somebody has seen to it.
+bool database_is_doubtful();
+void database_confirm();
 
 // Points `my_database` to a stand-in that belongs to this session (true), or to the shared entry
 // (false). A stand-in begins as a copy of the shared entry. With it a transaction that has made the

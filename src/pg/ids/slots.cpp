@@ -269,6 +269,14 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   return slot;
 }
 
+void close_slot(const core::Layout& layout, int64 shard) {
+  const SlotKey key = KeyOf(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) return;
+  Close(slot->last_tick, layout);
+  table_release(slots, slot);
+}
+
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
   // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
   // slot open. (Another one's stand-in has another lock: see ceiling_hold().)

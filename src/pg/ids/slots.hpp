@@ -56,6 +56,9 @@ inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
 }
 
+// Closes the slot of a shard of this database, if there is one.
+void close_slot(const core::Layout& layout, int64 shard);
+
 // Opens a slot of this database that is closed, above `last` and above every time up to the floor.
 // last: as for core::Open(). Never fails where no lock of snowid's is held; it can be called at the
 // end of a transaction.

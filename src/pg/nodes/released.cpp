@@ -76,7 +76,7 @@ Oid index_of(Relation table) {
   return table->rd_pkindex;
 }
 
-// The three questions of ids, see ids/closing.hpp.
+// What ids ask, see ids/closing.hpp.
 
 bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
   Relation table = open_table(AccessShareLock);
@@ -129,6 +129,41 @@ void refuse(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   if (is_closed) report_released(layout, shard, nullptr, pending_opening_of(slot) != nullptr);
 }
 
+// The shards of all rows, as they are now.
+struct Known {
+  core::LayoutSpec spec;
+  int64 shard;
+};
+
+List* all_known(Relation table) {
+  List* all = NIL;
+  TupleDesc columns = RelationGetDescr(table);
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
+    bool is_null;
+    const Datum spec = heap_getattr(row, kLayout, columns, &is_null);
+    auto* known = static_cast<Known*>(palloc(sizeof(Known)));
+    *known = {*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)),
+              DatumGetInt64(heap_getattr(row, kShard, columns, &is_null))};
+    all = lappend(all, known);
+  }
+  systable_endscan(scan);
+  return all;
+}
+
+void close_all() {
+  if (!OidIsValid(look_up_table())) return;
+  Relation table = open_table(AccessShareLock);
+  ListCell* cell;
+  foreach (cell, all_known(table)) {
+    const auto* known = static_cast<const Known*>(lfirst(cell));
+    const core::Layout layout = core::MakeLayout(known->spec);
+    if (lock(layout, known->shard)) close_slot(layout, known->shard);
+    unlock(layout, known->shard);
+  }
+  table_close(table, NoLock);
+}
+
 HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
   bool nulls[kColumns] = {};
   nulls[kMovedTo - 1] = moved_to == nullptr;
@@ -178,7 +213,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void released_register() { closed_shards = {lock, unlock, refuse}; }
+void released_register() { closed_shards = {lock, unlock, refuse, close_all}; }
 
 Relation released_lock(const core::Layout& layout, int64 shard) {
   Relation table = open_table(RowExclusiveLock);

@@ -1,0 +1,139 @@
+# What one database has left in the server's memory is not taken for another's that gets its OID; and what one
+# holder of a number, or a session that had it, leaves behind is not taken for the next one's.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $registry = new_server('registry');
+$registry->start;
+$registry->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $node = new_server('node');
+# Nobody but who has to flushes anything.
+$node->append_conf('postgresql.conf', "wal_writer_delay = '10s'\nmax_prepared_transactions = 2\n");
+$node->start;
+
+sub at { my ($member, $sql) = @_; return attempt($node, $sql, dbname => $member) }
+sub number_of { my ($member) = @_; return at($member, 'SELECT snowid_default_shard(), snowid_shard(snowid_next())') }
+sub join_as { my ($member) = @_; return at($member, "SELECT snowid_join('registry', '$member')") }
+sub on_registry { my ($sql) = @_; return attempt($registry, $sql) }
+sub new_member
+{
+    my ($member) = @_;
+    $node->safe_psql('postgres', "CREATE DATABASE $member");
+    add_source($node, $registry, name => 'registry', dbname => $member);
+    return;
+}
+# Has a number that was given back be free at once.
+sub free_all { on_registry('UPDATE snowid.nodes SET free_from = now() WHERE node IS NULL'); return }
+
+# CREATE DATABASE may be told the OID of one that was dropped.
+$node->safe_psql('postgres', 'CREATE DATABASE open_one; CREATE DATABASE closed_one');
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach 'open_one', 'closed_one';
+$node->safe_psql('closed_one', q(SELECT snowid_release(42); SELECT snowid_release(43, 'twitter', 'elsewhere')));
+add_source($node, $registry, name => 'registry', dbname => 'open_one');
+my $again = 'CREATE DATABASE again OID = 50010 TEMPLATE';
+$node->safe_psql('postgres', "$again open_one");
+is(join_as('again'), '1', 'the first one has joined');
+is(number_of('again'), '1|1', 'and draws from its number');
+is(at('again', q(SELECT snowid_next(42) > 0, snowid_next(43, 'twitter') > 0, snowid_next(44) > 0)), 't|t|t', 'and from other shards');
+$node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
+is(number_of('again'), '0|0', 'the second has no number');
+$node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again closed_one";
+is(at('again', $_), 'ERROR 55000', "the third has released that: $_") foreach 'SELECT snowid_next(42)', q(SELECT snowid_next(43, 'twitter'));
+is(at('again', 'SELECT snowid_next(44) > 0'), 't', 'but not that');
+is(at('again', 'SELECT snowid_accept(snowid_release(42))'), '', 'and gets it back');
+is(at('again', 'SELECT snowid_next(42) > 0'), 't', 'and draws from it');
+$node->safe_psql('postgres', $_) foreach 'ALTER DATABASE again CONNECTION LIMIT 100', 'ALTER DATABASE again SET work_mem = 128';
+is(at('again', 'SELECT snowid_next(42) > 0, snowid_next(44) > 0, snowid_default_shard()'), 't|t|0', 'altered, it is the same');
+is(at('again', q(SELECT snowid_next(43, 'twitter'))), 'ERROR 55000', 'also in what it has released');
+is(on_registry("SELECT snowid_leave('again')"), '', 'who is gone has left');
+free_all();
+
+# A number's next holder does not know how far the one before has come in a unit of time.
+my $layout = q('time:31 shard:13 seq:19 unit:1d epoch:2020-01-01T00:00:00Z');
+new_member($_) foreach 'north', 'south';
+is(join_as('north'), '1', 'north has joined');
+my $last = at('north', "SELECT max(snowid_next(snowid_default_shard(), $layout)) FROM generate_series(1, 1000)");
+cmp_ok($last, '>', 0, 'north draws');
+is(at('north', 'SELECT snowid_leave()'), '', 'north has left');
+free_all();
+is(number_of('south'), '0|0', 'south has drawn, later');
+is(join_as('south'), '1', 'south gets the number');
+my $first = at('south', "SELECT snowid_next(snowid_default_shard(), $layout)");
+ok($first eq 'ERROR SN001' || ($first =~ /^\d+$/ && $first > $last), 'and draws nothing of that day');
+is(number_of('south'), '1|1', 'but what has shorter units');
+
+# Joining is durable once it is heard of, and not put off.
+new_member('east');
+is(at('east', q(SET synchronous_commit = off; SELECT snowid_join('registry', 'east'))), "2", 'east has joined, without waiting');
+crash($node, 'kill');
+$node->start;
+is(number_of('east'), '2|2', 'and is a node after a crash');
+is(on_registry('BEGIN; SELECT snowid_leave($$east$$); PREPARE TRANSACTION $$p$$'), 'ERROR 0A000', 'leaving is not put off');
+is(at('south', q(BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'nor is releasing');
+
+# A shard that is closed in memory alone is released durably, too.
+is(at('south', 'SELECT snowid_release(42) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'released, and the extension made anew');
+is(at('south', 'SET synchronous_commit = off; SELECT snowid_release(42) > 0'), 't', 'released once more, without waiting');
+crash($node, 'kill');
+$node->start;
+is(at('south', 'SELECT snowid_next(42)'), 'ERROR 55000', 'also after a crash');
+
+# Rows that are restored, and that are older than what was drawn since.
+my $drawn = at('east', 'SELECT max(snowid_next(42)) FROM generate_series(1, 3000000)');
+my $old = q(INSERT INTO snowid.released_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), NULL, now()));
+is(at('east', sprintf($old, 42, 42)), '', 'a release of 2020 is restored');
+cmp_ok(at('east', 'SELECT snowid_release(42)'), '>', $drawn, 'what is handed over is above all that was drawn');
+is(at('east', q(SELECT snowid_accept(snowid_encode('2020-01-01Z', 42, 0)))), '', 'accepted');
+cmp_ok(at('east', 'SELECT snowid_next(42)'), '>', $drawn, 'what is drawn is, too');
+crash($node, 'kill');
+$node->start;
+is(at('east', sprintf($old, 42, 42)), '', 'the same after a restart');
+cmp_ok(at('east', 'SELECT id FROM snowid.released_shards'), '>', $drawn, 'is above all that may have been drawn before');
+
+# A batch of the node's own number ends where that becomes another's.
+my $batch = open_session($node, dbname => 'east');
+ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000)');
+ask($batch, 'DECLARE named CURSOR FOR SELECT snowid_next_batch(7, 100000)');
+like(ask($batch, "FETCH $_"), qr/^\d+$/, "a batch has begun: $_") foreach 'own', 'named';
+is(ask($batch, 'SELECT snowid_check()'), '2', 'the number is confirmed');
+is(ask($batch, "MOVE 3000 FROM $_; SELECT"), '', "then it goes on: $_") foreach 'own', 'named';
+is(ask($batch, 'SELECT snowid_leave()'), '', 'left');
+is(ask($batch, 'MOVE 3000 FROM named; SELECT'), '', 'a batch of another shard goes on');
+is(ask($batch, 'MOVE 3000 FROM own'), 'ERROR 55000', 'that of the number does not');
+like($batch->{err}, qr/number is no longer 2/, 'and says why');
+close_session($batch);
+
+# Who has begun to take his number over can leave all the same.
+new_member('west');
+free_all();
+is(join_as('west'), '2', 'west has joined');
+is(number_of('west'), '2|2', 'west draws');
+my ($late, $leaving) = map { open_session($node, dbname => 'west') } 1 .. 2;
+ask($late, 'BEGIN; SELECT snowid_next()');
+backend_of($leaving);
+start_asking($leaving, 'SELECT snowid_leave()');
+wait_until_waiting($node, $leaving, 'Lock');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($leaving->{backend})");
+is(answer($leaving), 'ERROR 57014', 'leaving is cancelled');
+on_registry('ALTER FUNCTION snowid.register RENAME TO away');
+is(at('west', 'SELECT snowid_check(take_over => true)'), 'ERROR 42883', 'the registry does not answer');
+on_registry('ALTER FUNCTION snowid.away RENAME TO register');
+is(number_of('west'), 'ERROR 55000', 'west does not draw');
+like(at('west', 'SELECT problem FROM snowid.node'), qr/number 2 of node "west" is being taken over/, 'and says why');
+start_asking($leaving, 'SELECT snowid_leave()');
+wait_until_waiting($node, $leaving, 'Lock');
+is(on_registry('SELECT node FROM snowid.nodes WHERE number = 2'), 'west', 'not left while somebody may draw');
+ask($late, 'COMMIT');
+is(answer($leaving), '', 'left');
+is(on_registry('SELECT left_node FROM snowid.nodes WHERE number = 2'), 'west', 'the number is given back');
+is(number_of('west'), '0|0', 'west is no node');
+close_session($late, $leaving);
+
+$_->stop foreach $node, $registry;
+check_log($_) foreach $node, $registry;
+done_testing();
