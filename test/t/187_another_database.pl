@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $registry = new_server('registry');
+my $registry = new_server('registry', allows_streaming => 1);
 $registry->start;
 $registry->safe_psql('postgres', 'CREATE EXTENSION snowid');
 my $node = new_server('node');
@@ -125,6 +125,14 @@ is(at('west', 'SELECT snowid_check(take_over => true)'), 'ERROR 42883', 'the reg
 on_registry('ALTER FUNCTION snowid.away RENAME TO register');
 is(number_of('west'), 'ERROR 55000', 'west does not draw');
 like(at('west', 'SELECT problem FROM snowid.node'), qr/number 2 of node "west" is being taken over/, 'and says why');
+# It answers, and the answer is lost.
+my $held = hold_commits($registry);
+start_asking($leaving, 'SELECT snowid_check(take_over => true)');
+wait_for_waiting($registry, 1, 'SyncRep', 'register');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($leaving->{backend})");
+is(answer($leaving), 'ERROR 57014', 'taking over is cancelled');
+release_commits($registry, $held);
+is(number_of('west'), 'ERROR 55000', 'west still does not draw');
 start_asking($leaving, 'SELECT snowid_leave()');
 wait_until_waiting($node, $leaving, 'Lock');
 is(on_registry('SELECT node FROM snowid.nodes WHERE number = 2'), 'west', 'not left while somebody may draw');
