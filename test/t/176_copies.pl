@@ -100,8 +100,12 @@ $registry->safe_psql('postgres', 'ALTER FUNCTION snowid.register RENAME TO away'
 is(take_over($original), 'ERROR 42883', 'the original would take over');
 is(number_of($original), 'ERROR 55000', 'and refuses as long as nobody has agreed');
 $registry->safe_psql('postgres', 'ALTER FUNCTION snowid.away RENAME TO register');
-is(take_over($original), '1', 'the original takes over');
+my $moment = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
+my (undef, undef, $notice) = $original->psql('postgres', 'SELECT snowid_check(take_over => true)');
+like($notice, qr/NOTICE:  waiting until .*\n.*DETAIL:.*gone on with number 1.* 10 seconds ahead/, 'the original takes over');
 is(number_of($original), '1|1', 'and draws');
+is($original->safe_psql('postgres', "SELECT snowid_timestamp(snowid_next()) > '$moment'::timestamptz + interval '11 s'"),
+    't', 'above what the copy can have made since');
 check_found($copy, new_session($copy), 'the copy comes second');
 is(attempt($copy, 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'it can forget that it was a node');
 is(check($original), '1', 'which takes nothing from the original');
