@@ -130,6 +130,44 @@ SQL
 $node->safe_psql('pattern', 'CREATE EXTENSION snowid');
 cmp_ok($node->safe_psql('pattern', 'SELECT last_value FROM snowid.ceiling'), '>=', $taken,
     'taken out of the extension: the one of now holds the ceiling');
+
+# 5. The data of an earlier day is restored into a database that is in use, and the server crashes before
+# anybody has drawn: it starts with what was raised, and not with what was restored.
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/data.sql';
+set_clock(-86400);
+$node->safe_psql('postgres', 'CREATE DATABASE used');
+$node->safe_psql('used', 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
+command_ok([ 'pg_dump', '--data-only', '-f', $dump, '-d', $node->connstr('used') ], 'dumped');
+set_clock(0);
+$greatest = 0;
+foreach my $how ('at once', 'once more', 'after a checkpoint')
+{
+    $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'used', setup => $ahead);
+    finish($drawn);
+    ($count, $greatest) = check_round("restored data, $how: before", $greatest, $drawn);
+    is($count, 1000, "restored data, $how: drawn");
+    $covered = $node->safe_psql('used', 'SELECT snowid_ceiling()');
+    command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('used') ], "restored data, $how");
+    is($node->safe_psql('used', "SELECT last_value < extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid.ceiling"),
+        't', "restored data, $how: the sequence is set back");
+    is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, "restored data, $how: the ceiling is not");
+    $node->safe_psql('used', 'CHECKPOINT') if $how =~ /checkpoint/;
+    crash($node, 'kill');
+    set_clock(-3600);
+    start_server($node);
+    is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, "restored data, $how: nor after a crash");
+    $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'used', setup => $ahead);
+    finish($drawn);
+    ($count, $greatest) = check_round("restored data, $how: after", $greatest, $drawn);
+    is($count, 1000, "restored data, $how: drawn again");
+    is($node->safe_psql('used', "SELECT last_value >= extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid.ceiling"),
+        't', "restored data, $how: and the sequence says so again");
+    set_clock(0);
+}
+# To others the sequence is one, of a row.
+is($node->safe_psql('used', 'SELECT count(*), count(DISTINCT ctid) FROM snowid.ceiling'), '1|1', 'a sequence has one row');
+$node->safe_psql('used', 'CREATE EXTENSION amcheck');
+is($node->safe_psql('used', q(SELECT count(*) FROM verify_heapam('snowid.ceiling'))), '0', 'and sound pages');
 check_log($node);
 $node->stop;
 done_testing();

@@ -1,6 +1,7 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
+#include "pg/ids/ceiling_page.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
 #include "pg/ids/settings.hpp"
@@ -94,13 +95,15 @@ bool is_as_written(Relation relation) {
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
 // *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
-  const SequencePage page = sequence_page_lock(relation);
-  const core::UnixMillis before{SequencePageValue(page).last};
+  ceiling_page_extend(relation);
+  const CeilingPage page = ceiling_page_lock(relation);
+  const core::UnixMillis before = CeilingOn(page);
+  // Who only looks raises nothing, but puts right what a setval has set back.
+  const bool is_to_be_raised = before < target || (before == target && !AreAlike(page));
   // What somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(relation);
-  *lsn = before < target || is_to_be_logged ? sequence_page_set(page, target.value)
-                                            : InvalidXLogRecPtr;
-  sequence_page_unlock(page);
+  *lsn = is_to_be_raised || is_to_be_logged ? ceiling_page_set(page, target) : InvalidXLogRecPtr;
+  ceiling_page_unlock(page);
   return before;
 }
 
@@ -358,7 +361,7 @@ void ceiling_hold() {
 
 core::UnixMicros ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
-  const core::UnixMillis value{sequence_last(relation)};
+  const core::UnixMillis value = ceiling_of(relation);
   relation_close(relation, RowExclusiveLock);
   return {value.value * 1000};
 }

@@ -55,6 +55,12 @@ SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequenc
 
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
   GenericXLogState* change = GenericXLogStart(page.relation);
+  sequence_page_store(page, change, last, is_called);
+  return GenericXLogFinish(change);
+}
+
+void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
+                         bool is_called) {
   // A full image, which is small without the page's hole. A difference would not do: nextval logs
   // values ahead of those that it has given, so a replay may find another page than this one.
   Form_pg_sequence_data data =
@@ -65,7 +71,6 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
   // nothing, so -1 can be the mark: setval sets it to 0, and nextval, which takes a count below 0
   // for none, leaves 0 or more.
   data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
-  return GenericXLogFinish(change);
 }
 
 SequenceValue PeekAtSequence(Buffer buffer) {

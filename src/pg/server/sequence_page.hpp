@@ -49,6 +49,10 @@ int64 sequence_last(Relation relation);
 // file is synced at commit.
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called = true);
 
+// The same as part of a change that the caller has begun, and finishes.
+void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
+                         bool is_called);
+
 // Reads the value of a page that is pinned, without its lock: another session may be changing it.
 SequenceValue PeekAtSequence(Buffer buffer);
 

@@ -1,0 +1,42 @@
+// The pages that the ceiling is durable in: that of a sequence, and one behind it in the same
+// storage.
+//
+// The sequence's own page is what pg_dump carries, by setval. So whoever restores the data of an
+// earlier day into a database that is in use sets it back. The second page is snowid's alone: no
+// setval and no dump changes it. Both are raised by one record, and the greater one counts.
+//
+// Shared: both are guarded by the content locks of their buffers, taken in the order of their
+// blocks. The second page is made by the first who raises the ceiling in a storage, under
+// Database::lock.
+#pragma once
+
+#include "pg/server/sequence_page.hpp"
+
+namespace snowid::pg {
+
+struct CeilingPage {
+  SequencePage sequence;
+  Buffer kept;  // InvalidBuffer where there is none
+};
+
+// Pins the pages of the ceiling's sequence, and locks them; and the reverse. What holds for
+// SequencePage holds here.
+CeilingPage ceiling_page_lock(Relation relation);
+void ceiling_page_unlock(const CeilingPage& page);
+
+// Makes the second page, if there is none. No page may be locked.
+void ceiling_page_extend(Relation relation);
+
+// The greater of what they say.
+core::UnixMillis CeilingOn(const CeilingPage& page);
+
+// Whether both say the same, or there is but one.
+bool AreAlike(const CeilingPage& page);
+
+// Stores a value in both. Returns what sequence_page_set() does.
+XLogRecPtr ceiling_page_set(const CeilingPage& page, core::UnixMillis value);
+
+// The ceiling of a relation, read under its locks.
+core::UnixMillis ceiling_of(Relation relation);
+
+}  // namespace snowid::pg
