@@ -101,9 +101,17 @@ is(take_over($original), 'ERROR 42883', 'the original would take over');
 is(number_of($original), 'ERROR 55000', 'and refuses as long as nobody has agreed');
 $registry->safe_psql('postgres', 'ALTER FUNCTION snowid.away RENAME TO register');
 my $moment = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
-my (undef, undef, $notice) = $original->psql('postgres', 'SELECT snowid_check(take_over => true)');
-like($notice, qr/NOTICE:  waiting until .*\n.*DETAIL:.*gone on with number 1.* 10 seconds ahead/, 'the original takes over');
-is(number_of($original), '1|1', 'and draws');
+my $taking = open_session($original);
+backend_of($taking);
+start_asking($taking, 'SELECT snowid_check(take_over => true)');
+wait_for(sub { is_answered($taking); $taking->{err} =~ /NOTICE:.* waiting until .*\nDETAIL:.*gone on with number 1.* 10 seconds ahead/ },
+    'the NOTICE');
+$original->safe_psql('postgres', "SELECT pg_cancel_backend($taking->{backend})");
+is(answer($taking), 'ERROR 57014', 'the original takes over, and does not wait for the end of it');
+like($original->safe_psql('postgres', 'SELECT problem FROM snowid.node'), qr/is being taken over/, 'it has not the number yet');
+close_session($taking);
+wait_for(sub { take_over($original) eq '1' }, 'the original to take over');
+is(attempt($original, q(SET snowid.max_wait = '1min'; SELECT snowid_shard(snowid_next()))), '1', 'and draws');
 is($original->safe_psql('postgres', "SELECT snowid_timestamp(snowid_next()) > '$moment'::timestamptz + interval '11 s'"),
     't', 'above what the copy can have made since');
 check_found($copy, new_session($copy), 'the copy comes second');

@@ -41,11 +41,13 @@ Relation open_word(Word word, LOCKMODE lock) {
   return own_sequence_open(kSequences[static_cast<int>(word)], lock);
 }
 
-// Whether the mark is of a take-over that has not come to its end: had it, the token would be of
-// it, too, and the row.
+// Whether the mark is of a take-over that has not come to its end: had it, the row would be of it,
+// too. The token is, once the registry has agreed.
 bool is_being_taken(int64 incarnation, int64 mark) {
-  return !IsOfClaim(IncarnationOf(mark)) && NonceOf(mark) >= kLeastNonce &&
-         IncarnationOf(word_read(Word::kToken)) == incarnation;
+  const int64 taking = IncarnationOf(mark);
+  if (IsOfClaim(taking) || NonceOf(mark) < kLeastNonce) return false;
+  const int64 known = IncarnationOf(word_read(Word::kToken));
+  return known == incarnation || known == taking;
 }
 
 // What a row's mark says of it. The row is this server's and this database's.
