@@ -120,12 +120,20 @@ make_work() {
   trap 'exit 130' INT TERM HUP
 }
 
+# copy_checkout DIR: makes DIR, with the checkout in it but for what builds and make dist leave.
+copy_checkout() {
+  mkdir "$1"
+  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./*.zip' --exclude='*.o' --exclude='*.bc' \
+    --exclude='*.so' --exclude='*.gch' -cf - . | tar -C "$1" -xf -
+}
+
+# The extension's version, which the Makefile names.
+version() { sed -n 's/^EXTVERSION = //p' "$SOURCE/Makefile"; }
+
 # Builds a copy of the checkout, so that no build for another server gets into it, and installs it.
 build_and_install() {
   BUILD=$WORK/build
-  mkdir "$BUILD"
-  tar -C "$SOURCE" --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.gch' -cf - . |
-    tar -C "$BUILD" -xf -
+  copy_checkout "$BUILD"
   quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}"
   if [ -w "$("$PG_CONFIG" --pkglibdir)" ]; then
     quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
