@@ -5,7 +5,8 @@ EXTENSION = snowid
 EXTVERSION = 0.1.0
 
 # What needs no PostgreSQL to begin with, since it may install it.
-SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines bench matrix fuzz check-style check-hard
+SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines bench matrix fuzz check-style check-hard \
+	dist deb test-deb
 .PHONY: $(SETUP_GOALS)
 
 ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
