@@ -63,6 +63,7 @@ inline uint32 named_wait_event(uint32* event, const char* name) {
 #else
 inline uint32 named_wait_event(uint32*, const char*) { return PG_WAIT_EXTENSION; }
 #endif
+
 inline uint32 clock_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidClock");
@@ -74,6 +75,15 @@ inline uint32 remote_wait_event() {
 inline uint32 refill_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidRefill");
+}
+
+// How many blocks the main fork of a storage of this server has.
+inline BlockNumber block_count(const FileLocator& storage) {
+#if PG_VERSION_NUM >= 170000
+  return smgrnblocks(smgropen(storage, INVALID_PROC_NUMBER), MAIN_FORKNUM);
+#else
+  return smgrnblocks(smgropen(storage, InvalidBackendId), MAIN_FORKNUM);
+#endif
 }
 
 // Whether the server is to have synchronous standbys, as the checkpointer has last read it. The

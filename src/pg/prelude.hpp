@@ -107,6 +107,7 @@ extern "C" {
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "storage/sinval.h"
+#include "storage/smgr.h"
 #include "tcop/pquery.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"

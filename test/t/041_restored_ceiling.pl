@@ -164,6 +164,17 @@ foreach my $how ('at once', 'once more', 'after a checkpoint')
         't', "restored data, $how: and the sequence says so again");
     set_clock(0);
 }
+# So too what a transaction goes back to that has replaced the sequence's storage.
+$node->safe_psql('used', <<"SQL");
+$ahead;
+BEGIN; ALTER SEQUENCE snowid.ceiling RESTART;
+SELECT snowid_advance(snowid_min(now() + interval '2 hours') + 1024); SELECT snowid_next(1);
+ROLLBACK
+SQL
+$covered = $node->safe_psql('used', 'SELECT snowid_ceiling()');
+is($node->safe_psql('used', "SELECT '$covered'::timestamptz > now() + interval '110 min'"), 't', 'rolled back: covered');
+$node->safe_psql('used', q(SELECT setval('snowid.ceiling', 1)));
+is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, 'rolled back: and not set back');
 # To others the sequence is one, of a row.
 is($node->safe_psql('used', 'SELECT count(*), count(DISTINCT ctid) FROM snowid.ceiling'), '1|1', 'a sequence has one row');
 $node->safe_psql('used', 'CREATE EXTENSION amcheck');

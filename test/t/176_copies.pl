@@ -101,6 +101,11 @@ is(take_over($original), 'ERROR 42883', 'the original would take over');
 is(number_of($original), 'ERROR 55000', 'and refuses as long as nobody has agreed');
 $registry->safe_psql('postgres', 'ALTER FUNCTION snowid.away RENAME TO register');
 my $moment = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
+# If something else comes in between, it is not forgotten that the copy has gone on.
+my $note = q(UPDATE snowid.nodes SET last_id_time = now() + interval '%d s' WHERE number = 1);
+$registry->safe_psql('postgres', sprintf($note, 9));
+is(take_over($original), 'ERROR SN001', 'the original would take over, with its clock behind');
+$registry->safe_psql('postgres', sprintf($note, 0));
 my $taking = open_session($original);
 backend_of($taking);
 start_asking($taking, 'SELECT snowid_check(take_over => true)');

@@ -160,6 +160,17 @@ foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 }
 
 close_session($writer, $reader, $adopting);
+# What others draw from by the database's setting goes on above the keys, whatever this session has set.
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET snowid.shard = 9');
+$node->safe_psql('postgres', <<'SQL');
+SET snowid.max_lead = '2h';
+CREATE TABLE others (id bigint PRIMARY KEY, n int);
+INSERT INTO others VALUES (snowid_encode(now() + interval '30 min', 9, 5), 0);
+SET snowid.shard = 3;
+SELECT snowid_adopt('others', 'id');
+SQL
+is($node->safe_psql('postgres', q(SET snowid.max_lead = '2h'; INSERT INTO others (n) VALUES (1)
+  RETURNING snowid_shard(id), id > (SELECT id FROM others WHERE n = 0))), '9|t', 'others go on above');
 check_log($node);
 $node->stop;
 done_testing();

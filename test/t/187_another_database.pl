@@ -50,6 +50,21 @@ is(at('again', 'SELECT snowid_next(42) > 0'), 't', 'and draws from it');
 $node->safe_psql('postgres', $_) foreach 'ALTER DATABASE again CONNECTION LIMIT 100', 'ALTER DATABASE again SET work_mem = 128';
 is(at('again', 'SELECT snowid_next(42) > 0, snowid_next(44) > 0, snowid_default_shard()'), 't|t|0', 'altered, it is the same');
 is(at('again', q(SELECT snowid_next(43, 'twitter'))), 'ERROR 55000', 'also in what it has released');
+# Whoever is the first after that need not wait for who moves a shard.
+my $mover = open_session($node, dbname => 'again');
+is(ask($mover, q(BEGIN; SELECT snowid_accept(id, 'twitter') FROM snowid.released_shards WHERE shard = 43)), '', 'a shard is moved');
+$node->safe_psql('postgres', 'ALTER DATABASE again CONNECTION LIMIT 99');
+is(at('again', q(SET lock_timeout = '30s'; SELECT snowid_next(44) > 0)), 't', 'altered meanwhile, others are drawn from');
+ask($mover, 'ROLLBACK');
+close_session($mover);
+# Nor is he led by rows that the table would refuse.
+$node->safe_psql('again', <<'SQL');
+ALTER TABLE snowid.released_shards DROP CONSTRAINT released_shards_pkey;
+ALTER TABLE snowid.released_shards ALTER layout DROP NOT NULL, DISABLE TRIGGER ALL;
+INSERT INTO snowid.released_shards (shard, id, released_at) VALUES (400, 1, now());
+ALTER DATABASE again CONNECTION LIMIT 98;
+SQL
+is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
 is(on_registry("SELECT snowid_leave('again')"), '', 'who is gone has left');
 free_all();
 

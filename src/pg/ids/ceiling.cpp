@@ -95,7 +95,6 @@ bool is_as_written(Relation relation) {
 // Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
 // *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
-  ceiling_page_extend(relation);
   const CeilingPage page = ceiling_page_lock(relation);
   const core::UnixMillis before = CeilingOn(page);
   // Who only looks raises nothing, but puts right what a setval has set back.
@@ -211,6 +210,7 @@ Relation lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
+  ceiling_page_extend(relation);
   database_stand_in(is_made_here(relation));
   LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   return relation;
@@ -289,16 +289,16 @@ void attach() {
   }
   require_no_recovery();
   slots_attach();
+  if (database_is_doubtful()) {
+    closed_shards.close();
+    database_confirm();
+  }
 }
 
 }  // namespace
 
 void ceiling_learn() {
   attach();
-  if (database_is_doubtful()) {
-    closed_shards.close();
-    database_confirm();
-  }
   recognize_ceiling();
   if (ceiling_known) return;
   // Whoever is the first to learn it makes the table, too, that is needed once a year.

@@ -28,6 +28,17 @@ CeilingPage ceiling_page_lock(Relation relation) {
   return page;
 }
 
+CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as) {
+  constexpr bool kIsPermanent = true;
+  CeilingPage page{sequence_page_lock_of(form, log_as), InvalidBuffer};
+  const FileLocator storage = storage_of(form);
+  if (block_count(storage) <= kKeptBlock) return page;
+  page.kept = ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, kKeptBlock, RBM_NORMAL, nullptr,
+                                        kIsPermanent);
+  LockBuffer(page.kept, BUFFER_LOCK_EXCLUSIVE);
+  return page;
+}
+
 void ceiling_page_unlock(const CeilingPage& page) {
   if (BufferIsValid(page.kept)) UnlockReleaseBuffer(page.kept);
   sequence_page_unlock(page.sequence);
@@ -35,8 +46,11 @@ void ceiling_page_unlock(const CeilingPage& page) {
 
 void ceiling_page_extend(Relation relation) {
   if (RelationGetNumberOfBlocks(relation) > kKeptBlock) return;
-  UnlockReleaseBuffer(
-      ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
+  LockRelationForExtension(relation, ExclusiveLock);
+  if (RelationGetNumberOfBlocks(relation) <= kKeptBlock)
+    UnlockReleaseBuffer(
+        ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
+  UnlockRelationForExtension(relation, ExclusiveLock);
 }
 
 core::UnixMillis CeilingOn(const CeilingPage& page) {

@@ -6,8 +6,8 @@
 // setval and no dump changes it. Both are raised by one record, and the greater one counts.
 //
 // Shared: both are guarded by the content locks of their buffers, taken in the order of their
-// blocks. The second page is made by the first who raises the ceiling in a storage, under
-// Database::lock.
+// blocks. The second page is made by the first who is to raise the ceiling in a storage, under the
+// relation's lock for that.
 #pragma once
 
 #include "pg/server/sequence_page.hpp"
@@ -24,7 +24,10 @@ struct CeilingPage {
 CeilingPage ceiling_page_lock(Relation relation);
 void ceiling_page_unlock(const CeilingPage& page);
 
-// Makes the second page, if there is none. No page may be locked.
+// As sequence_page_lock_of().
+CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
+
+// Makes the second page, if there is none. No page and no LWLock may be locked.
 void ceiling_page_extend(Relation relation);
 
 // The greater of what they say.

@@ -2,6 +2,7 @@
 #include "pg/ids/earlier_storage.hpp"
 
 #include "pg/compat.hpp"
+#include "pg/ids/ceiling_page.hpp"
 
 namespace snowid::pg {
 
@@ -19,10 +20,12 @@ bool is_replaced_here(HeapTuple row) {
 
 // Raises what the storage of a version says. log_as: see sequence_page_lock_of().
 XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis target) {
-  const SequencePage page = sequence_page_lock_of(form, log_as);
-  const bool is_below = SequencePageValue(page).last < target.value;
-  const XLogRecPtr lsn = is_below ? sequence_page_set(page, target.value) : InvalidXLogRecPtr;
-  sequence_page_unlock(page);
+  const CeilingPage page = ceiling_page_lock_of(form, log_as);
+  const core::UnixMillis value = CeilingOn(page);
+  const bool is_to_be_raised = value < target || !AreAlike(page);
+  const XLogRecPtr lsn =
+      is_to_be_raised ? ceiling_page_set(page, std::max(value, target)) : InvalidXLogRecPtr;
+  ceiling_page_unlock(page);
   return lsn;
 }
 

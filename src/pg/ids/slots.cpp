@@ -269,6 +269,15 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   return slot;
 }
 
+bool is_slot_open(const core::Layout& layout, int64 shard) {
+  const SlotKey key = KeyOf(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) return false;
+  const bool is_open = !IsAtEnd(slot, layout);
+  table_release(slots, slot);
+  return is_open;
+}
+
 void close_slot(const core::Layout& layout, int64 shard) {
   const SlotKey key = KeyOf(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));

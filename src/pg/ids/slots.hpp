@@ -56,7 +56,8 @@ inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
 }
 
-// Closes the slot of a shard of this database, if there is one.
+// Whether there is a slot of a shard of this database that is not at its end; and closes it.
+bool is_slot_open(const core::Layout& layout, int64 shard);
 void close_slot(const core::Layout& layout, int64 shard);
 
 // Opens a slot of this database that is closed, above `last` and above every time up to the floor.

@@ -95,7 +95,7 @@ bool greatest_of(const List* tables, const char* column, int64* greatest) {
 }
 
 // From now on the shard that the column draws from issues only IDs above this key, durably. Where
-// the default names none it is the node's own number to others, whatever this session has set.
+// the default names none it is to others what it was before this session has set it.
 void go_above(const Request& request, int64 key) {
   PlaceDirectory* directory = directory_of(request.call.layout);
   const core::Layout& layout = directory->layout;
@@ -108,7 +108,7 @@ void go_above(const Request& request, int64 key) {
     report_key_ahead(request, layout, key, &moment);
   const bool has_shard = request.call.has_shard;
   const int64 shard = has_shard ? request.call.shard : shard_by_default();
-  const int64 shard_of_others = has_shard ? shard : shard_resolve_hook({kOwnNumber, PGC_S_DEFAULT});
+  const int64 shard_of_others = has_shard ? shard : shard_resolve_hook(reset_shard_setting());
   for (const int64 drawn : {shard, shard_of_others}) {
     require_shard(layout, drawn);
     advance_shard(directory, drawn, TickBelow(layout, {static_cast<uint64>(drawn)}, parts));

@@ -34,6 +34,7 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   require_near_clocks(registry, gap);
   heed_reported(answer, is_refused);
   wait_out_copy(answer, gap);
+  if (takes_over) end_taking_over();
   member_store(table, member, false);
   table_close(table, NoLock);
   PG_RETURN_INT64(member.number);

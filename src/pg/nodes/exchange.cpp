@@ -48,9 +48,14 @@ Answer exchange_tokens(const Registry& registry, const Member& member) {
 }
 
 Answer take_number_over(const Registry& registry, const Member& member) {
-  // By the one that it is known to have the registry tells whether a copy has gone on.
+  // By the one that it is known to have the registry tells whether a copy has gone on; and so again
+  // until that was heeded.
   const int64 token = word_read(Word::kToken);
-  return exchange(registry, member, kTakeOver, token, new_mark(member));
+  const Answer answer = registry_ask(registry, kTakeOver, member, token, new_mark(member));
+  if (!answer.is_held) report_lost(registry, member);
+  return answer;
 }
+
+void end_taking_over() { word_write(Word::kToken, word_read(Word::kMark)); }
 
 }  // namespace snowid::pg

@@ -17,4 +17,7 @@ Answer exchange_tokens(const Registry& registry, const Member& member);
 // Fails as exchange_tokens() does.
 Answer take_number_over(const Registry& registry, const Member& member);
 
+// Says that the answer was heeded. Before that taking over again is answered alike.
+void end_taking_over();
+
 }  // namespace snowid::pg

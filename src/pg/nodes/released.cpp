@@ -140,11 +140,12 @@ List* all_known(Relation table) {
   TupleDesc columns = RelationGetDescr(table);
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
-    bool is_null;
-    const Datum spec = heap_getattr(row, kLayout, columns, &is_null);
+    bool nulls[2];
+    const Datum spec = heap_getattr(row, kLayout, columns, &nulls[0]);
+    const Datum shard = heap_getattr(row, kShard, columns, &nulls[1]);
+    if (nulls[0] || nulls[1]) continue;  // which the table refuses, unless somebody has altered it
     auto* known = static_cast<Known*>(palloc(sizeof(Known)));
-    *known = {*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)),
-              DatumGetInt64(heap_getattr(row, kShard, columns, &is_null))};
+    *known = {*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)), DatumGetInt64(shard)};
     all = lappend(all, known);
   }
   systable_endscan(scan);
@@ -158,6 +159,8 @@ void close_all() {
   foreach (cell, all_known(table)) {
     const auto* known = static_cast<const Known*>(lfirst(cell));
     const core::Layout layout = core::MakeLayout(known->spec);
+    // Nobody waits for who moves a shard, whose slot is closed meanwhile.
+    if (!is_slot_open(layout, known->shard)) continue;
     if (lock(layout, known->shard)) close_slot(layout, known->shard);
     unlock(layout, known->shard);
   }
@@ -233,7 +236,8 @@ bool released_find(Relation table, const core::Layout& layout, int64 shard, Rele
   while (!is_found && HeapTupleIsValid(row = systable_getnext(scan))) {
     bool is_null;
     const Datum spec = heap_getattr(row, kLayout, columns, &is_null);
-    if (!(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)) == layout.spec)) continue;
+    if (is_null || !(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)) == layout.spec))
+      continue;
     const Datum moved_to = heap_getattr(row, kMovedTo, columns, &is_null);
     *release = {heap_copytuple(row), 0, is_null ? nullptr : TextDatumGetCString(moved_to), 0};
     release->id = DatumGetInt64(heap_getattr(row, kId, columns, &is_null));

@@ -31,13 +31,16 @@ SequencePage sequence_page_lock(Relation relation) {
   return {relation, buffer};
 }
 
-SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as) {
+FileLocator storage_of(Form_pg_class form) {
   const Oid tablespace =
       OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
-  const FileLocator storage{tablespace, MyDatabaseId, form->relfilenode};
+  return {tablespace, MyDatabaseId, form->relfilenode};
+}
+
+SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as) {
   constexpr bool kIsPermanent = true;
-  Buffer buffer =
-      ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, 0, RBM_NORMAL, nullptr, kIsPermanent);
+  Buffer buffer = ReadBufferWithoutRelcache(storage_of(form), MAIN_FORKNUM, 0, RBM_NORMAL, nullptr,
+                                            kIsPermanent);
   LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
   return {log_as, buffer};
 }

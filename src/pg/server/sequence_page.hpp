@@ -39,6 +39,9 @@ void sequence_page_unlock(const SequencePage& page);
 // logged, or not, as those of the storage.
 SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as);
 
+// That storage.
+FileLocator storage_of(Form_pg_class form);
+
 SequenceValue SequencePageValue(const SequencePage& page);
 
 // The last value of a relation that is a sequence, read under its lock.
