@@ -19,6 +19,16 @@ die() {
   exit 1
 }
 
+# What a script of tests counts.
+passed=0
+failed=0
+
+# Prints the last line, and fails where anything has.
+verdict() {
+  say "$passed passed, $failed failed"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"

@@ -60,8 +60,6 @@ start_preparing() {
   set +m
 }
 
-passed=0
-failed=0
 # judge STATUS COMMAND LOG
 judge() {
   if [ "$1" = 0 ]; then
@@ -81,10 +79,4 @@ prepared() {
   wait "$PREPARING" || status=$?
   start_preparing "${RELEASES[@]:$1+1:1}"
   return $status
-}
-
-# Prints the last line, and fails where anything has.
-verdict() {
-  say "$passed passed, $failed failed"
-  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }

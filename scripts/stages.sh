@@ -2,8 +2,6 @@
 # common.sh.
 # shellcheck shell=bash
 
-passed=0
-failed=0
 since=$SECONDS
 
 # add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows the end of its log if anything failed.
@@ -25,12 +23,6 @@ judge() {
   local not_ok=$4
   if [ "$not_ok" = 0 ] && { [ "$2" != 0 ] || [ "$3" = 0 ]; }; then not_ok=1; fi
   add "$1" "$3" "$not_ok" "$5" "${@:6}"
-}
-
-# Prints the last line, and fails where anything has.
-verdict() {
-  say "$passed passed, $failed failed"
-  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
 
 # installcheck NAME SETTINGS [MAKE ARGUMENT]...: the regression and isolation tests, as `make installcheck`

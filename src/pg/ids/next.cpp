@@ -201,7 +201,7 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
 Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   ceiling_carry_over();
-  shared_number_change_with_transaction(true);
+  shared_number_change_with_transaction();
   PG_RETURN_VOID();
 }
 }

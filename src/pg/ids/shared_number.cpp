@@ -11,9 +11,8 @@ constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
 constinit std::atomic<uint64_t> own_word{0};
 
-// What this transaction has done.
+// Whether this transaction has changed it.
 bool has_changed = false;
-bool may_not_be_prepared = false;
 
 void CountUp() {
   uint64_t word = number_word->load(std::memory_order_relaxed);
@@ -24,12 +23,9 @@ void CountUp() {
 
 void at_end(XactEvent event, void*) {
   if (!has_changed) return;
-  if (event == XACT_EVENT_PRE_PREPARE && may_not_be_prepared)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot prepare a transaction that has changed this node's number")));
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
     return;
-  has_changed = may_not_be_prepared = false;
+  has_changed = false;
   CountUp();
 }
 
@@ -58,7 +54,7 @@ void shared_number_change() {
   CountUp();
 }
 
-void shared_number_change_with_transaction(bool can_be_prepared) {
+void shared_number_change_with_transaction() {
   static bool is_registered = false;
   if (!is_registered) {
     RegisterXactCallback(at_end, nullptr);
@@ -66,7 +62,6 @@ void shared_number_change_with_transaction(bool can_be_prepared) {
   }
   shared_number_change();
   has_changed = true;
-  may_not_be_prepared = may_not_be_prepared || !can_be_prepared;
 }
 
 }  // namespace snowid::pg

@@ -30,8 +30,9 @@ void shared_number_store(uint64 changes, int64 number);
 // statement. Fails as table_attach() does.
 void shared_number_change();
 
-// The same, and again at the end of this transaction. can_be_prepared: if not, PREPARE TRANSACTION
-// fails with 0A000.
-void shared_number_change_with_transaction(bool can_be_prepared);
+// The same, and again at the end of this transaction, where that is when others see the change. If
+// it is prepared, its commit is not heard of here: a change that others must hear of then does not
+// let it be.
+void shared_number_change_with_transaction();
 
 }  // namespace snowid::pg

@@ -197,8 +197,7 @@ void wait_out_copy(const Answer& answer, const ClockGap& gap) {
                    errdetail("Another server has gone on with number " INT64_FORMAT
                              ", and its clock may be %d seconds ahead of the registry's.",
                              answer.number, static_cast<int>(kMostDifferenceUs / USECS_PER_SEC))));
-  // First, since who is interrupted and comes again is not told of the copy again. And where a
-  // layout's unit of time is long, the copy may have used part of it.
+  // Also since the copy may have used part of a unit of time, where those are long.
   issue_only_above(moment);
   while (unix_now() < moment) nap(100, clock_wait_event());
 }

@@ -119,10 +119,9 @@ void give_back(Relation table, Member member) {
   // With another incarnation the number was taken back, and somebody else has begun to leave with
   // it: he waits for those that have drawn meanwhile, which we have not.
   if (member.state != refusing || member.incarnation != incarnation) report_membership(member);
-  const int64 token = word_read(Word::kToken);
   // Where a take-over has not come to its end the registry may know either.
-  const bool may_know_mark = member.state == MemberState::kTaking;
-  registry_ask(registry, kRelease, member, token, may_know_mark ? word_read(Word::kMark) : token);
+  const Word other = refusing == MemberState::kTaking ? Word::kMark : Word::kToken;
+  registry_ask(registry, kRelease, member, word_read(Word::kToken), word_read(other));
 }
 
 }  // namespace

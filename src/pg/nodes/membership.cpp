@@ -79,13 +79,12 @@ void tell_everybody(Oid relid) {
   AcceptInvalidationMessages();
 }
 
-// To be called when the row has been changed.
-void has_changed(Relation table) {
-  // Lost in a crash it would have this database draw from 0 again, or from what it has left.
+// To be called where the row is changed. If that were lost in a crash this database would draw from
+// 0 again, or from what it has left; if it were prepared, nobody would hear of its commit.
+void announce_change(Relation table) {
   require_durable_commit();
-  shared_number_change_with_transaction(false);
+  shared_number_change_with_transaction();
   CacheInvalidateRelcache(table);
-  CommandCounterIncrement();
 }
 
 }  // namespace
@@ -214,7 +213,8 @@ void member_store(Relation table, const Member& member, bool is_new) {
   else
     CatalogTupleInsert(table, heap_form_tuple(RelationGetDescr(table), values, nulls));
   systable_endscan(scan);
-  has_changed(table);
+  announce_change(table);
+  CommandCounterIncrement();
 }
 
 void member_delete(Relation table) {
@@ -222,7 +222,8 @@ void member_delete(Relation table) {
   HeapTuple row = find_row(table, &scan);
   if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);
   systable_endscan(scan);
-  has_changed(table);
+  announce_change(table);
+  CommandCounterIncrement();
 }
 
 int64 word_read(Word word) {
@@ -274,8 +275,7 @@ Datum snowid_keep_membership(PG_FUNCTION_ARGS) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_membership", "Use snowid_join(), snowid_check() and snowid_leave().");
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
-  shared_number_change_with_transaction(false);
-  CacheInvalidateRelcache(trigger->tg_relation);
+  announce_change(trigger->tg_relation);
   PG_RETURN_POINTER(row_of(trigger));
 }
 }
