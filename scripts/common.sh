@@ -3,7 +3,9 @@
 #
 # Afterwards: SOURCE, the checkout; SERVER_USER, who servers run as. After make_work: WORK, a temporary
 # directory that goes, with its servers, when the script ends. After get_ready: PG_CONFIG, BINDIR and
-# MAJOR, too. After setup: BUILD, in WORK, the copy of the checkout that was built.
+# MAJOR, too. After build_and_install: BUILD, in WORK, the copy of the checkout that was built; PREFIX, in WORK,
+# a copy of PostgreSQL's installation that has the extension, and PG_CONFIG and BINDIR are that one's; INSTALLATION,
+# the directories of the machine's own, whose state before is in WORK/installation.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -140,18 +142,66 @@ copy_checkout() {
 # The extension's version, which the Makefile names.
 version() { sed -n 's/^EXTVERSION = //p' "$SOURCE/Makefile"; }
 
-# Builds a copy of the checkout, so that no build for another server gets into it, and installs it.
-build_and_install() {
-  BUILD=$WORK/build
-  copy_checkout "$BUILD"
-  quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}"
-  if [ -w "$("$PG_CONFIG" --pkglibdir)" ]; then
-    quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
-  else
-    quietly as_root make -C "$BUILD" install PG_CONFIG="$PG_CONFIG"
+# state_of DIRECTORY...: what is in them, a line for each file, with all that tells whether it was changed, replaced,
+# or given to somebody else.
+state_of() { find "$@" -printf '%p %y %i %U:%G %m %s %T@ %C@ %l\n' | sort; }
+
+# link_into PREFIX DIRECTORY: has PREFIX/DIRECTORY hold all that DIRECTORY does, by links, but for what is there
+# already, and an extension of this name that the machine has.
+link_into() {
+  local prefix=$1 dir=$2 entry links=()
+  if [ ! -e "$prefix$dir" ]; then
+    mkdir -p "$(dirname "$prefix$dir")"
+    ln -s "$dir" "$prefix$dir"
   fi
-  # The tests write there.
-  if [ "$(id -un)" != "$SERVER_USER" ]; then chown -R "$SERVER_USER": "$WORK"; fi
+  # Where a directory above it is a link it is all there, and not to be written to.
+  [ "$(realpath "$prefix$dir")" = "$prefix$dir" ] || return 0
+  for entry in "$dir"/*; do
+    if [ ! -e "$entry" ] || [ -e "$prefix$entry" ] || [[ ${entry##*/} == snowid* ]]; then continue; fi
+    links+=("$entry")
+  done
+  [ ${#links[@]} = 0 ] || ln -s -t "$prefix$dir" "${links[@]}"
+}
+
+# Makes PREFIX, and has PG_CONFIG and BINDIR be there: PostgreSQL's installation once more, at the same paths below
+# PREFIX, with directories of its own where an extension is installed. So the machine's own, which a cluster may
+# load at any time, stays as it is. Servers and pg_config look for those directories where they are themselves, so
+# programs are copied; all else is links. Of what would do without a copy, extension_control_path is PostgreSQL
+# 18's alone, and a mount namespace takes root's help.
+make_prefix() {
+  local dir own theirs
+  mapfile -t theirs < <("$PG_CONFIG" --bindir --sharedir --pkglibdir --libdir --includedir --pkgincludedir \
+    --includedir-server --sysconfdir --localedir --mandir --docdir)
+  PREFIX=$(realpath "$WORK")/postgresql-$MAJOR
+  own=("${theirs[0]}" "${theirs[1]}/extension" "${theirs[2]}/bitcode")
+  mkdir -p "${own[@]/#/$PREFIX}"
+  # The others, such as psql, are at home anywhere; and they may be in one directory with all of the machine's.
+  cp -a "${theirs[0]}"/{postgres,initdb,pg_*} "$PREFIX${theirs[0]}"
+  for dir in "${own[@]}" "${theirs[@]}"; do
+    if [ -d "$dir" ]; then link_into "$PREFIX" "$dir"; fi
+  done
+  PG_CONFIG=$PREFIX${theirs[0]}/pg_config
+  BINDIR=$PREFIX${theirs[0]}
+  [ "$("$PG_CONFIG" --sharedir --pkglibdir)" = "$(printf '%s\n' "$PREFIX${theirs[1]}" "$PREFIX${theirs[2]}")" ] ||
+    die "This PostgreSQL does not go by where it is: $(dirname "${theirs[0]}"). So snowid cannot be tried without" \
+      "being installed there."
+}
+
+# build_and_install [MAKE ARGUMENT]...: builds a copy of the checkout, so that no build for another server gets into
+# it, and installs it into PREFIX.
+build_and_install() {
+  mapfile -t INSTALLATION < <("$PG_CONFIG" --bindir --sharedir --pkglibdir)
+  state_of "${INSTALLATION[@]}" >"$WORK/installation"
+  make_prefix
+  BUILD=$WORK/build-$MAJOR
+  copy_checkout "$BUILD"
+  quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
+  quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG" "$@"
+  # The tests write there. (Not in PREFIX, which is full of links.)
+  if [ "$(id -un)" != "$SERVER_USER" ]; then
+    chown "$SERVER_USER": "$WORK"
+    chown -R "$SERVER_USER": "$BUILD"
+  fi
 }
 
 # Installs what is missing (the server, the compilers, and the packages named) and makes WORK.

@@ -50,10 +50,11 @@ jit_inline_above_cost = 0
 jit_optimize_above_cost = 0"
 
 # Whether the server was built to compile expressions. Debian has what it needs for that in a package of
-# its own from PostgreSQL 18 on; install_jit gets it.
+# its own from PostgreSQL 18 on; install_jit gets it, before anything is built: what is installed later is not in
+# PREFIX.
 has_jit() { "$PG_CONFIG" --configure | grep -q -e --with-llvm; }
 install_jit() {
-  if [ ! -f "$("$PG_CONFIG" --pkglibdir)/llvmjit.so" ] && command -v dpkg-query >/dev/null; then
+  if has_jit && [ ! -f "$("$PG_CONFIG" --pkglibdir)/llvmjit.so" ] && command -v dpkg-query >/dev/null; then
     install_packages "postgresql-$MAJOR-jit"
   fi
 }
@@ -65,7 +66,6 @@ forced_jit() {
     say "No test of JIT: this server is built without it."
     return
   fi
-  install_jit
   bitcode_is_used
   # All but adopt, whose queries read catalogs alone, and take minutes to compile.
   tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
@@ -90,6 +90,13 @@ SQL
   bodies=$(count '^names: 2$' "$log")
   stop_server "$server"
   judge "JIT uses snowid's bitcode" 0 "$bodies" $((1 - bodies)) "$log"
+}
+
+# no_trace: that the machine's own installation is as it was before anything was built, to the last time stamp.
+no_trace() {
+  local log=$WORK/trace.log status=0
+  diff "$WORK/installation" <(state_of "${INSTALLATION[@]}") >"$log" || status=$?
+  judge "no trace in PostgreSQL" "$status" "$((status == 0))" "$((status != 0))" "$log"
 }
 
 # run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status and

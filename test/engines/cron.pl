@@ -1,5 +1,5 @@
 # pg_cron makes each month's partition before it is needed, and drops those that nobody needs any more: the
-# README's recipe as a job, run by pg_cron itself, as months go by on the server's clock.
+# The recipe of docs/many-servers.md as a job, run by pg_cron itself, as months go by on the server's clock.
 #
 # Up to its version 1.4 it runs jobs when a minute begins: that takes up to a minute.
 #
@@ -48,7 +48,7 @@ sub months
     return join ' ', map { /^photos_(\d+)_(\d+)$/ ? 12 * ($1 - 1900 - $start[5]) + $2 - 1 - $start[4] : $_ } split /\n/, $names;
 }
 
-# The recipe: by hand for now, and by jobs from then on. README has them run every night.
+# The recipe: by hand for now, and by jobs from then on. The page has them run every night.
 my $insert = q(INSERT INTO photos DEFAULT VALUES RETURNING tableoid::regclass);
 my $schedule = $node->safe_psql('postgres', q(SELECT substring(extversion from '^\d+[.]\d+')::numeric >= 1.5 FROM pg_extension WHERE extname = 'pg_cron')) eq 't'
   ? '2 seconds' : '* * * * *';

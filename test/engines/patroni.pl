@@ -158,7 +158,7 @@ sub rows_of
     wait_for_leader(@nodes);
     my ($waits, $ceiling, @repeated) = fail_over_with_wal_lost('asynchronous, its last WAL lost', @writers);
     is($waits, 0, 'nobody waits for a standby');
-    cmp_ok(scalar(@repeated), '>', 0, 'IDs come again, ' . @repeated . ' of them, as README says that they may');
+    cmp_ok(scalar(@repeated), '>', 0, 'IDs come again, ' . @repeated . ' of them, as the guarantees say that they may');
     is(rows_of($leader, @repeated), '0', 'but none of a row that the new leader has');
     my $known = "snowid_timestamp(id) <= 'epoch'::timestamptz + $ceiling * interval '1 millisecond'";
     my $list = join ',', @repeated;

@@ -15,6 +15,7 @@ use IPC::Run;
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SnowidPrograms;
 use SnowidServers;
 use Test::More;
 
@@ -30,18 +31,6 @@ sub name { return $_[0]{name} }
 
 # As of other servers, for what sessions are to draw.
 sub connstr { return connection_to(@_[ 0, 1 ]) }
-
-# Starts a program that ends with this one, whatever becomes of that.
-sub start_program
-{
-    my ($log, @command) = @_;
-    my $run = IPC::Run::start([ 'setpriv', '--pdeathsig', 'KILL', @command ], '<', \undef, '>>', $log, '2>&1');
-    return $run;
-}
-
-sub process_of { return $_[0]{KIDS}[0]{PID} }
-
-sub log_of { return "$PostgreSQL::Test::Utils::log_path/$_[0].log" }
 
 sub start_etcd
 {
