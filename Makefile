@@ -5,8 +5,8 @@ EXTENSION = snowid
 EXTVERSION = 0.1.0
 
 # What needs no PostgreSQL to begin with, since it may install it.
-SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines bench matrix fuzz check-style check-hard \
-	dist deb test-deb
+SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-clients test-monitoring bench matrix \
+	fuzz check-style check-hard dist deb test-deb test-upgrade docs test-docs
 .PHONY: $(SETUP_GOALS)
 
 ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
@@ -20,10 +20,11 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = base server shared ids kinds counters nodes
-SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/ids.sql kinds/uuid.sql \
+ROOMS = base server shared ids kinds counters nodes stats
+SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/rewind.sql ids/ids.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql \
-	$(addprefix nodes/,number.sql registry.sql moves.sql adopt.sql backfill.sql partitions.sql)
+	$(addprefix nodes/,number.sql registry.sql moves.sql adopt.sql backfill.sql partitions.sql) \
+	stats/stats.sql stats/shards.sql stats/database.sql stats/counters.sql
 
 MODULE_big = $(EXTENSION)
 SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(sort $(wildcard src/pg/$(room)/*.cpp)))
@@ -34,7 +35,7 @@ EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections moves adopt backfill partitions
+REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections moves adopt backfill partitions statistics stat_counters
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start

@@ -65,7 +65,8 @@ struct KeyTable {
   KeyList current;   // used in this generation
   KeyList previous;  // in the one before, or later
   KeyList old;       // any time
-  char behind[64 - 32];
+  uint64_t evicted;  // keys that have left, or were left out when it was made
+  char behind[64 - 40];
   KeyNode nodes[];
 };
 static_assert(sizeof(KeyTable) == 128);
@@ -92,6 +93,7 @@ inline KeyTable* MakeKeyTable(void* memory, uint32_t capacity) {
   auto* table = static_cast<KeyTable*>(memory);
   table->capacity = capacity;
   table->count = 0;
+  table->evicted = 0;
   table->generation.store(0, std::memory_order_relaxed);
   table->used.store(0, std::memory_order_relaxed);
   table->current = table->previous = table->old = {kNoNode, kNoNode};
@@ -306,6 +308,7 @@ inline SectionStatus ReplaceKey(KeyTable* table, int64_t* floor, int64_t key, in
   } while (!TryToLeave(table, list));
   const uint32_t at = TakeOldest(table, list);
   UnlinkChain(table, at);
+  table->evicted++;
   NoteCounted(table, &table->nodes[at]);
   *floor = raised;
   *number = raised + 1;
@@ -362,6 +365,7 @@ inline int64_t CopyKeys(KeyTable* from, KeyTable* to, uint32_t most) {
   uint32_t skip = from->count - std::min(from->count, most);
   to->generation.store(from->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
   to->used.store(from->used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  to->evicted += skip;
   SortKeys(from);
   for (const KeyList* list : {&from->old, &from->previous, &from->current}) {
     for (uint32_t at = list->oldest; at != kNoNode; at = from->nodes[at].newer) {

@@ -61,6 +61,8 @@ struct Segment {
   std::atomic<uint64_t> size;    // the spacing of both runs
   std::atomic<uint64_t> increment;
   Run runs[2];
+  // Twice the positions that were given up, and one more while others are.
+  std::atomic<uint64_t> given_up;
 };
 
 // What Draw gives: count consecutive numbers from `first` on. Where count is 0 there were none.
@@ -108,6 +110,26 @@ inline bool HasNumbers(const Segment& segment) {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
+// How many numbers were handed out. It only grows. Beside a Forget() it waits for a few
+// instructions of that one: a count that went down again would be taken for one that has begun
+// anew.
+inline uint64_t Given(const Segment& segment) {
+  for (;;) {
+    const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
+    const uint64_t at = segment.cursor.load(std::memory_order_acquire);
+    if (given_up % 2 == 0 && segment.given_up.load(std::memory_order_relaxed) == given_up)
+      return at - given_up / 2;
+  }
+}
+
+// How many numbers there are to draw.
+inline uint64_t Left(const Segment& segment) {
+  const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_acquire),
+                                segment.runs[1].end.load(std::memory_order_acquire));
+  const uint64_t at = segment.cursor.load(std::memory_order_acquire);
+  return end - std::min(at, end);
+}
+
 // Sets *number to the last number that was handed out or given up. Returns false where memory does
 // not know it. By whoever refills, while nobody draws. After a Publish() that has changed the
 // spacing it is right only once something was drawn.
@@ -142,7 +164,10 @@ inline bool HasRoom(const Segment& segment) {
 inline void Forget(Segment& segment) {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
-  segment.cursor.exchange(end, std::memory_order_acq_rel);
+  const uint64_t given_up = segment.given_up.load(std::memory_order_relaxed);
+  segment.given_up.store(given_up + 1, std::memory_order_relaxed);
+  const uint64_t at = segment.cursor.exchange(end, std::memory_order_acq_rel);
+  segment.given_up.store(given_up + 2 * (end - at), std::memory_order_release);
   segment.alert.store(0, std::memory_order_relaxed);
 }
 

@@ -19,6 +19,9 @@ struct UnixMillis {
   friend constexpr auto operator<=>(const UnixMillis&, const UnixMillis&) = default;
 };
 
+constexpr UnixMicros MicrosOf(UnixMillis moment) { return {moment.value * 1000}; }
+constexpr UnixMillis RoundUp(UnixMicros moment) { return {(moment.value + 999) / 1000}; }
+
 // A point in time in a layout's own terms: whole units since the layout's epoch. Negative before
 // it.
 struct Time {

@@ -112,6 +112,16 @@ inline bool has_synchronous_standbys() {
   return (status & kDefined) != 0;
 }
 
+// What an area has of the system, in bytes. PostgreSQL tells from 17 on; before, this is -1.
+inline int64 area_size(dsa_area* area) {
+#if PG_VERSION_NUM >= 170000
+  return static_cast<int64>(dsa_get_total_size(area));
+#else
+  (void)area;
+  return -1;
+#endif
+}
+
 // Memory for what a setting's check hook hands to its assign hook, nullptr where there is none. It
 // is PostgreSQL that frees it: with free() up to 15, in a way of its own from 16 on.
 #if PG_VERSION_NUM >= 160000

@@ -4,6 +4,7 @@
 #include "pg/compat.hpp"
 #include "pg/counters/counters.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/kinds/kinds.hpp"
 #include "pg/nodes/nodes.hpp"
 
 extern "C" {
@@ -17,6 +18,7 @@ SNOWID_EXPORT void _PG_init(void);
 void _PG_init(void) {
   snowid::pg::ids_register();
   snowid::pg::counters_register();
+  snowid::pg::objectid_register();
   snowid::pg::nodes_register();
   MarkGUCPrefixReserved("snowid");
 }

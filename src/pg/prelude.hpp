@@ -21,6 +21,7 @@
 #include "core/backfill.hpp"
 #include "core/calendar.hpp"
 #include "core/ceiling.hpp"
+#include "core/ceiling_history.hpp"
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"
 #include "core/objectid.hpp"
@@ -33,6 +34,7 @@
 #include "core/tick.hpp"
 #include "core/types.hpp"
 #include "core/uuid.hpp"
+#include "core/wild.hpp"
 
 extern "C" {
 // clang-format off: postgres.h must come before the others
@@ -105,6 +107,7 @@ extern "C" {
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "storage/sinval.h"
 #include "storage/smgr.h"

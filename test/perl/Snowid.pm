@@ -7,9 +7,11 @@ use warnings;
 
 use Exporter 'import';
 use SnowidChecks;
+use SnowidCatalog;
 use SnowidCitus;
 use SnowidLibrary;
 use SnowidPower;
+use SnowidPrefix;
 use SnowidServers;
 use SnowidSessions;
 use SnowidSources;
@@ -17,6 +19,7 @@ use SnowidWorkers;
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
-    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidWorkers::EXPORT, @SnowidCitus::EXPORT);
+    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT, @SnowidCitus::EXPORT,
+    @SnowidCatalog::EXPORT);
 
 1;

@@ -57,11 +57,13 @@ sub clock_file
     return $clock_files{ $node->name } //= "$scratch/clock." . $node->name;
 }
 
-# A new server, not started. Crashes lose what was not flushed to the system, so fsync may be off.
+# A new server, not started. Crashes lose what was not flushed to the system, so fsync may be off. Options: those
+# of init; install_path, where its bin is, if it is another PostgreSQL than the tests'.
 sub new_server
 {
     my ($name, %options) = @_;
-    my $node = PostgreSQL::Test::Cluster->new($name);
+    my $path = delete $options{install_path};
+    my $node = PostgreSQL::Test::Cluster->new($name, defined $path ? (install_path => $path) : ());
     $node->init(%options);
     $node->append_conf('postgresql.conf', "autovacuum = off\nlog_min_messages = warning\n");
     return $node;

@@ -184,7 +184,8 @@ foreach my $thing ('VIEW', 'TABLE')
       . " ''::text AS owner, 1::oid AS server_oid, 1::oid AS owner_oid"
       : "CREATE TABLE snowid.segment_sources ($columns) PARTITION BY LIST (seq)";
     is(attempt($node, 'CREATE EXTENSION snowid; CREATE SEQUENCE IF NOT EXISTS s INCREMENT 10;'
-              . ' ALTER EXTENSION snowid DROP TABLE snowid.segment_sources; DROP TABLE snowid.segment_sources;'
+              . ' ALTER EXTENSION snowid DROP TABLE snowid.segment_sources; ALTER EXTENSION snowid DROP VIEW snowid.stat_counters;'
+              . ' DROP TABLE snowid.segment_sources CASCADE;'
               . " $make; ALTER EXTENSION snowid ADD $thing snowid.segment_sources; SELECT snowid_segment_next('s')",
             dbname => 'replaced'), 'ERROR 55000', "a $thing in its place");
     $node->safe_psql('replaced', 'DROP EXTENSION snowid');

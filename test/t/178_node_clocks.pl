@@ -86,7 +86,7 @@ is(at('early', 'SELECT snowid_check()'), '1', 'reported');
 $registry->safe_psql('postgres', q(UPDATE snowid.nodes SET last_id_time = clock_timestamp() + interval '4 s' WHERE number = 1));
 my $reported = $registry->safe_psql('postgres', q(SELECT snowid_max(last_id_time) FROM snowid.nodes WHERE number = 1));
 my $drawing = open_session($node, dbname => 'early');
-cmp_ok(ask($drawing, 'SELECT snowid_next()'), '<', $reported, 'an ID below what was reported');
+is(ask($drawing, "SELECT snowid_next() < $reported"), 't', 'an ID below what was reported');
 is(at('early', 'SELECT snowid_check()'), '1', 'checked');
 cmp_ok(ask($drawing, 'SELECT snowid_next()'), '>', $reported, 'the next one is above it');
 cmp_ok(ask($drawing, 'SELECT snowid_next(99) >> 23'), '>=', $reported >> 23, 'and of another shard, too');
@@ -98,6 +98,24 @@ $last = at('early', 'SELECT snowid_next()');
 is(at('early', 'SELECT snowid_leave()'), '', 'left');
 is($registry->safe_psql('postgres', "SELECT free_from >= snowid_timestamp($last) + interval '1 min' FROM snowid.nodes WHERE number = 1"),
     't', 'a minute after its last ID');
+
+# Clocks that ran wild ahead, and what they have reported: once that is rewound it counts for nothing.
+set_clock(20000, $_) foreach $node, $registry;
+is(at('late', 'SELECT snowid_shard(snowid_next())'), '2', 'wild');
+is(at('late', 'SELECT snowid_check()'), '2', 'wild: reported');
+set_clock(7210, $_) foreach $node, $registry;
+is(at('late', 'SELECT snowid_check()'), 'ERROR SN001', 'put right: refused');
+is(at('late', q(SELECT count(*) FROM snowid_rewind(now() + interval '1 h'))), '1', 'put right: rewound');
+foreach my $time (1, 2)
+{
+    is(at('late', 'SELECT snowid_check()'), '2', "rewound: checked, time $time");
+    is(at('late', 'SELECT snowid_timestamp(snowid_next()) < now() + interval \'10 s\''), 't', 'rewound: IDs by the clock');
+}
+# The right clock comes to the wild times, which lasted for an hour: the IDs are ahead of it while they step over.
+my $from = $node->safe_psql('late', 'SELECT ceil(extract(epoch FROM wild_from) - extract(epoch FROM clock_timestamp())) FROM snowid.rewinds');
+set_clock(7210 + $from + 2, $_) foreach $node, $registry;
+is(at('late', 'SELECT snowid_timestamp(snowid_next()) > now() + interval \'1 h\''), 't', 'stepping over: IDs are ahead');
+is(at('late', 'SELECT snowid_check()'), '2', "stepping over: checked, time $_") foreach 1, 2;
 check_log($_) foreach $node, $registry;
 $_->stop foreach $node, $registry;
 done_testing();

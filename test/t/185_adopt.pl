@@ -41,8 +41,11 @@ DECLARE
   now_millis bigint;
   shard_id int := 5;
 BEGIN
+  -- Without a lock it repeats where a session is held up between the two, and others draw 1,024 times meanwhile.
+  PERFORM pg_advisory_lock(1);
   SELECT nextval('table_id_seq') % 1024 INTO seq_id;
   SELECT floor(extract(epoch FROM clock_timestamp()) * 1000) INTO now_millis;
+  PERFORM pg_advisory_unlock(1);
   result := (now_millis - our_epoch) << 23;
   result := result | (shard_id << 10);
   result := result | (seq_id);

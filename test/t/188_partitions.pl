@@ -51,20 +51,26 @@ END \$\$
 SQL
 }
 
-# Hour after hour goes by, each partition is made in the hour before it.
-my $maker = open_session($node);
-foreach my $now (12 .. 16)
+sub wait_for_rows_of_hour
 {
-    my $made = ask($maker, q(SELECT snowid_create_partitions('events', '1 hour', clock_timestamp() + interval '1 hour')));
-    like($made, qr/^events_\d+_\d+_\d+_$now$/, "the partition of $now:00 is made in time");
-    $offset += $hour;
-    set_clock($offset, $node);
     wait_for(
         sub {
             $node->safe_psql('postgres',
                 "SELECT count(DISTINCT who) = 3 FROM events WHERE snowid_timestamp(id) >= date_trunc('hour', clock_timestamp())") eq 't';
         },
         'rows of that hour');
+}
+
+# Hour after hour goes by, each partition is made in the hour before it.
+my $maker = open_session($node);
+wait_for_rows_of_hour();
+foreach my $now (12 .. 16)
+{
+    my $made = ask($maker, q(SELECT snowid_create_partitions('events', '1 hour', clock_timestamp() + interval '1 hour')));
+    like($made, qr/^events_\d+_\d+_\d+_$now$/, "the partition of $now:00 is made in time");
+    $offset += $hour;
+    set_clock($offset, $node);
+    wait_for_rows_of_hour();
 }
 $node->safe_psql('postgres', 'INSERT INTO ending VALUES (1)');
 is(answer($_), '', 'a session that inserted has met no error') foreach @writers;

@@ -103,6 +103,7 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
     uses_.Note(key);
     old_.erase(key);
     ExpectOnlyChanged(before, now, key, number, is_new);
+    ASSERT_EQ(table_->get()->evicted, evicted_);
     const auto [ever, is_first] = ever_.try_emplace(key, number);
     if (is_first) return;
     ASSERT_GT(number, std::exchange(ever->second, number)) << key;
@@ -127,12 +128,15 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
       }
     }
     ASSERT_EQ(left_out, expected);
+    evicted_ = before.size() - now.size();
+    ASSERT_EQ(table_->get()->evicted, evicted_);
     floor_ = std::max(floor_, left_out);
   }
 
   void Start(uint32_t capacity) {
     table_ = std::make_unique<Table>(capacity);
     floor_ = 0;
+    evicted_ = 0;
     uses_ = {};
     old_.clear();
     ever_.clear();
@@ -170,6 +174,7 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
 
   std::unique_ptr<Table> table_;
   int64_t floor_ = 0;
+  uint64_t evicted_ = 0;
   Uses uses_;
   std::set<int64_t> old_;            // keys not used since the table was made smaller
   std::map<int64_t, int64_t> ever_;  // the last number that a key was ever given
@@ -199,6 +204,7 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
         ASSERT_GE(uses_.Since(its->first), capacity / 2 + 1) << "of " << capacity;
         least_since_ = std::min(least_since_, uses_.Since(its->first));
       }
+      evicted_++;
       its = before.erase(its);
     }
     before[key] = number;

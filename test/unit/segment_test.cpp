@@ -348,6 +348,7 @@ struct Model {
   std::deque<std::deque<int64_t>> runs;
   Alert alert = Alert::kAlways;
   uint64_t allocated = 0;  // in the last run
+  uint64_t given = 0;      // numbers, ever
 
   uint64_t Left() const {
     uint64_t left = 0;
@@ -370,6 +371,7 @@ struct Model {
       runs.pop_front();
       break;
     }
+    given += numbers.size();
     return numbers;
   }
 };
@@ -378,6 +380,8 @@ void ExpectLikeModel(const Segment& segment, const Model& model) {
   ASSERT_EQ(HasNumbers(segment), !model.runs.empty());
   ASSERT_EQ(HasRoom(segment), model.runs.size() < 2);
   ASSERT_EQ(IsLow(segment), model.IsLow());
+  ASSERT_EQ(Left(segment), model.Left());
+  ASSERT_EQ(Given(segment), model.given);
 }
 
 void DrawLikeModel(Segment& segment, Model* model, uint32_t want) {

@@ -1,6 +1,6 @@
 // Tests of core/segment.hpp under eight threads that draw, among refillers that publish small runs
 // and one that gives them up: no number is drawn twice, none is lost or made up, and none is drawn
-// that was given up before.
+// that was given up before; and how many were given is known at any moment.
 //
 // Shared: the segment under test. The mutex is the refiller's lock; it guards what was published,
 // too.
@@ -183,9 +183,17 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
   std::vector<Trace> traces(kThreads);
   std::atomic<int> drawing{kThreads};
   const int forgetters = its.forgets ? 1 : 0;
-  RunThreads(kThreads + its.refillers + forgetters, [&](int number) {
+  bool has_shrunk = false;
+  RunThreads(kThreads + its.refillers + forgetters + 1, [&](int number) {
     Random random(100 + static_cast<uint64_t>(number));
-    if (number >= kThreads + its.refillers) {
+    if (number == kThreads + its.refillers + forgetters) {
+      uint64_t before = 0;
+      while (drawing.load() > 0) {
+        const uint64_t given = Given(shop.segment());
+        has_shrunk |= given < before;
+        before = given;
+      }
+    } else if (number >= kThreads + its.refillers) {
       while (drawing.load() > 0) {
         shop.ForgetAndRefill();
         for (uint64_t i = random.Below(20); i > 0; i--) std::this_thread::yield();
@@ -213,12 +221,38 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
   while (DrawChecked(&shop, &traces[0], 100).count > 0) {
   }
   const uint64_t count = ExpectEachOnce(shop, traces);
+  EXPECT_FALSE(has_shrunk) << "fewer numbers were given than before";
+  EXPECT_EQ(Given(shop.segment()), count);
   EXPECT_GT(count, uint64_t{kDraws});
   const std::vector<int64_t>& last = shop.published().back();
   if (!last.empty()) {
     EXPECT_EQ(GenerationOf(traces[0].drawn.back().first), shop.published().size() - 1);
     EXPECT_EQ(traces[0].drawn.back().first + traces[0].drawn.back().count - 1, last.back());
   }
+}
+
+// Nobody draws, so none is ever given, at whatever moment of giving up somebody looks.
+TEST(SegmentThreads, WhatIsGivenUpIsNeverGiven) {
+  constexpr int kRounds = 3000000 / kThinning;
+  Segment segment{};
+  std::atomic<bool> is_over{false};
+  std::atomic<uint64_t> looks{0};
+  uint64_t wrong = 0;
+  RunThreads(2, [&](int number) {
+    if (number == 0) {
+      for (int i = 0; i < kRounds || looks.load() == 0; i++) {
+        Publish(segment, 1, 1000, {1, 1});
+        Forget(segment);
+      }
+      is_over.store(true);
+    } else {
+      while (!is_over.load()) {
+        wrong += Given(segment) != 0;
+        looks++;
+      }
+    }
+  });
+  EXPECT_EQ(wrong, 0u) << "of " << looks.load();
 }
 
 // Each draw is made for a number that was published before, and that nobody else has a right to.

@@ -12,6 +12,14 @@ inline core::UnixMicros unix_now() {
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
+// Microseconds that have passed since a moment, whatever becomes of the wall clock.
+inline int64 ElapsedUs(instr_time since) {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  INSTR_TIME_SUBTRACT(now, since);
+  return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+}
+
 // Whether less than `for_us` has passed since a moment. False where the clock was set back to
 // before that moment, so that nobody waits longer for it.
 constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {

@@ -125,17 +125,25 @@ bool central_is_as_attached(const CentralSource& source) {
   return OidIsValid(source.server_oid) && relation_owner(source.relid) == source.owner;
 }
 
+int central_changed_sqlstate(const CentralSource& source) {
+  if (OidIsValid(source.server_oid)) return ERRCODE_INSUFFICIENT_PRIVILEGE;
+  return OidIsValid(get_foreign_server_oid(source.server, true))
+             ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
+             : ERRCODE_UNDEFINED_OBJECT;
+}
+
 void central_report_changed(const CentralSource& source) {
   const char* sequence = get_rel_name(source.relid);
+  const int sqlstate = central_changed_sqlstate(source);
   const char* hint = "The owner of the sequence can use snowid_segment_attach() again.";
-  if (OidIsValid(source.server_oid))
+  if (sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE)
     ereport(ERROR,
             (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
              errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
                     sequence, source.server),
              errdetail("Numbers are allocated with the rights of the owner who has attached it."),
              errhint("%s", hint)));
-  if (OidIsValid(get_foreign_server_oid(source.server, true)))
+  if (sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
                            source.server, sequence),

@@ -41,8 +41,9 @@ void central_find(Oid relid, CentralSource* source);
 // nobody has agreed that blocks are allocated with the present owner's rights.
 bool central_is_as_attached(const CentralSource& source);
 
-// Reports that they are not: 42501 for the owner, 55000 for another server of that name, 42704 for
-// none.
+// The SQLSTATE of what was changed: 42501 for the owner, 55000 for another server of that name,
+// 42704 for none. And reports it.
+int central_changed_sqlstate(const CentralSource& source);
 [[noreturn]] void central_report_changed(const CentralSource& source);
 
 // Allocates 1 to `blocks` blocks durably, none of which begins above `max` there. The source is as

@@ -37,6 +37,16 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
+// Has the section's entry count what this session has drawn. Whoever has drawn is in the list of
+// those that were pinned.
+void FlushDrawn() {
+  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
+    if (counter->drawn == 0) continue;
+    counter->section->given.fetch_add(counter->drawn, std::memory_order_relaxed);
+    counter->drawn = 0;
+  }
+}
+
 // Whether there may be a counter with an entry that has to be looked at again.
 bool may_be_stale = false;
 
@@ -60,6 +70,7 @@ void let_go_of(Which which) {
 // Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
 // A transaction that fails has released them itself.
 void end_of_transaction(XactEvent event, void*) {
+  FlushDrawn();
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
@@ -112,6 +123,7 @@ void look_again(Oid relid) {
 void leave(int, Datum) {
   ConditionVariableCancelSleep();
   EndRefill();
+  FlushDrawn();
   let_go_of(Which::kAll);
 }
 
@@ -138,6 +150,7 @@ Counter* find_or_make(Oid relid) {
     counter->buffer = InvalidBuffer;
     counter->is_pinned = counter->is_listed = false;
     counter->next_pinned = nullptr;
+    counter->drawn = 0;
     counter->segment = nullptr;
     counter->section = nullptr;
   }
@@ -207,6 +220,8 @@ void pin_page(Counter* counter) {
 }
 
 }  // namespace
+
+void counter_flush_counts() { FlushDrawn(); }
 
 void require_sequence(Oid relid) {
   const char* name = get_rel_name(relid);

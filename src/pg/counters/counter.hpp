@@ -25,11 +25,16 @@ struct Counter {
   FileLocator file;              // its storage
   Buffer buffer;                 // the buffer that last held its page, or InvalidBuffer
   Counter* next_pinned;          // the next one in that list
+  uint64 drawn;                  // numbers of the section that its entry does not count yet
   // The shared entries, of which the session is counted in as a user; nullptr where it has not used
   // the sequence as a segment, or as a section.
   SharedSegment* segment;
   SharedSection* section;
 };
+
+// Adds what this session has drawn to what the sections' entries count. Otherwise the end of the
+// transaction does: each draw writing to what all share would cost it more.
+void counter_flush_counts();
 
 // The options of a sequence that matter here.
 struct CounterOptions {

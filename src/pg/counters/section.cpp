@@ -61,6 +61,13 @@ Growth growth_of(const SharedSection* section) {
   return growth;
 }
 
+// Counts the keys of a table, and those that have left it since `evicted` had. The section's lock
+// is held.
+void CountKeys(SharedSection* section, const core::KeyTable* table, uint64 evicted) {
+  section->keys.store(table->count, std::memory_order_relaxed);
+  section->evictions.fetch_add(table->evicted - evicted, std::memory_order_relaxed);
+}
+
 // Puts a new table in the place of the one that was found, and copies to it the keys that fit; or,
 // where `made` is InvalidDsaPointer, notes that there was no memory. Returns the table to be freed:
 // the old one, or the new one where another session was quicker.
@@ -78,6 +85,7 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
     if (before != nullptr)
       section->floor = std::max(section->floor, core::CopyKeys(before, after, growth.capacity));
     section->table = made;
+    CountKeys(section, after, 0);
     resume_draws(section);
   }
   LWLockRelease(&section->lock);
@@ -125,6 +133,7 @@ core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evic
   core::SectionStatus status = core::SectionStatus::kNoRoom;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   core::KeyTable* table = keys_at(section->table);
+  const uint64 evicted = table == nullptr ? 0 : table->evicted;
   while (table != nullptr && (may_evict || IsWithinSetting(table))) {
     const int64 limit = section->limit.load(std::memory_order_relaxed);
     status = core::NextOfKey(table, &section->floor, key, limit, may_evict, number);
@@ -133,6 +142,7 @@ core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evic
     core::EndGeneration(table);
     resume_draws(section);
   }
+  if (status == core::SectionStatus::kOk) CountKeys(section, table, evicted);
   LWLockRelease(&section->lock);
   return status;
 }
@@ -162,6 +172,7 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
   const dsa_pointer table = section->table;
   section->table = InvalidDsaPointer;
   section->floor = floor;
+  section->keys.store(0, std::memory_order_relaxed);
   resume_draws(section);
   return table;
 }
@@ -192,7 +203,8 @@ bool raise(Counter* counter, const CounterOptions& options) {
   if (is_exhausted) return false;
 
   sequence_make_durable(lsn);
-  section->increments = increments;
+  section->increments.store(increments);
+  section->increment.store(static_cast<uint64>(options.increment));
   section->raised_us = now.value;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const dsa_pointer useless =
@@ -216,12 +228,18 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
     if (urgency == Urgency::kMust) refill_wait(&section->refill);
     return;
   }
+  int64 took_us = 0;
   if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
     const CounterOptions options = counter_options(counter->relid);
-    if (!raise(counter, options) && urgency == Urgency::kMust)
+    if (raise(counter, options))
+      took_us = CountRefill(&section->refills, began);
+    else if (urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);
   }
   EndRefill();
+  log_if_slow(&section->refills, counter->relid, took_us);
 }
 
 // The counter of a sequence as a section, locked by this transaction.
@@ -245,6 +263,7 @@ int64 section_next(Oid relid, int64 key) {
       continue;
     }
     if (likely(next_of_key(section, key, &number) == core::SectionStatus::kOk)) {
+      counter->drawn++;
       // One session raises the limit early, so that nobody else waits.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
           !IsBeingRefilled(section->refill))

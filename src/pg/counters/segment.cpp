@@ -5,6 +5,7 @@
 #include "pg/base/clock.hpp"
 #include "pg/counters/central.hpp"
 #include "pg/counters/settings.hpp"
+#include "pg/counters/source_failure.hpp"
 #include "pg/server/remote.hpp"
 
 namespace snowid::pg {
@@ -130,42 +131,6 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core:
   return std::min(std::max(ahead, blocks_to_allocate(segment, size, now)), core::kMostNumbers);
 }
 
-// Remembers that the source has failed, and for how long nobody need try: twice as long as the
-// failure took, so that callers spend no great part of their time on it.
-void note_failure(const Counter* counter, SourceFailure failure, core::UnixMicros began) {
-  SharedSegment* segment = counter->segment;
-  const core::UnixMicros now = unix_now();
-  const int64 took_us = std::max<int64>(now.value - began.value, 0);
-  segment->failure.store(failure);
-  segment->failed_file.store(file_of(counter->file));
-  segment->failed_us.store(now.value);
-  segment->retry_us.store(now.value +
-                          std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
-}
-
-// Whether the sequence's source failed when it was last tried. False where the sequence was
-// attached to another source since.
-bool HasFailed(const Counter* counter) {
-  const SharedSegment* segment = counter->segment;
-  return segment->retry_us.load(std::memory_order_relaxed) != 0 &&
-         segment->failed_file.load(std::memory_order_relaxed) == file_of(counter->file);
-}
-
-// Whether a source that has failed is not to be tried yet.
-bool IsToWait(const Counter* counter) {
-  if (!HasFailed(counter)) return false;
-  // A clock that was set back is no reason to wait longer.
-  const SharedSegment* segment = counter->segment;
-  const core::UnixMicros now = unix_now();
-  return now.value < segment->retry_us.load(std::memory_order_relaxed) &&
-         now.value >= segment->failed_us.load(std::memory_order_relaxed);
-}
-
-// Whether the sequence's source could not be reached when it was last tried.
-bool IsDown(const Counter* counter) {
-  return HasFailed(counter) && counter->segment->failure.load() == SourceFailure::kDown;
-}
-
 // 55000: what the source gives was given here before. at: where the last block begins that it gave;
 // first: the least number that it should have given.
 [[noreturn]] void report_behind(const CentralSource& source, int64 at, int64 first) {
@@ -226,7 +191,12 @@ Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& o
     counter_page_unlock(page);
     if (is_exhausted) return Outcome::kExhausted;
     segment->behind_at.store(at);
-    note_failure(counter, SourceFailure::kBehind, now);
+    const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
+                               " count as given.",
+                               at, first - 1);
+    note_failure(counter, source,
+                 {SourceFailure::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why}, urgency,
+                 now);
     if (urgency == Urgency::kMust) report_behind(source, at, first);
     return Outcome::kFailed;
   }
@@ -246,38 +216,46 @@ Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& o
   return Outcome::kRefilled;
 }
 
-// Refills from the central source. With kEarly its failure is logged, else reported.
+// Refills from the central source. With kMust its failure is reported.
 Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& options,
                      const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   const bool is_as_attached = central_is_as_attached(source);
   int64 first;
   if (urgency == Urgency::kMust) {
-    if (!is_as_attached) central_report_changed(source);
+    if (!is_as_attached) {
+      CountFailure(&segment->source, central_changed_sqlstate(source));
+      central_report_changed(source);
+    }
     if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
     require_not_behind(counter, source, first);
   } else if (!is_as_attached) {
-    // Who has no number will be told.
-    note_failure(counter, SourceFailure::kOther, now);
+    note_failure(counter, source,
+                 {SourceFailure::kOther, central_changed_sqlstate(source),
+                  "The sequence has another owner, or the server is another one, than when it was "
+                  "attached."},
+                 urgency, now);
     return Outcome::kFailed;
   }
   CentralBlocks there;
   ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
   if (error != nullptr) {
     const bool is_down = IsUnreachable(error);
-    note_failure(counter, is_down ? SourceFailure::kDown : SourceFailure::kOther, now);
+    note_failure(counter, source,
+                 {is_down ? SourceFailure::kDown : SourceFailure::kOther,
+                  is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
+                  error->detail != nullptr ? error->detail : error->message},
+                 urgency, now);
     if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
     if (urgency == Urgency::kMust) central_report_down(source, error);
-    // A client must not learn where the server is.
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
-                    source.server, get_rel_name(counter->relid)),
-             errdetail_internal("%s", error->detail != nullptr ? error->detail : error->message)));
     return Outcome::kFailed;
   }
   segment->retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
-    note_failure(counter, SourceFailure::kOther, now);
+    note_failure(counter, source,
+                 {SourceFailure::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
+                  "Its blocks are smaller than the ones that are drawn from."},
+                 urgency, now);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
@@ -324,19 +302,25 @@ core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) 
   core::Drawn drawn{0, 0, false};
   CentralSource source;
   if (!begin_refill(counter, urgency, &source)) return drawn;
+  SharedSegment* segment = counter->segment;
+  int64 took_us = 0;
   if (!is_served(counter, size, urgency)) {
+    instr_time began;
+    INSTR_TIME_SET_CURRENT(began);
     const core::UnixMicros now = unix_now();
     const CounterOptions options = counter_options(counter->relid);
     const Outcome outcome = source.server != nullptr
                                 ? refill_there(counter, size, options, source, urgency, now)
                                 : refill_here(counter, size, options, now);
+    if (outcome == Outcome::kRefilled) took_us = CountRefill(&segment->refills, began);
     if (outcome == Outcome::kExhausted) {
       if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);
-      core::StopAlert(counter->segment->numbers);
+      core::StopAlert(segment->numbers);
     }
   }
-  if (urgency == Urgency::kMust) drawn = core::Draw(counter->segment->numbers, want);
+  if (urgency == Urgency::kMust) drawn = core::Draw(segment->numbers, want);
   EndRefill();
+  log_if_slow(&segment->refills, counter->relid, took_us);
   return drawn;
 }
 

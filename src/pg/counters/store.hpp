@@ -11,6 +11,7 @@
 // "sections" and a section's lock at once.
 #pragma once
 
+#include "pg/counters/counts.hpp"
 #include "pg/counters/refill.hpp"
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
@@ -18,7 +19,7 @@
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeyTable too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 2
+#define SNOWID_COUNTERS_ABI 3
 #endif
 
 namespace snowid::pg {
@@ -71,10 +72,14 @@ struct SharedSegment {
   std::atomic<uint32_t> failed_file;  // the sequence's storage then: another source has another
   std::atomic<SourceFailure> failure;
   std::atomic<int64_t> behind_at;  // if kBehind: where the last block begins that the source gave
-  // The last refill, read and written only by whoever has the right to refill.
-  uint64 blocks;           // how many were allocated, 0 before the first
-  int64 refilled_us;       // when, as Unix microseconds
-  uint64 refilled_cursor;  // the position of the cursor then
+  // The last refill, changed only by whoever has the right to refill; others read the first field.
+  std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
+  int64 refilled_us;             // when, as Unix microseconds
+  uint64 refilled_cursor;        // the position of the cursor then
+  // What is counted, see counts.hpp; and what `numbers` had given when it last was zeroed.
+  RefillCounts refills;
+  SourceCounts source;
+  std::atomic<uint64_t> given_before;
 };
 
 // A lock that some of those share who draw from a section, in a cache line that no other is in. Of
@@ -94,19 +99,27 @@ struct SharedSection {
   Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit; guards the next three fields
   Known known;
-  uint64 increments;  // how many the limit was raised by, 0 before the first time
-  int64 raised_us;    // when, as Unix microseconds
+  // How many the limit was raised by, 0 before the first time. Others read it, too.
+  std::atomic<uint64_t> increments;
+  int64 raised_us;  // when, as Unix microseconds
   // No key gets a number above it; durable before it is stored here. It gets less only while there
   // is no table.
   std::atomic<int64_t> limit;
-  std::atomic<int64_t> alert;  // who gets this number or a greater one raises the limit early
-  dsa_pointer table;           // a core::KeyTable, InvalidDsaPointer where there is none
-  char apart[64];
+  std::atomic<int64_t> alert;       // who gets this number or a greater one raises the limit early
+  dsa_pointer table;                // a core::KeyTable, InvalidDsaPointer where there is none
+  RefillCounts refills;             // see counts.hpp
+  std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
+  // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
+  int64 refused_us;
+  char apart[16];
   DrawLock draw_locks[kDrawLocks];
   LWLock lock;    // guards what follows; and, with all draw locks, the table
   int64_t floor;  // see core::NextOfKey()
-  // When memory for another table was last refused, as Unix microseconds, or 0.
-  int64 refused_us;
+  // What is counted, which anybody reads: numbers, by the sessions that have drawn them, when their
+  // transactions end; keys there are, and keys that have left, by who holds `lock`.
+  std::atomic<uint64_t> given;
+  std::atomic<uint64_t> keys;
+  std::atomic<uint64_t> evictions;
 };
 
 static_assert(std::atomic<SourceFailure>::is_always_lock_free);
@@ -128,21 +141,36 @@ SNOWID_PIN(RefillRight, holder, 0);
 SNOWID_PIN(RefillRight, released, 4);
 SNOWID_PIN_SIZE(RefillRight, 16);
 
+SNOWID_PIN(RefillCounts, refills, 0);
+SNOWID_PIN(RefillCounts, total_us, 8);
+SNOWID_PIN(RefillCounts, longest_us, 16);
+SNOWID_PIN(RefillCounts, logged_us, 24);
+SNOWID_PIN_SIZE(RefillCounts, 32);
+
+SNOWID_PIN(SourceCounts, failures, 0);
+SNOWID_PIN(SourceCounts, failed_us, 8);
+SNOWID_PIN(SourceCounts, logged_us, 16);
+SNOWID_PIN(SourceCounts, sqlstate, 24);
+SNOWID_PIN_SIZE(SourceCounts, 32);
+
 SNOWID_PIN(SharedSegment, key, 0);
 SNOWID_PIN(SharedSegment, users, 8);
 SNOWID_PIN(SharedSegment, role, 12);
 SNOWID_PIN(SharedSegment, refill, 16);
 SNOWID_PIN(SharedSegment, known, 32);
 SNOWID_PIN(SharedSegment, numbers, 88);
-SNOWID_PIN(SharedSegment, retry_us, 168);
-SNOWID_PIN(SharedSegment, failed_us, 176);
-SNOWID_PIN(SharedSegment, failed_file, 184);
-SNOWID_PIN(SharedSegment, failure, 188);
-SNOWID_PIN(SharedSegment, behind_at, 192);
-SNOWID_PIN(SharedSegment, blocks, 200);
-SNOWID_PIN(SharedSegment, refilled_us, 208);
-SNOWID_PIN(SharedSegment, refilled_cursor, 216);
-SNOWID_PIN_SIZE(SharedSegment, 224);
+SNOWID_PIN(SharedSegment, retry_us, 176);
+SNOWID_PIN(SharedSegment, failed_us, 184);
+SNOWID_PIN(SharedSegment, failed_file, 192);
+SNOWID_PIN(SharedSegment, failure, 196);
+SNOWID_PIN(SharedSegment, behind_at, 200);
+SNOWID_PIN(SharedSegment, blocks, 208);
+SNOWID_PIN(SharedSegment, refilled_us, 216);
+SNOWID_PIN(SharedSegment, refilled_cursor, 224);
+SNOWID_PIN(SharedSegment, refills, 232);
+SNOWID_PIN(SharedSegment, source, 264);
+SNOWID_PIN(SharedSegment, given_before, 296);
+SNOWID_PIN_SIZE(SharedSegment, 304);
 
 SNOWID_PIN(SharedSection, key, 0);
 SNOWID_PIN(SharedSection, users, 8);
@@ -154,11 +182,16 @@ SNOWID_PIN(SharedSection, raised_us, 96);
 SNOWID_PIN(SharedSection, limit, 104);
 SNOWID_PIN(SharedSection, alert, 112);
 SNOWID_PIN(SharedSection, table, 120);
+SNOWID_PIN(SharedSection, refills, 128);
+SNOWID_PIN(SharedSection, increment, 160);
+SNOWID_PIN(SharedSection, refused_us, 168);
 SNOWID_PIN(SharedSection, draw_locks, 192);
 SNOWID_PIN(SharedSection, lock, 192 + kDrawLocks * 64);
 SNOWID_PIN(SharedSection, floor, 192 + kDrawLocks * 64 + kLockSize);
-SNOWID_PIN(SharedSection, refused_us, 200 + kDrawLocks * 64 + kLockSize);
-SNOWID_PIN_SIZE(SharedSection, 208 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, given, 200 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, keys, 208 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN(SharedSection, evictions, 216 + kDrawLocks * 64 + kLockSize);
+SNOWID_PIN_SIZE(SharedSection, 224 + kDrawLocks * 64 + kLockSize);
 
 SNOWID_PIN(core::Run, begin, 0);
 SNOWID_PIN(core::Run, end, 8);
@@ -170,7 +203,8 @@ SNOWID_PIN(core::Segment, alert, 8);
 SNOWID_PIN(core::Segment, size, 16);
 SNOWID_PIN(core::Segment, increment, 24);
 SNOWID_PIN(core::Segment, runs, 32);
-SNOWID_PIN_SIZE(core::Segment, 80);
+SNOWID_PIN(core::Segment, given_up, 80);
+SNOWID_PIN_SIZE(core::Segment, 88);
 
 SNOWID_PIN(core::KeyTable, capacity, 0);
 SNOWID_PIN(core::KeyTable, generation, 8);
@@ -179,6 +213,7 @@ SNOWID_PIN(core::KeyTable, count, 68);
 SNOWID_PIN(core::KeyTable, current, 72);
 SNOWID_PIN(core::KeyTable, previous, 80);
 SNOWID_PIN(core::KeyTable, old, 88);
+SNOWID_PIN(core::KeyTable, evicted, 96);
 SNOWID_PIN(core::KeyTable, nodes, 128);
 SNOWID_PIN_SIZE(core::KeyTable, 128);
 
@@ -188,6 +223,11 @@ SNOWID_PIN(core::KeyNode, generation, 16);
 SNOWID_PIN(core::KeyNode, chain, 24);
 SNOWID_PIN(core::KeyNode, newer, 28);
 SNOWID_PIN_SIZE(core::KeyNode, 32);
+
+// Calls `look` for each entry of this database, with its partition locked in shared mode: it takes
+// no lock and does not wait. Fails as table_attach() does, and `look` may fail.
+void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument);
+void sections_each(void (*look)(SharedSection* section, void* argument), void* argument);
 
 // The entry of a sequence of this database, made where there is none, with this session counted in.
 // Fail as quota_require_room() and table_attach() do, and with an error of class 53 where there is

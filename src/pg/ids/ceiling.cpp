@@ -1,12 +1,16 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
+#include "pg/base/clock.hpp"
 #include "pg/ids/ceiling_page.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
+#include "pg/ids/events.hpp"
+#include "pg/ids/rewinds_table.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/ids/slots.hpp"
 #include "pg/ids/warnings.hpp"
+#include "pg/ids/wild.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
 
@@ -20,6 +24,9 @@ constexpr char kCeilingName[] = "ceiling";
 
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
+
+// The wild times as this session knew them when it last took Database::lock.
+KnownWild wild_times;
 
 // The start of the parallel statement in which this process has last looked at the sequence, 0
 // where it was in none.
@@ -67,8 +74,6 @@ Relation open_ceiling(Urgency urgency) {
   return relation;
 }
 
-core::UnixMillis round_up(core::UnixMicros moment) { return {(moment.value + 999) / 1000}; }
-
 // Whether `relation` is the sequence that the ceiling is durable in. Needs my_database->lock.
 bool is_durable_in(Relation relation) {
   return my_database->relation == RelationGetRelid(relation) &&
@@ -92,16 +97,18 @@ bool is_as_written(Relation relation) {
   return sequence_last(relation) == my_database->written_us / 1000;
 }
 
-// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// Raises the sequence's value to raise.to, unless it is there, and returns what it was before. Sets
 // *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
-core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
+core::UnixMillis raise_sequence(Relation relation, const Raise& raise, XLogRecPtr* lsn) {
+  const core::UnixMillis target = raise.to;
   const CeilingPage page = ceiling_page_lock(relation);
-  const core::UnixMillis before = CeilingOn(page);
+  const core::UnixMillis before = CeilingOn(page, wild_times.settled);
   // Who only looks raises nothing, but puts right what a setval has set back.
   const bool is_to_be_raised = before < target || (before == target && !AreAlike(page));
   // What somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(relation);
-  *lsn = is_to_be_raised || is_to_be_logged ? ceiling_page_set(page, target) : InvalidXLogRecPtr;
+  *lsn = is_to_be_raised || is_to_be_logged ? ceiling_page_set(page, before, raise)
+                                            : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
   return before;
 }
@@ -121,7 +128,7 @@ void cover_rollback(Relation relation, core::UnixMillis target) {
   const KnownCeiling known{shared_database->relation, shared_database->file};
   LWLockRelease(&shared_database->lock);
   // Without that lock, since catalogs are read. Nobody else can raise what is known meanwhile.
-  const RaisedStorage raised = raise_earlier_storage(relation, known, target);
+  const RaisedStorage raised = raise_earlier_storage(relation, known, target, wild_times.settled);
   if (!XLogRecPtrIsInvalid(raised.known)) {
     LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
     shared_database->written_us = std::max(shared_database->written_us, target.value * 1000);
@@ -140,21 +147,21 @@ XLogRecPtr shared_written_lsn() {
   return lsn;
 }
 
-// Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
+// Writes a ceiling of raise.to at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
-void write(Relation relation, core::UnixMillis target) {
+void write(Relation relation, Raise raise) {
   const core::UnixMillis known{my_database->written_us / 1000};
   XLogRecPtr lsn;
   // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
   // above what is there.
-  if (HasStandIn() && target.value > 0) cover_rollback(relation, target);
-  target = std::max(target, known);
-  const core::UnixMillis before = raise_sequence(relation, target, &lsn);
+  if (HasStandIn() && raise.to.value > 0) cover_rollback(relation, raise.to);
+  if (raise.to < known) raise = {known, known, false};
+  const core::UnixMillis before = raise_sequence(relation, raise, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was
   // restored, or somebody called setval. All times up to there may be in use.
-  if (before > known && !is_raised_by_worker(relation)) lift_slots({before.value * 1000});
+  if (before > known && !is_raised_by_worker(relation)) lift_slots(MicrosOf(before));
 
-  my_database->written_us = std::max(before, target).value * 1000;
+  my_database->written_us = std::max(before, raise.to).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
   // Last, since a worker raises what others know before it raises what was found here.
@@ -167,6 +174,14 @@ bool is_written_ahead() {
   return my_database->written_us > my_database->ceiling_us.load(std::memory_order_relaxed);
 }
 
+// Stores where IDs are to ask for more, which is not in the shadow of wild times. Needs
+// my_database->lock.
+void store_alert(int64 alert_us) {
+  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
+  my_database->alert_us.store(std::min(alert_us, WildAlert(wild_times.all, {ceiling_us})),
+                              std::memory_order_release);
+}
+
 // Makes what was written durable, and then the ceiling in memory. Needs my_database->lock, but lets
 // go of it while it waits for a synchronous standby. If that wait fails, the ceiling in memory
 // stays as it was, and the next to publish waits for the same record.
@@ -174,16 +189,21 @@ void publish(Relation relation) {
   const int64 ceiling_us = my_database->written_us;
   const XLogRecPtr lsn = my_database->written_lsn;
   if (!XLogRecPtrIsInvalid(lsn)) {
+    instr_time since;
+    INSTR_TIME_SET_CURRENT(since);
+    const bool is_to_wait = !sequence_is_durable(lsn);
     XLogFlush(lsn);
     LWLockRelease(&my_database->lock);
     sequence_make_durable(lsn);
     LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+    if (is_to_wait) NoteFlush(since);
   }
   my_database->relation = RelationGetRelid(relation);
   my_database->file = file_of(relation);
   if (ceiling_us < my_database->ceiling_us.load(std::memory_order_relaxed)) return;
+  if (ceiling_us > my_database->ceiling_us.load(std::memory_order_relaxed)) NoteRaise();
   my_database->ceiling_us.store(ceiling_us, std::memory_order_release);
-  my_database->alert_us.store(ceiling_us - ceiling_step_us() / 2, std::memory_order_release);
+  store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
 // Says where IDs are to ask for more. Needs my_database->lock. moment, wish: what was asked for
@@ -193,7 +213,7 @@ void set_alert(core::UnixMicros moment, core::CeilingWish wish) {
   // What was written ahead is to be published before the ceiling is reached.
   const int64 alert_us = is_written_ahead() ? std::min(next_alert_us(moment), ceiling_us)
                                             : ceiling_us - (wish.enough.value - moment.value);
-  my_database->alert_us.store(alert_us, std::memory_order_release);
+  store_alert(alert_us);
 }
 
 // 25006 during recovery. A standby's transactions are read-only, but some extensions have them pass
@@ -205,20 +225,25 @@ void require_no_recovery() {
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
-// as open_ceiling() does, with no lock taken. Fails as require_no_recovery() does.
+// as open_ceiling() does, with no lock taken. Fails as require_no_recovery() and
+// require_not_rewinding() do.
 Relation lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
+  require_not_rewinding();
   ceiling_page_extend(relation);
   database_stand_in(is_made_here(relation));
+  wild_learn();
   LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
+  wild_times = wild_times_locked();
   return relation;
 }
 
 void unlock_ceiling(Relation relation) {
   LWLockRelease(&my_database->lock);
   relation_close(relation, RowExclusiveLock);
+  log_slow_flush();
 }
 
 // Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
@@ -270,7 +295,7 @@ void recognize_ceiling() {
 void look_at_ceiling() {
   Relation relation = lock_ceiling(Urgency::kMust);
   if (!is_durable_in(relation) || !is_as_written(relation)) {
-    write(relation, {0});
+    write(relation, Raise{});
     publish(relation);
   }
   // As in recognize_ceiling(). But a transaction that has made the sequence, a restore for one, may
@@ -295,6 +320,11 @@ void attach() {
   }
 }
 
+// For an ID with the time `moment`. Where that is a long unit, it is used from the clock on.
+Raise raise_from(core::UnixMicros moment, core::UnixMillis target) {
+  return {core::UnixMillis{std::max(moment, unix_now()).value / 1000}, target, false};
+}
+
 }  // namespace
 
 void ceiling_learn() {
@@ -311,6 +341,9 @@ void ceiling_carry_over() {
   warnings_attach();
   ceiling_relid = InvalidOid;
   look_at_ceiling();
+  // What was wild before the extension was dropped still is.
+  const core::WildTimes times = WildTimesNow();
+  for (int64 i = 0; i < times.count; i++) rewinds_insert(times.at[i]);
 }
 
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
@@ -320,13 +353,15 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
   // Who was here before has written ahead, and a commit or the WAL writer has flushed that since.
   const bool was_ahead = !is_replaced && is_written_ahead();
   if (was_ahead && sequence_is_durable(my_database->written_lsn)) publish(relation);
-  const bool is_low = my_database->written_us < wish.enough.value;
+  const core::UnixMicros known{my_database->written_us};
+  const bool is_low = known < wish.enough;
+  const Raise raise = raise_from(moment, ShortOf(wild_times.all, known, RoundUp(wish.target)));
   if (is_replaced || moment.value > my_database->ceiling_us.load(std::memory_order_relaxed)) {
-    if (is_replaced || is_low) write(relation, round_up(wish.target));
+    if (is_replaced || is_low) write(relation, raise);
     publish(relation);
   } else if (!is_written_ahead()) {
     // Need wait for no disk and no standby: the next commit takes it along.
-    if (is_low) write(relation, round_up(wish.target));
+    if (is_low) write(relation, raise);
   } else if (was_ahead) {
     // Nobody has committed for a while.
     XLogSetAsyncXactLSN(my_database->written_lsn);
@@ -337,19 +372,32 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 
 void ceiling_cover(core::UnixMicros moment) {
   Relation relation = lock_ceiling(Urgency::kMust);
-  write(relation, round_up(moment));
+  const core::UnixMillis target = Beyond(wild_times.all, RoundUp(moment));
+  const bool crosses_wild = ShortOf(wild_times.all, {my_database->written_us}, target) < target;
+  write(relation, raise_from(moment, target));
+  if (crosses_wild) lift_everywhere(MicrosOf(target));
   publish(relation);
   unlock_ceiling(relation);
 }
 
 void ceiling_lift(core::UnixMicros moment) {
-  const core::UnixMillis target = round_up(moment);
   Relation relation = lock_ceiling(Urgency::kMust);
-  write(relation, target);
-  lift_slots({target.value * 1000});
-  // What a stand-in knows goes with its transaction, which may be rolled back.
-  LiftShared({target.value * 1000});
+  const core::UnixMillis target = Beyond(wild_times.all, RoundUp(moment));
+  write(relation, raise_from(moment, target));
+  lift_everywhere(MicrosOf(target));
   publish(relation);
+  unlock_ceiling(relation);
+}
+
+void ceiling_step_over(const core::Wild& wild, core::UnixMicros clock) {
+  Relation relation = lock_ceiling(Urgency::kMust);
+  // Who had to wait may have read a clock that was put right meanwhile.
+  if (unix_now().value > clock.value - kClockNoiseUs) {
+    const core::UnixMillis target = Beyond(wild_times.all, {wild.until.value / 1000 + 1});
+    write(relation, {target, target, true});
+    lift_everywhere(MicrosOf(target));
+    publish(relation);
+  }
   unlock_ceiling(relation);
 }
 
@@ -363,7 +411,7 @@ core::UnixMicros ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
   const core::UnixMillis value = ceiling_of(relation);
   relation_close(relation, RowExclusiveLock);
-  return {value.value * 1000};
+  return MicrosOf(value);
 }
 
 }  // namespace snowid::pg

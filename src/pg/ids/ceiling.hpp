@@ -50,6 +50,10 @@ void ceiling_cover(core::UnixMicros moment);
 // becomes of the transaction. slots_attach() must have been called. Fails as ceiling_learn() does.
 void ceiling_lift(core::UnixMicros moment);
 
+// As ceiling_lift(), up to the end of a wild time, which the clock, at `clock`, has come to. If it
+// was put back while this waited, it does nothing.
+void ceiling_step_over(const core::Wild& wild, core::UnixMicros clock);
+
 // Until the end of this transaction no other one can have a stand-in (database.hpp). slots_attach()
 // must have been called. Fails as ceiling_learn() does.
 void ceiling_hold();

@@ -26,7 +26,8 @@ struct RaisedStorage {
 
 // Raises to `target` what is below it of the storage that this transaction has replaced or dropped:
 // of the sequence as it is, and of the one that others know. relation: the sequence as it is, made
-// or given its storage by this transaction.
-RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target);
+// or given its storage by this transaction. wild: the times that are, by rows that are committed.
+RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target,
+                                    const core::WildTimes& wild);
 
 }  // namespace snowid::pg

@@ -38,6 +38,10 @@ int hint_at_next(const NextId& next) {
 
 }  // namespace
 
+const char* behind_text(int64 behind_us) {
+  return psprintf("The clock is " INT64_FORMAT " ms behind the next ID.", (behind_us + 999) / 1000);
+}
+
 void report_clock_behind(const NextId& next, int64 behind_us) {
   ereport(
       ERROR,

@@ -25,6 +25,9 @@ struct NextId {
 // so one that begins with S is neither the standard's nor likely to become PostgreSQL's.
 inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 
+// How far the clock is behind, a sentence for the log.
+const char* behind_text(int64 behind_us);
+
 // kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
 // for.
 [[noreturn]] void report_clock_behind(const NextId& next, int64 behind_us);

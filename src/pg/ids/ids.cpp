@@ -1,9 +1,12 @@
 // The room's face to others. See ids.hpp.
 #include "pg/ids/ids.hpp"
 
+#include "pg/ids/wild.hpp"
 #include "pg/server/discard.hpp"
 
 namespace snowid::pg {
+
+void (*common_set_back_hook)() = nullptr;
 
 namespace {
 
@@ -37,6 +40,11 @@ void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Seq
     place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
   }
   const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
+  // Where this database steps over wild times its floor is no reason for others to do so.
+  if (IsPastWild({floor_us})) {
+    place->floor_us = floor_us;
+    return;
+  }
   // A slot of its own takes the first tick above the floor. If that has to wait or fails, the
   // common slot is as it was.
   Slot own{};

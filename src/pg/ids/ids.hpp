@@ -7,8 +7,11 @@
 
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
+#include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/shared_number.hpp"
+#include "pg/ids/statistics.hpp"
+#include "pg/ids/wild.hpp"
 
 namespace snowid::pg {
 
@@ -30,6 +33,10 @@ struct CommonPlace {
   Slot* slot;      // nullptr where the session has not used it
   int64 floor_us;  // the database's floor when common_make_ready() was last called
 };
+
+// Called before slots that all databases share are set back, see set_slots_back(): what is drawn
+// from them may come again, and has to differ by something else. nullptr where nobody cares.
+extern void (*common_set_back_hook)();
 
 // Makes the place ready to draw from. Its slot is then above this database's floor, and so above
 // every time that the database may have used. A slot that is new is also above what any other

@@ -5,6 +5,7 @@
 #include "pg/ids/ceiling.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
+#include "pg/ids/wild.hpp"
 
 namespace snowid::pg {
 
@@ -19,48 +20,47 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-int64 elapsed_us(instr_time since) {
-  instr_time now;
-  INSTR_TIME_SET_CURRENT(now);
-  INSTR_TIME_SUBTRACT(now, since);
-  return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
-}
-
-// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock.
-void make_room(core::UnixMicros moment, core::UnixMicros now) {
+// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock. longest_alert:
+// where the alert ends, since a wild time comes after it. From there on nobody asks early.
+void make_room(core::UnixMicros moment, core::UnixMicros now, core::UnixMicros longest_alert) {
   Database* database = my_database;
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
+  const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
+  const bool is_before_wild = moment > longest_alert;
+  if (is_before_wild && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
   // the next caller has to wait for that. So it goes no further than it must.
-  const core::UnixMicros asked_last{HasStandIn() ? now.value : alert};
+  const core::UnixMicros asked_last{HasStandIn() || is_before_wild ? now.value : alert};
   const core::CeilingWish wish = core::WishOf(moment, now, asked_last, ceiling_step_us());
-  const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
   // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
   // go on. Should it fail, the next one to reach the new alert tries again.
-  const int64_t next_alert = std::min(next_alert_us(moment), ceiling);
-  if (database->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel))
+  const int64_t next_alert = std::min({next_alert_us(moment), ceiling, longest_alert.value});
+  if (database->alert_us.compare_exchange_strong(alert, next_alert)) {
+    LowerAlert(database, WildTimesNow());
     ceiling_raise(moment, wish, Urgency::kEarly);
+  }
 }
 
 }  // namespace
 
-bool wait_for_clock(ClockWait* wait, int64 for_us) {
+bool MayWait(ClockWait* wait, int64 for_us) {
   if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
-  const int64 waited_us = wait->has_begun ? elapsed_us(wait->since) : 0;
   wait->has_begun = true;
-  if (for_us > max_wait_us() - waited_us) return false;
+  return for_us <= max_wait_us() - ElapsedUs(wait->since);
+}
+
+void wait_a_while(int64 for_us) {
   if (for_us < kShortestLatchUs) {
     pg_usleep(for_us);
     CHECK_FOR_INTERRUPTS();
   } else {
     nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), clock_wait_event());
   }
-  return true;
 }
 
 void wait_until_allowed(const char* what, core::UnixMicros moment) {
@@ -68,43 +68,67 @@ void wait_until_allowed(const char* what, core::UnixMicros moment) {
   for (;;) {
     const int64 ahead_us = moment.value - unix_now().value;
     if (ahead_us <= max_lead_us()) return;
-    if (!wait_for_clock(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
+    if (!MayWait(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
+    wait_a_while(ahead_us - max_lead_us());
   }
 }
 
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span) {
   ClockWait wait{};
+  const EventOf event{layout, shard, slot};
+  const bool is_common = !OidIsValid(slot->key.database);
+  note_clock(slot);
   for (;;) {
-    const core::UnixMicros now = unix_now();
+    CHECK_FOR_INTERRUPTS();
+    const WildStep step = wild_step(layout, is_common);
+    const core::UnixMicros clock = step.clock;
+    const core::UnixMicros now = step.now;
     const core::Time now_time = TimeAt(layout, now);
     const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
     if (next_time > layout.max_time) {
-      if (last == EndOf(layout) && OidIsValid(slot->key.database)) {
+      if (last == EndOf(layout) && !is_common) {
         closed_shards.refuse(layout, shard, slot);
         if (!ceiling_known) ceiling_learn();
         // It may have been opened and closed again since that was asked.
         if (!IsAtEnd(slot, layout) || !IsUsedUp(layout)) continue;
       }
+      note_refusal(event, "The layout's time is used up.");
       report_used_up(layout);
     }
 
-    const int64 wait_us = next.value - now.value - max_lead_us();
+    int64 ahead_us = next.value - now.value;
+    if (next > step.limit)
+      ahead_us = std::max(ahead_us, step.from.value - clock.value + max_lead_us());
+    const int64 wait_us = ahead_us - max_lead_us();
     if (wait_us > 0) {
-      if (!wait_for_clock(&wait, wait_us))
-        report_clock_behind({layout, shard, OidIsValid(slot->key.database), next},
-                            next.value - now.value);
+      if (!MayWait(&wait, wait_us)) {
+        note_refusal(event, behind_text(ahead_us));
+        report_clock_behind({layout, shard, !is_common, next}, ahead_us);
+      }
+      // Before, too: who gives up in the middle has waited.
+      note_wait(event, &wait.counted, ElapsedUs(wait.since), next);
+      wait_a_while(wait_us);
+      note_wait(event, &wait.counted, ElapsedUs(wait.since), next);
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);
-    make_room(next, now);
+    make_room(next, now, step.alert);
 
-    const core::UnixMicros limit{std::min(now.value + max_lead_us(),
-                                          my_database->ceiling_us.load(std::memory_order_acquire))};
+    // Anew, since that may have waited: a wild time may have become known, the clock put back.
+    const WildStep allowed = wild_step(layout, is_common);
+    if (allowed.clock.value < clock.value - kClockNoiseUs) continue;
+    const core::UnixMicros limit{
+        std::min({now.value + max_lead_us(),
+                  my_database->ceiling_us.load(std::memory_order_acquire), allowed.limit.value})};
     const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
-    if (grant.count > 0) return grant;
+    if (grant.count > 0) {
+      const core::Tick end{grant.first.value + grant.count - 1};
+      note_lead(slot, StartOf(layout, TimeOf(layout, end)).value - clock.value);
+      return grant;
+    }
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/ids/ceiling.hpp"
+#include "pg/ids/counts.hpp"
+#include "pg/ids/events.hpp"
 #include "pg/ids/place.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/ids/warnings.hpp"
@@ -64,11 +66,15 @@ inline void remember(Place* place, int64 id) {
 struct ClockWait {
   bool has_begun;  // false at first
   instr_time since;
+  CountedWait counted;
 };
 
-// Sleeps for a while, not beyond `for_us`; or returns false at once where, with what the caller has
-// waited already, that is more than snowid.max_wait. Can be interrupted.
-bool wait_for_clock(ClockWait* wait, int64 for_us);
+// Whether a caller may wait for so long: with what he has waited already, no longer than
+// snowid.max_wait.
+bool MayWait(ClockWait* wait, int64 for_us);
+
+// Sleeps for a while, not beyond `for_us`. Can be interrupted.
+void wait_a_while(int64 for_us);
 
 // Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. Fails as
 // report_ahead() does, at once where it would have to wait for longer than snowid.max_wait. what:
@@ -83,6 +89,7 @@ static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
   const core::Grant grant = issue(layout, valid, place->slot, 1, core::Span::kAny);
   const int64 id = IdOf(layout, valid, grant.first).value;
   remember(place, id);
+  count_one(directory, place, shard);
   return id;
 }
 

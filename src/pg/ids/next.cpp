@@ -128,6 +128,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
+    count_many(place->slot, grant.count);
   }
   const int64 id = IdOf(layout, shard, batch->next).value;
   batch->next.value++;
@@ -156,6 +157,7 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
       issue(layout, valid, place->slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = IdOf(layout, valid, grant.first).value;
   remember(place, first + count - 1);
+  count_many(place->slot, static_cast<uint32>(count));
   PG_RETURN_INT64(first);
 }
 

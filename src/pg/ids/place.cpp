@@ -2,10 +2,13 @@
 #include "pg/ids/place.hpp"
 
 #include "pg/base/errors.hpp"
+#include "pg/ids/counts.hpp"
+#include "pg/ids/events.hpp"
 
 namespace snowid::pg {
 
-PlaceDirectory place_directories = {core::kInstagram, nullptr, 0, nullptr, nullptr};
+PlaceDirectory place_directories = {core::kInstagram, nullptr, nullptr, nullptr, 0,
+                                    nullptr,          nullptr};
 PlaceDirectory* recent_directory = &place_directories;
 
 namespace {
@@ -25,22 +28,47 @@ PlaceChunk* make_chunk() {
   return chunk;
 }
 
+// A copy of an array of a directory that is to get longer.
+template <typename Element>
+Element** lengthen(Element* const* old, uint32 count, uint32 capacity) {
+  auto** longer = static_cast<Element**>(allocate(capacity * sizeof(Element*)));
+  std::copy_n(old, count, longer);
+  return longer;
+}
+
+template <typename Array>
+void replace(Array& old, Array by) {
+  if (old != nullptr) pfree(old);
+  old = by;
+}
+
 void widen(PlaceDirectory* directory, uint64 number) {
   uint32 capacity = std::max(directory->capacity, uint32{1});
   while (capacity <= number) capacity *= 2;
   // Allocated before anything changes, since it may fail.
-  auto** chunks = static_cast<PlaceChunk**>(allocate(capacity * sizeof(PlaceChunk*)));
-  std::copy_n(directory->chunks, directory->capacity, chunks);
-  if (directory->chunks != nullptr) pfree(directory->chunks);
-  directory->chunks = chunks;
+  auto** chunks = lengthen(directory->chunks, directory->capacity, capacity);
+  auto** kept = lengthen(directory->kept, directory->capacity, capacity);
+  auto** uncounted = lengthen(directory->uncounted, directory->capacity, capacity);
+  for (uint32 at = 0; at < directory->capacity; at++)
+    if (kept[at] != nullptr) kept[at]->in_use = &uncounted[at];
+  replace(directory->chunks, chunks);
+  replace(directory->kept, kept);
+  replace(directory->uncounted, uncounted);
   directory->capacity = capacity;
 }
 
 PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
+  constexpr Size kLine = 64;
   if (number >= directory->capacity) widen(directory, number);
   PlaceChunk*& chunk = directory->chunks[number];
-  if (chunk == nullptr) chunk = make_chunk();
-  return chunk;
+  if (chunk != nullptr) return chunk;
+  void* memory = allocate(sizeof(Uncounted) + kLine);
+  auto* kept = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
+  PlaceChunk* made = make_chunk();
+  kept->chunk = made;
+  kept->in_use = &directory->uncounted[number];
+  directory->kept[number] = kept;
+  return chunk = made;
 }
 
 PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {
@@ -75,6 +103,9 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
 
 // A callback at the process's exit.
 void leave(int, Datum) {
+  // The transaction may still be open, and its end finds no slots any more.
+  CountsFlush();
+  ForgetEvents();
   for_each_chunk([](PlaceChunk* chunk) {
     for (Place& place : chunk->places) LetGo(place.slot);
   });

@@ -26,13 +26,24 @@ struct PlaceChunk {
   Place places[kShards];
 };
 
+// How many IDs the session got from each of these that the slots do not count yet, see counts.hpp.
+// Not in the chunk: of these bytes all that are used stay in the cache, on a line for each chunk.
+struct Uncounted {
+  uint8 ids[PlaceChunk::kShards];
+  const PlaceChunk* chunk;
+  Uncounted** in_use;  // where the directory points to it while there are any
+  Uncounted* next;     // a list of those, too
+};
+
 // The places of a layout. Made once and kept for as long as the session lasts.
 struct PlaceDirectory {
   // The chunks below this number, that is the shards below a million, lie in `chunks`.
   static constexpr uint32 kNear = 1 << 14;
 
   core::Layout layout;
-  PlaceChunk** chunks;   // nullptr where no shard of the chunk was used
+  PlaceChunk** chunks;    // nullptr where no shard of the chunk was used
+  Uncounted** uncounted;  // of those chunks that this transaction got IDs from, else nullptr
+  Uncounted** kept;       // of all those chunks
   uint32 capacity;       // how many chunks there is room for: enough for the greatest near one used
   HTAB* far;             // the others by their numbers; nullptr where there are none
   PlaceDirectory* next;  // a list, since a session uses one layout, or a few

@@ -4,9 +4,9 @@
 // new slot would start with. That start follows from the floor of the database and from the times
 // up to which it was swept. So all that the old slot has issued is at or below the start of a new
 // one, and all that the new one issues is above. The times are stored before slots are looked at,
-// and only grow. Whoever makes the slot anew reads them with the slot's partition locked, after the
-// removal, so it reads these or higher ones. And nobody has a pointer to the old slot then, or it
-// would have had a user.
+// and only grow; or snowid_rewind() lowers them, so that they are read anew with each slot. Whoever
+// makes the slot anew reads them with the slot's partition locked, after the removal, so it reads
+// these or higher ones. And nobody has a pointer to the old slot then, or it would have had a user.
 //
 // A sweep goes by units of time that have ended. Where the unit is an hour, say, a slot that was
 // used in this hour stays; else a new one could issue nothing until the next hour.
@@ -14,6 +14,8 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/ids/closing.hpp"
+#include "pg/ids/events.hpp"
+#include "pg/ids/wild.hpp"
 #include "pg/shared/quota.hpp"
 
 // 80 bytes each.
@@ -33,9 +35,9 @@
 
 namespace snowid::pg {
 
-namespace {
+SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
 
-SharedTable slots = {{"slots", SNOWID_IDS_ABI, sizeof(SlotKey), sizeof(Slot), nullptr}, nullptr};
+namespace {
 
 Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
                AccountsNamed("slots of databases", "slots of roles")};
@@ -44,6 +46,13 @@ Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
 void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
+  }
+}
+
+// Lowers a time, unless it is below.
+void LowerTime(std::atomic<int64_t>* time_us, int64_t to_us) {
+  int64_t was = time_us->load(std::memory_order_relaxed);
+  while (was > to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }
 }
 
@@ -86,12 +95,6 @@ struct Swept {
   bool is_dropped;
   core::UnixMicros ceiling;
   Start start;
-};
-
-// A slot that nobody used when it was looked at.
-struct Idle {
-  SlotKey key;
-  Oid role;
 };
 
 constexpr uint32 kMostIdle = SNOWID_MOST_IDLE;
@@ -141,24 +144,24 @@ core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Sw
 // Finds the slots that may go and count for the bound, or are of dropped databases; at most
 // kMostIdle of them. Raises the floors of dropped databases to the last time that any of their
 // slots has used: in `found` only, raise_floor_of() stores it.
-uint32 find_idle(HTAB* found, Bound bound, Idle* idle) {
+uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots.attached, false);
   core::Layout recent = core::kInstagram;
   while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
     auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
-    if (swept == nullptr || slot->users.load(std::memory_order_acquire) > 0) continue;
+    if (swept == nullptr || IsInUse(slot)) continue;
     const core::Layout& layout = LayoutOf(slot, &recent);
     if (swept->is_dropped) {
       // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
         swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
-    } else if (!IsWithin(bound, slot->key.database, slot->role) ||
+    } else if (!IsWithin(bound, slot->key.database, slot->key.role) ||
                !IsBehind(slot, layout, *swept)) {
       continue;
     }
-    if (count < kMostIdle) idle[count++] = {slot->key, slot->role};
+    if (count < kMostIdle) idle[count++] = slot->key;
   }
   dshash_seq_term(&scan);
   return count;
@@ -173,13 +176,26 @@ void raise_floor_of(const Swept& swept) {
   table_release(databases, database);
 }
 
-void remove_if_idle(const Idle& idle, const Swept& swept) {
-  const Payers payers = accounts_lock(&quota.accounts, idle.key.database, idle.role);
-  auto* slot = static_cast<Slot*>(table_find(slots, &idle.key, true));
+// Removes what was counted of a slot that is about to go. Its partition is locked, and it has no
+// users: so nobody has a pointer to that, or makes it anew.
+void remove_events(const Slot& slot) {
+  void* events = table_find(shard_events, &slot.key, true);
+  if (events != nullptr) table_delete(shard_events, events);
+}
+
+// Where the slots of a database start is looked at anew with each of them: somebody may have
+// rewound since. Locked in this order: the database, as in remove_database(), accounts, slots.
+void remove_if_idle(const SlotKey& idle, Swept swept) {
+  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+  if (database == nullptr) return;
+  const Payers payers = accounts_lock(&quota.accounts, idle.database, idle.role);
+  auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
-    if (slot->users.load(std::memory_order_acquire) == 0 && slot->role == idle.role &&
+    swept.start = StartOf(database);
+    if (!IsInUse(slot) && slot->key.role == idle.role &&
         IsBehind(slot, LayoutOf(slot, &recent), swept)) {
+      remove_events(*slot);
       table_delete(slots, slot);
       CountGone(payers);
     } else {
@@ -187,6 +203,7 @@ void remove_if_idle(const Idle& idle, const Swept& swept) {
     }
   }
   accounts_unlock(payers);
+  table_release(databases, database);
 }
 
 // Removes the entry of a database that was dropped, if it has no slots left.
@@ -203,20 +220,21 @@ void remove_database(Oid oid) {
 }
 
 void sweep(Bound bound) {
+  table_attach(&shard_events);
   HTAB* found = sweep_databases(bound);
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, found);
   while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
     swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
 
-  auto* idle = static_cast<Idle*>(palloc(kMostIdle * sizeof(Idle)));
+  auto* idle = static_cast<SlotKey*>(palloc(kMostIdle * sizeof(SlotKey)));
   const uint32 count = find_idle(found, bound, idle);
   hash_seq_init(&scan, found);
   while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
     if (swept->is_dropped) raise_floor_of(*swept);
   for (uint32 i = 0; i < count; i++) {
     const auto* swept =
-        static_cast<Swept*>(hash_search(found, &idle[i].key.database, HASH_FIND, nullptr));
+        static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
     remove_if_idle(idle[i], *swept);
   }
   hash_seq_init(&scan, found);
@@ -227,7 +245,7 @@ void sweep(Bound bound) {
 }
 
 SlotKey KeyOf(const core::Layout& layout, int64 shard) {
-  return {MyDatabaseId, 0, static_cast<uint64>(shard), layout.spec};
+  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId, InvalidOid};
 }
 
 // Finds the slot or makes it. Returns it with its partition locked.
@@ -240,7 +258,7 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
   if (made) {
     const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
     slot->last_tick.store(last.value, std::memory_order_relaxed);
-    slot->role = role;
+    slot->key.role = role;
     CountMade(payers);
   }
   accounts_unlock(payers);
@@ -259,11 +277,14 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   const bool is_new = slot == nullptr;
   // Without a slot's lock, since it may have to wait for a transaction.
-  if (is_new) slot = make_slot(layout, key, closed_shards.lock(layout, shard));
+  if (is_new) {
+    note_unit(layout);
+    slot = make_slot(layout, key, closed_shards.lock(layout, shard));
+  }
   // This session's stand-in may have a higher floor than the shared entry, by which another session
   // may have made the slot since lift_slots().
   if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
-  slot->users.fetch_add(1, std::memory_order_relaxed);
+  Hold(slot);
   table_release(slots, slot);
   if (is_new) closed_shards.unlock(layout, shard);
   return slot;
@@ -299,7 +320,7 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
 }
 
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
-  const SlotKey key{InvalidOid, 0, 0, layout.spec};
+  const SlotKey key{layout.spec, 0, InvalidOid, InvalidOid};
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) slot->last_tick.store(floor.value, std::memory_order_relaxed);
@@ -320,6 +341,54 @@ void lift_slots(core::UnixMicros floor) {
   dshash_seq_term(&scan);
 }
 
-void LiftShared(core::UnixMicros floor) { RaiseTime(&shared_database->floor_us, floor.value); }
+bool find_used_between(core::UnixMicros above, core::UnixMicros before, UsedTime* used) {
+  bool is_found = false;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    if (slot->key.database != MyDatabaseId) continue;
+    const core::Layout& layout = LayoutOf(slot, &recent);
+    const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+    const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
+    // One that is at the floor was lifted there, and has issued nothing since.
+    if (last == EndOf(layout) || last == LastTickAt(layout, floor) || start <= above ||
+        start.value + layout.unit_us > before.value)
+      continue;
+    *used = {slot->key, start};
+    is_found = true;
+  }
+  dshash_seq_term(&scan);
+  return is_found;
+}
+
+void set_slots_back(const core::Wild& wild) {
+  // Before the scan, as in lift_slots(). Slots that a sweep has removed may have had right IDs.
+  const int64 to_us = wild.rewound_to.value;
+  const bool was_swept = my_database->swept_us.load(std::memory_order_acquire) > to_us;
+  LowerTime(&my_database->floor_us, to_us);
+  if (was_swept) RaiseTime(&my_database->floor_us, to_us);
+  LowerTime(&my_database->swept_us, to_us);
+  LowerTime(&my_database->swept_ceiling_us, to_us);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    const bool is_common = !OidIsValid(slot->key.database);
+    if (slot->key.database != MyDatabaseId && !is_common) continue;
+    const core::Layout& layout = LayoutOf(slot, &recent);
+    uint64_t last = slot->last_tick.load(std::memory_order_acquire);
+    const core::UnixMicros start = StartOf(layout, TimeOf(layout, {last}));
+    if (start > wild.rewound_to && (!is_common || Touches(layout, wild, start)))
+      slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, wild.rewound_to).value);
+  }
+  dshash_seq_term(&scan);
+}
+
+void lift_everywhere(core::UnixMicros floor) {
+  lift_slots(floor);
+  RaiseTime(&shared_database->floor_us, floor.value);
+}
 
 }  // namespace snowid::pg

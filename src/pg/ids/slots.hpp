@@ -14,32 +14,74 @@
 
 namespace snowid::pg {
 
+// What tells a slot from the others, compared as bytes, and in the four bytes behind that what does
+// not: a slot has one cache line, and no room for padding.
 struct SlotKey {
-  Oid database;   // InvalidOid for those that all databases share
-  uint32 unused;  // 0, since keys are compared as bytes
-  uint64 shard;
   core::LayoutSpec layout;
+  uint64 shard;
+  Oid database;  // InvalidOid for those that all databases share
+  Oid role;      // not of the key: on whose account it is; InvalidOid where all databases share it
 };
+inline constexpr Size kSlotKeySize = offsetof(SlotKey, role);
 
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  std::atomic<uint32_t> users;
-  Oid role;  // on whose account it is; InvalidOid where all databases share it
+  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued, as far
+  // as sessions have told (counts.hpp), since the start of the server or the last reset.
+  std::atomic<uint64_t> uses;
 };
 
-SNOWID_PIN(SlotKey, database, 0);
-SNOWID_PIN(SlotKey, unused, 4);
-SNOWID_PIN(SlotKey, shard, 8);
-SNOWID_PIN(SlotKey, layout, 16);
+// A session holds a slot three times at most: by its place, while its transaction moves the shard
+// (nodes/pending.cpp), and for a moment. No server has a quarter as many processes (MAX_BACKENDS in
+// PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million a second, and
+// then begins anew.
+#ifndef SNOWID_USER_BITS
+#define SNOWID_USER_BITS 20
+#endif
+inline constexpr int kUserBits = SNOWID_USER_BITS;
+inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
+
+SNOWID_PIN(SlotKey, layout, 0);
+SNOWID_PIN(SlotKey, shard, 16);
+SNOWID_PIN(SlotKey, database, 24);
+SNOWID_PIN(SlotKey, role, 28);
 SNOWID_PIN_SIZE(SlotKey, 32);
 SNOWID_PIN(Slot, key, 0);
 SNOWID_PIN(Slot, last_tick, 32);
-SNOWID_PIN(Slot, users, 40);
-SNOWID_PIN(Slot, role, 44);
+SNOWID_PIN(Slot, uses, 40);
 // With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
 // of that size on cache lines: no two shards share one.
 SNOWID_PIN_SIZE(Slot, 48);
+
+// The table of slots. Declared here because statistics look at all of its entries.
+extern SharedTable slots;
+
+// Counts this session in as a user of a slot; and out, as LetGo() in shared/table.hpp does.
+inline void Hold(Slot* slot) { slot->uses.fetch_add(1, std::memory_order_relaxed); }
+inline void LetGo(Slot*& slot) {
+  if (slot == nullptr) return;
+  Slot* was = slot;
+  slot = nullptr;
+  was->uses.fetch_sub(1, std::memory_order_release);
+}
+
+// Whether any session uses a slot.
+inline bool IsInUse(const Slot* slot) {
+  return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
+}
+
+// How many IDs a slot has issued, and so many more of them.
+inline uint64 IssuedBy(const Slot* slot) {
+  return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
+}
+inline void AddIssued(Slot* slot, uint64 count) {
+  slot->uses.fetch_add(count << kUserBits, std::memory_order_relaxed);
+}
+
+inline void ForgetIssued(Slot* slot) {
+  slot->uses.fetch_and(kUsersMask, std::memory_order_relaxed);
+}
 
 // Attaches to the tables of databases and slots, which the functions below need. Later calls cost
 // next to nothing. Fails as table_attach() does.
@@ -74,7 +116,21 @@ Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 // The caller holds my_database->lock. Closed slots stay closed; open_slot() sees the floor.
 void lift_slots(core::UnixMicros floor);
 
-// Raises the floor in the shared entry alone: of slots that are yet to be made.
-void LiftShared(core::UnixMicros floor);
+// A shard of this database that has used a time after `above` all of the unit of which is before
+// `before`, if there is one.
+struct UsedTime {
+  SlotKey key;
+  core::UnixMicros time;
+};
+bool find_used_between(core::UnixMicros above, core::UnixMicros before, UsedTime* used);
+
+// Has all slots of this database whose last tick is above wild.rewound_to, those that all databases
+// share where it is in the wild time, and the floor of the database, go on above wild.rewound_to.
+// Closed ones have to be closed again. The only thing that ever lowers a tick: nobody may be about
+// to take one, and nobody may take one above rewound_to before the wild time is known.
+void set_slots_back(const core::Wild& wild);
+
+// The same, and whatever becomes of this transaction: what a stand-in knows goes with it.
+void lift_everywhere(core::UnixMicros floor);
 
 }  // namespace snowid::pg

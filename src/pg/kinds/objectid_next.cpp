@@ -9,6 +9,7 @@
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/kinds/kinds.hpp"
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
@@ -35,33 +36,51 @@ SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Pr
                      nullptr};
 
 CommonPlace objectid_place;
-uint64 objectid_random;  // the shared random number, once objectid_place has a slot
+Process* process = nullptr;  // the entry, once objectid_place has a slot
 
-// 40 random bits that are the same for all sessions, and others after the next start of the server.
-// Fails with XX000 where the source of random bytes does, and as table_attach() does.
-uint64 random_of_process() {
-  constexpr uint64 kBits = uint64{1} << 40;
-  constexpr uint64 kKey = 0;
+constexpr uint64 kRandomBits = uint64{1} << 40;
+
+// Fails with XX000 where the source of random bytes does.
+uint64 fresh_random() {
   uint64 fresh;
   fetch_random(&fresh, sizeof(fresh));
   // A bit above the others, since they may all be 0.
-  fresh = fresh % kBits | kBits;
-  auto* process = static_cast<Process*>(table_attach_entry(&table, &kKey));
-  uint64_t random = 0;
-  if (process->random.compare_exchange_strong(random, fresh, std::memory_order_relaxed))
-    random = fresh;
-  return random % kBits;
+  return fresh % kRandomBits | kRandomBits;
 }
+
+void attach() {
+  constexpr uint64 kKey = 0;
+  process = static_cast<Process*>(table_attach_entry(&table, &kKey));
+}
+
+// 40 random bits that are the same for all sessions, and others after the next start of the server,
+// or when its ObjectIDs are set back. To be asked after the tick was taken, so that one that comes
+// again has others.
+uint64 random_of_process() { return process->random.load(std::memory_order_acquire) % kRandomBits; }
 
 void make_ready() {
   uint32 counter;
   fetch_random(&counter, sizeof(counter));
-  if (objectid_place.slot == nullptr) objectid_random = random_of_process();
+  if (objectid_place.slot == nullptr) {
+    uint64_t none = 0;
+    const uint64 fresh = fresh_random();
+    attach();
+    process->random.compare_exchange_strong(none, fresh, std::memory_order_acq_rel);
+  }
   common_make_ready(core::kObjectIdLayout, &objectid_place,
                     {counter & core::kObjectIdLayout.max_sequence.value});
 }
 
+// What common_set_back_hook is for.
+void draw_anew() {
+  const uint64 fresh = fresh_random();
+  attach();
+  process->random.store(fresh, std::memory_order_release);
+}
+
 }  // namespace
+
+void objectid_register() { common_set_back_hook = draw_anew; }
 
 }  // namespace snowid::pg
 
@@ -78,7 +97,8 @@ Datum objectid_next(PG_FUNCTION_ARGS) {
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_place))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
-  *made = ObjectIdOf(issue_common(core::kObjectIdLayout, objectid_place), objectid_random);
+  const core::Tick tick = issue_common(core::kObjectIdLayout, objectid_place);
+  *made = ObjectIdOf(tick, random_of_process());
   PG_RETURN_POINTER(made);
 }
 }

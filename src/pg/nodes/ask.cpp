@@ -166,7 +166,8 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
 
 void heed_reported(const Answer& answer, bool were_others) {
   const core::UnixMicros reported{answer.reported.value * 1000};
-  const core::UnixMicros now = unix_now();
+  if (is_rewound(reported)) return;
+  const core::UnixMicros now = ClockPastWild(unix_now());
   // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
   // that by a step. So a clock that was never set back is not behind that, however soon it is
   // looked at again.

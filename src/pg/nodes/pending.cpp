@@ -19,12 +19,15 @@ enum class Kind : uint8_t {
 
 struct Move {
   Move* older;
-  Slot* slot;  // with this session counted in once more, for its places go first when it exits
+  Slot* slot;
   core::Tick last;
   SubTransactionId part;
   Kind kind;
   Move* undone;    // what a kClosedAgain has undone
   bool is_undone;  // whether a kToOpen was
+  // Whether it is the oldest of its slot. Then this session is counted in once more, for its places
+  // go first when it exits. Once, however many moves there are: the count has its bounds.
+  bool is_holding;
 };
 
 // In the memory of the transaction.
@@ -39,12 +42,22 @@ Move* FindOpening(const Slot* slot) {
   return move;
 }
 
+bool IsMoved(const Slot* slot) {
+  const Move* move = moves;
+  while (move != nullptr && move->slot != slot) move = move->older;
+  return move != nullptr;
+}
+
+void LetGoOf(Move* move) {
+  if (move->is_holding) LetGo(move->slot);
+}
+
 // Opens what was to be opened. The slots' locks are held until all of it has been done.
 void at_commit() {
   for (; moves != nullptr; moves = moves->older) {
     if (moves->kind == Kind::kToOpen && !moves->is_undone)
       open_slot(moves->slot, LayoutOf(moves->slot), moves->last);
-    LetGo(moves->slot);
+    LetGoOf(moves);
   }
 }
 
@@ -58,7 +71,7 @@ void undo_newest() {
     move->undone->is_undone = false;
     move->undone->last = std::max(move->undone->last, {move->last.value + 1});
   }
-  LetGo(move->slot);
+  LetGoOf(move);
 }
 
 void at_end(XactEvent event, void*) {
@@ -94,13 +107,14 @@ Move* make_move(Slot* slot, Kind kind) {
   }
   require_durable_commit();
   auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
-  *move = {moves, slot, {0}, GetCurrentSubTransactionId(), kind, nullptr, false};
+  *move = {moves, slot, {0}, GetCurrentSubTransactionId(), kind, nullptr, false, false};
   return move;
 }
 
 void Push(Move* move, core::Tick last) {
   move->last = last;
-  move->slot->users.fetch_add(1, std::memory_order_relaxed);
+  move->is_holding = !IsMoved(move->slot);
+  if (move->is_holding) Hold(move->slot);
   moves = move;
 }
 

@@ -125,6 +125,7 @@ void refuse(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   // was dropped and made anew since it was closed.
   const bool is_closed = !is_released && IsAtEnd(slot, layout) && !IsUsedUp(layout);
   unlock(layout, number);
+  if (is_released || is_closed) note_refusal({layout, shard, slot}, "It was released.");
   if (is_released) report_released(layout, shard, &release, false);
   if (is_closed) report_released(layout, shard, nullptr, pending_opening_of(slot) != nullptr);
 }
@@ -287,13 +288,8 @@ SNOWID_FUNCTION(snowid_check_release);
 // skipped.
 Datum snowid_check_release(PG_FUNCTION_ARGS) {
   constexpr char kHint[] = "Use snowid_release() and snowid_accept().";
-  const TriggerData* trigger = require_own_trigger(fcinfo, "check_release", kHint);
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
-  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
-    ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName, kTableName),
-             errhint("%s", kHint)));
+  const TriggerData* trigger = require_own_insertion(fcinfo, "check_release", kHint);
+  if (trigger == nullptr) PG_RETURN_POINTER(nullptr);
   require_as_made(trigger->tg_relation, kReleasedShards);
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }

@@ -79,6 +79,18 @@ const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* func
   return trigger;
 }
 
+const TriggerData* require_own_insertion(FunctionCallInfo fcinfo, const char* function,
+                                         const char* hint) {
+  const TriggerData* trigger = require_own_trigger(fcinfo, function, hint);
+  if (IsLogicalWorker()) return nullptr;
+  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName,
+                           RelationGetRelationName(trigger->tg_relation)),
+                    errhint("%s", hint)));
+  return trigger;
+}
+
 HeapTuple row_of(const TriggerData* trigger) {
   return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
 }

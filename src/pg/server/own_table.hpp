@@ -33,6 +33,11 @@ Relation own_sequence_open(const char* name, LOCKMODE lock);
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint);
 
+// The same, of a table whose rows are only inserted: fails with 0A000 where one is updated or
+// deleted, too. Returns nullptr where logical replication does so, whose rows are to be skipped.
+const TriggerData* require_own_insertion(FunctionCallInfo fcinfo, const char* function,
+                                         const char* hint);
+
 // What a BEFORE trigger returns to have the row stored, or deleted, as it is.
 HeapTuple row_of(const TriggerData* trigger);
 

@@ -8,7 +8,7 @@
 // The number of the room: of the form of Root and Listed in table.cpp and of the accounts in
 // accounts.hpp. To be changed with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
-#define SNOWID_SHARED_ABI 5
+#define SNOWID_SHARED_ABI 6
 #endif
 
 // Pins the size of a type, or the offset of a field, that lies in shared memory. Who changes the

@@ -27,6 +27,7 @@ constexpr uint32 kMostTables = 32;
 struct Listed {
   char name[kNameSize];
   uint32 abi;
+  uint32 entry_size;
   dshash_table_handle handle;
 };
 
@@ -41,6 +42,7 @@ struct Root {
 
 SNOWID_PIN(Listed, name, 0);
 SNOWID_PIN(Listed, abi, 32);
+SNOWID_PIN(Listed, entry_size, 36);
 SNOWID_PIN(Listed, handle, 40);
 SNOWID_PIN_SIZE(Listed, 48);
 SNOWID_PIN(Root, abi, 0);
@@ -119,6 +121,7 @@ dshash_table* make_table(const TableForm& form, const dshash_parameters& paramet
   Listed& listed = root->tables[root->count];
   strlcpy(listed.name, form.name, kNameSize);
   listed.abi = form.abi;
+  listed.entry_size = static_cast<uint32>(form.entry_size);
   listed.handle = dshash_get_hash_table_handle(made);
   root->count++;
   return made;
@@ -146,6 +149,35 @@ void table_attach_now(SharedTable* table) {
   if (attached == nullptr)
     report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
   table->attached = attached;
+}
+
+bool table_attach_if_there(SharedTable* table) {
+  if (table->attached != nullptr) return true;
+  LWLockAcquire(&root->lock, LW_SHARED);
+  const Listed* listed = FindListed(table->form.name);
+  LWLockRelease(&root->lock);
+  if (listed == nullptr || listed->abi != table->form.abi) return false;
+  table_attach_now(table);
+  return true;
+}
+
+int64 table_memory(const char* name) {
+  // dshash keeps a pointer and a hash before each entry, and does not say so.
+  constexpr Size kHeaderSize = 16;
+  LWLockAcquire(&root->lock, LW_SHARED);
+  const Listed* listed = FindListed(name);
+  LWLockRelease(&root->lock);
+  if (listed == nullptr) return 0;
+  // To count entries it takes neither keys nor their hashes.
+  const dshash_parameters parameters = byte_keyed(0, listed->entry_size, shared_tranche);
+  dshash_table* table = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
+  int64 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table, false);
+  while (dshash_seq_next(&scan) != nullptr) count++;
+  dshash_seq_term(&scan);
+  dshash_detach(table);
+  return count * static_cast<int64>(kHeaderSize + listed->entry_size);
 }
 
 void* table_attach_entry(SharedTable* table, const void* key) {

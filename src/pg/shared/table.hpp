@@ -60,7 +60,12 @@ inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// The same, and returns an entry, made where there is none, that is never deleted: without a lock.
+// The same, but makes none: returns whether there is one that this library can use. The session
+// must be attached to one of the tables. Fails where memory cannot be mapped.
+bool table_attach_if_there(SharedTable* table);
+
+// As table_attach(), and returns an entry, made where there is none, that is never deleted: without
+// a lock.
 void* table_attach_entry(SharedTable* table, const void* key);
 
 // The functions below need the session to be attached to the table.
@@ -78,6 +83,11 @@ void table_release(const SharedTable& table, void* entry);
 
 // Deletes an entry, which is locked exclusively, and unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
+
+// How many bytes the entries of the table of this name take, with what dshash puts before each, and
+// without the table's own index of them; 0 where there is no such table. The session must be
+// attached to one of the tables. Fails where memory cannot be mapped.
+int64 table_memory(const char* name);
 
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;

@@ -1,0 +1,41 @@
+// What segments and sections count of themselves, for statistics and the server's log.
+//
+// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. Whoever
+// has the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two that
+// tell the log at once may both do.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// The log is told of what is alike once in so long.
+inline constexpr int64 kLogEveryUs = 60 * USECS_PER_SEC;
+
+// Refills that have allocated numbers. Times in microseconds.
+struct RefillCounts {
+  std::atomic<uint64_t> refills;
+  std::atomic<uint64_t> total_us;
+  std::atomic<uint64_t> longest_us;
+  std::atomic<int64_t> logged_us;  // when the log was last told of a slow one; Unix, 0 for never
+};
+
+// Tries to allocate from a central source that have failed.
+struct SourceCounts {
+  std::atomic<uint64_t> failures;
+  std::atomic<int64_t> failed_us;  // the last one; Unix microseconds
+  std::atomic<int64_t> logged_us;  // when the log was last told of one; Unix, 0 for never
+  std::atomic<uint32_t> sqlstate;  // the last one's, as errcode() has it; 0 where there is none
+};
+
+// Counts a refill that began then and is done. Returns how long it took, in microseconds.
+int64 CountRefill(RefillCounts* counts, instr_time began);
+
+// Counts a failure.
+void CountFailure(SourceCounts* counts, int sqlstate);
+
+// Tells the log of a refill that took long: over a second, and none of this sequence in the last
+// minute. The caller has given the right back.
+void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
+
+}  // namespace snowid::pg

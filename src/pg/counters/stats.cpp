@@ -1,0 +1,105 @@
+// Reading and zeroing what segments and sections count. See counters.hpp.
+//
+// Shared: the entries, each looked at with its partition locked in shared mode, so that it is not
+// deleted meanwhile. What is read are atomics, so nobody waits, and one may be a moment ahead of
+// another.
+#include "pg/base/clock.hpp"
+#include "pg/counters/counter.hpp"
+#include "pg/counters/counters.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+uint64 get(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
+
+// Room for one more, zeroed.
+CounterStat* add_to(CounterStats* stats) {
+  constexpr size_t kFirst = 64;
+  if (stats->all == nullptr) {
+    stats->all = static_cast<CounterStat*>(palloc(kFirst * sizeof(CounterStat)));
+  } else if (stats->count >= kFirst && (stats->count & (stats->count - 1)) == 0) {
+    stats->all = static_cast<CounterStat*>(
+        repalloc_huge(stats->all, 2 * stats->count * sizeof(CounterStat)));
+  }
+  CounterStat* added = &stats->all[stats->count++];
+  *added = {};
+  return added;
+}
+
+void copy_known(CounterStat* stat, const Known& known) {
+  stat->is_known = known.file.load(std::memory_order_relaxed) != 0;
+  stat->last_value = known.after.load(std::memory_order_relaxed);
+}
+
+void copy_refills(CounterStat* stat, const RefillCounts& counts) {
+  stat->refills = get(counts.refills);
+  stat->total_us = get(counts.total_us);
+  stat->longest_us = get(counts.longest_us);
+}
+
+void add_segment(SharedSegment* segment, void* stats) {
+  CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
+  stat->relid = segment->key.relid;
+  const uint64 given = core::Given(segment->numbers);
+  const uint64 before = get(segment->given_before);
+  stat->given = given - std::min(before, given);
+  copy_known(stat, segment->known);
+  if (stat->is_known) stat->remaining = core::Left(segment->numbers);
+  copy_refills(stat, segment->refills);
+  stat->block_size = get(segment->numbers.size);
+  stat->blocks = get(segment->blocks);
+  stat->failures = get(segment->source.failures);
+  stat->failed_us = segment->source.failed_us.load(std::memory_order_relaxed);
+  stat->sqlstate = static_cast<int>(segment->source.sqlstate.load(std::memory_order_relaxed));
+}
+
+void add_section(SharedSection* section, void* stats) {
+  CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
+  stat->is_section = true;
+  stat->relid = section->key.relid;
+  stat->given = get(section->given);
+  copy_known(stat, section->known);
+  copy_refills(stat, section->refills);
+  stat->block_size = get(section->increment);
+  stat->blocks = get(section->increments);
+  stat->keys = get(section->keys);
+  stat->evictions = get(section->evictions);
+}
+
+void reset_refills(RefillCounts* counts) {
+  counts->refills.store(0, std::memory_order_relaxed);
+  counts->total_us.store(0, std::memory_order_relaxed);
+  counts->longest_us.store(0, std::memory_order_relaxed);
+}
+
+void reset_segment(SharedSegment* segment, void*) {
+  segment->given_before.store(core::Given(segment->numbers), std::memory_order_relaxed);
+  reset_refills(&segment->refills);
+  segment->source.failures.store(0, std::memory_order_relaxed);
+  segment->source.sqlstate.store(0, std::memory_order_relaxed);
+}
+
+void reset_section(SharedSection* section, void*) {
+  section->given.store(0, std::memory_order_relaxed);
+  section->evictions.store(0, std::memory_order_relaxed);
+  reset_refills(&section->refills);
+}
+
+}  // namespace
+
+CounterStats counters_stats() {
+  CounterStats stats{};
+  counter_flush_counts();
+  segments_each(add_segment, &stats);
+  sections_each(add_section, &stats);
+  return stats;
+}
+
+void counters_reset_counts() {
+  counter_flush_counts();
+  segments_each(reset_segment, nullptr);
+  sections_each(reset_section, nullptr);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,72 @@
+// Counting IDs. See counts.hpp.
+#include "pg/ids/counts.hpp"
+
+#include "pg/ids/events.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// What there is to tell.
+Uncounted* listed = nullptr;
+
+// Whether this transaction has got an ID.
+bool has_begun = false;
+
+// A callback at the end of the transaction, in a parallel worker, too.
+void flush_at_end(XactEvent event, void*) {
+  switch (event) {
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+      return;
+    default:
+      CountsFlush();
+      has_begun = false;
+  }
+}
+
+// What a transaction does with its first ID: it looks at the clock once more, for one that was set
+// back by less than what the lead allows, which nobody else would see.
+void begin(const Slot* slot) {
+  static bool is_registered = false;
+  if (!is_registered) RegisterXactCallback(flush_at_end, nullptr);
+  is_registered = true;
+  has_begun = true;
+  note_clock(slot);
+}
+
+}  // namespace
+
+Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot) {
+  if (!has_begun) begin(slot);
+  Uncounted* kept = directory->kept[number];
+  *kept->in_use = kept;
+  kept->next = listed;
+  return listed = kept;
+}
+
+void count_many(Slot* slot, uint32 count) {
+  AddIssued(slot, count);
+  if (!has_begun) begin(slot);
+}
+
+void CountsFlush() {
+  constexpr int kToWrite = 1;
+  for (Uncounted* uncounted = listed; uncounted != nullptr; uncounted = uncounted->next) {
+    *uncounted->in_use = nullptr;
+    const Place* places = uncounted->chunk->places;
+    // Slots of many shards may be far away: all of a chunk come while the first are told.
+    for (uint32 at = 0; at < PlaceChunk::kShards; at++)
+      if (uncounted->ids[at] > 0) __builtin_prefetch(places[at].slot, kToWrite);
+    for (uint32 at = 0; at < PlaceChunk::kShards; at++) {
+      const uint8 count = uncounted->ids[at];
+      if (count == 0) continue;
+      uncounted->ids[at] = 0;
+      AddIssued(places[at].slot, count);
+    }
+  }
+  listed = nullptr;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,185 @@
+// Counting events, and telling the log. See events.hpp.
+#include "pg/ids/events.hpp"
+
+#include "pg/base/clock.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/server/subtransaction.hpp"
+
+// How often the log is told of a kind of event, in each database, in seconds.
+#ifndef SNOWID_LOG_EVERY
+#define SNOWID_LOG_EVERY 60
+#endif
+
+namespace snowid::pg {
+
+SharedTable shard_events = {
+    {"shard events", SNOWID_IDS_ABI, kSlotKeySize, sizeof(ShardEvents), nullptr}, nullptr};
+
+namespace {
+
+constexpr int64 kLogEveryUs = SNOWID_LOG_EVERY * USECS_PER_SEC;
+// The log is told of waits, for the clock or the disk, that are longer than this.
+constexpr int64 kLongWaitUs = USECS_PER_SEC;
+
+// What was looked up last.
+const Slot* recent_slot = nullptr;
+ShardEvents* recent_events = nullptr;
+
+// How long this session has last waited for a ceiling to be flushed; 0 where the log knows.
+int64 last_flush_us = 0;
+
+// An entry to be found or made.
+struct Wanted {
+  const SlotKey& key;
+  ShardEvents* found;  // nullptr where there is none
+};
+
+void find(Wanted* wanted) {
+  if (!table_attach_if_there(&shard_events)) return;
+  auto* found = static_cast<ShardEvents*>(table_find(shard_events, &wanted->key, false));
+  if (found == nullptr) return;
+  wanted->found = found;
+  table_release(shard_events, found);
+}
+
+void make(void* argument) {
+  auto* wanted = static_cast<Wanted*>(argument);
+  table_attach(&shard_events);
+  auto* made = static_cast<ShardEvents*>(table_find_or_make(shard_events, &wanted->key, nullptr));
+  wanted->found = made;
+  table_release(shard_events, made);
+}
+
+bool SaysNoMemory(const ErrorData* error) {
+  return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES ||
+         error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+}
+
+// The entry of a slot; nullptr where nothing is to be counted of it, or there is no memory.
+ShardEvents* events_of(const Slot* slot) {
+  if (!OidIsValid(slot->key.database)) return nullptr;
+  if (slot == recent_slot) return recent_events;
+  Wanted wanted{slot->key, nullptr};
+  find(&wanted);
+  // Where no subtransaction can be tried, an event is counted only if there was one before: a
+  // parallel worker makes no entry.
+  if (wanted.found == nullptr && !IsInParallelMode()) {
+    ErrorData* error = try_in_subtransaction(make, &wanted);
+    // Nobody is to be refused an ID because it cannot be counted.
+    if (error != nullptr && !SaysNoMemory(error)) ReThrowError(error);
+    if (error != nullptr) FreeErrorData(error);
+  }
+  if (wanted.found == nullptr) return nullptr;
+  recent_slot = slot;
+  recent_events = wanted.found;
+  return recent_events;
+}
+
+// Whether the log is to be told of an event now. Not by the clock that events are about.
+bool MayLog(EventKind kind) {
+  std::atomic<int64_t>& logged_us = shared_database->logged_us[static_cast<int>(kind)];
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  const int64 now_us = static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+  int64_t last = logged_us.load(std::memory_order_relaxed);
+  return (last == 0 || now_us - last >= kLogEveryUs) &&
+         logged_us.compare_exchange_strong(last, now_us, std::memory_order_relaxed);
+}
+
+// "shard 1 of layout "instagram"", in the current memory context.
+const char* name_of(const EventOf& event) {
+  if (!OidIsValid(event.slot->key.database)) return "a kind of ID without shards";
+  return psprintf("shard " UINT64_FORMAT " of layout \"%s\"", event.shard.value,
+                  layout_text(event.layout.spec));
+}
+
+int64 ToMillis(int64 us) { return (us + 999) / 1000; }
+
+}  // namespace
+
+void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::UnixMicros next) {
+  ShardEvents* events = events_of(event.slot);
+  if (events != nullptr) {
+    if (!wait->is_counted) events->waits.fetch_add(1, std::memory_order_relaxed);
+    events->waits_us.fetch_add(waited_us - wait->counted_us, std::memory_order_relaxed);
+    wait->is_counted = true;
+    wait->counted_us = waited_us;
+  }
+  if (waited_us < kLongWaitUs || wait->is_logged) return;
+  wait->is_logged = true;
+  if (MayLog(EventKind::kLongWait))
+    ereport(
+        LOG_SERVER_ONLY,
+        (errmsg("a caller has waited for the clock for " INT64_FORMAT " ms", ToMillis(waited_us)),
+         errdetail("The next ID of %s is " INT64_FORMAT " ms ahead of the clock.", name_of(event),
+                   ToMillis(next.value - unix_now().value))));
+}
+
+void note_refusal(const EventOf& event, const char* reason) {
+  ShardEvents* events = events_of(event.slot);
+  uint64 count = 1;
+  if (events != nullptr) count += events->refusals.fetch_add(1, std::memory_order_relaxed);
+  if (MayLog(EventKind::kRefusal))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller was refused an ID of %s", name_of(event)),
+             errdetail("%s Refused by this shard so far: " UINT64_FORMAT ".", reason, count)));
+}
+
+void note_lead(const Slot* slot, int64 lead_us) {
+  if (lead_us <= 0) return;
+  ShardEvents* events = events_of(slot);
+  if (events == nullptr) return;
+  int64_t most = events->max_lead_us.load(std::memory_order_relaxed);
+  while (most < lead_us &&
+         !events->max_lead_us.compare_exchange_weak(most, lead_us, std::memory_order_relaxed)) {
+  }
+}
+
+void note_clock(const Slot* slot) {
+  std::atomic<int64_t>& clock_us = shared_database->clock_us;
+  // Read before the clock, or a session that is held up in between would take the time that others
+  // have seen meanwhile for a later one.
+  int64_t seen = clock_us.load(std::memory_order_acquire);
+  const core::UnixMicros now = unix_now();
+  // Not stored each time: every session reads it.
+  if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
+  const bool is_back = now.value < seen;
+  // Who cannot count it leaves it to the next one.
+  ShardEvents* events = is_back ? events_of(slot) : nullptr;
+  if (is_back && events == nullptr) return;
+  // Who loses has seen what somebody else tells of.
+  if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
+  if (!is_back) return;
+  events->clock_steps_back.fetch_add(1, std::memory_order_relaxed);
+  if (MayLog(EventKind::kClockSetBack))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("the clock was set back by " INT64_FORMAT " ms or more",
+                    ToMillis(seen - now.value)),
+             errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
+                       moment_text({seen}), moment_text(now))));
+}
+
+void NoteRaise() { shared_database->raises.fetch_add(1, std::memory_order_relaxed); }
+
+void NoteFlush(instr_time since) {
+  last_flush_us = ElapsedUs(since);
+  shared_database->flushes.fetch_add(1, std::memory_order_relaxed);
+  shared_database->flushes_us.fetch_add(last_flush_us, std::memory_order_relaxed);
+}
+
+void log_slow_flush() {
+  const int64 took_us = last_flush_us;
+  last_flush_us = 0;
+  if (took_us >= kLongWaitUs && MayLog(EventKind::kSlowRaise))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("raising the ceiling of IDs took " INT64_FORMAT " ms", ToMillis(took_us)),
+             errdetail("That is how long its WAL record took to be flushed, here and on "
+                       "synchronous standbys.")));
+}
+
+void ForgetEvents() {
+  recent_slot = nullptr;
+  recent_events = nullptr;
+}
+
+}  // namespace snowid::pg

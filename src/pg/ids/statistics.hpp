@@ -1,0 +1,50 @@
+// The statistics of IDs, for whoever shows them: what slots, their events and the database's entry
+// say, copied; and their reset.
+//
+// Shared: slots, ShardEvents and Database, read with their partitions locked. Each count is read by
+// itself: what comes meanwhile may be in one and not yet in another.
+#pragma once
+
+#include "pg/ids/events.hpp"
+
+namespace snowid::pg {
+
+// A slot of this database. Times are in microseconds.
+struct ShardStatistics {
+  SlotKey key;
+  core::Tick last;  // see Slot
+  uint64 issued;
+  uint64 waits;
+  int64 waits_us;
+  uint64 refusals;
+  uint64 clock_steps_back;
+  int64 max_lead_us;
+};
+
+struct ShardStatisticsList {
+  ShardStatistics* shards;  // in the current memory context
+  uint64 count;
+};
+
+// All slots of this database, with what this session has counted so far. Fails as slots_attach()
+// does.
+ShardStatisticsList read_shard_statistics();
+
+// Whether the slot's last tick was an ID: it has issued one since its counts began, and is not
+// closed.
+bool HasLastId(const ShardStatistics& shard, const core::Layout& layout);
+
+struct DatabaseStatistics {
+  uint64 raises;
+  uint64 flushes;
+  int64 flushes_us;
+  core::UnixMicros reset;  // 0 where never
+};
+
+// Fails as slots_attach() does.
+DatabaseStatistics read_database_statistics();
+
+// All counts of this database begin anew. Fails as slots_attach() does.
+void reset_id_statistics();
+
+}  // namespace snowid::pg

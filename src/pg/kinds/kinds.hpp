@@ -1,0 +1,10 @@
+// What other rooms may use of the other kinds of ID. Nothing is shared here.
+#pragma once
+
+namespace snowid::pg {
+
+// Has ObjectIDs differ from earlier ones where they are set back. Called once, when the library is
+// loaded.
+void objectid_register();
+
+}  // namespace snowid::pg

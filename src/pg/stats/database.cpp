@@ -1,0 +1,72 @@
+// What the view snowid.stat_database shows, as far as it is not said elsewhere. Nothing is shared
+// here.
+#include "pg/base/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/shared/accounts.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The tables of each family.
+constexpr const char* kOfIds[] = {"databases",      "slots",    "slots of databases",
+                                  "slots of roles", "warnings", "shard events"};
+constexpr const char* kOfKinds[] = {"objectid"};
+constexpr const char* kOfCounters[] = {
+    "segments",          "sections",          "counters of databases",
+    "counters of roles", "keys of databases", "keys of roles"};
+
+template <size_t count>
+int64 memory_of(const char* const (&names)[count]) {
+  int64 bytes = 0;
+  for (const char* name : names) bytes += table_memory(name);
+  return bytes;
+}
+
+// The keys of sections, which are no entries of a table.
+int64 memory_of_keys() {
+  // To look must not make the accounts.
+  if (table_memory("keys of databases") == 0) return 0;
+  Accounts keys = AccountsNamed("keys of databases", "keys of roles");
+  accounts_attach(&keys);
+  return int64{CountOfServer(keys)} * int64{sizeof(core::KeyNode)};
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_database_statistics);
+
+// snowid.database_statistics() → (ceiling timestamptz, ceiling_raises bigint, wal_flushes bigint,
+// wal_flush_time double precision, ids_memory bigint, kinds_memory bigint, counters_memory bigint,
+// total_memory bigint, stats_reset timestamptz)
+Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  const core::UnixMicros ceiling = ceiling_read();
+  const DatabaseStatistics counts = read_database_statistics();
+  const int64 total = area_size(shared_area);
+  Datum values[] = {TimestampTzGetDatum(to_timestamptz(ceiling)),
+                    Int64GetDatum(static_cast<int64>(counts.raises)),
+                    Int64GetDatum(static_cast<int64>(counts.flushes)),
+                    Float8GetDatum(static_cast<double>(counts.flushes_us) / 1000),
+                    Int64GetDatum(memory_of(kOfIds)),
+                    Int64GetDatum(memory_of(kOfKinds)),
+                    Int64GetDatum(memory_of(kOfCounters) + memory_of_keys()),
+                    Int64GetDatum(total),
+                    TimestampTzGetDatum(to_timestamptz(counts.reset))};
+  bool nulls[lengthof(values)] = {};
+  nulls[0] = ceiling.value == 0;
+  nulls[7] = total < 0;
+  nulls[8] = counts.reset.value == 0;
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+}

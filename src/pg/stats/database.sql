@@ -1,0 +1,39 @@
+-- Statistics of the database
+
+CREATE FUNCTION snowid.database_statistics(OUT ceiling pg_catalog.timestamptz, OUT ceiling_raises bigint,
+    OUT wal_flushes bigint, OUT wal_flush_time double precision, OUT ids_memory bigint, OUT kinds_memory bigint,
+    OUT counters_memory bigint, OUT total_memory bigint, OUT stats_reset pg_catalog.timestamptz)
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_database_statistics';
+COMMENT ON FUNCTION snowid.database_statistics() IS 'what the view snowid.stat_database shows';
+REVOKE ALL ON FUNCTION snowid.database_statistics() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO @extowner@ WITH GRANT OPTION;
+
+CREATE VIEW snowid.stat_database AS
+  SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
+    s.ids_memory, s.kinds_memory, s.counters_memory, s.total_memory,
+    n.number AS node_number, n.source AS node_source, s.stats_reset
+  FROM snowid.database_statistics() s CROSS JOIN snowid.node_number() n;
+COMMENT ON VIEW snowid.stat_database IS
+  'one row: the ceiling, memory and node number of this database; counts are since the server started or '
+  'statistics were reset';
+COMMENT ON COLUMN snowid.stat_database.database IS 'name of the database';
+COMMENT ON COLUMN snowid.stat_database.ceiling IS
+  'no ID carries a time above this one, which is durable; null before the first ID';
+COMMENT ON COLUMN snowid.stat_database.ceiling_raises IS 'how often the ceiling was raised';
+COMMENT ON COLUMN snowid.stat_database.wal_flushes IS
+  'how often a caller has waited for that to be on disk, here and on synchronous standbys';
+COMMENT ON COLUMN snowid.stat_database.wal_flush_time IS 'milliseconds that they have waited';
+COMMENT ON COLUMN snowid.stat_database.ids_memory IS
+  'bytes of shared memory that entries for IDs take, of all databases of the server';
+COMMENT ON COLUMN snowid.stat_database.kinds_memory IS 'the same for other kinds of ID';
+COMMENT ON COLUMN snowid.stat_database.counters_memory IS 'the same for segments, sections and their keys';
+COMMENT ON COLUMN snowid.stat_database.total_memory IS
+  'bytes of shared memory that snowid has of the system, with what is free in it; null before PostgreSQL 17';
+COMMENT ON COLUMN snowid.stat_database.node_number IS 'the shard of snowid_next() in this session, see snowid.node';
+COMMENT ON COLUMN snowid.stat_database.node_source IS 'where that comes from';
+COMMENT ON COLUMN snowid.stat_database.stats_reset IS
+  'when statistics were last reset, null where they were not since the server started';
+REVOKE ALL ON snowid.stat_database FROM PUBLIC;
+GRANT SELECT ON snowid.stat_database TO pg_monitor;
+GRANT SELECT ON snowid.stat_database TO @extowner@ WITH GRANT OPTION;

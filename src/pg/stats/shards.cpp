@@ -1,0 +1,49 @@
+// What the view snowid.stat_shards shows. Nothing is shared here.
+#include "pg/base/clock.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_shard_statistics);
+
+// snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
+// bigint, last_time timestamptz, lead double precision, max_lead double precision, waits bigint,
+// wait_time double precision, refusals bigint, clock_steps_back bigint, layout_end timestamptz)
+Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const ShardStatisticsList list = read_shard_statistics();
+  const core::UnixMicros now = unix_now();
+  const auto millis = [](int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); };
+  const auto count = [](uint64 n) { return Int64GetDatum(static_cast<int64>(n)); };
+  for (uint64 i = 0; i < list.count; i++) {
+    CHECK_FOR_INTERRUPTS();
+    ShardStatistics& shard = list.shards[i];
+    const core::Layout& layout = layout_of(shard.key.layout);
+    const bool has_last = HasLastId(shard, layout);
+    const core::UnixMicros last_time = StartOf(layout, TimeOf(layout, shard.last));
+    const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
+    Datum values[] = {PointerGetDatum(&shard.key.layout),
+                      count(shard.key.shard),
+                      count(shard.issued),
+                      Int64GetDatum(IdOf(layout, {shard.key.shard}, shard.last).value),
+                      TimestampTzGetDatum(to_timestamptz(last_time)),
+                      millis(lead_us),
+                      millis(shard.max_lead_us),
+                      count(shard.waits),
+                      millis(shard.waits_us),
+                      count(shard.refusals),
+                      count(shard.clock_steps_back),
+                      TimestampTzGetDatum(to_timestamptz(layout.end))};
+    bool nulls[lengthof(values)] = {};
+    nulls[3] = nulls[4] = !has_last;
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+  PG_RETURN_NULL();
+}
+}

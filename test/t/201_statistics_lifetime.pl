@@ -1,0 +1,86 @@
+# How long statistics last: a shard's go with the shard, when a full server clears what nobody uses, and begin
+# anew when it comes back; a standby has none until it is promoted. Counting stands in nobody's way: parallel
+# workers are refused with the same error as others. And the log is told again when its time has come.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+# A database has 200 shards, each of them room for 1,023 users; the log hears of everything.
+my $low = build_library('cleared', '-DSNOWID_MAX_SLOTS=800 -DSNOWID_RESERVED_SLOTS=50 -DSNOWID_LOG_EVERY=0 -DSNOWID_USER_BITS=10');
+my $node = new_server('lifetime', allows_streaming => 1);
+start_server($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+$node->safe_psql('postgres', objects_for_workers());
+use_library($node, 'postgres', $low);
+# With nothing in memory of what the other library has made.
+$node->stop;
+start_server($node);
+
+sub shard
+{
+    my ($column, $shard) = @_;
+    return $node->safe_psql('postgres', "SELECT $column FROM snowid.stat_shards WHERE shard = $shard");
+}
+sub logged { return scalar(() = slurp_file($node->logfile) =~ /LOG:  $_[0]/g) }
+
+# 1. Refused, in workers too.
+set_clock(3600);
+is(attempt($node, 'SELECT snowid_next(0) > 0'), 't', 'an ID');
+set_clock(0);
+my $workers = open_session($node);
+make_parallel($workers);
+is(make_by_workers($workers, 'snowid_next(0) AS id'), 'ERROR SN001', 'workers are refused');
+is(attempt($node, 'SELECT snowid_next(0)'), 'ERROR SN001', 'a session is refused') for 1 .. 2;
+is(shard('refusals', 0), 2, 'which counts');
+is(make_by_workers($workers, 'snowid_next(0) AS id'), 'ERROR SN001', 'workers are refused');
+cmp_ok(shard('refusals', 0), '>', 2, 'and count by now');
+close_session($workers);
+cmp_ok(logged('a caller was refused'), '>=', 4, 'the log is told of each once its time has come');
+like(slurp_file($node->logfile), qr/Refused by this shard so far: 2[.]/, 'and of how many');
+
+# 2. A shard that a transaction moves often is used once more, and no IDs are.
+my $mover = open_session($node);
+ask($mover, 'SELECT snowid_next(50); BEGIN');
+is(ask($mover, q(DO $$ BEGIN FOR i IN 1 .. 1500 LOOP PERFORM snowid_accept(snowid_release(50)); END LOOP; END $$)),
+    '', 'moved');
+is(shard('issued', 50), 1, 'often: no ID');
+ask($mover, 'COMMIT');
+is(shard('issued', 50), 1, 'often, and for good: no ID');
+close_session($mover);
+
+# 3. A full server clears it, when its IDs are of the past.
+set_clock(7200);
+my $session = open_session($node);
+is(ask($session, 'SELECT count(snowid_next(s)) FROM generate_series(0, 199) s'), '200', 'a full database');
+is(shard('issued', 0), 2, 'has the shard');
+close_session($session);
+$session = open_session($node);
+set_clock(7300);
+ask($session, 'SELECT snowid_next(1)');
+wait_for(sub { ask($session, 'SELECT count(snowid_next(s)) FROM generate_series(1000, 1099) s') eq '100' },
+    'shards to be cleared');
+is(shard('count(*)', 0), 0, 'the shard is gone');
+is(attempt($node, 'SELECT snowid_next(0) > 0'), 't', 'and comes back');
+is(shard(q(issued || ' ' || refusals || ' ' || max_lead), 0), '1 0 0', 'with nothing counted but that');
+close_session($session);
+
+# 4. A standby.
+my $standby = new_standby($node, 'standby');
+start_server($standby);
+$node->wait_for_catchup($standby);
+is($standby->safe_psql('postgres', 'SELECT count(*) FROM snowid.stat_shards'), 0, 'a standby has no shards');
+is($standby->safe_psql('postgres', 'SELECT ceiling IS NOT NULL, ceiling_raises FROM snowid.stat_database'), 't|0',
+    'and knows the ceiling');
+is(attempt($standby, 'SELECT snowid_next(0)'), 'ERROR 25006', 'it issues nothing');
+$node->stop;
+$standby->promote;
+set_clock(7400);
+is(attempt($standby, 'SELECT snowid_next(0) > 0'), 't', 'promoted');
+is($standby->safe_psql('postgres', 'SELECT shard, issued FROM snowid.stat_shards'), '0|1', 'it counts');
+check_log($_) foreach $node, $standby;
+$standby->stop;
+done_testing();
