@@ -1,0 +1,147 @@
+# That an upgraded extension is the one that CREATE EXTENSION makes, is told by comparing what the catalogs say of
+# both. So the comparison has to see whatever a step between versions can forget. Here are versions that are not
+# quite the current one, each with a step that does nothing: the comparison reports each, and nothing else.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my ($install_path, $scripts) = new_prefix();
+my $script = script_of(current_version());
+my $node = new_server('compared', install_path => $install_path);
+$node->append_conf('postgresql.conf', 'client_min_messages = error');
+$node->start;
+$node->safe_psql('postgres', 'CREATE ROLE other');
+my $session = open_session($node);
+is(ask($session, describing()), '', 'what describes an extension');
+
+# What is there after some SQL, which is then rolled back.
+sub described
+{
+    my (@sql) = @_;
+    my $answer = ask($session, join ';', 'BEGIN', @sql, q(SELECT pg_temp.describe('snowid')));
+    my $error = $session->{err};
+    ask($session, 'ROLLBACK');
+    die "$sql[0]: $error" if $answer =~ /^ERROR/;
+    return $answer;
+}
+
+my $versions = 0;
+
+# What differs between the current version as it is created, and as it is after a step from another script, and
+# other SQL before the step.
+my $fresh = described('CREATE EXTENSION snowid');
+
+sub differences_of
+{
+    my ($other, @before) = @_;
+    my $version = 'other' . $versions++;
+    add_version($scripts, $version, $other, '');
+    return differences($fresh, described("CREATE EXTENSION snowid VERSION '$version'", @before, 'ALTER EXTENSION snowid UPDATE'));
+}
+
+# Each difference there is concerns what was changed, and what is to be told is told.
+sub check_seen
+{
+    my ($name, $about, $told, @differences) = @_;
+    ok((grep { $_ =~ $told } @differences), "$name: seen") or diag("of these: @differences");
+    is(join("\n", grep { $_ !~ $about } @differences), '', "$name: and nothing else");
+    return;
+}
+
+cmp_ok(scalar(split /\n/, $fresh), '>', 5000, 'there is much to be said of it');
+is_deeply([ differences_of($script) ], [], 'nothing differs where nothing was changed');
+like($fresh, qr/^\Q$_\E/m, "described: $_")
+  foreach 'function public.snowid_next(): prosrc = snowid_next', 'function public.snowid_next(): comment = next ID',
+  'function public.snowid_next(): depends (e) on extension snowid', 'dumped: snowid.ceiling where ', 'schema snowid: nspacl = =U/postgres',
+  'table snowid.nodes: columns = number, node, ', 'view snowid.node: definition = ', 'extension snowid: extversion = ',
+  'trigger keep_nodes on snowid.nodes: tgenabled = A', 'sequence snowid.ceiling: seqmax = 253402300799999',
+  'function snowid.check_source(): initial rights = e postgres=X/postgres';
+
+# What was changed, by SQL at the end of the script; what all differences are about; what is told.
+my $next = 'function public[.]snowid_next\(\)';
+my @changed = (
+    [ 'a comment', 'COMMENT ON FUNCTION @extschema@.snowid_next() IS $$another$$', $next, 'comment = another' ],
+    [ 'no comment', 'COMMENT ON FUNCTION @extschema@.snowid_next() IS NULL', $next, '^- .*comment = ' ],
+    [ q(a column's comment), 'COMMENT ON COLUMN snowid.nodes.node IS $$another$$', 'table column snowid.nodes.node', 'comment = another' ],
+    [ q(a constraint's comment), 'COMMENT ON CONSTRAINT nodes_pkey ON snowid.nodes IS NULL', 'nodes_pkey', '^- .*comment = ' ],
+    [ 'a right too many', 'GRANT EXECUTE ON FUNCTION snowid.check_source() TO PUBLIC', 'check_source', 'proacl = =X/postgres' ],
+    [ 'a right too few', 'REVOKE SELECT ON snowid.layouts FROM PUBLIC', 'view snowid[.]layouts', '^- .*relacl = =r/' ],
+    [ 'a right to a column', 'GRANT SELECT (secret) ON snowid.nodes TO PUBLIC', 'snowid[.]nodes[. ]secret', 'attacl = =r/postgres' ],
+    [ 'a right to the schema', 'REVOKE USAGE ON SCHEMA snowid FROM PUBLIC', 'schema snowid', '^- .*nspacl = =U/' ],
+    [ 'an owner', 'ALTER FUNCTION @extschema@.snowid_next() OWNER TO other', $next, 'proowner = role other' ],
+    [ q(a relation's owner), 'ALTER SEQUENCE snowid.ceiling OWNER TO other', 'snowid[.]ceiling', 'relowner = role other' ],
+    [ 'another symbol', 'CREATE OR REPLACE FUNCTION @extschema@.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL SAFE'
+          . q( LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_lastval'), $next, 'prosrc = snowid_lastval' ],
+    [ 'volatility', 'ALTER FUNCTION @extschema@.snowid_next() STABLE', $next, 'provolatile = s' ],
+    [ 'strictness', 'ALTER FUNCTION @extschema@.snowid_next() CALLED ON NULL INPUT', $next, 'proisstrict = false' ],
+    [ 'parallel', 'ALTER FUNCTION @extschema@.snowid_next() PARALLEL RESTRICTED', $next, 'proparallel = r' ],
+    [ 'cost', 'ALTER FUNCTION @extschema@.snowid_next() COST 7', $next, 'procost = 7' ],
+    [ 'security', 'ALTER FUNCTION @extschema@.snowid_next() SECURITY DEFINER', $next, 'prosecdef = true' ],
+    [ 'leakproof', 'ALTER FUNCTION @extschema@.snowid_next() LEAKPROOF', $next, 'proleakproof = true' ],
+    [ q(a function's setting), 'ALTER FUNCTION @extschema@.snowid_next() SET work_mem = 64', $next, 'proconfig = ' ],
+    [ q(an argument's default), 'CREATE OR REPLACE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snowid_layout'
+          . q{ DEFAULT 'twitter') RETURNS bigint VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_currval'},
+        'snowid_currval', q(definition = .*twitter) ],
+    [ 'no function', 'DROP FUNCTION @extschema@.snowid_lastval()', 'snowid_lastval', '^- function .* exists' ],
+    [ 'a function more', 'CREATE FUNCTION snowid.more() RETURNS int LANGUAGE sql AS $$SELECT 1$$', 'snowid[.]more', '^[+] function .* exists' ],
+    [ 'not a member', 'ALTER EXTENSION snowid DROP FUNCTION @extschema@.snowid_lastval()', 'snowid_lastval', '^- function .* exists' ],
+    [ 'what of it is dumped', q(SELECT pg_catalog.pg_extension_config_dump('snowid.nodes', 'WHERE false')), 'snowid[.]nodes', 'where WHERE false' ],
+    [ 'a column more', 'ALTER TABLE snowid.nodes ADD COLUMN more int', 'snowid[.]nodes', 'columns = .*, more' ],
+    [ 'a column that moved', 'ALTER TABLE snowid.nodes DROP COLUMN left_node; ALTER TABLE snowid.nodes ADD COLUMN left_node pg_catalog.text;'
+          . q( COMMENT ON COLUMN snowid.nodes.left_node IS 'node that has given the number back'), 'snowid[.]nodes', 'columns = ' ],
+    [ q(a column's type), 'ALTER TABLE snowid.nodes ALTER COLUMN token TYPE int', 'snowid[.]nodes', 'token: atttypid = type integer' ],
+    [ q(a column's default), 'ALTER TABLE snowid.nodes ALTER COLUMN token SET DEFAULT 7', 'snowid[.]nodes', 'definition = .*7' ],
+    [ 'null allowed', 'ALTER TABLE snowid.nodes ALTER COLUMN token DROP NOT NULL', '(?:snowid[.])?nodes', 'token: attnotnull = false' ],
+    [ q(a column's storage), 'ALTER TABLE snowid.nodes ALTER COLUMN secret SET STORAGE plain', 'snowid[.]nodes', 'attstorage = p' ],
+    [ 'no CHECK', 'ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_number_check', 'nodes', '^- .*nodes_number_check .*exists' ],
+    [ 'another CHECK', 'ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_number_check, ADD CONSTRAINT nodes_number_check CHECK (number > 2)',
+        'nodes_number_check', 'definition = CHECK .*> 2' ],
+    [ 'no index', 'ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_node_key', 'nodes', '^- index snowid.nodes_node_key exists' ],
+    [ 'an index more', 'CREATE INDEX more ON snowid.nodes (token)', 'more|nodes: relhasindex', '^[+] index snowid.more exists' ],
+    [ 'no trigger', 'DROP TRIGGER refuse_truncate ON snowid.nodes', 'nodes', '^- trigger .* exists' ],
+    [ 'a trigger that replication passes by', 'ALTER TABLE snowid.nodes ENABLE TRIGGER refuse_truncate', 'refuse_truncate', 'tgenabled = O' ],
+    [ q(a trigger's function), 'CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes FOR EACH STATEMENT'
+          . ' EXECUTE FUNCTION snowid.keep_membership(); ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate', 'refuse_truncate',
+        'definition = .*keep_membership' ],
+    [ 'a view', 'CREATE OR REPLACE VIEW snowid.node AS SELECT number, source, node, registry, problem FROM snowid.node_number() WHERE true',
+        'snowid[.]node', 'definition = .*WHERE true' ],
+    [ q(a view's options), 'ALTER VIEW snowid.node SET (security_barrier)', 'snowid[.]node', 'reloptions' ],
+    [ 'a sequence', 'ALTER SEQUENCE snowid.ceiling CACHE 2', 'snowid[.]ceiling', 'seqcache = 2' ],
+    [ 'persistence', 'ALTER SEQUENCE snowid.ceiling SET UNLOGGED', 'snowid[.]ceiling', 'relpersistence = u' ],
+    [ 'row security', 'ALTER TABLE snowid.nodes ENABLE ROW LEVEL SECURITY', 'snowid[.]nodes', 'relrowsecurity = true' ],
+    [ 'a policy', 'CREATE POLICY own ON snowid.nodes USING (number = 7)', 'nodes', 'definition = .*7' ],
+    [ 'how an operator is planned', 'ALTER OPERATOR @extschema@.= (@extschema@.objectid, @extschema@.objectid) SET (RESTRICT = NONE)',
+        'operator public.=\(public.objectid', 'oprrest = -' ],
+    [ 'what an index calls', 'ALTER OPERATOR FAMILY @extschema@.objectid_ops USING hash DROP FUNCTION 2 (@extschema@.objectid, @extschema@.objectid)',
+        'public.objectid_ops USING hash', '^- function of access method .* exists' ],
+    [ 'no cast', 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea)', 'cast', '^- cast .* exists' ],
+    [ q(a cast's context), 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea); CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)'
+          . ' WITH FUNCTION snowid.objectid_to_bytea(@extschema@.objectid) AS ASSIGNMENT;'
+          . q( COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID'), 'cast', 'castcontext = a' ],
+    [ 'a type more', 'CREATE TYPE snowid.more AS (a int, b text)', 'snowid[.]more', '^[+] type snowid.more exists' ],
+    [ 'an aggregate', 'DROP AGGREGATE @extschema@.min(@extschema@.objectid)', 'min\(public.objectid\)', '^- aggregate .* exists' ]);
+foreach my $change (@changed)
+{
+    my ($name, $sql, $about, $told) = @$change;
+    check_seen($name, qr/^[-+] .*(?:$about)/, qr/$told/, differences_of("$script\n$sql;\n"));
+}
+
+# What the script would have done, and somebody else has: it is no right of the extension's, and would be dumped.
+my $without = $script =~ s/^GRANT SELECT ON snowid[.]layouts TO PUBLIC;\n//mr;
+isnt($without, $script, 'a script without a GRANT');
+check_seen('a right that is not initial', qr/view snowid[.]layouts: initial rights/, qr/^-/,
+    differences_of($without, 'GRANT SELECT ON snowid.layouts TO PUBLIC'));
+# Two tables change places among those that are dumped: nothing differs.
+$without = $script =~ s/^SELECT pg_catalog[.]pg_extension_config_dump\('snowid[.]ceiling'.*;\n//mr;
+isnt($without, $script, 'a script that has not all of it dumped');
+check_seen('what is dumped', qr/^- dumped: snowid.ceiling/, qr/^-/, differences_of($without));
+is_deeply([ differences_of($without . q(SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling', '');)) ], [], 'in another order: the same');
+
+close_session($session);
+$node->stop;
+done_testing();
