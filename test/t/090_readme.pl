@@ -1,5 +1,5 @@
-# Every SQL example of the README, and of the page on many servers, runs as it stands there, in order, and
-# gives the results that it is said to give: the lines after "-->".
+# Every SQL example of the README, and of the pages of docs/, runs as it stands there, in order, and gives the results
+# that it is said to give: the lines after "-->". What the page on operations quotes of errors is what the sources say.
 #
 # The examples of a page are one session, as a reader would have it. A comment on the first line, "on NAME",
 # says on which of several servers one is run; here they are databases of one server.
@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 
+use File::Basename;
 use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
@@ -16,12 +17,19 @@ $node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
 my ($host, $port) = ($node->host, $node->port);
 
+# `first` is SQL that a reader has run before.
 sub check_page
 {
-    my ($page, $database) = @_;
+    my ($page, $database, $first) = @_;
     my @examples = slurp_file($page) =~ /^```sql\n(.*?)^```$/msg;
-    cmp_ok(scalar(@examples), '>', 9, "$page has examples");
+    cmp_ok(scalar(@examples), '>', 4, "$page has examples");
     my ($script, $current, %known, @expected) = ('', '');
+    if ($first)
+    {
+        $node->safe_psql('postgres', "CREATE DATABASE $database");
+        $node->safe_psql($database, $first);
+        $known{$database} = 1;
+    }
     foreach my $example (@examples)
     {
         my $on = $example =~ /\A-- on (\w+)\n/ ? $1 : $database;
@@ -49,7 +57,71 @@ sub check_page
     return;
 }
 
-check_page('README.md', 'readme');
-check_page('docs/many-servers.md', 'many');
+# What the sources say: the text of each message, detail and hint, as a pattern, with the SQLSTATEs of the messages.
+sub messages_of_sources
+{
+    my %sqlstate = (LOG_SERVER_ONLY => '');
+    open my $codes, '<', `$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt' or die "errcodes.txt: $!";
+    while (<$codes>) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
+    close $codes;
+    my (%messages, @others);
+    foreach my $file (glob 'src/pg/*/*.cpp')
+    {
+        # An INT64_FORMAT stands between two literals; a file's own names of SQLSTATEs and texts are in it or its room.
+        my $text = slurp_file($file) =~ s/"\s*U?INT64_FORMAT\s*"?/%d/gr =~ s/"\s*\n\s*"//gr;
+        foreach my $report (split /\bereport\(/, $text)
+        {
+            my ($code) = $report =~ /\berrcode\((\w+)\)/;
+            # All of them, lest a text be sought between two.
+            my @texts = map { pattern_of($_) } grep { length > 8 } $report =~ /"((?:[^"\\]|\\.)*)"/g;
+            $messages{$_} = $code // 'LOG_SERVER_ONLY' foreach @texts;
+            push @others, @texts;
+        }
+    }
+    return (\%messages, \@others, \%sqlstate);
+}
+
+# Of a literal of C, what it prints.
+sub pattern_of
+{
+    my ($literal) = @_;
+    my $text = $literal =~ s/\\"/"/gr;
+    return join '.+', map { quotemeta } split /%[a-z]+/, $text, -1;
+}
+
+sub check_messages
+{
+    my ($page) = @_;
+    my ($messages, $others, $sqlstate) = messages_of_sources();
+    $sqlstate->{kClockBehind} = 'SN001';
+    my $quoted = 0;
+    foreach my $line (slurp_file($page) =~ /^((?:ERROR|LOG|DETAIL|HINT):  .*)$/mg)
+    {
+        $quoted++;
+        my ($severity, $code, $text) = $line =~ /^(\w+):  (?:(\w{5}): )?(.*)$/;
+        # Where a message ends in what another function says, %s is at the end: so the whole line has to match.
+        my @found = $severity =~ /ERROR|LOG/ ? (grep { $text =~ /^$_$/ } keys %$messages) : (grep { $text =~ /^$_$/ } @$others);
+        my @codes = $severity eq 'ERROR' ? (map { $sqlstate->{ $messages->{$_} } // $messages->{$_} } @found) : ();
+        ok(@found && ($severity ne 'ERROR' || grep { $_ eq $code } @codes), "$page: $line") or diag("of the sources: @found @codes");
+    }
+    cmp_ok($quoted, '>', 15, "$page quotes messages");
+    return;
+}
+
+# What a reader has done before, where the page does not begin with it.
+my %before = (
+    'README.md'            => '',
+    'docs/many-servers.md' => '',
+    'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid_release(42)',
+);
+# Pages without examples in SQL. Those of migrating.md are run under load, by 192.
+my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring);
+foreach my $page ('README.md', glob 'docs/*.md')
+{
+    next if $without{$page};
+    check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
+}
+is(join(' ', grep { $_ ne 'docs/migrating.md' && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
+check_messages('docs/operations.md');
 $node->stop;
 done_testing();

@@ -1,0 +1,121 @@
+# What the reference says of errors is so: each of these calls fails with its SQLSTATE, and that stands under the
+# function, or in what the page says of all of them.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('errors');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE SEQUENCE ten INCREMENT 10;
+CREATE SEQUENCE cycling CYCLE;
+CREATE SEQUENCE down INCREMENT -1;
+CREATE SEQUENCE two MAXVALUE 2 INCREMENT 2;
+CREATE TABLE narrow (id int PRIMARY KEY, made bigint GENERATED ALWAYS AS (1) STORED);
+CREATE TABLE late (id bigint PRIMARY KEY);
+INSERT INTO late VALUES (snowid_min(now() + interval '1 day'));
+CREATE TABLE parent (id bigint);
+CREATE TABLE child () INHERITS (parent);
+CREATE TABLE owned (id bigserial PRIMARY KEY);
+CREATE TABLE leaning (id bigint DEFAULT nextval('owned_id_seq'));
+CREATE TABLE by_int (id int) PARTITION BY RANGE (id);
+CREATE TABLE by_id (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE taken (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE %I ()', to_char(now() AT TIME ZONE 'UTC', '"taken_"YYYY_MM')) \gexec
+CREATE ROLE nobody;
+SELECT snowid_release(9);
+SQL
+
+# The reference's introduction, and what stands under each function, or before those of its section.
+my $reference = slurp_file('docs/reference.md');
+my ($general) = $reference =~ /\A(.*?)^## Index/ms;
+my %told;
+foreach my $section (split /^## /m, $reference =~ s/^## Types.*//msr)
+{
+    my ($opening, @parts) = split /^### (.*)\n/m, $section;
+    while (my ($name, $text) = splice @parts, 0, 2) { $told{$name} = "$opening$text" }
+}
+
+# Each line: the function, the SQLSTATE, the statement.
+my $day = "now() + interval '1 day'";
+my @calls = split /\n/, <<"CALLS";
+snowid_next 22023 SELECT snowid_next(8192)
+snowid_next 22P02 SELECT snowid_next(0, 'foo')
+snowid_next 2200H SELECT snowid_next(0, 'baidu')
+snowid_next 25006 BEGIN READ ONLY; SELECT snowid_next()
+snowid_next 55000 SELECT snowid_next(9)
+snowid_next_batch 22023 SELECT snowid_next_batch(0, -1)
+snowid_reserve 22023 SELECT snowid_reserve(0, 1025)
+snowid_reserve 22023 SELECT snowid_reserve(0, 2, 'sonyflake')
+snowid_lastval 55000 SELECT snowid_next(0); DISCARD ALL; SELECT snowid_lastval()
+snowid_default_shard 22023 SET snowid.shard = 'x'; SELECT snowid_default_shard()
+snowid_advance SN001 SELECT snowid_advance(snowid_min($day))
+snowid_timestamp 22023 SELECT snowid_timestamp(-1)
+snowid_decode 22023 SELECT snowid_decode(9007199254740993, 'js53')
+snowid_encode 22023 SELECT snowid_encode(now(), 1, 1024)
+snowid_encode 22008 SELECT snowid_encode('infinity', 1, 1)
+snowid_min 22008 SELECT snowid_min('1900-01-01')
+snowid_layout_describe 22P02 SELECT snowid_layout_describe('time:41 shard:10')
+snowid_from_base62 22P02 SELECT snowid_from_base62('abc')
+snowid_from_base62 22P02 SELECT snowid_from_base62('zzzzzzzzzzz')
+snowid_from_uuid 22023 SELECT snowid_from_uuid('00000000-0000-4000-8000-000000000000')
+snowid_scatter 22023 SELECT snowid_scatter(12345, 4)
+snowid_scatter 22023 SELECT snowid_scatter(12, 3)
+snowid_scatter 22023 SELECT snowid_scatter(-12)
+snowid_segment_next 22023 SELECT snowid_segment_next('ten', 11)
+snowid_segment_next 22023 SELECT snowid_segment_next('ten', 0)
+snowid_segment_next 0A000 CREATE TEMP SEQUENCE brief; SELECT snowid_segment_next('brief')
+snowid_segment_next 55000 SELECT snowid_segment_next('cycling')
+snowid_section_next 55000 SELECT snowid_section_next('down', 1)
+snowid_segment_batch 2200H SELECT snowid_segment_batch('two', 9)
+snowid_segment_next 42809 SELECT snowid_segment_next('narrow')
+snowid_segment_next 42501 SET ROLE nobody; SELECT snowid_segment_next('ten')
+snowid_section_current 42501 SET ROLE nobody; SELECT snowid_section_current('ten', 1)
+snowid_segment_batch 22023 SELECT snowid_segment_batch('ten', -1)
+snowid_segment_attach 42704 SELECT snowid_segment_attach('ten', 'nosuch', 'x')
+snowid_segment_detach 42501 SET ROLE nobody; SELECT snowid_segment_detach('ten')
+seq_x_to_y 22023 SELECT seq_x_to_y(1, 2, 0)
+seq_x_to_y 22P02 SELECT seq_x_to_y('seq_1')
+snowid_join 42704 SELECT snowid_join('nosuch')
+snowid_check 55000 SELECT snowid_check()
+snowid_leave 42704 SELECT snowid_leave('nosuch')
+snowid_release 0A000 BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'released'
+snowid_accept SN001 SELECT snowid_accept(snowid_min($day))
+snowid_advance_all SN001 SELECT snowid_advance_all($day)
+snowid_advance_all 22008 SELECT snowid_advance_all('infinity')
+snowid_rewind 22023 SELECT snowid_rewind(now())
+snowid_rewind 22023 SELECT snowid_rewind($day)
+snowid_adopt 42804 SELECT snowid_adopt('narrow', 'id')
+snowid_adopt 42703 SELECT snowid_adopt('narrow', 'nosuch')
+snowid_adopt 42611 SELECT snowid_adopt('narrow', 'made')
+snowid_adopt 42P16 SELECT snowid_adopt('child', 'id')
+snowid_adopt 42809 SELECT snowid_adopt('ten', 'id')
+snowid_adopt 2BP01 SELECT snowid_adopt('owned', 'id')
+snowid_adopt 55000 SELECT snowid_adopt('late', 'id')
+snowid_adopt 22004 SELECT snowid_adopt(NULL, 'id')
+snowid_adopt 42501 SET ROLE nobody; SELECT snowid_adopt('owned', 'id')
+snowid_backfill 42P20 SELECT snowid_backfill(t, 1) OVER () FROM unnest(ARRAY[$day, now()]) AS t
+snowid_backfill 42809 SELECT snowid_backfill(now(), 1)
+snowid_create_partitions 42809 SELECT snowid_create_partitions('narrow', '1 month', now())
+snowid_create_partitions 42804 SELECT snowid_create_partitions('by_int', '1 month', now())
+snowid_create_partitions 22023 SELECT snowid_create_partitions('by_id', '5 months', now())
+snowid_create_partitions 54000 SELECT snowid_create_partitions('by_id', '1 hour', now() + interval '1 year')
+snowid_create_partitions 22008 SELECT snowid_create_partitions('by_id', '1 month', '2100-01-01')
+snowid_create_partitions 42P07 SELECT snowid_create_partitions('taken', '1 month', now())
+snowid_create_partitions 0A000 CREATE TEMP TABLE brief (id bigint) PARTITION BY RANGE (id); SELECT snowid_create_partitions('brief', '1 month', now())
+snowid_drop_partitions 22023 SELECT snowid_drop_partitions('by_id', $day)
+CALLS
+
+foreach my $call (@calls)
+{
+    my ($name, $sqlstate, $sql) = split / /, $call, 3;
+    is(attempt($node, $sql), "ERROR $sqlstate", "$sql: $sqlstate");
+    like($told{$name} . $general, qr/\b$sqlstate\b/, "the reference says so of $name");
+}
+$node->stop;
+done_testing();
