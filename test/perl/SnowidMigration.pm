@@ -1,0 +1,285 @@
+# Migrating under load: the steps of docs/migrating.md, four tables with 100,000 rows to take them on, and sessions
+# that insert, update and delete meanwhile and note what they were given. Not part of Snowid: the tests of that page
+# use it.
+package SnowidMigration;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Spec;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use SnowidServers;
+use SnowidSessions;
+use Test::More;
+
+our @EXPORT = qw(@TABLES page_steps steps_of set_up start_load wait_for_load stop_load attempt_step run_step mark
+  check_above check_rows files_of_tables locks_of);
+
+our @TABLES = qw(customers orders items payments);
+my $sessions = 3;
+my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
+
+# The examples of the page by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
+# all ways share it.
+my (%step, @names);
+
+sub page_steps
+{
+    return @names if @names;
+    foreach my $example (slurp_file('docs/migrating.md') =~ /^```sql\n(.*?)^```$/msg)
+    {
+        my ($name) = $example =~ /\A-- (.*)\n/ or die "an example without a name: $example";
+        die "two examples are called $name" if $step{$name};
+        $step{$name} = $example;
+        push @names, $name;
+    }
+    return @names;
+}
+
+# The names of a way's steps, in the order of the page, and of what they have after "WAY: ".
+sub steps_of
+{
+    my ($way) = @_;
+    return map { /^\Q$way\E: (.*)/ ? $1 : () } page_steps();
+}
+
+# Makes a database that is called after the way, with the page's tables and their rows. Options: key, the type of
+# keys in the tables, where the page says bigserial; old, an expression for the key of row n, made at the time t, of
+# table tbl; first, SQL to run before; then, SQL to run when the rows are there; type, that of clients' variables; looks_up,
+# whether sessions look for both keys of a row: the one that they hold, and what load.now() gives for it.
+sub set_up
+{
+    my ($node, $way, %options) = @_;
+    page_steps();
+    my $type = $options{type} // 'bigint';
+    my $key = $options{key} // 'bigserial';
+    my $tables = $step{tables} =~ s/\bbigserial\b/$key/gr;
+    my $reference = $key eq 'serial' ? 'integer' : $type;
+    my $either = sub { $options{looks_up} ? "IN ($_[1], load.now('$_[0]', $_[1]::text)::$type)" : "= $_[1]" };
+    my $look_up = $options{looks_up} ? <<"SQL" : '';
+  SELECT id INTO STRICT old.customer FROM customers WHERE id @{[ $either->('customers', 'old.customer') ]} FOR KEY SHARE;
+  SELECT id INTO STRICT old.ordered FROM orders WHERE id @{[ $either->('orders', 'old.ordered') ]} FOR KEY SHARE;
+SQL
+    $tables =~ s/_id bigint/_id $reference/g;
+    $node->safe_psql('postgres', "CREATE DATABASE $way");
+    $node->safe_psql($way, 'CREATE EXTENSION snowid; ' . ($options{first} // ''));
+    $node->safe_psql($way, $tables . <<"SQL" . ($options{then} // ''));
+CREATE SCHEMA load;
+CREATE FUNCTION load.moment(n int) RETURNS timestamptz IMMUTABLE RETURN '2024-01-01Z'::timestamptz + n * interval '17 s';
+CREATE FUNCTION load.key(tbl text, n int, t timestamptz) RETURNS $type IMMUTABLE RETURN $options{old};
+SET session_replication_role = replica;
+INSERT INTO customers (id, name, created_at) OVERRIDING SYSTEM VALUE
+  SELECT load.key('customers', n, load.moment(n)), 'old ' || n, load.moment(n) FROM generate_series(1, 10000) n;
+INSERT INTO orders (id, customer_id, created_at) OVERRIDING SYSTEM VALUE
+  SELECT load.key('orders', n, load.moment(n)), load.key('customers', c, load.moment(c)), load.moment(n)
+  FROM generate_series(1, 30000) n, LATERAL (SELECT n % 10000 + 1) AS _(c);
+INSERT INTO items (id, order_id, sku, created_at) OVERRIDING SYSTEM VALUE
+  SELECT load.key('items', n, load.moment(n)), load.key('orders', o, load.moment(o)), 'old', load.moment(n)
+  FROM generate_series(1, 50000) n, LATERAL (SELECT n % 30000 + 1) AS _(o);
+INSERT INTO payments (id, order_id, cents, created_at) OVERRIDING SYSTEM VALUE
+  SELECT load.key('payments', n, load.moment(n)), load.key('orders', o, load.moment(o)), n, load.moment(n)
+  FROM generate_series(1, 10000) n, LATERAL (SELECT n % 30000 + 1) AS _(o);
+RESET session_replication_role;
+-- What there was, as session 0, and what sessions were given; what they have deleted; how far each of them is.
+CREATE TABLE load.given (tbl text, id text, who int, n int);
+CREATE TABLE load.gone (tbl text, id text);
+CREATE TABLE load.progress (who int PRIMARY KEY, n int);
+CREATE TABLE load.stopped ();
+-- What has become of a key.
+CREATE FUNCTION load.now(tbl text, id text) RETURNS text STABLE RETURN id;
+-- Old rows for the sessions to change, and whom they gave the order to.
+CREATE TABLE load.stock (k int PRIMARY KEY, customer $type, ordered $type, item $type, owner $type);
+INSERT INTO load.given SELECT 'customers', id, 0, 0 FROM customers UNION ALL SELECT 'orders', id, 0, 0 FROM orders
+  UNION ALL SELECT 'items', id, 0, 0 FROM items UNION ALL SELECT 'payments', id, 0, 0 FROM payments;
+INSERT INTO load.progress SELECT who, 0 FROM generate_series(1, $sessions) who;
+INSERT INTO load.stock SELECT k, load.key('customers', k, load.moment(k)), load.key('orders', k, load.moment(k)),
+    load.key('items', k, load.moment(k)) FROM generate_series(0, 9998) _(i), LATERAL (SELECT i + 1) AS __(k);
+-- One transaction of a session. Sessions have old rows of their own: 9999 is divisible by $sessions. Says whether to stop.
+CREATE FUNCTION load.work(me int) RETURNS bool LANGUAGE plpgsql AS \$\$
+DECLARE
+  step int; old load.stock; c $type; o $type; i $type; p $type;
+BEGIN
+  UPDATE load.progress SET n = n + 1 WHERE who = me RETURNING n INTO step;
+  SELECT * INTO STRICT old FROM load.stock WHERE k = ($sessions * step + me) % 9999 + 1;
+$look_up  INSERT INTO customers (name) VALUES (me || '/' || step) RETURNING id INTO c;
+  INSERT INTO orders (customer_id) VALUES (c) RETURNING id INTO o;
+  INSERT INTO items (order_id, sku) VALUES (old.ordered, 'new') RETURNING id INTO i;
+  INSERT INTO payments (order_id, cents) VALUES (o, step) RETURNING id INTO p;
+  INSERT INTO load.given VALUES ('customers', c, me, step), ('orders', o, me, step), ('items', i, me, step),
+    ('payments', p, me, step);
+  UPDATE customers SET visits = visits + 1 WHERE id = old.customer;
+  IF NOT FOUND THEN RAISE 'customer % is lost', old.customer; END IF;
+  UPDATE orders SET customer_id = c WHERE id = old.ordered;
+  IF NOT FOUND THEN RAISE 'order % is lost', old.ordered; END IF;
+  UPDATE load.stock SET owner = c WHERE k = old.k;
+  DELETE FROM items WHERE id @{[ $either->('items', 'old.item') ]};
+  IF FOUND THEN INSERT INTO load.gone VALUES ('items', old.item); END IF;
+  -- The newest, too, so that the greatest key of a table says little.
+  IF step % 4 > 0 THEN
+    DELETE FROM payments WHERE id = p;
+    INSERT INTO load.gone VALUES ('payments', p);
+  END IF;
+  PERFORM pg_sleep(0.002);
+  RETURN EXISTS (SELECT FROM load.stopped);
+END \$\$;
+SQL
+    $node->safe_psql($way, 'VACUUM ANALYZE');
+    return;
+}
+
+# Starts the sessions. Each keeps its connection, and its plans; one that is told of an error ends.
+sub start_load
+{
+    my ($node, $way) = @_;
+    my $script = "$scratch/load.sql";
+    append_to_file($script, "SELECT load.work(:me) AS stopped \\gset\n\\if :stopped\n\\q\n\\endif\n" x 100_000)
+      unless -e $script;
+    my $load = { node => $node, way => $way };
+    foreach my $me (1 .. $sessions)
+    {
+        my $err = "$scratch/load.$way.$me";
+        my @psql = ('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-v', "me=$me");
+        my $run = IPC::Run::start([ @psql, '-f', $script, '-d', $node->connstr($way) ],
+            '<', \undef, '>', "$err.out", '2>', $err);
+        push @{ $load->{runs} }, $run;
+        push @{ $load->{errs} }, $err;
+    }
+    wait_for_load($load);
+    return $load;
+}
+
+sub errors_of_load { return join '', map { slurp_file($_) } @{ $_[0]{errs} } }
+
+# Waits until each session has committed some more transactions.
+sub wait_for_load
+{
+    my ($load) = @_;
+    my $least = sub { $load->{node}->safe_psql($load->{way}, 'SELECT min(n) FROM load.progress') };
+    my $until = $load->{node}->safe_psql($load->{way}, 'SELECT max(n) FROM load.progress') + 20;
+    wait_for(sub { errors_of_load($load) ne '' || $least->() >= $until }, 'the sessions to go on');
+    return;
+}
+
+# Ends the sessions, and checks that none was told of an error.
+sub stop_load
+{
+    my ($load) = @_;
+    $load->{node}->safe_psql($load->{way}, 'INSERT INTO load.stopped DEFAULT VALUES');
+    $_->finish foreach @{ $load->{runs} };
+    is(errors_of_load($load), '', "$load->{way}: no session was told of an error");
+    return;
+}
+
+# Runs a step once. Returns its output, or its error as "ERROR 55P03".
+sub attempt_step
+{
+    my ($node, $way, $name) = @_;
+    return attempt($node, $step{$name}, dbname => $way);
+}
+
+# Runs a step, and again where it gives up waiting for a lock, as the page says. Checks that it ends with the results
+# that the page shows, and lets the sessions of the load go on.
+sub run_step
+{
+    my ($load, $name) = @_;
+    my $out = '';
+    wait_for(sub { ($out = attempt_step($load->{node}, $load->{way}, $name)) ne 'ERROR 55P03' }, "the locks of $name");
+    unlike($out, qr/^ERROR/, "$load->{way}, $name") or die "$name: $out";
+    my @expected = $step{$name} =~ /^--> (.*)$/mg;
+    is_deeply([ split /\n/, $out ], \@expected, "$load->{way}, results of $name") if @expected;
+    wait_for_load($load);
+    return;
+}
+
+# The locks on the tables that a step takes, or a statement, save those that all take who read. It is rolled back.
+sub locks_of
+{
+    my ($load, $sql) = @_;
+    $sql = $step{$sql} =~ s/^(?:BEGIN|COMMIT);\n//mgr if $step{$sql};
+    my $out = '';
+    wait_for(sub { ($out = attempt($load->{node}, <<"SQL", dbname => $load->{way})) ne 'ERROR 55P03' }, "the locks of $sql");
+BEGIN;
+SET LOCAL lock_timeout = '200ms';
+\\o /dev/null
+$sql;
+\\o
+SELECT string_agg(relation::regclass || ' ' || replace(mode, 'Lock', ''), ', ' ORDER BY relation::regclass::text, mode)
+  FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text = ANY ('{@{[ join ', ', @TABLES ]}}')
+   AND mode <> 'AccessShareLock';
+ROLLBACK;
+SQL
+    return $out;
+}
+
+# Notes how far the sessions are, under a name.
+sub mark
+{
+    my ($load, $name) = @_;
+    $load->{node}->safe_psql($load->{way},
+        "CREATE TABLE load.\"$name\" AS SELECT *, clock_timestamp() AS at FROM load.progress");
+    wait_for_load($load);
+    return;
+}
+
+# Checks that in each table all keys of after the mark are above all that there were before. The transaction of each
+# session that was on its way at the mark counts for neither.
+sub check_above
+{
+    my ($load, $mark, $name) = @_;
+    my $way = $load->{way};
+    is($load->{node}->safe_psql($way, <<"SQL"), '0|t', "$way: keys of after $name are above those of before");
+WITH keys AS (
+    SELECT tbl, id::bigint, CASE WHEN who = 0 OR g.n <= m.n THEN 'before' WHEN g.n > m.n + 1 THEN 'after' END AS part
+      FROM load.given g LEFT JOIN load."$mark" m USING (who)),
+  tops AS (SELECT tbl, max(id) AS top FROM keys WHERE part = 'before' GROUP BY tbl)
+SELECT count(*) FILTER (WHERE id <= top), count(*) > 100 FROM keys JOIN tops USING (tbl) WHERE part = 'after'
+SQL
+    return;
+}
+
+# Checks what has come of all rows, when the load has stopped.
+sub check_rows
+{
+    my ($node, $way) = @_;
+    my $query = sub { $node->safe_psql($way, $_[0]) };
+    is($query->('SELECT count(*) - count(DISTINCT (tbl, id)) FROM load.given'), 0, "$way: no ID came twice");
+    my $there = join ' UNION ALL ', map { "SELECT '$_', id::text FROM $_" } @TABLES;
+    my $due = 'SELECT tbl, load.now(tbl, id) FROM load.given EXCEPT SELECT tbl, load.now(tbl, id) FROM load.gone';
+    is($query->("SELECT count(*) FROM (($due) EXCEPT ($there)) s"), 0, "$way: no row is lost");
+    is($query->("SELECT count(*) FROM (($there) EXCEPT ($due)) s"), 0, "$way: there is none besides");
+    is($query->('SELECT (SELECT sum(visits) FROM customers) - (SELECT sum(n) FROM load.progress)'), 0,
+        "$way: no update is lost");
+    is($query->(<<'SQL'), '9999|0|0', "$way: old rows are what they were, or what they were made");
+SELECT count(*) FILTER (WHERE c.name = 'old ' || k), count(*) FILTER (WHERE o.customer_id <> owner),
+       count(*) FILTER (WHERE owner IS NULL
+         AND o.customer_id <> load.key('customers', k % 10000 + 1, load.moment(k % 10000 + 1)))
+  FROM load.stock JOIN customers c ON c.id = customer JOIN orders o ON o.id = ordered
+SQL
+    # By themselves, and not by what the catalogs say of the constraints.
+    is($query->(<<'SQL'), '0', "$way: every reference leads to a row");
+SELECT (SELECT count(*) FROM orders o WHERE NOT EXISTS (SELECT FROM customers WHERE id = o.customer_id))
+     + (SELECT count(*) FROM items i WHERE NOT EXISTS (SELECT FROM orders WHERE id = i.order_id))
+     + (SELECT count(*) FROM payments p WHERE NOT EXISTS (SELECT FROM orders WHERE id = p.order_id))
+SQL
+    is($query->(q(SELECT count(*), bool_and(convalidated) FROM pg_constraint WHERE contype = 'f')), '3|t',
+        "$way: three valid foreign keys");
+    foreach my $reference (qw(orders.customer_id items.order_id payments.order_id))
+    {
+        my ($table, $column) = split /[.]/, $reference;
+        my $to_nobody = "UPDATE $table SET $column = load.key('customers', 99999, '2024-02-02Z')"
+          . " WHERE ctid = (SELECT max(ctid) FROM $table)";
+        is(attempt($node, $to_nobody, dbname => $way), 'ERROR 23503', "$way: the foreign key of $reference is enforced");
+    }
+    return;
+}
+
+# The files that the tables are in: others when they are written anew.
+sub files_of_tables
+{
+    my ($node, $way, @tables) = @_;
+    return $node->safe_psql($way, 'SELECT ' . join ' || ', map { "pg_relation_filepath('$_')" } @tables);
+}
+
+1;

@@ -1,0 +1,183 @@
+# docs/migrating.md, whose steps run as they stand there, on four tables with 100,000 rows, while sessions insert,
+# update and delete: from bigserial, identities, Instagram's function and pgEdge's snowflake columns, and back again.
+# No session is told of an error, no ID comes twice, no row and no update is lost, foreign keys hold, no table is
+# written anew, and IDs are above the keys that were there. 193 has the ways with new columns.
+# Where old rows get new keys, these have the rows' times, and references follow.
+
+use strict;
+use warnings;
+
+use Snowid;
+use SnowidMigration;
+use Test::More;
+
+my $node = new_server('migrating');
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\n");
+$node->start;
+
+# Every step of the page belongs to a way that this test or 193 takes, or to all of them.
+my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge);
+is_deeply([ grep { !/^(\w+): / || !$taken{$1} } page_steps() ], [ 'tables', 'look for functions', 'fill' ],
+    'the steps that all ways share');
+
+# Takes all steps of a way, in the order of the page. `before` and `after` have what to do beside them.
+sub take
+{
+    my ($way, %options) = @_;
+    my $load = start_load($node, $way);
+    my $files = files_of_tables($node, $way, @TABLES);
+    my @names = grep { $_ ne 'function' } steps_of($way);
+    is($names[-1], 'back', "$way: there is a way back");
+    # An identity is adopted by the same step.
+    unshift @names, 'adopt' if $way eq 'identity';
+    foreach my $name (@names)
+    {
+        $options{before}{$name}->($load) if $options{before}{$name};
+        run_step($load, $way eq 'identity' && $name eq 'adopt' ? 'bigserial: adopt' : "$way: $name");
+        $options{after}{$name}->($load) if $options{after}{$name};
+        mark($load, $name) if $name eq 'adopt' || $name eq 'back';
+    }
+    stop_load($load);
+    check_above($load, 'adopt', 'adopting');
+    check_above($load, 'back', 'going back');
+    is(files_of_tables($node, $way, @TABLES), $files, "$way: no table was written anew");
+    check_rows($node, $way);
+    return;
+}
+
+my $setval = join '', map { "SELECT setval(pg_get_serial_sequence('$_', 'id'), max(id)) FROM $_;\n" } @TABLES;
+
+# A table is adopted by itself: those that refer to it, and that it refers to, are not locked.
+sub check_locks
+{
+    my ($load) = @_;
+    is(locks_of($load, q(SELECT snowid_adopt('orders', 'id'))), 'orders AccessExclusive', "$load->{way}: what adopting locks");
+    return;
+}
+
+# A long transaction keeps a step from its lock: it gives up, and nobody else is worse off.
+sub check_giving_up
+{
+    my ($load) = @_;
+    check_locks($load);
+    my $reader = open_session($node, dbname => 'bigserial');
+    ask($reader, 'BEGIN; SELECT count(*) FROM orders');
+    # Customers may take more than one attempt, too.
+    my $adopted = q(SELECT table_name FROM information_schema.columns WHERE column_default = 'snowid_next()');
+    wait_for(
+        sub {
+            my $out = attempt_step($node, 'bigserial', 'bigserial: adopt');
+            $out ne 'ERROR 55P03' || $node->safe_psql('bigserial', $adopted) ne '';
+        },
+        'customers to be adopted');
+    is(attempt_step($node, 'bigserial', 'bigserial: adopt'), 'ERROR 55P03', 'bigserial: a step gives up waiting for a lock');
+    is($node->safe_psql('bigserial', $adopted), 'customers', 'bigserial: what was done before it stays');
+    wait_for_load($load);
+    ask($reader, 'COMMIT');
+    # A client that locks in another order than a step: it is never the one that is told of a deadlock.
+    ask($reader, 'BEGIN; LOCK TABLE payments IN ROW EXCLUSIVE MODE');
+    my $step = open_session($node, dbname => 'bigserial');
+    ask($step, q(BEGIN; LOCK TABLE customers IN ACCESS EXCLUSIVE MODE; SET LOCAL lock_timeout = '200ms'));
+    start_asking($step, 'LOCK TABLE payments IN ACCESS EXCLUSIVE MODE');
+    is(ask($reader, 'LOCK TABLE customers IN ROW EXCLUSIVE MODE; COMMIT'), '', 'bigserial: a client gets its locks');
+    is(answer($step), 'ERROR 55P03', 'bigserial: the step does not');
+    close_session($reader, $step);
+    return;
+}
+
+set_up($node, 'bigserial', old => 'n', then => $setval);
+$node->safe_psql('bigserial', <<'SQL');
+CREATE FUNCTION last_order() RETURNS bigint LANGUAGE sql AS $$SELECT currval('orders_id_seq')$$
+SQL
+is(attempt_step($node, 'bigserial', 'look for functions'), 'last_order()', 'a function that has to be changed is found');
+take('bigserial', before => { adopt => \&check_giving_up });
+
+# A client has one of the old rows, which no session of the load works on: it is rekeyed when the client lets it go, and
+# nobody is told of an error.
+sub check_held_row
+{
+    my ($rekeying, $holder) = map { open_session($node, dbname => 'rekey') } 1 .. 2;
+    ask($holder, 'BEGIN; SELECT FROM customers WHERE id = 10000 FOR KEY SHARE');
+    start_asking($rekeying, q(CALL rekey('customers')));
+    my $left = 'SELECT count(*) FROM customers WHERE id < 100000';
+    wait_for(sub { $node->safe_psql('rekey', $left) <= 200 }, 'all but one batch to be rekeyed');
+    is($node->safe_psql('rekey', "$left AND id = 10000"), 1, 'rekey: a row that a client has keeps its key');
+    ok(!is_answered($rekeying), 'rekey: it goes on while a row is left');
+    ask($holder, 'COMMIT');
+    is(answer($rekeying), '', 'rekey: it ends when the client has let that go');
+    is($node->safe_psql('rekey', $left), 0, 'rekey: which has another key, too');
+    close_session($rekeying, $holder);
+    return;
+}
+
+# New keys for old rows, which have both of them while that lasts.
+set_up($node, 'rekey', old => 'n', then => $setval, looks_up => 1);
+my $load = start_load($node, 'rekey');
+run_step($load, 'bigserial: adopt');
+mark($load, 'adopt');
+foreach my $name (steps_of('rekey'))
+{
+    check_held_row() if $name eq 'rekey';
+    run_step($load, "rekey: $name");
+    if ($name eq 'plan')
+    {
+        $node->safe_psql('rekey', <<'SQL');
+CREATE OR REPLACE FUNCTION load.now(tbl text, id text) RETURNS text STABLE RETURN COALESCE(
+  (SELECT k.new FROM new_keys k WHERE k.tbl = $1::regclass AND k.old = $2::bigint)::text,
+  (SELECT k.old FROM new_keys k WHERE k.tbl = $1::regclass AND k.new = $2::bigint)::text, id);
+SQL
+        wait_for_load($load);
+    }
+    next unless $name eq 'check';
+    is($node->safe_psql('rekey', <<'SQL'), '10000|10000|0|t', 'rekey: old rows have keys of their time, and the references');
+SELECT count(*), count(*) FILTER (WHERE snowid_timestamp(id) = created_at AND id = new),
+       (SELECT count(*) FROM orders WHERE id < 100000 OR customer_id < 100000),
+       min(id) > snowid_min('2024-01-01Z')
+  FROM customers JOIN new_keys k ON k.tbl = 'customers'::regclass AND k.old = substr(name, 5)::bigint WHERE name LIKE 'old %'
+SQL
+}
+stop_load($load);
+# All have their old keys again.
+$node->safe_psql('rekey', 'CREATE OR REPLACE FUNCTION load.now(tbl text, id text) RETURNS text STABLE RETURN id');
+check_above($load, 'adopt', 'adopting');
+check_rows($node, 'rekey');
+
+set_up($node, 'identity', key => 'bigint GENERATED ALWAYS AS IDENTITY', old => 'n', then => $setval);
+take('identity', before => { adopt => \&check_locks });
+
+# Their default draws from the function when the rows are there.
+sub with_default
+{
+    my ($call) = @_;
+    return join '', map { "ALTER TABLE $_ ALTER COLUMN id SET DEFAULT " . $call->($_) . ";\n" } @TABLES;
+}
+set_up($node, 'instagram', key => 'bigint', old => 'snowid_encode(t, 5, n % 1024)');
+is(attempt_step($node, 'instagram', 'instagram: function'), '', 'instagram: the function');
+$node->safe_psql('instagram', with_default(sub { 'next_id()' }));
+take('instagram');
+
+# What pgEdge's function does: a sequence has the last ID as its last_value, and the next has the clock's time, or is
+# one more. Sessions take turns.
+set_up($node, 'pgedge', old => "snowid_encode(t, 3, n % 4096, 'pgedge')", then => $setval, first => <<'SQL');
+CREATE SCHEMA snowflake;
+CREATE FUNCTION snowflake.nextval(seq regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  last bigint;
+  id bigint;
+BEGIN
+  PERFORM pg_advisory_lock(seq::oid::bigint);
+  EXECUTE format('SELECT last_value FROM %s', seq) INTO last;
+  id := GREATEST(snowid_encode(clock_timestamp(), 3, 0, 'pgedge'), (last + 1) & ~(1023::bigint << 12) | (3 << 12));
+  PERFORM setval(seq, id);
+  PERFORM pg_advisory_unlock(seq::oid::bigint);
+  RETURN id;
+END $$;
+SQL
+$node->safe_psql('pgedge', with_default(sub { "snowflake.nextval('$_[0]_id_seq')" }));
+take('pgedge', after => { number => sub {
+    wait_for(sub { $node->safe_psql('pgedge', 'SELECT snowid_default_shard()') eq '3' }, 'new sessions to have the number');
+} });
+
+check_log($node);
+$node->stop;
+done_testing();
