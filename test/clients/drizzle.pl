@@ -1,0 +1,23 @@
+# Drizzle: drizzle-kit push makes the defaults, finds no difference the second time, and leaves the extension alone;
+# IDs come as BigInt.
+# Npm: drizzle-orm@0.45.4 drizzle-kit@0.31.11 pg@8.23.1 tsx@4.23.15
+
+use strict;
+use warnings;
+
+use SnowidClients;
+use Test::More;
+
+my $recipe = new_recipe();
+my $before = objects_of_extension($recipe);
+run_page($recipe);
+
+is(defaults_of($recipe), <<'END', 'the defaults, as PostgreSQL prints them');
+pages.id: snowid_next((0)::bigint, 'js53'::snowid_layout)
+photos.id: snowid_next()
+tags.id: snowid_next((42)::bigint, 'twitter'::snowid_layout)
+END
+is(objects_of_extension($recipe), $before, 'the extension is as it was');
+
+$recipe->{node}->stop;
+done_testing();
