@@ -1,0 +1,82 @@
+// The site that `make docs` makes of the pages, with VitePress. gather.mjs has put the pages into
+// `pages`, as they lie in the checkout, and files that they link to into `pages/public`.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { slug } from 'github-slugger'
+import { broken_links } from './links.mjs'
+import { sidebar, target_of } from './pages.mjs'
+
+const PAGES = new URL('../pages', import.meta.url).pathname
+
+// Links are written for the checkout. Those to a README, or to a directory, lead to the page that it has become;
+// those to a file that is no page lead to that file.
+function links_of_the_checkout(md) {
+  md.core.ruler.push('links_of_the_checkout', (state) => {
+    for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
+      const href = token.type === 'link_open' ? token.attrGet('href') : null
+      if (!href || /^([a-z]+:|#)/.test(href)) continue
+      const [path, fragment = ''] = href.split(/(?=#)/)
+      const target = join(dirname(state.env.relativePath), path)
+      if (existsSync(join(PAGES, target, 'index.md'))) token.attrSet('href', join(path, 'index.md'))
+      else if (existsSync(join(PAGES, 'public', target))) token.attrSet('target', '_self')
+      else token.attrSet('href', target_of(path) + fragment)
+    }
+  })
+}
+
+// Double braces are what they are, in text and in code, and not for Vue to evaluate.
+function braces_are_text(md) {
+  md.core.ruler.push('braces_are_text', (state) => {
+    for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
+      if (token.type === 'code_inline') token.attrSet('v-pre', '')
+    }
+  })
+  md.renderer.rules.text = (tokens, at) =>
+    md.utils.escapeHtml(tokens[at].content).replace(/\{\{|\}\}/g, '<span v-pre>$&</span>')
+}
+
+export default {
+  title: 'snowid',
+  description: '64-bit, time-ordered IDs for PostgreSQL that never repeat',
+  lang: 'en',
+  base: process.env.BASE || '/',
+  // On a narrow screen pictures scroll, as code does: shrunk, nobody could read them.
+  head: [['style', {}, '.vp-doc p:has(> img) { overflow-x: auto } .vp-doc p > img { max-width: none; width: 100%; min-width: 640px }']],
+  srcDir: 'pages',
+  outDir: 'out',
+  rewrites: target_of,
+  metaChunk: true,
+  // Pictures stay files.
+  vite: { build: { assetsInlineLimit: 0 } },
+  markdown: {
+    // Headings are called as a git host calls them, and braces in text mean nothing.
+    anchor: { slugify: slug },
+    attrs: { disable: true },
+    image: { lazyLoading: false },
+    config: (md) => md.use(links_of_the_checkout).use(braces_are_text),
+  },
+  themeConfig: {
+    sidebar: sidebar(PAGES),
+    outline: { level: [2, 3], label: 'On this page' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          // Names are found by their beginning (snowid_next) and by that of any part (next_batch, batch).
+          options: {
+            tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u)
+              .flatMap((word) => word.split('_').map((_, nth, parts) => parts.slice(nth).join('_'))),
+          },
+          searchOptions: {
+            tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u),
+            combineWith: 'AND',
+          },
+        },
+      },
+    },
+  },
+  buildEnd({ outDir, site }) {
+    const broken = broken_links(outDir, site.base)
+    if (broken.length > 0) throw new Error(['Links that lead nowhere:', ...broken].join('\n'))
+  },
+}

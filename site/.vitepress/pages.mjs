@@ -1,0 +1,42 @@
+// Which pages the site has, in which order, and what they are called. What is not named here comes last.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+// The order, by groups. A name that ends with / is all pages of that directory that no other line names.
+const ORDER = [
+  ['snowid', ['README.md', 'docs/guarantees.md', 'docs/reference.md', 'docs/layouts.md', 'docs/counters.md',
+    'docs/many-servers.md']],
+  ['Running it', ['docs/operations.md', 'docs/monitoring.md', 'docs/migrating.md']],
+  ['Clients', ['docs/clients/README.md', 'docs/clients/']],
+  ['Inside', ['docs/design.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
+  ['More', ['./', 'docs/']],
+]
+
+const markdown_in = (root, directory) =>
+  readdirSync(join(root, directory)).filter((name) => name.endsWith('.md')).sort()
+    .map((name) => join(directory, name))
+
+// A page's first heading, without its marks.
+const title_of = (root, page) =>
+  /^# +(.*)$/m.exec(readFileSync(join(root, page), 'utf8'))?.[1].replace(/[`*]/g, '') ?? basename(page, '.md')
+
+// Where a page comes to be. A README is what a directory opens with, as on a git host.
+export const target_of = (page) => page.replace(/(^|\/)README\.md$/, '$1index.md')
+
+// The sidebar, of the pages that are below `root`.
+export function sidebar(root) {
+  const named = new Set(ORDER.flatMap(([, pages]) => pages))
+  const item = (page) => ({
+    text: page === 'README.md' ? 'Overview' : title_of(root, page),
+    link: '/' + target_of(page).replace(/\.md$/, '').replace(/(^|\/)index$/, '$1'),
+  })
+  return ORDER.map(([text, pages]) => ({
+    text,
+    items: pages
+      .flatMap((page) => {
+        if (!existsSync(join(root, page))) return []
+        return page.endsWith('/') ? markdown_in(root, page).filter((found) => !named.has(found)) : [page]
+      })
+      .map(item),
+  })).filter((group) => group.items.length > 0)
+}
