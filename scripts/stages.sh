@@ -99,7 +99,10 @@ no_trace() {
   judge "no trace in PostgreSQL" "$status" "$((status == 0))" "$((status != 0))" "$log"
 }
 
-# run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status and
+# Seconds after which a TAP test is ended: several times what the longest takes.
+TAP_LIMIT=900
+
+# run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status, seconds and
 # servers' logs in $WORK/tap/NAME.
 run_tap() {
   local dir=$WORK/tap/${1##*/} status=0 begun=$SECONDS pgxs
@@ -108,35 +111,39 @@ run_tap() {
   as_server_user env -C "$BUILD" PATH="$BINDIR:$PATH" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" \
     TESTLOGDIR="$dir/tmp_check/log" PG_CONFIG="$PG_CONFIG" TMPDIR="$WORK" \
     PG_REGRESS="$pgxs/src/test/regress/pg_regress" SNOWID_LIBRARIES="$WORK/libraries" \
-    prove -v -I "$pgxs/src/test/perl" -I test/perl "$1" >"$dir.log" 2>&1 || status=$?
+    PERL5LIB="$pgxs/src/test/perl:$BUILD/test/perl" \
+    prove -v --exec "timeout --verbose --kill-after=60 $TAP_LIMIT perl" "$1" >"$dir.log" 2>&1 || status=$?
   echo "$status $((SECONDS - begun))" >"$dir.status"
+}
+
+# end_of_one: waits until one of the TAP tests RUNNING, by process, has ended, and counts it.
+end_of_one() {
+  local pid file dir status took server_log
+  wait -n -p pid "${!RUNNING[@]}" || true
+  file=${RUNNING[$pid]}
+  unset "RUNNING[$pid]"
+  dir=$WORK/tap/${file##*/}
+  read -r status took <"$dir.status"
+  judge "${file##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log" "$took"
+  [ "$status" != 0 ] || return 0
+  for server_log in "$dir"/tmp_check/log/*; do
+    say "== $server_log"
+    tail -n 15 "$server_log"
+  done
 }
 
 # taps FILE...: TAP tests, named as in the tree, four for each processor at a time, since mostly they wait.
 # First those that build a library, then the longest files, which are about the longest tests, or one of them
-# would be left to end alone.
+# would be left to end alone. A line for each as it ends.
 taps() {
-  local file order running=0 dir status took
+  local file order
+  local -A RUNNING=()
   as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
   order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
   for file in $order; do
-    if [ "$running" = $((4 * $(nproc))) ]; then
-      wait -n
-      running=$((running - 1))
-    fi
+    if [ ${#RUNNING[@]} = $((4 * $(nproc))) ]; then end_of_one; fi
     run_tap "$file" &
-    running=$((running + 1))
+    RUNNING[$!]=$file
   done
-  wait
-  for file; do
-    dir=$WORK/tap/${file##*/}
-    read -r status took <"$dir.status"
-    judge "${file##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" \
-      "$dir.log" "$took"
-    if [ "$status" = 0 ]; then continue; fi
-    for server_log in "$dir"/tmp_check/log/*; do
-      say "== $server_log"
-      tail -n 15 "$server_log"
-    done
-  done
+  while [ ${#RUNNING[@]} -gt 0 ]; do end_of_one; done
 }

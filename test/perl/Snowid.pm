@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use POSIX ();
 use SnowidChecks;
 use SnowidCatalog;
 use SnowidCitus;
@@ -16,6 +17,11 @@ use SnowidServers;
 use SnowidSessions;
 use SnowidSources;
 use SnowidWorkers;
+
+# A test that is ended, since it takes too long, stops its servers first: END blocks see to that, which perl leaves
+# out where a signal ends it. They are not for the processes that a test forks.
+my $test = $$;
+$SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
