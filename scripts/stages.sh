@@ -100,7 +100,7 @@ no_trace() {
 }
 
 # Seconds after which a TAP test is ended: several times what the longest takes.
-TAP_LIMIT=900
+TAP_LIMIT=600
 
 # run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status, seconds and
 # servers' logs in $WORK/tap/NAME.
