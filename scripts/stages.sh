@@ -4,14 +4,20 @@
 
 since=$SECONDS
 
-# add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows the end of its log if anything failed.
+# show_failures LOG: what TAP says of the first tests that failed, which may be far up; and the end.
+show_failures() {
+  grep -A 8 '^not ok ' "$1" | head -n 60 || true
+  tail -n 60 "$1"
+}
+
+# add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows what its log has of it if anything failed.
 # It has taken all the time since the stage before, unless told otherwise.
 add() {
   passed=$((passed + $2))
   failed=$((failed + $3))
   printf '%-28s %5d passed, %d failed %5d s\n' "$1" "$2" "$3" "${5:-$((SECONDS - since))}"
   since=$SECONDS
-  if [ "$3" -gt 0 ] && [ -n "${4:-}" ]; then tail -n 60 "$4"; fi
+  if [ "$3" -gt 0 ] && [ -n "${4:-}" ]; then show_failures "$4"; fi
 }
 
 # count PATTERN LOG: how many lines match. grep's failure at none is no failure here.

@@ -106,10 +106,10 @@ is(values_of($text, 'snowid_layout_shards', qr/"(?:instagram|twitter)"/), '1 1',
 is(values_of($text, 'snowid_shard_ids_total', qr/shard="7"/), '10', 'IDs of a shard');
 is(values_of($text, 'snowid_counters_numbers_total', qr/kind="segment"/), '260', 'numbers of segments');
 is(values_of($text, 'snowid_counters_keys', qr/kind="section"/), '10', 'keys of a section');
-is(values_of($text, 'snowid_sequence_used_ratio', qr/relation="orders"/), '0.25', 'how much of a sequence is used');
-is(values_of($text, 'snowid_sequence_numbers_total', qr/relation="tickets".*source="central"/), '10', 'numbers of a source');
+is(values_of($text, 'snowid_sequence_used_ratio', qr/relation="public.orders"/), '0.25', 'how much of a sequence is used');
+is(values_of($text, 'snowid_sequence_numbers_total', qr/relation="public.tickets".*source="central"/), '10', 'numbers of a source');
 is(values_of($text, 'snowid_node_number', qr/node="app",problem="",.*source="joined"/), '1', "the node's number");
-is(values_of($text, 'snowid_sequence_last_failure_timestamp_seconds', qr/relation="tickets"/), 'NaN', 'what is not is no number');
+is(values_of($text, 'snowid_sequence_last_failure_timestamp_seconds', qr/relation="public.tickets"/), 'NaN', 'what is not is no number');
 
 # How metrics should be named and explained, in Prometheus' own opinion.
 my $own = join '', grep { /^(?:# \w+ )?snowid_/ } split /^/, $text;
