@@ -8,24 +8,14 @@ use warnings;
 use POSIX qw(strftime);
 use PostgreSQL::Test::Utils;
 use Snowid;
+use SnowidRewinding;
 use Test::More;
 
-my $node = new_server('often');
-start_server($node);
+my $node = start_rewinding('often');
 
 my $minutes = "'time:28 shard:10 seq:10 unit:1min epoch:2020-01-01T00:00:00Z'";
 my $hours = "'time:20 shard:10 seq:10 unit:1h epoch:2020-01-01T00:00:00Z'";
 my $moment = 'SELECT snowid_timestamp(snowid_next(1))';
-
-sub make
-{
-    my ($name) = @_;
-    $node->safe_psql('postgres', "CREATE DATABASE $name");
-    $node->safe_psql($name, 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
-    return;
-}
-
-sub at { my ($name, $sql) = @_; return attempt($node, "SET snowid.max_wait = '4s'; $sql", dbname => $name) }
 
 sub rewinds
 {
@@ -38,14 +28,6 @@ sub goes_on
 {
     my ($name, $what) = @_;
     is(at($name, "SELECT snowid_timestamp(snowid_next(1)) < now() + interval '20 s'"), 't', "$name: $what");
-    return;
-}
-
-sub check_apart
-{
-    my ($name, $these, $those) = @_;
-    my %seen = map { $_ => 1 } split /\n/, $these;
-    is(join(' ', grep { $seen{$_} } split /\n/, $those), '', "$name: no ID again");
     return;
 }
 
