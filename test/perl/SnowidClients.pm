@@ -30,7 +30,7 @@ use SnowidServers;
 use Test::More;
 
 our @EXPORT = qw(new_recipe run_page run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
-  defaults_of objects_of_extension);
+  try_page);
 
 # A recipe that is named as its test is, with a server that listens on TCP, too. Options: conf, lines of
 # postgresql.conf; env, a hash of what else its commands have in their environment; port, where the page says that its
@@ -117,6 +117,22 @@ sub run_page
     my @blocks = grep { $_->{language} !~ /^(?:text)?$/ } blocks_of($page);
     cmp_ok(scalar(@blocks), '>', 0, "$page has something to run");
     run_blocks($recipe, @blocks);
+    return;
+}
+
+# The whole test of a recipe that is about defaults: runs its page, and checks that it has made these, as PostgreSQL
+# prints them, and that the extension is as it was.
+sub try_page
+{
+    my ($defaults) = @_;
+    my $recipe = new_recipe();
+    my $before = objects_of_extension($recipe);
+    run_page($recipe);
+    is(defaults_of($recipe), $defaults, 'the defaults, as PostgreSQL prints them');
+    is(objects_of_extension($recipe), $before, 'the extension is as it was');
+    is(asked_as_app($recipe, 'SELECT count(*) FROM snowid.ceiling'), '1', 'it has its ceiling');
+    $recipe->{node}->stop;
+    done_testing();
     return;
 }
 
