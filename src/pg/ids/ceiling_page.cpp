@@ -45,8 +45,11 @@ XLogRecPtr store(const CeilingPage& page, core::UnixMillis sequence, const Kept&
   GenericXLogState* change = GenericXLogStart(page.sequence.relation);
   sequence_page_store(page.sequence, change, sequence.value, true);
   if (BufferIsValid(page.kept)) {
-    Page second = GenericXLogRegisterBuffer(change, page.kept, GENERIC_XLOG_FULL_IMAGE);
-    PageInit(second, BLCKSZ, sizeof(Kept));
+    // Recovery has no page yet where it was never logged as a whole.
+    const bool is_new = PageIsNew(BufferGetPage(page.kept));
+    Page second =
+        GenericXLogRegisterBuffer(change, page.kept, is_new ? GENERIC_XLOG_FULL_IMAGE : 0);
+    if (is_new) PageInit(second, BLCKSZ, sizeof(Kept));
     *reinterpret_cast<Kept*>(PageGetSpecialPointer(second)) = kept;
   }
   return GenericXLogFinish(change);
