@@ -9,9 +9,6 @@
 
 namespace snowid::pg {
 
-// The log is told of what is alike once in so long.
-inline constexpr int64 kLogEveryUs = 60 * USECS_PER_SEC;
-
 // Refills that have allocated numbers. Times in microseconds.
 struct RefillCounts {
   std::atomic<uint64_t> refills;

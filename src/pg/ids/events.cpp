@@ -5,11 +5,6 @@
 #include "pg/base/layouts.hpp"
 #include "pg/server/subtransaction.hpp"
 
-// How often the log is told of a kind of event, in each database, in seconds.
-#ifndef SNOWID_LOG_EVERY
-#define SNOWID_LOG_EVERY 60
-#endif
-
 namespace snowid::pg {
 
 SharedTable shard_events = {
@@ -17,7 +12,6 @@ SharedTable shard_events = {
 
 namespace {
 
-constexpr int64 kLogEveryUs = SNOWID_LOG_EVERY * USECS_PER_SEC;
 // The log is told of waits, for the clock or the disk, that are longer than this.
 constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
