@@ -26,8 +26,8 @@ struct Wild {
 };
 
 // The wild times of a database, in their order, each apart from the others. None is ever forgotten:
-// no clock tells for certain that they are past. Where there are more than it can hold, the first
-// two become one, with all that is between them.
+// no clock tells for certain that they are past. Where there are more than it can hold, the two
+// with the shortest gap become one, with what is between them.
 struct WildTimes {
   static constexpr int kMost = 32;
   int64_t count;
@@ -54,8 +54,12 @@ constexpr void AddWild(WildTimes* times, Wild wild) {
   for (; place > 0 && apart[place - 1].from > wild.from; place--) apart[place] = apart[place - 1];
   apart[place] = wild;
   if (count > WildTimes::kMost) {
-    apart[1] = join(apart[0], apart[1]);
-    std::copy(apart + 1, apart + count--, apart);
+    const auto gap = [&apart](int64_t i) { return apart[i].from.value - apart[i - 1].until.value; };
+    int64_t shortest = 1;
+    for (int64_t i = 2; i < count; i++)
+      if (gap(i) < gap(shortest)) shortest = i;
+    apart[shortest - 1] = join(apart[shortest - 1], apart[shortest]);
+    std::copy(apart + shortest + 1, apart + count--, apart + shortest);
   }
   times->count = count;
   std::copy_n(apart, count, times->at);
@@ -75,11 +79,14 @@ constexpr const Wild* WildAfter(const WildTimes& times, UnixMicros moment) {
   return nullptr;
 }
 
+// The last whole millisecond before an interval.
+constexpr UnixMillis MillisBefore(const Wild& wild) { return {(wild.from.value - 1) / 1000}; }
+
 // What the ceiling, which is at `ceiling`, is raised to where it was to be `target`: not as far as
 // the next interval, unless somebody has lifted all IDs above that.
 constexpr UnixMillis ShortOf(const WildTimes& times, UnixMicros ceiling, UnixMillis target) {
   const Wild* next = WildAfter(times, ceiling);
-  return next == nullptr ? target : std::min(target, UnixMillis{(next->from.value - 1) / 1000});
+  return next == nullptr ? target : std::min(target, MillisBefore(*next));
 }
 
 // And where all IDs are lifted to `target`: out of an interval.

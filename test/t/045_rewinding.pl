@@ -190,6 +190,12 @@ is( ask($user, "BEGIN; INSERT INTO snowid.rewinds SELECT now() + interval '1 d',
 close_session($user);
 set_clock(0);
 
+# Where it is among them already, too, from the next ID on.
+$node->safe_psql('postgres', 'CREATE DATABASE among');
+$node->safe_psql('among', q(CREATE EXTENSION snowid; SELECT snowid_next(1);
+INSERT INTO snowid.rewinds VALUES (now() - interval '1 h', now() + interval '1 min', now() - interval '2 h')));
+is($node->safe_psql('among', $beyond), 't', 'rows that come late: the wild times are stepped over at once');
+
 # 7. The extension dropped and made again knows what was wild.
 is( $node->safe_psql('standby', q(
 SELECT snowid_next(1);
@@ -217,6 +223,46 @@ is(attempt($node, 'SELECT snowid_next(8)', dbname => 'released'), 'ERROR 55000',
 crash($node, 'kill');
 start_server($node);
 is(attempt($node, 'SELECT snowid_next(8)', dbname => 'released'), 'ERROR 55000', 'also after a crash');
+
+# Nobody's lock on the table keeps it from that, and who closes a shard waits for it without holding anything.
+$node->safe_psql('postgres', 'CREATE DATABASE moved');
+$node->safe_psql('moved', 'CREATE EXTENSION snowid; SELECT snowid_next(1), snowid_release(8)');
+set_clock(600);
+my $moment = $node->safe_psql('moved', 'SELECT snowid_timestamp(snowid_next(1))');
+set_clock(0);
+my $holder = open_session($node, dbname => 'moved');
+ask($holder, 'BEGIN; LOCK TABLE snowid.released_shards IN ACCESS EXCLUSIVE MODE');
+$rewinder = open_session($node, dbname => 'moved');
+ask($rewinder, "SET lock_timeout = '10s'; BEGIN");
+is(ask($rewinder, "SELECT 'rewound' FROM snowid_rewind('$moment')"), 'rewound', 'beside who has locked released shards');
+ask($holder, 'ROLLBACK');
+backend_of($holder);
+start_asking($holder, "INSERT INTO snowid.released_shards SELECT 9, 'instagram', snowid_encode(now(), 9, 0), null, now()");
+wait_until_waiting($node, $holder, 'Lock');
+is( $node->safe_psql('moved', "SELECT count(*) FROM pg_locks WHERE pid = $holder->{backend} AND locktype = 'object' AND granted"),
+    0, 'who closes a shard waits for it without having locked that');
+ask($rewinder, 'COMMIT');
+is(answer($holder), '', 'and goes on');
+close_session($rewinder, $holder);
+foreach my $at (0, 300, 700)
+{
+    set_clock($at);
+    is(attempt($node, "SELECT snowid_next($_)", dbname => 'moved'), 'ERROR 55000', "released $_ at $at s") foreach 8, 9;
+}
+set_clock(0);
+# A shard that is accepted back is closed until that commits, also where the wild clock has used its layout up.
+$node->safe_psql('postgres', 'CREATE DATABASE accepted');
+my $back = $node->safe_psql('accepted', 'CREATE EXTENSION snowid; SELECT snowid_release(8)');
+set_clock(25 * 365 * 86_400);
+attempt($node, $_, dbname => 'accepted') foreach $next, q(SELECT snowid_next(1, 'twitter'));
+set_clock(0);
+is( attempt($node, "BEGIN; SELECT snowid_accept($back); SELECT snowid_rewind(now() + interval '20 years'); ROLLBACK", dbname => 'accepted') =~ s/\n.*//sr,
+    '', 'accepted, rewound and rolled back');
+is(attempt($node, 'SELECT snowid_next(8)', dbname => 'accepted'), 'ERROR 55000', 'accepted, rolled back: stays released');
+is(attempt($node, $next, dbname => 'accepted'), 'ERROR 2200H', 'accepted, rolled back: the layout is used up');
+is(attempt($node, "SELECT 'rewound' FROM snowid_rewind(now() + interval '20 years')", dbname => 'accepted'), 'rewound', 'rewound after that');
+like(attempt($node, $next, dbname => 'accepted'), qr/^\d+$/, 'rewound after that: IDs go on');
+is(attempt($node, 'SELECT snowid_next(8)', dbname => 'accepted'), 'ERROR 55000', 'rewound after that: stays released');
 
 # 9. Many times.
 $wild = run_wild('often');

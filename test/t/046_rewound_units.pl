@@ -101,5 +101,22 @@ foreach my $crash (0, 1)
     like(at($name, 'SELECT snowid_next(1)'), qr/^\d+$/, "$name: then IDs go on");
 }
 
+# 4. Units shorter than the ceiling's millisecond: of the last one before a wild time none is issued, and nobody tries
+# without end.
+set_clock(0);
+make('short');
+set_clock(7200);
+$first = at('short', 'SELECT snowid_timestamp(snowid_next(1))');
+set_clock(0);
+is(at('short', "SELECT 'rewound' FROM snowid_rewind('$first')"), 'rewound', 'short units: rewound');
+set_clock(7100);
+my $micros = "'time:50 shard:6 seq:7 unit:1us epoch:2020-01-01T00:00:00Z'";
+my $far = "SET snowid.max_lead = '2h'; SET snowid.max_wait = 0;";
+like(at('short', "$far SELECT snowid_advance(snowid_max(wild_from - interval '1001 us', $micros), $micros) IS NULL, snowid_next(63, $micros) FROM snowid.rewinds"),
+    qr/^f\|\d+$/, 'short units: up to a millisecond before a wild time');
+is(at('short', "$far SELECT snowid_next(63, $micros) FROM generate_series(1, 1000)"), 'ERROR SN001', 'short units: refused after that');
+set_clock(7300);
+is(at('short', "SELECT snowid_timestamp(snowid_next(63, $micros), $micros) > wild_until FROM snowid.rewinds"), 't', 'short units: stepped over');
+
 $node->stop;
 done_testing();

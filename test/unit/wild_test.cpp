@@ -68,6 +68,18 @@ TEST(WildTest, WhatThereIsNoRoomForIsSteppedOverAllTheSame) {
   }
 }
 
+TEST(WildTest, WhereThereIsNoRoomTheShortestGapGoes) {
+  std::vector<Wild> all;
+  for (int i = 0; i < WildTimes::kMost; i++) all.push_back(Between(20 * i, 20 * i + 10));
+  all.push_back(Between(20 * 7 + 15, 20 * 7 + 16));
+  const WildTimes times = Of(all);
+  EXPECT_EQ(times.count, WildTimes::kMost);
+  EXPECT_EQ(times.at[7].from, At(140));
+  EXPECT_EQ(times.at[7].until, At(170));
+  for (const int64_t second : {11, 139, 171, 20 * (WildTimes::kMost - 1) - 1})
+    EXPECT_EQ(WildAt(times, At(second)), nullptr) << second;
+}
+
 TEST(WildTest, BothEndsAreInIt) {
   const WildTimes times = Of({Between(10, 20)});
   EXPECT_EQ(WildAt(times, {At(10).value - 1}), nullptr);

@@ -90,8 +90,10 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     const core::UnixMicros next = StartOf(layout, next_time);
     if (next_time > layout.max_time) {
       if (last == EndOf(layout) && !is_common) {
-        closed_shards.refuse(layout, shard, slot);
+        // Whether the layout is used up the ceiling tells, unless somebody has rewound since.
+        if (shared_database->rewinding.load(std::memory_order_acquire) != 0) ceiling_known = false;
         if (!ceiling_known) ceiling_learn();
+        closed_shards.refuse(layout, shard, slot);
         // It may have been opened and closed again since that was asked.
         if (!IsAtEnd(slot, layout) || !IsUsedUp(layout)) continue;
       }
@@ -120,6 +122,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     // Anew, since that may have waited: a wild time may have become known, the clock put back.
     const WildStep allowed = wild_step(layout, is_common);
     if (allowed.clock.value < clock.value - kClockNoiseUs) continue;
+    if ((allowed.now > allowed.clock) != (now > clock)) continue;
     const core::UnixMicros limit{
         std::min({now.value + max_lead_us(),
                   my_database->ceiling_us.load(std::memory_order_acquire), allowed.limit.value})};

@@ -159,7 +159,7 @@ core::Wild rewind(core::UnixMicros from) {
   require_unused(wild.rewound_to, wild.from);
   if (common_set_back_hook != nullptr) common_set_back_hook();
   set_slots_back(wild);
-  closed_shards.close();
+  open_used_up(wild);
   rewinds_insert(wild);
   relation_close(relation, NoLock);
   return wild;

@@ -38,8 +38,9 @@ void at_end(XactEvent event, void*) {
   rewinds_inserted = false;
   if (!is_news) return;
   is_news = false;
-  // Whoever raises the ceiling next looks at the rows.
+  // Whoever raises the ceiling next looks at the rows: the next ID has it raised.
   shared_database->wild_news.fetch_add(1, std::memory_order_acq_rel);
+  shared_database->alert_us.store(0, std::memory_order_release);
 }
 
 void note_insertion() {

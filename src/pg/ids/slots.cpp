@@ -379,11 +379,29 @@ void set_slots_back(const core::Wild& wild) {
     if (slot->key.database != MyDatabaseId && !is_common) continue;
     const core::Layout& layout = LayoutOf(slot, &recent);
     uint64_t last = slot->last_tick.load(std::memory_order_acquire);
+    if (!is_common && last == EndOf(layout).value) continue;
     const core::UnixMicros start = StartOf(layout, TimeOf(layout, {last}));
     if (start > wild.rewound_to && (!is_common || Touches(layout, wild, start)))
       slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, wild.rewound_to).value);
   }
   dshash_seq_term(&scan);
+}
+
+List* find_used_up(core::UnixMicros until) {
+  List* found = NIL;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    if (slot->key.database != MyDatabaseId) continue;
+    const core::Layout& layout = LayoutOf(slot, &recent);
+    if (!IsAtEnd(slot, layout) || layout.last_start > until) continue;
+    auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
+    *key = slot->key;
+    found = lappend(found, key);
+  }
+  dshash_seq_term(&scan);
+  return found;
 }
 
 void lift_everywhere(core::UnixMicros floor) {

@@ -126,9 +126,14 @@ bool find_used_between(core::UnixMicros above, core::UnixMicros before, UsedTime
 
 // Has all slots of this database whose last tick is above wild.rewound_to, those that all databases
 // share where it is in the wild time, and the floor of the database, go on above wild.rewound_to.
-// Closed ones have to be closed again. The only thing that ever lowers a tick: nobody may be about
-// to take one, and nobody may take one above rewound_to before the wild time is known.
+// But for those that are at their end, and may be closed. The only thing that ever lowers a tick:
+// nobody may be about to take one, and nobody may take one above rewound_to before the wild time is
+// known.
 void set_slots_back(const core::Wild& wild);
+
+// The keys of the slots of this database that are at their end, in layouts that are used up by
+// `until`.
+List* find_used_up(core::UnixMicros until);
 
 // The same, and whatever becomes of this transaction: what a stand-in knows goes with it.
 void lift_everywhere(core::UnixMicros floor);

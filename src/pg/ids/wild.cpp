@@ -132,7 +132,9 @@ WildStep wild_step(const core::Layout& layout, bool is_common) {
     if (my_database->ceiling_us.load(std::memory_order_acquire) < wild.from.value) {
       const int64 begins = wild.from.value - SoonUs();
       if (past.value < begins) {
-        step.limit = {wild.from.value - static_cast<int64>(layout.unit_us)};
+        // The ceiling, in milliseconds, goes no further than that where units are shorter.
+        const core::UnixMicros unit_before{wild.from.value - static_cast<int64>(layout.unit_us)};
+        step.limit = std::min(unit_before, MicrosOf(core::MillisBefore(wild)));
         step.alert = {alert_before(wild)};
         step.from = {begins};
         break;

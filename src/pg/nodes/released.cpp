@@ -198,12 +198,12 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
       core::MakeLayout(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)));
   const core::Shard valid{DatumGetUInt64(shard)};
   require_id_of_shard(layout, DatumGetInt64(shard), DatumGetInt64(id));
+  if (!ceiling_known) ceiling_learn();
+  ceiling_hold();
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
   // Also where there is no slot yet: who makes one before this statement has ended does not see the
   // row.
-  if (!ceiling_known) ceiling_learn();
   Slot* slot = slot_of(layout, DatumGetInt64(shard));
-  ceiling_hold();
   const core::Tick last = pending_close(slot, layout);
   LetGo(slot);
   if (last == EndOf(layout)) return row;  // there is none above
