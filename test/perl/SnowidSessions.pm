@@ -18,12 +18,12 @@ our @EXPORT = qw(attempt sqlstate_of draw ids errors_of wait_to_draw wait_to_dra
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
-# Runs a statement. Returns its output, or the SQLSTATE of its error as "ERROR 55000".
+# Runs a statement, which may take five minutes. Returns its output, or the SQLSTATE of its error as "ERROR 55000".
 sub attempt
 {
     my ($node, $sql, %options) = @_;
     my ($status, $out, $err) =
-      $node->psql($options{dbname} // 'postgres', "\\set VERBOSITY verbose\n$sql");
+      $node->psql($options{dbname} // 'postgres', "\\set VERBOSITY verbose\n$sql", timeout => 300);
     return $status == 0 ? $out : 'ERROR ' . sqlstate_of($err);
 }
 
