@@ -4,10 +4,10 @@
 
 since=$SECONDS
 
-# show_failures LOG: what TAP says of the first tests that failed, which may be far up; and the end.
+# show_failures LOG: what TAP or GoogleTest say of the first tests that failed, which may be far up; and the end.
 show_failures() {
-  grep -A 8 '^not ok ' "$1" | head -n 60 || true
-  tail -n 60 "$1"
+  grep -E -A 8 '^not ok |: Failure$' "$1" | head -n 60 || true
+  tail -n 40 "$1"
 }
 
 # add NAME PASSED FAILED [LOG] [SECONDS]: counts a stage, and shows what its log has of it if anything failed.
