@@ -145,6 +145,9 @@ taps() {
   local file order
   local -A RUNNING=()
   as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
+  # What libfaketime shares is named after a process, and stays where that is killed, maybe locked: another one that
+  # gets its number would wait for ever.
+  as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
   order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
   for file in $order; do
     if [ ${#RUNNING[@]} = $((4 * $(nproc))) ]; then end_of_one; fi
