@@ -1,10 +1,13 @@
-// Wild times: intervals that a clock which ran ahead has used up, and that have been left since, so
-// that they lie in the future again. Plain arithmetic; nothing here is shared.
+// Wild times: ranges of time that a clock which ran ahead has used up, and that have been left
+// since, so that they are yet to come. A person states which they are (snowid.rewind). Plain
+// arithmetic; nothing here is shared.
 //
-// No ID may get a time in such an interval twice. So when the right clock comes to it, IDs go on
-// above its end. To keep them from running into the wait that is due to a clock which is behind
-// them, the clock then counts as one that goes at half its speed from the end of the interval on,
-// until the right one has caught up with it.
+// No ID may get such a time twice. So when the clock comes to a range, a little before its
+// beginning, all ticks of the database are lifted to its end, and IDs go on above that. Whether
+// they have been lifted the floor tells, the time up to which every time may have been used: where
+// it is at the end of the range or above. Until the clock has passed the end, IDs may be ahead of
+// it by what is left of the range, and by what the clock has gone since they were lifted: as many
+// as without it.
 #pragma once
 
 #include <algorithm>
@@ -15,97 +18,100 @@
 
 namespace snowid::core {
 
-// IDs with times from `from` to `until` may have been issued, and others after them with times
-// above `rewound_to`, which is below `from`.
+// Times from `from` to `until`, both included.
 struct Wild {
   UnixMicros from;
   UnixMicros until;
-  UnixMicros rewound_to;
 
   constexpr bool Holds(UnixMicros moment) const { return from <= moment && moment <= until; }
+  friend constexpr auto operator<=>(const Wild&, const Wild&) = default;
 };
 
-// The wild times of a database, in their order, each apart from the others. None is ever forgotten:
-// no clock tells for certain that they are past. Where there are more than it can hold, the two
-// with the shortest gap become one, with what is between them.
+// The wild times of a database, in their order, each apart from the others.
 struct WildTimes {
   static constexpr int kMost = 32;
   int64_t count;
   Wild at[kMost];
 };
 
-// Adds an interval. from must not be after until.
-constexpr void AddWild(WildTimes* times, Wild wild) {
-  const auto join = [](const Wild& a, const Wild& b) -> Wild {
-    const UnixMicros from = std::min(a.from, b.from);
-    return {from, std::max(a.until, b.until),
-            std::min(std::max(a.rewound_to, b.rewound_to), UnixMicros{from.value - 1})};
-  };
-  Wild apart[WildTimes::kMost + 1]{};
-  int64_t count = 0;
-  for (int64_t i = 0; i < times->count; i++) {
-    const Wild& known = times->at[i];
-    if (known.until < wild.from || wild.until < known.from)
-      apart[count++] = known;
+// How long before a range all ticks are lifted over it, beside the longest unit that is in use, in
+// microseconds. As far, and no further, IDs and the ceiling usually are ahead of the clock. A
+// constant, so that sessions whose settings differ do the same.
+inline constexpr int64_t kLiftEarlyUs = 10000000;
+
+// Puts ranges in their order, and joins those that are too near to one another: once IDs are above
+// a range they must not run into the next one before the clock has come to it. early_us: how long
+// before a range ticks are lifted over it. Returns how many are left. In each, from must not be
+// after until.
+constexpr int64_t JoinWild(Wild* ranges, int64_t count, int64_t early_us) {
+  std::sort(ranges, ranges + count);
+  int64_t last = 0;
+  for (int64_t i = 1; i < count; i++) {
+    Wild* const before = &ranges[last];
+    const int64_t length = before->until.value - before->from.value;
+    if (ranges[i].from.value - before->until.value <= length + early_us)
+      before->until = std::max(before->until, ranges[i].until);
     else
-      wild = join(wild, known);
+      ranges[++last] = ranges[i];
   }
-  int64_t place = count++;
-  for (; place > 0 && apart[place - 1].from > wild.from; place--) apart[place] = apart[place - 1];
-  apart[place] = wild;
-  if (count > WildTimes::kMost) {
-    const auto gap = [&apart](int64_t i) { return apart[i].from.value - apart[i - 1].until.value; };
-    int64_t shortest = 1;
-    for (int64_t i = 2; i < count; i++)
-      if (gap(i) < gap(shortest)) shortest = i;
-    apart[shortest - 1] = join(apart[shortest - 1], apart[shortest]);
-    std::copy(apart + shortest + 1, apart + count--, apart + shortest);
-  }
-  times->count = count;
-  std::copy_n(apart, count, times->at);
+  return count == 0 ? 0 : last + 1;
 }
 
-// The interval that holds a moment, nullptr where none does.
+// The range that holds a moment, nullptr where none does.
 constexpr const Wild* WildAt(const WildTimes& times, UnixMicros moment) {
   for (int64_t i = 0; i < times.count; i++)
     if (times.at[i].Holds(moment)) return &times.at[i];
   return nullptr;
 }
 
-// The first interval that begins after a moment, nullptr where none does.
-constexpr const Wild* WildAfter(const WildTimes& times, UnixMicros moment) {
+// Whether the unit of time of a layout that begins at `start` has a part in any range.
+constexpr bool IsWildUnit(const WildTimes& times, const Layout& layout, UnixMicros start) {
+  for (int64_t i = 0; i < times.count; i++) {
+    const Wild& wild = times.at[i];
+    if (start <= wild.until && start.value + layout.unit_us > wild.from.value) return true;
+  }
+  return false;
+}
+
+// Up to when units of time may begin, whatever their layout, while no tick has been lifted since
+// the floor was at `floor`.
+constexpr UnixMicros UnliftedUntil(const WildTimes& times, UnixMicros floor) {
   for (int64_t i = 0; i < times.count; i++)
-    if (times.at[i].from > moment) return &times.at[i];
+    if (floor < times.at[i].until)
+      return {times.at[i].from.value - static_cast<int64_t>(kLongestUnitUs)};
+  return {INT64_MAX};
+}
+
+// The range over which all ticks are to be lifted now, nullptr where none is. early_us: as for
+// JoinWild().
+constexpr const Wild* DueAt(const WildTimes& times, UnixMicros clock, UnixMicros floor,
+                            int64_t early_us) {
+  for (int64_t i = 0; i < times.count; i++)
+    if (floor < times.at[i].until && times.at[i].from.value - early_us <= clock.value)
+      return &times.at[i];
   return nullptr;
 }
 
-// The last whole millisecond before an interval.
-constexpr UnixMillis MillisBefore(const Wild& wild) { return {(wild.from.value - 1) / 1000}; }
-
-// What the ceiling, which is at `ceiling`, is raised to where it was to be `target`: not as far as
-// the next interval, unless somebody has lifted all IDs above that.
-constexpr UnixMillis ShortOf(const WildTimes& times, UnixMicros ceiling, UnixMillis target) {
-  const Wild* next = WildAfter(times, ceiling);
-  return next == nullptr ? target : std::min(target, MillisBefore(*next));
+// From when on the lead of IDs counts: the clock, or, where they have been lifted over a range that
+// it has not passed yet, its end and what the clock has gone since.
+constexpr UnixMicros LeadFrom(const WildTimes& times, UnixMicros clock, UnixMicros floor,
+                              int64_t early_us) {
+  UnixMicros from = clock;
+  for (int64_t i = 0; i < times.count; i++) {
+    const Wild& wild = times.at[i];
+    const int64_t since = clock.value - (wild.from.value - early_us);
+    if (wild.until <= floor && since >= 0 && clock <= wild.until)
+      from = std::max(from, UnixMicros{wild.until.value + since});
+  }
+  return from;
 }
 
-// And where all IDs are lifted to `target`: out of an interval.
-constexpr UnixMillis Beyond(const WildTimes& times, UnixMillis target) {
-  const Wild* wild = WildAt(times, MicrosOf(target));
-  return wild == nullptr ? target : UnixMillis{wild->until.value / 1000 + 1};
-}
-
-// Whether a unit of time that begins at `start` has a part in the interval.
-constexpr bool Touches(const Layout& layout, const Wild& wild, UnixMicros start) {
-  return start <= wild.until && start.value + layout.unit_us > wild.from.value;
-}
-
-// What counts as the clock where IDs have gone on above the end of the interval. soon_us: how long
-// before the interval begins that may be so.
-constexpr UnixMicros ClockBeyond(const Wild& wild, UnixMicros clock, int64_t soon_us) {
-  const int64_t since = clock.value - (wild.from.value - soon_us);
-  if (since < 0) return clock;
-  return std::max(clock, UnixMicros{wild.until.value + kInstagram.unit_us + since / 2});
+// The first range that IDs have not been lifted over and the clock has not come to, nullptr where
+// there is none. None must be due.
+constexpr const Wild* WildAhead(const WildTimes& times, UnixMicros floor) {
+  for (int64_t i = 0; i < times.count; i++)
+    if (floor < times.at[i].until) return &times.at[i];
+  return nullptr;
 }
 
 }  // namespace snowid::core

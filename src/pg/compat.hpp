@@ -134,6 +134,24 @@ inline void* setting_extra(size_t size) { return malloc(size); }
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
+// PostgreSQL 16 renamed this, and lets the caller of make_range() ask to be told of an error
+// without one being raised.
+#if PG_VERSION_NUM >= 160000
+inline LocalPgBackendStatus* local_backend(int index) {
+  return pgstat_get_local_beentry_by_index(index);
+}
+inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBound* upper) {
+  return make_range(type, lower, upper, false, nullptr);
+}
+#else
+inline LocalPgBackendStatus* local_backend(int index) {
+  return pgstat_fetch_stat_local_beentry(index);
+}
+inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBound* upper) {
+  return make_range(type, lower, upper, false);
+}
+#endif
+
 // PostgreSQL 18 has scans of indexes count how often they descend, for EXPLAIN.
 inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot snapshot, int keys) {
 #if PG_VERSION_NUM >= 180000

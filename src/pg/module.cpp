@@ -6,6 +6,7 @@
 #include "pg/ids/ids.hpp"
 #include "pg/kinds/kinds.hpp"
 #include "pg/nodes/nodes.hpp"
+#include "pg/rewind/rewind.hpp"
 
 extern "C" {
 SNOWID_EXPORT const Pg_magic_struct* PG_MAGIC_FUNCTION_NAME(void);
@@ -17,6 +18,7 @@ SNOWID_EXPORT void _PG_init(void);
 
 void _PG_init(void) {
   snowid::pg::ids_register();
+  snowid::pg::rewind_register();
   snowid::pg::counters_register();
   snowid::pg::objectid_register();
   snowid::pg::nodes_register();

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "core/tick.hpp"
@@ -12,130 +11,151 @@ namespace snowid::core {
 namespace {
 
 constexpr int64_t kSecond = 1000000;
+constexpr int64_t kEarly = 10 * kSecond;
+constexpr UnixMicros kNever{INT64_MAX};
 
 UnixMicros At(int64_t seconds) { return {(1700000000 + seconds) * kSecond}; }
 
-Wild Between(int64_t from, int64_t until) { return {At(from), At(until), At(from - 1000)}; }
+Wild Between(int64_t from, int64_t until) { return {At(from), At(until)}; }
 
-// The bounds of the intervals, in their order.
-std::vector<int64_t> BoundsOf(const WildTimes& times) {
-  std::vector<int64_t> bounds;
-  for (int64_t i = 0; i < times.count; i++) {
-    bounds.push_back(times.at[i].from.value / kSecond - 1700000000);
-    bounds.push_back(times.at[i].until.value / kSecond - 1700000000);
+using Bounds = std::vector<int64_t>;
+
+// The bounds of ranges that were joined, in their order.
+Bounds Joined(std::vector<Wild> ranges) {
+  Bounds bounds;
+  const int64_t count = JoinWild(ranges.data(), static_cast<int64_t>(ranges.size()), kEarly);
+  for (int64_t i = 0; i < count; i++) {
+    bounds.push_back(ranges[i].from.value / kSecond - 1700000000);
+    bounds.push_back(ranges[i].until.value / kSecond - 1700000000);
   }
   return bounds;
 }
 
 WildTimes Of(const std::vector<Wild>& all) {
   WildTimes times{};
-  for (const Wild& wild : all) AddWild(&times, wild);
+  for (const Wild& wild : all) times.at[times.count++] = wild;
   return times;
 }
 
-using Bounds = std::vector<int64_t>;
-
-TEST(WildTest, IntervalsAreKeptInTheirOrder) {
-  EXPECT_EQ(BoundsOf(Of({Between(30, 40), Between(10, 20), Between(50, 60)})),
-            (Bounds{10, 20, 30, 40, 50, 60}));
+TEST(WildTest, RangesAreInTheirOrder) {
+  EXPECT_EQ(Joined({}), (Bounds{}));
+  EXPECT_EQ(Joined({Between(10, 20)}), (Bounds{10, 20}));
+  EXPECT_EQ(Joined({Between(500, 510), Between(100, 120), Between(300, 300)}),
+            (Bounds{100, 120, 300, 300, 500, 510}));
 }
 
 TEST(WildTest, ThoseThatMeetBecomeOne) {
-  EXPECT_EQ(BoundsOf(Of({Between(10, 20), Between(20, 30)})), (Bounds{10, 30}));
-  EXPECT_EQ(BoundsOf(Of({Between(10, 20), Between(30, 40), Between(15, 35)})), (Bounds{10, 40}));
-  EXPECT_EQ(BoundsOf(Of({Between(10, 40), Between(20, 30)})), (Bounds{10, 40}));
-  EXPECT_EQ(BoundsOf(Of({Between(10, 20), Between(10, 20)})), (Bounds{10, 20}));
+  EXPECT_EQ(Joined({Between(10, 20), Between(20, 30)}), (Bounds{10, 30}));
+  EXPECT_EQ(Joined({Between(10, 40), Between(20, 30)}), (Bounds{10, 40}));
+  EXPECT_EQ(Joined({Between(10, 20), Between(10, 20)}), (Bounds{10, 20}));
 }
 
-TEST(WildTest, WhatWasRewoundToIsTheLatestOfThem) {
-  const WildTimes times = Of({{At(10), At(20), At(3)}, {At(15), At(30), At(5)}});
-  EXPECT_EQ(times.at[0].rewound_to, At(5));
-}
-
-TEST(WildTest, WhatThereIsNoRoomForIsSteppedOverAllTheSame) {
-  std::vector<Wild> all;
-  for (int i = 0; i < WildTimes::kMost + 2; i++) all.push_back(Between(20 * i, 20 * i + 10));
-  for (const bool backwards : {false, true}) {
-    if (backwards) std::reverse(all.begin(), all.end());
-    const WildTimes times = Of(all);
-    EXPECT_EQ(times.count, WildTimes::kMost);
-    // The first three have become one.
-    for (const int64_t second : {0, 10, 15, 20, 35, 40, 50, 60, 70})
-      EXPECT_NE(WildAt(times, At(second)), nullptr) << second;
-    for (const int64_t second : {-1, 51, 59, 71})
-      EXPECT_EQ(WildAt(times, At(second)), nullptr) << second;
-    EXPECT_EQ(times.at[times.count - 1].until, At(20 * (WildTimes::kMost + 1) + 10));
-  }
-}
-
-TEST(WildTest, WhereThereIsNoRoomTheShortestGapGoes) {
-  std::vector<Wild> all;
-  for (int i = 0; i < WildTimes::kMost; i++) all.push_back(Between(20 * i, 20 * i + 10));
-  all.push_back(Between(20 * 7 + 15, 20 * 7 + 16));
-  const WildTimes times = Of(all);
-  EXPECT_EQ(times.count, WildTimes::kMost);
-  EXPECT_EQ(times.at[7].until, At(150));
-  EXPECT_EQ(times.at[8].from, At(155));
-  EXPECT_EQ(times.at[8].until, At(170));
-  for (const int64_t second : {11, 139, 152, 171, 20 * (WildTimes::kMost - 1) - 1})
-    EXPECT_EQ(WildAt(times, At(second)), nullptr) << second;
+// Above the first one IDs go on as fast as the clock, at most, until it has passed its end.
+TEST(WildTest, ThoseThatIDsCouldRunIntoBecomeOne) {
+  EXPECT_EQ(Joined({Between(100, 200), Between(310, 320)}), (Bounds{100, 320}));
+  EXPECT_EQ(Joined({Between(100, 200), Between(311, 320)}), (Bounds{100, 200, 311, 320}));
+  // Once two have become one, that one is longer.
+  EXPECT_EQ(Joined({Between(100, 200), Between(300, 310), Between(530, 540)}), (Bounds{100, 540}));
+  // The length of the later one does not matter.
+  EXPECT_EQ(Joined({Between(100, 101), Between(120, 900)}), (Bounds{100, 101, 120, 900}));
 }
 
 TEST(WildTest, BothEndsAreInIt) {
-  const WildTimes times = Of({Between(10, 20)});
+  const WildTimes times = Of({Between(10, 20), Between(500, 510)});
   EXPECT_EQ(WildAt(times, {At(10).value - 1}), nullptr);
-  EXPECT_NE(WildAt(times, At(10)), nullptr);
-  EXPECT_NE(WildAt(times, At(20)), nullptr);
+  EXPECT_EQ(WildAt(times, At(10)), &times.at[0]);
+  EXPECT_EQ(WildAt(times, At(20)), &times.at[0]);
   EXPECT_EQ(WildAt(times, {At(20).value + 1}), nullptr);
+  EXPECT_EQ(WildAt(times, At(505)), &times.at[1]);
 }
 
-TEST(WildTest, TheNextOneBeginsLater) {
-  const WildTimes times = Of({Between(10, 20), Between(30, 40)});
-  EXPECT_EQ(WildAfter(times, At(9))->from, At(10));
-  EXPECT_EQ(WildAfter(times, At(10))->from, At(30));
-  EXPECT_EQ(WildAfter(times, At(30)), nullptr);
-}
-
-TEST(WildTest, TheCeilingIsNeverInOne) {
-  const WildTimes times = Of({Between(10, 20)});
-  const auto millis = [](int64_t second) { return UnixMillis{At(second).value / 1000}; };
-  EXPECT_EQ(ShortOf(times, At(5), millis(9)), millis(9));
-  EXPECT_EQ(ShortOf(times, At(5), millis(10)), UnixMillis{millis(10).value - 1});
-  EXPECT_EQ(ShortOf(times, At(5), millis(25)), UnixMillis{millis(10).value - 1});
-  EXPECT_EQ(ShortOf(times, At(21), millis(25)), millis(25));
-  EXPECT_EQ(Beyond(times, millis(9)), millis(9));
-  EXPECT_EQ(Beyond(times, millis(10)), UnixMillis{millis(20).value + 1});
-  EXPECT_EQ(Beyond(times, millis(20)), UnixMillis{millis(20).value + 1});
-  EXPECT_EQ(Beyond(times, millis(21)), millis(21));
-}
-
-TEST(WildTest, AUnitTouchesWhatItHasAPartIn) {
+TEST(WildTest, AUnitIsWildThatHasAPartInOne) {
   Layout layout = kInstagram;
   layout.unit_us = 10 * kSecond;
-  const Wild wild = Between(100, 200);
-  EXPECT_FALSE(Touches(layout, wild, At(90)));
-  EXPECT_TRUE(Touches(layout, wild, {At(90).value + 1}));
-  EXPECT_TRUE(Touches(layout, wild, At(200)));
-  EXPECT_FALSE(Touches(layout, wild, {At(200).value + 1}));
+  const WildTimes times = Of({Between(100, 200), Between(500, 500)});
+  EXPECT_FALSE(IsWildUnit(times, layout, At(90)));
+  EXPECT_TRUE(IsWildUnit(times, layout, {At(90).value + 1}));
+  EXPECT_TRUE(IsWildUnit(times, layout, At(200)));
+  EXPECT_FALSE(IsWildUnit(times, layout, {At(200).value + 1}));
+  EXPECT_TRUE(IsWildUnit(times, layout, At(495)));
 }
 
-TEST(WildTest, TheClockGoesOnBeyondItAtHalfItsSpeedUntilItHasCaughtUp) {
-  const Wild wild = Between(100, 200);
-  const int64_t soon_us = 6 * kSecond;
-  const auto clock = [&](int64_t second) { return ClockBeyond(wild, At(second), soon_us); };
-  EXPECT_EQ(clock(93), At(93));
-  const UnixMicros end{At(200).value + kInstagram.unit_us};
-  EXPECT_EQ(clock(94), end);
-  EXPECT_EQ(clock(96).value, end.value + kSecond);
-  EXPECT_EQ(clock(200).value, end.value + 53 * kSecond);
-  EXPECT_EQ(clock(306).value, end.value + 106 * kSecond);
-  EXPECT_EQ(clock(307), At(307));
-  // It never goes back, and what it shows never lies in the interval.
-  UnixMicros last{0};
-  for (int64_t second = 80; second < 400; second++) {
-    EXPECT_GT(clock(second), last);
-    EXPECT_FALSE(Touches(kInstagram, wild, StartOf(kInstagram, TimeAt(kInstagram, clock(second)))));
-    last = clock(second);
+// The quick path, which knows only of one moment, issues no unit that has a part in a range that
+// was not stepped over, however long units are.
+TEST(WildTest, TheQuickPathEndsALongestUnitBefore) {
+  const WildTimes times = Of({Between(1000000, 1000010), Between(2000000, 2000010)});
+  const int64_t longest = static_cast<int64_t>(kLongestUnitUs);
+  EXPECT_EQ(UnliftedUntil(times, At(0)).value, At(1000000).value - longest);
+  EXPECT_EQ(UnliftedUntil(times, {At(1000010).value - 1}).value, At(1000000).value - longest);
+  EXPECT_EQ(UnliftedUntil(times, At(1000010)).value, At(2000000).value - longest);
+  EXPECT_EQ(UnliftedUntil(times, At(2000010)), kNever);
+  EXPECT_EQ(UnliftedUntil(WildTimes{}, At(0)), kNever);
+}
+
+TEST(WildTest, ARangeIsDueOnceUntilTheFloorIsAtItsEnd) {
+  const WildTimes times = Of({Between(100, 200), Between(500, 600)});
+  EXPECT_EQ(DueAt(times, {At(90).value - 1}, At(0), kEarly), nullptr);
+  EXPECT_EQ(DueAt(times, At(90), At(0), kEarly), &times.at[0]);
+  EXPECT_EQ(DueAt(times, At(150), {At(200).value - 1}, kEarly), &times.at[0]);
+  EXPECT_EQ(DueAt(times, At(150), At(200), kEarly), nullptr);
+  // Also where the clock has passed it: a long unit may have begun in it.
+  EXPECT_EQ(DueAt(times, At(300), At(0), kEarly), &times.at[0]);
+  EXPECT_EQ(DueAt(times, At(550), At(200), kEarly), &times.at[1]);
+}
+
+TEST(WildTest, WhatIsAheadIsTheFirstThatWasNotSteppedOver) {
+  const WildTimes times = Of({Between(100, 200), Between(500, 600)});
+  EXPECT_EQ(WildAhead(times, At(0)), &times.at[0]);
+  EXPECT_EQ(WildAhead(times, At(200)), &times.at[1]);
+  EXPECT_EQ(WildAhead(times, At(600)), nullptr);
+}
+
+TEST(WildTest, WhileOneIsSteppedOverIDsMayBeAheadByItsRestAndWhatTheClockHasGone) {
+  const WildTimes times = Of({Between(100, 200), Between(900, 910)});
+  const auto from = [&](int64_t clock) { return LeadFrom(times, At(clock), At(200), kEarly); };
+  EXPECT_EQ(from(89), At(89));
+  EXPECT_EQ(from(90), At(200));
+  EXPECT_EQ(from(150), At(260));
+  EXPECT_EQ(from(200), At(310));
+  EXPECT_EQ(from(201), At(201));
+  EXPECT_EQ(from(905), At(905));  // not stepped over yet
+  // Not before it was stepped over: then IDs wait.
+  EXPECT_EQ(LeadFrom(times, At(150), At(199), kEarly), At(150));
+}
+
+// A clock that goes its way, and back at times, beside a few IDs and many: none gets a wild time,
+// none comes again, most are not refused.
+TEST(WildTest, NoIDGetsAWildTime) {
+  const WildTimes times = Of({Between(100, 200), Between(311, 315), Between(500, 501)});
+  for (const int64_t per_second : {1, 500}) {
+    std::atomic<uint64_t> tick{LastTickAt(kInstagram, At(0)).value};
+    UnixMicros floor = At(0);
+    UnixMicros clock = At(1);
+    uint64_t refused = 0;
+    for (int step = 0; step < 700; step++) {
+      clock.value += kSecond;
+      if (step % 97 == 96) clock.value -= 5 * kSecond;
+      for (int64_t i = 0; i < per_second; i++) {
+        while (const Wild* due = DueAt(times, clock, floor, kEarly)) {
+          floor = due->until;
+          RaiseTo(tick, LastTickAt(kInstagram, floor));
+        }
+        const Wild* ahead = WildAhead(times, floor);
+        UnixMicros limit{LeadFrom(times, clock, floor, kEarly).value + kSecond};
+        if (ahead != nullptr)
+          limit = std::min(limit, UnixMicros{ahead->from.value - kInstagram.unit_us});
+        const uint64_t before = tick;
+        const Grant grant = Take(tick, kInstagram, TimeAt(kInstagram, clock), limit, 1024);
+        refused += grant.count == 0;
+        if (grant.count == 0) continue;
+        ASSERT_GT(grant.first.value, before);
+        for (const uint64_t at : {grant.first.value, grant.first.value + grant.count - 1})
+          ASSERT_FALSE(
+              IsWildUnit(times, kInstagram, StartOf(kInstagram, TimeOf(kInstagram, {at}))));
+      }
+    }
+    // A clock that goes back by five seconds is ahead of nobody's lead for as long.
+    EXPECT_LT(refused, static_cast<uint64_t>(700 * per_second / 5)) << per_second;
   }
 }
 

@@ -6,7 +6,6 @@
 #include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
 #include "pg/ids/events.hpp"
-#include "pg/ids/rewinds_table.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/ids/slots.hpp"
 #include "pg/ids/warnings.hpp"
@@ -24,9 +23,6 @@ constexpr char kCeilingName[] = "ceiling";
 
 // The sequence that this session uses, InvalidOid before it has looked.
 Oid ceiling_relid = InvalidOid;
-
-// The wild times as this session knew them when it last took Database::lock.
-KnownWild wild_times;
 
 // The start of the parallel statement in which this process has last looked at the sequence, 0
 // where it was in none.
@@ -97,19 +93,34 @@ bool is_as_written(Relation relation) {
   return sequence_last(relation) == my_database->written_us / 1000;
 }
 
-// Raises the sequence's value to raise.to, unless it is there, and returns what it was before. Sets
-// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
-core::UnixMillis raise_sequence(Relation relation, const Raise& raise, XLogRecPtr* lsn) {
-  const core::UnixMillis target = raise.to;
+// Has the shared entry know the wild times that a page has, unless it knows some: then they are
+// these. Needs my_database->lock.
+void learn_wild(const core::WildTimes& wild) {
+  if (wild.count == 0 || shared_database->has_wild.load(std::memory_order_acquire)) return;
+  if (HasStandIn()) LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+  if (!shared_database->has_wild.load(std::memory_order_relaxed)) {
+    shared_database->wild = wild;
+    shared_database->has_wild.store(true, std::memory_order_release);
+  }
+  if (HasStandIn()) LWLockRelease(&shared_database->lock);
+}
+
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr. Needs
+// my_database->lock.
+core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
   const CeilingPage page = ceiling_page_lock(relation);
-  const core::UnixMillis before = CeilingOn(page, wild_times.settled);
+  const CeilingKept kept = ceiling_page_read(page);
+  const core::UnixMillis before = kept.ceiling;
   // Who only looks raises nothing, but puts right what a setval has set back.
-  const bool is_to_be_raised = before < target || (before == target && !AreAlike(page));
+  const bool is_to_be_raised = before < target || (before == target && !kept.are_alike);
   // What somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(relation);
-  *lsn = is_to_be_raised || is_to_be_logged ? ceiling_page_set(page, before, raise)
-                                            : InvalidXLogRecPtr;
+  *lsn = is_to_be_raised || is_to_be_logged
+             ? ceiling_page_set(page, std::max(before, target), WildTimesNow())
+             : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
+  learn_wild(kept.wild);
   return before;
 }
 
@@ -128,7 +139,8 @@ void cover_rollback(Relation relation, core::UnixMillis target) {
   const KnownCeiling known{shared_database->relation, shared_database->file};
   LWLockRelease(&shared_database->lock);
   // Without that lock, since catalogs are read. Nobody else can raise what is known meanwhile.
-  const RaisedStorage raised = raise_earlier_storage(relation, known, target, wild_times.settled);
+  const RaisedStorage raised = raise_earlier_storage(relation, known, target);
+  learn_wild(raised.wild);
   if (!XLogRecPtrIsInvalid(raised.known)) {
     LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
     shared_database->written_us = std::max(shared_database->written_us, target.value * 1000);
@@ -147,21 +159,21 @@ XLogRecPtr shared_written_lsn() {
   return lsn;
 }
 
-// Writes a ceiling of raise.to at least to the sequence. It counts for nothing before publish().
+// Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
-void write(Relation relation, Raise raise) {
+void write(Relation relation, core::UnixMillis target) {
   const core::UnixMillis known{my_database->written_us / 1000};
   XLogRecPtr lsn;
   // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
   // above what is there.
-  if (HasStandIn() && raise.to.value > 0) cover_rollback(relation, raise.to);
-  if (raise.to < known) raise = {known, known, false};
-  const core::UnixMillis before = raise_sequence(relation, raise, &lsn);
+  if (HasStandIn() && target.value > 0) cover_rollback(relation, target);
+  target = std::max(target, known);
+  const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was
   // restored, or somebody called setval. All times up to there may be in use.
   if (before > known && !is_raised_by_worker(relation)) lift_slots(MicrosOf(before));
 
-  my_database->written_us = std::max(before, raise.to).value * 1000;
+  my_database->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_database->written_lsn = lsn;
   // Last, since a worker raises what others know before it raises what was found here.
@@ -174,12 +186,10 @@ bool is_written_ahead() {
   return my_database->written_us > my_database->ceiling_us.load(std::memory_order_relaxed);
 }
 
-// Stores where IDs are to ask for more, which is not in the shadow of wild times. Needs
-// my_database->lock.
+// Stores where IDs are to ask for more: before wild times, too. Needs my_database->lock.
 void store_alert(int64 alert_us) {
-  const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
-  my_database->alert_us.store(std::min(alert_us, WildAlert(wild_times.all, {ceiling_us})),
-                              std::memory_order_release);
+  const core::UnixMicros end = UnliftedUntil(WildTimesNow(), SharedFloor());
+  my_database->alert_us.store(std::min(alert_us, end.value), std::memory_order_release);
 }
 
 // Makes what was written durable, and then the ceiling in memory. Needs my_database->lock, but lets
@@ -225,18 +235,14 @@ void require_no_recovery() {
 }
 
 // Opens the sequence, has `my_database` be what goes with it, and takes its lock. Returns nullptr
-// as open_ceiling() does, with no lock taken. Fails as require_no_recovery() and
-// require_not_rewinding() do.
+// as open_ceiling() does, with no lock taken. Fails as require_no_recovery() does.
 Relation lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
-  require_not_rewinding();
   ceiling_page_extend(relation);
   database_stand_in(is_made_here(relation));
-  wild_learn();
   LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
-  wild_times = wild_times_locked();
   return relation;
 }
 
@@ -295,7 +301,7 @@ void recognize_ceiling() {
 void look_at_ceiling() {
   Relation relation = lock_ceiling(Urgency::kMust);
   if (!is_durable_in(relation) || !is_as_written(relation)) {
-    write(relation, Raise{});
+    write(relation, {0});
     publish(relation);
   }
   // As in recognize_ceiling(). But a transaction that has made the sequence, a restore for one, may
@@ -320,11 +326,6 @@ void attach() {
   }
 }
 
-// For an ID with the time `moment`. Where that is a long unit, it is used from the clock on.
-Raise raise_from(core::UnixMicros moment, core::UnixMillis target) {
-  return {core::UnixMillis{std::max(moment, unix_now()).value / 1000}, target, false};
-}
-
 }  // namespace
 
 void ceiling_learn() {
@@ -341,9 +342,6 @@ void ceiling_carry_over() {
   warnings_attach();
   ceiling_relid = InvalidOid;
   look_at_ceiling();
-  // What was wild before the extension was dropped still is.
-  const core::WildTimes times = WildTimesNow();
-  for (int64 i = 0; i < times.count; i++) rewinds_insert(times.at[i]);
 }
 
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
@@ -355,13 +353,13 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
   if (was_ahead && sequence_is_durable(my_database->written_lsn)) publish(relation);
   const core::UnixMicros known{my_database->written_us};
   const bool is_low = known < wish.enough;
-  const Raise raise = raise_from(moment, ShortOf(wild_times.all, known, RoundUp(wish.target)));
+  const core::UnixMillis target = RoundUp(wish.target);
   if (is_replaced || moment.value > my_database->ceiling_us.load(std::memory_order_relaxed)) {
-    if (is_replaced || is_low) write(relation, raise);
+    if (is_replaced || is_low) write(relation, target);
     publish(relation);
   } else if (!is_written_ahead()) {
     // Need wait for no disk and no standby: the next commit takes it along.
-    if (is_low) write(relation, raise);
+    if (is_low) write(relation, target);
   } else if (was_ahead) {
     // Nobody has committed for a while.
     XLogSetAsyncXactLSN(my_database->written_lsn);
@@ -372,33 +370,43 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 
 void ceiling_cover(core::UnixMicros moment) {
   Relation relation = lock_ceiling(Urgency::kMust);
-  const core::UnixMillis target = Beyond(wild_times.all, RoundUp(moment));
-  const bool crosses_wild = ShortOf(wild_times.all, {my_database->written_us}, target) < target;
-  write(relation, raise_from(moment, target));
-  if (crosses_wild) lift_everywhere(MicrosOf(target));
+  write(relation, RoundUp(moment));
   publish(relation);
   unlock_ceiling(relation);
 }
 
-void ceiling_lift(core::UnixMicros moment) {
-  Relation relation = lock_ceiling(Urgency::kMust);
-  const core::UnixMillis target = Beyond(wild_times.all, RoundUp(moment));
-  write(relation, raise_from(moment, target));
-  lift_everywhere(MicrosOf(target));
-  publish(relation);
-  unlock_ceiling(relation);
-}
-
-void ceiling_step_over(const core::Wild& wild, core::UnixMicros clock) {
+void ceiling_lift(core::UnixMicros moment, core::UnixMicros clock) {
   Relation relation = lock_ceiling(Urgency::kMust);
   // Who had to wait may have read a clock that was put right meanwhile.
   if (unix_now().value > clock.value - kClockNoiseUs) {
-    const core::UnixMillis target = Beyond(wild_times.all, {wild.until.value / 1000 + 1});
-    write(relation, {target, target, true});
+    const core::UnixMillis target = RoundUp(moment);
+    write(relation, target);
     lift_everywhere(MicrosOf(target));
     publish(relation);
   }
   unlock_ceiling(relation);
+}
+
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild) {
+  Relation relation = lock_ceiling(Urgency::kMust);
+  const core::UnixMillis target = RoundUp(moment);
+  const CeilingPage page = ceiling_page_lock(relation);
+  const XLogRecPtr lsn = ceiling_page_replace(page, target, wild);
+  ceiling_page_unlock(page);
+  my_database->relation = RelationGetRelid(relation);
+  my_database->file = file_of(relation);
+  my_database->wild = wild;
+  my_database->has_wild.store(wild.count > 0, std::memory_order_release);
+  my_database->written_us = MicrosOf(target).value;
+  my_database->written_lsn = lsn;
+  // What is durable already: the next ID above it waits for this record.
+  const int64 durable_us = my_database->ceiling_us.load(std::memory_order_relaxed);
+  my_database->ceiling_us.store(std::min(durable_us, MicrosOf(target).value),
+                                std::memory_order_release);
+  // The next ID asks, also where wild times have come and nothing is lower.
+  my_database->alert_us.store(0, std::memory_order_release);
+  unlock_ceiling(relation);
+  return lsn;
 }
 
 void ceiling_hold() {
@@ -407,11 +415,13 @@ void ceiling_hold() {
   relation_close(relation, NoLock);
 }
 
-core::UnixMicros ceiling_read() {
+CeilingKept ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
-  const core::UnixMillis value = ceiling_of(relation);
+  const CeilingPage page = ceiling_page_lock(relation);
+  const CeilingKept kept = ceiling_page_read(page);
+  ceiling_page_unlock(page);
   relation_close(relation, RowExclusiveLock);
-  return MicrosOf(value);
+  return kept;
 }
 
 }  // namespace snowid::pg

@@ -7,6 +7,7 @@
 // may have to wait for, then Database::lock, then the buffer's.
 #pragma once
 
+#include "pg/ids/ceiling_page.hpp"
 #include "pg/ids/settings.hpp"
 #include "pg/prelude.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -47,19 +48,23 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 void ceiling_cover(core::UnixMicros moment);
 
 // Has no slot of this database issue an ID with a time up to `moment` any more, durably, whatever
-// becomes of the transaction. slots_attach() must have been called. Fails as ceiling_learn() does.
-void ceiling_lift(core::UnixMicros moment);
+// becomes of the transaction; but does nothing where the clock, which was at `clock`, was put back
+// while this waited. slots_attach() must have been called. Fails as ceiling_learn() does.
+void ceiling_lift(core::UnixMicros moment, core::UnixMicros clock);
 
-// As ceiling_lift(), up to the end of a wild time, which the clock, at `clock`, has come to. If it
-// was put back while this waited, it does nothing.
-void ceiling_step_over(const core::Wild& wild, core::UnixMicros clock);
+// Stores a ceiling, which may be a lower one, and the wild times, whatever becomes of the
+// transaction. Returns the end of the WAL record, for sequence_make_durable(). It need not be
+// durable before IDs are issued: without it the ceiling is the one of before, which is no lower, or
+// not above what was durable then. The caller has the database alone, and no stand-in. Fails as
+// ceiling_learn() does.
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild);
 
 // Until the end of this transaction no other one can have a stand-in (database.hpp). slots_attach()
 // must have been called. Fails as ceiling_learn() does.
 void ceiling_hold();
 
-// The ceiling as the sequence says, on a standby as far as it has replayed the primary's WAL. Fails
-// with 55000 where the sequence is missing, or not a permanent sequence.
-core::UnixMicros ceiling_read();
+// What the pages say, on a standby as far as it has replayed the primary's WAL. Fails with 55000
+// where the sequence is missing, or not a permanent sequence.
+CeilingKept ceiling_read();
 
 }  // namespace snowid::pg

@@ -28,7 +28,7 @@ struct ClosedShards {
   void (*close)();
 };
 
-// Whom they ask: at first one to whom no shard is closed.
+// By default no shard is closed.
 extern ClosedShards closed_shards;
 
 // Whether an ID with the layout's last time may have been issued. Where none may, a slot that is at
@@ -41,11 +41,6 @@ inline bool IsUsedUp(const core::Layout& layout) {
 inline core::Tick LastTickByCeiling(const core::Layout& layout) {
   return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
 }
-
-// Has the slots of this database that are at their end go on above wild.rewound_to, where the wild
-// time has used their layouts up and they are not closed. Part of snowid_rewind(), after
-// set_slots_back(). Where it fails those that are left stay at their end.
-void open_used_up(const core::Wild& wild);
 
 // Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last);

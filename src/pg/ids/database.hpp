@@ -12,7 +12,7 @@
 // The number of the family's ABI: of the form of Database, Slot, ShardEvents and Warnings, and of
 // what their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 2
+#define SNOWID_IDS_ABI 3
 #endif
 
 namespace snowid::pg {
@@ -43,16 +43,12 @@ struct Database {
   std::atomic<int64_t> floor_us;
   // Sweeps may have removed slots whose last unit of time had ended by swept_us, and had begun by
   // swept_ceiling_us, the ceiling when it was swept. A new slot starts above all of those. The
-  // three only grow, but for snowid_rewind().
+  // three only grow, but for rewinding, which is done alone.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
   std::atomic<uint64_t> number;  // the node's own, see shared_number.hpp
   // What has written the row of pg_database, see database_is_doubtful().
   std::atomic<uint32_t> row_xmin;
-  // The part of the transaction that has called snowid_rewind(), until somebody has looked at the
-  // ceiling since; else 0.
-  std::atomic<uint32_t> rewinding;
-
   // Statistics, see events.hpp. Only the first, which hardly ever changes, is in the cache line of
   // what every ID reads.
   std::atomic<int64_t> reset_us;    // when they were reset, as Unix microseconds; 0 where never
@@ -64,18 +60,11 @@ struct Database {
   // 0 where never.
   std::atomic<int64_t> logged_us[kEventKinds];
 
-  // The times that it has said to be wild, of the shared entry alone, guarded by the lock; and
-  // whether there are any. See wild.hpp.
+  // The wild times, of the shared entry alone, and whether there are any. See wild.hpp.
   core::WildTimes wild;
   std::atomic<bool> has_wild;
-  // How often others than snowid_rewind() have committed rows of such times; and as of which of
-  // those the rows are known.
-  std::atomic<uint32_t> wild_news;
-  std::atomic<uint32_t> wild_learned;
-  // The longest unit of time that any slot of it may have, in microseconds: see note_unit().
+  // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
-  // Those of the wild times that rows said which had been committed, when they were last read.
-  core::WildTimes settled;
 };
 
 SNOWID_PIN(Database, oid, 0);
@@ -92,7 +81,6 @@ SNOWID_PIN(Database, swept_us, kLockSize + 56);
 SNOWID_PIN(Database, swept_ceiling_us, kLockSize + 64);
 SNOWID_PIN(Database, number, kLockSize + 72);
 SNOWID_PIN(Database, row_xmin, kLockSize + 80);
-SNOWID_PIN(Database, rewinding, kLockSize + 84);
 SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN(Database, clock_us, kLockSize + 96);
 SNOWID_PIN(Database, raises, kLockSize + 104);
@@ -100,19 +88,15 @@ SNOWID_PIN(Database, flushes, kLockSize + 112);
 SNOWID_PIN(Database, flushes_us, kLockSize + 120);
 SNOWID_PIN(Database, logged_us, kLockSize + 128);
 SNOWID_PIN(Database, wild, kLockSize + 160);
-SNOWID_PIN(Database, has_wild, kLockSize + 936);
-SNOWID_PIN(Database, wild_news, kLockSize + 940);
-SNOWID_PIN(Database, wild_learned, kLockSize + 944);
-SNOWID_PIN(Database, longest_unit_us, kLockSize + 952);
-SNOWID_PIN(Database, settled, kLockSize + 960);
-SNOWID_PIN_SIZE(Database, kLockSize + 1736);
+SNOWID_PIN(Database, has_wild, kLockSize + 680);
+SNOWID_PIN(Database, longest_unit_us, kLockSize + 688);
+SNOWID_PIN_SIZE(Database, kLockSize + 696);
 SNOWID_PIN(core::Wild, from, 0);
 SNOWID_PIN(core::Wild, until, 8);
-SNOWID_PIN(core::Wild, rewound_to, 16);
-SNOWID_PIN_SIZE(core::Wild, 24);
+SNOWID_PIN_SIZE(core::Wild, 16);
 SNOWID_PIN(core::WildTimes, count, 0);
 SNOWID_PIN(core::WildTimes, at, 8);
-SNOWID_PIN_SIZE(core::WildTimes, 776);
+SNOWID_PIN_SIZE(core::WildTimes, 520);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;

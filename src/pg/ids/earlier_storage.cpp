@@ -20,19 +20,21 @@ bool is_replaced_here(HeapTuple row) {
 
 // Raises what the storage of a version says. log_as: see sequence_page_lock_of().
 XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis target,
-                         const core::WildTimes& wild) {
+                         core::WildTimes* wild) {
   const CeilingPage page = ceiling_page_lock_of(form, log_as);
-  const core::UnixMillis value = CeilingOn(page, wild);
-  const bool is_to_be_raised = value < target || !AreAlike(page);
-  const Raise raise{target, std::max(value, target), false};
-  const XLogRecPtr lsn = is_to_be_raised ? ceiling_page_set(page, value, raise) : InvalidXLogRecPtr;
+  const CeilingKept kept = ceiling_page_read(page);
+  const bool is_to_be_raised = kept.ceiling < target || !kept.are_alike;
+  const XLogRecPtr lsn = is_to_be_raised
+                             ? ceiling_page_set(page, std::max(kept.ceiling, target), kept.wild)
+                             : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
+  if (kept.wild.count > 0) *wild = kept.wild;
   return lsn;
 }
 
 // As raise_earlier_storage(), of the versions of one relation. classes: pg_class.
 void raise_versions(Relation classes, Oid relid, Relation relation, FileNumber known,
-                    core::UnixMillis target, const core::WildTimes& wild, RaisedStorage* raised) {
+                    core::UnixMillis target, RaisedStorage* raised) {
   ScanKeyData key;
   ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotAny, 1, &key);
@@ -45,7 +47,8 @@ void raise_versions(Relation classes, Oid relid, Relation relation, FileNumber k
     // What this transaction has made itself need not be logged where the commit syncs it.
     const bool is_made_here =
         TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
-    const XLogRecPtr lsn = raise_storage(form, is_made_here ? relation : classes, target, wild);
+    const XLogRecPtr lsn =
+        raise_storage(form, is_made_here ? relation : classes, target, &raised->wild);
     raised->last = std::max(raised->last, lsn);
     if (form->relfilenode == known) raised->known = std::max(raised->known, lsn);
   }
@@ -54,14 +57,14 @@ void raise_versions(Relation classes, Oid relid, Relation relation, FileNumber k
 
 }  // namespace
 
-RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target,
-                                    const core::WildTimes& wild) {
+RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known,
+                                    core::UnixMillis target) {
   const Oid relid = RelationGetRelid(relation);
-  RaisedStorage raised{InvalidXLogRecPtr, InvalidXLogRecPtr};
+  RaisedStorage raised{InvalidXLogRecPtr, InvalidXLogRecPtr, {}};
   Relation classes = table_open(RelationRelationId, AccessShareLock);
-  raise_versions(classes, relid, relation, known.file, target, wild, &raised);
+  raise_versions(classes, relid, relation, known.file, target, &raised);
   if (OidIsValid(known.relid) && known.relid != relid)
-    raise_versions(classes, known.relid, relation, known.file, target, wild, &raised);
+    raise_versions(classes, known.relid, relation, known.file, target, &raised);
   table_close(classes, AccessShareLock);
   return raised;
 }

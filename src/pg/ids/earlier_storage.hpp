@@ -7,7 +7,7 @@
 #pragma once
 
 #include "pg/compat.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/ids/ceiling_page.hpp"
 
 namespace snowid::pg {
 
@@ -18,16 +18,17 @@ struct KnownCeiling {
   FileNumber file;
 };
 
-// The ends of WAL records, which are not flushed yet; InvalidXLogRecPtr where there is none.
+// The ends of WAL records, which are not flushed yet; InvalidXLogRecPtr where there is none. And
+// wild times, if any of that storage has some.
 struct RaisedStorage {
   XLogRecPtr last;   // of the last one
   XLogRecPtr known;  // of the one that has raised what others know
+  core::WildTimes wild;
 };
 
 // Raises to `target` what is below it of the storage that this transaction has replaced or dropped:
 // of the sequence as it is, and of the one that others know. relation: the sequence as it is, made
-// or given its storage by this transaction. wild: the times that are, by rows that are committed.
-RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target,
-                                    const core::WildTimes& wild);
+// or given its storage by this transaction.
+RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target);
 
 }  // namespace snowid::pg

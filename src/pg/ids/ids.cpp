@@ -1,12 +1,14 @@
 // The room's face to others. See ids.hpp.
 #include "pg/ids/ids.hpp"
 
+#include "pg/base/clock.hpp"
 #include "pg/ids/wild.hpp"
 #include "pg/server/discard.hpp"
 
 namespace snowid::pg {
 
 void (*common_set_back_hook)() = nullptr;
+Reach (*reach_hook)(const core::Layout&) = nullptr;
 
 namespace {
 
@@ -28,7 +30,7 @@ void ids_register() {
 
 void issue_only_above(core::UnixMicros moment) {
   if (!ceiling_known) ceiling_learn();
-  ceiling_lift(moment);
+  ceiling_lift(moment, unix_now());
 }
 
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
@@ -40,8 +42,9 @@ void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Seq
     place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
   }
   const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
-  // Where this database steps over wild times its floor is no reason for others to do so.
-  if (IsPastWild({floor_us})) {
+  // Where this database's slots were lifted over wild times that is no reason for others to be.
+  const core::UnixMicros clock = unix_now();
+  if (floor_us > clock.value && floor_us <= LeadFromNow(clock).value) {
     place->floor_us = floor_us;
     return;
   }

@@ -34,8 +34,8 @@ struct CommonPlace {
   int64 floor_us;  // the database's floor when common_make_ready() was last called
 };
 
-// Called before slots that all databases share are set back, see set_slots_back(): what is drawn
-// from them may come again, and has to differ by something else. nullptr where nobody cares.
+// Called before slots that all databases share are set back, as rewinding does: what is drawn from
+// them may come again, and has to differ by something else. nullptr where nobody cares.
 extern void (*common_set_back_hook)();
 
 // Makes the place ready to draw from. Its slot is then above this database's floor, and so above

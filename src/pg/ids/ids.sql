@@ -9,6 +9,10 @@ SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass
 GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
 GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
 
+CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
+COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID that this database has issued so far is later than';
+
 -- Making IDs
 
 CREATE FUNCTION @extschema@.snowid_next() RETURNS bigint

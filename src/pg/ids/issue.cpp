@@ -20,14 +20,23 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock. longest_alert:
-// where the alert ends, since a wild time comes after it. From there on nobody asks early.
-void make_room(core::UnixMicros moment, core::UnixMicros now, core::UnixMicros longest_alert) {
+// How far IDs of a layout may go; those of a kind that all databases share go by the clock alone,
+// through wild times as well, for they have random bits.
+Reach reach_of(const core::Layout& layout, bool is_common) {
+  if (reach_hook != nullptr && !is_common) return reach_hook(layout);
+  const core::UnixMicros clock = unix_now();
+  return {clock, clock, {PG_INT64_MAX}, {PG_INT64_MAX}};
+}
+
+// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock.
+void make_room(core::UnixMicros moment, core::UnixMicros now) {
   Database* database = my_database;
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
-  const bool is_before_wild = moment > longest_alert;
+  // Up to wild times the alert stays where it is, and nobody asks early.
+  const core::UnixMicros alert_end = UnliftedUntil(WildTimesNow(), SharedFloor());
+  const bool is_before_wild = moment > alert_end;
   if (is_before_wild && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
   // the next caller has to wait for that. So it goes no further than it must.
@@ -39,11 +48,9 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, core::UnixMicros l
   }
   // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
   // go on. Should it fail, the next one to reach the new alert tries again.
-  const int64_t next_alert = std::min({next_alert_us(moment), ceiling, longest_alert.value});
-  if (database->alert_us.compare_exchange_strong(alert, next_alert)) {
-    LowerAlert(database, WildTimesNow());
+  const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
+  if (database->alert_us.compare_exchange_strong(alert, next_alert))
     ceiling_raise(moment, wish, Urgency::kEarly);
-  }
 }
 
 }  // namespace
@@ -81,18 +88,14 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock(slot);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    const WildStep step = wild_step(layout, is_common);
-    const core::UnixMicros clock = step.clock;
-    const core::UnixMicros now = step.now;
+    const Reach reach = reach_of(layout, is_common);
+    const core::UnixMicros now = reach.clock;
     const core::Time now_time = TimeAt(layout, now);
     const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
     if (next_time > layout.max_time) {
       if (last == EndOf(layout) && !is_common) {
-        // Whether the layout is used up the ceiling tells, unless somebody has rewound since.
-        if (shared_database->rewinding.load(std::memory_order_acquire) != 0) ceiling_known = false;
-        if (!ceiling_known) ceiling_learn();
         closed_shards.refuse(layout, shard, slot);
         // It may have been opened and closed again since that was asked.
         if (!IsAtEnd(slot, layout) || !IsUsedUp(layout)) continue;
@@ -101,9 +104,9 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       report_used_up(layout);
     }
 
-    int64 ahead_us = next.value - now.value;
-    if (next > step.limit)
-      ahead_us = std::max(ahead_us, step.from.value - clock.value + max_lead_us());
+    int64 ahead_us = next.value - reach.lead_from.value;
+    if (next > reach.limit)
+      ahead_us = std::max(ahead_us, reach.limit_ends.value - now.value + max_lead_us());
     const int64 wait_us = ahead_us - max_lead_us();
     if (wait_us > 0) {
       if (!MayWait(&wait, wait_us)) {
@@ -117,19 +120,14 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);
-    make_room(next, now, step.alert);
-
-    // Anew, since that may have waited: a wild time may have become known, the clock put back.
-    const WildStep allowed = wild_step(layout, is_common);
-    if (allowed.clock.value < clock.value - kClockNoiseUs) continue;
-    if ((allowed.now > allowed.clock) != (now > clock)) continue;
+    make_room(next, now);
     const core::UnixMicros limit{
-        std::min({now.value + max_lead_us(),
-                  my_database->ceiling_us.load(std::memory_order_acquire), allowed.limit.value})};
+        std::min({reach.lead_from.value + max_lead_us(),
+                  my_database->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
     const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
     if (grant.count > 0) {
       const core::Tick end{grant.first.value + grant.count - 1};
-      note_lead(slot, StartOf(layout, TimeOf(layout, end)).value - clock.value);
+      note_lead(slot, StartOf(layout, TimeOf(layout, end)).value - now.value);
       return grant;
     }
   }

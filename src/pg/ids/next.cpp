@@ -1,4 +1,5 @@
 // The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
+#include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
@@ -67,6 +68,7 @@ SNOWID_FUNCTION(snowid_lastval);
 SNOWID_FUNCTION(snowid_currval);
 SNOWID_FUNCTION(snowid_advance);
 SNOWID_FUNCTION(snowid_carry_ceiling_over);
+SNOWID_FUNCTION(snowid_ceiling);
 
 // snowid_next() → bigint
 Datum snowid_next(PG_FUNCTION_ARGS) {
@@ -205,5 +207,11 @@ Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   ceiling_carry_over();
   shared_number_change_with_transaction();
   PG_RETURN_VOID();
+}
+
+// snowid_ceiling() → timestamptz
+Datum snowid_ceiling(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(MicrosOf(ceiling_read().ceiling)));
 }
 }

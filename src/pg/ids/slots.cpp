@@ -4,7 +4,7 @@
 // new slot would start with. That start follows from the floor of the database and from the times
 // up to which it was swept. So all that the old slot has issued is at or below the start of a new
 // one, and all that the new one issues is above. The times are stored before slots are looked at,
-// and only grow; or snowid_rewind() lowers them, so that they are read anew with each slot. Whoever
+// and only grow; or rewinding lowers them, so that they are read anew with each slot. Whoever
 // makes the slot anew reads them with the slot's partition locked, after the removal, so it reads
 // these or higher ones. And nobody has a pointer to the old slot then, or it would have had a user.
 //
@@ -15,7 +15,6 @@
 #include "pg/base/clock.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/events.hpp"
-#include "pg/ids/wild.hpp"
 #include "pg/shared/quota.hpp"
 
 // 80 bytes each.
@@ -46,13 +45,6 @@ Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
 void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
-  }
-}
-
-// Lowers a time, unless it is below.
-void LowerTime(std::atomic<int64_t>* time_us, int64_t to_us) {
-  int64_t was = time_us->load(std::memory_order_relaxed);
-  while (was > to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }
 }
 
@@ -278,7 +270,7 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const bool is_new = slot == nullptr;
   // Without a slot's lock, since it may have to wait for a transaction.
   if (is_new) {
-    note_unit(layout);
+    RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, closed_shards.lock(layout, shard));
   }
   // This session's stand-in may have a higher floor than the shared entry, by which another session
@@ -328,80 +320,25 @@ Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
   return slot;
 }
 
-void lift_slots(core::UnixMicros floor) {
-  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
-  // floor.
-  RaiseTime(&my_database->floor_us, floor.value);
+void visit_slots(SlotVisitor visit, void* context) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots.attached, false);
   core::Layout recent = core::kInstagram;
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
-    if (slot->key.database == MyDatabaseId)
-      RaiseTo(slot->last_tick, LastTickAt(LayoutOf(slot, &recent), floor));
+    if (slot->key.database == MyDatabaseId || !OidIsValid(slot->key.database))
+      visit(slot, LayoutOf(slot, &recent), context);
   dshash_seq_term(&scan);
 }
 
-bool find_used_between(core::UnixMicros above, core::UnixMicros before, UsedTime* used) {
-  bool is_found = false;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  core::Layout recent = core::kInstagram;
-  const core::UnixMicros floor{my_database->floor_us.load(std::memory_order_acquire)};
-  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database != MyDatabaseId) continue;
-    const core::Layout& layout = LayoutOf(slot, &recent);
-    const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-    const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
-    // One that is at the floor was lifted there, and has issued nothing since.
-    if (last == EndOf(layout) || last == LastTickAt(layout, floor) || start <= above ||
-        start.value + layout.unit_us > before.value)
-      continue;
-    *used = {slot->key, start};
-    is_found = true;
-  }
-  dshash_seq_term(&scan);
-  return is_found;
-}
-
-void set_slots_back(const core::Wild& wild) {
-  // Before the scan, as in lift_slots(). Slots that a sweep has removed may have had right IDs.
-  const int64 to_us = wild.rewound_to.value;
-  const bool was_swept = my_database->swept_us.load(std::memory_order_acquire) > to_us;
-  LowerTime(&my_database->floor_us, to_us);
-  if (was_swept) RaiseTime(&my_database->floor_us, to_us);
-  LowerTime(&my_database->swept_us, to_us);
-  LowerTime(&my_database->swept_ceiling_us, to_us);
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  core::Layout recent = core::kInstagram;
-  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    const bool is_common = !OidIsValid(slot->key.database);
-    if (slot->key.database != MyDatabaseId && !is_common) continue;
-    const core::Layout& layout = LayoutOf(slot, &recent);
-    uint64_t last = slot->last_tick.load(std::memory_order_acquire);
-    if (!is_common && last == EndOf(layout).value) continue;
-    const core::UnixMicros start = StartOf(layout, TimeOf(layout, {last}));
-    if (start > wild.rewound_to && (!is_common || Touches(layout, wild, start)))
-      slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, wild.rewound_to).value);
-  }
-  dshash_seq_term(&scan);
-}
-
-List* find_used_up(core::UnixMicros until) {
-  List* found = NIL;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  core::Layout recent = core::kInstagram;
-  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database != MyDatabaseId) continue;
-    const core::Layout& layout = LayoutOf(slot, &recent);
-    if (!IsAtEnd(slot, layout) || layout.last_start > until) continue;
-    auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
-    *key = slot->key;
-    found = lappend(found, key);
-  }
-  dshash_seq_term(&scan);
-  return found;
+void lift_slots(core::UnixMicros floor) {
+  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
+  // floor.
+  RaiseTime(&my_database->floor_us, floor.value);
+  const auto lift = [](Slot* slot, const core::Layout& layout, void* to) {
+    if (!OidIsValid(slot->key.database)) return;
+    RaiseTo(slot->last_tick, LastTickAt(layout, *static_cast<const core::UnixMicros*>(to)));
+  };
+  visit_slots(lift, &floor);
 }
 
 void lift_everywhere(core::UnixMicros floor) {

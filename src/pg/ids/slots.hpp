@@ -112,28 +112,14 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 // class 53 where there is no memory.
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 
+// Calls a function with each slot of this database, and with those that all databases share, whose
+// key has no database. It must take no lock and raise no error.
+using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
+void visit_slots(SlotVisitor visit, void* context);
+
 // Raises this database's floor: from now on no slot of it issues an ID with a time up to `floor`.
 // The caller holds my_database->lock. Closed slots stay closed; open_slot() sees the floor.
 void lift_slots(core::UnixMicros floor);
-
-// A shard of this database that has used a time after `above` all of the unit of which is before
-// `before`, if there is one.
-struct UsedTime {
-  SlotKey key;
-  core::UnixMicros time;
-};
-bool find_used_between(core::UnixMicros above, core::UnixMicros before, UsedTime* used);
-
-// Has all slots of this database whose last tick is above wild.rewound_to, those that all databases
-// share where it is in the wild time, and the floor of the database, go on above wild.rewound_to.
-// But for those that are at their end, and may be closed. The only thing that ever lowers a tick:
-// nobody may be about to take one, and nobody may take one above rewound_to before the wild time is
-// known.
-void set_slots_back(const core::Wild& wild);
-
-// The keys of the slots of this database that are at their end, in layouts that are used up by
-// `until`.
-List* find_used_up(core::UnixMicros until);
 
 // The same, and whatever becomes of this transaction: what a stand-in knows goes with it.
 void lift_everywhere(core::UnixMicros floor);

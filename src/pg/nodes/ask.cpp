@@ -148,7 +148,7 @@ void require_near_clocks(const Registry& registry, const ClockGap& gap) {
 Answer registry_ask(const Registry& registry, const char* request, const Member& member,
                     int64 token, int64 next_token) {
   Answer answer{};
-  answer.ceiling = core::UnixMillis{ceiling_read().value / 1000};
+  answer.ceiling = ceiling_read().ceiling;
   Question question{registry, member, strcmp(request, kClaim) == 0, &answer};
   const char* text = psprintf(
       "SELECT r.* FROM snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
@@ -166,8 +166,9 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
 
 void heed_reported(const Answer& answer, bool were_others) {
   const core::UnixMicros reported{answer.reported.value * 1000};
-  if (is_rewound(reported)) return;
-  const core::UnixMicros now = ClockPastWild(unix_now());
+  if (!ceiling_known) ceiling_learn();
+  if (WildAt(WildTimesNow(), reported) != nullptr) return;
+  const core::UnixMicros now = LeadFromNow(unix_now());
   // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
   // that by a step. So a clock that was never set back is not behind that, however soon it is
   // looked at again.

@@ -53,7 +53,6 @@ extern "C" {
 SNOWID_FUNCTION(snowid_release);
 SNOWID_FUNCTION(snowid_accept);
 SNOWID_FUNCTION(snowid_advance_all);
-SNOWID_FUNCTION(snowid_ceiling);
 
 // snowid_release(shard bigint, layout snowid_layout, moved_to text) → bigint
 Datum snowid_release(PG_FUNCTION_ARGS) {
@@ -132,11 +131,5 @@ Datum snowid_advance_all(PG_FUNCTION_ARGS) {
   wait_until_allowed("moment", moment);
   issue_only_above(moment);
   PG_RETURN_VOID();
-}
-
-// snowid_ceiling() → timestamptz
-Datum snowid_ceiling(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
-  PG_RETURN_TIMESTAMPTZ(to_timestamptz(ceiling_read()));
 }
 }

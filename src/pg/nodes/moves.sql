@@ -72,7 +72,3 @@ COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
 REVOKE ALL ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) TO @extowner@
   WITH GRANT OPTION;
-
-CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
-COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID that this database has issued so far is later than';

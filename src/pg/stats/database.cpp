@@ -51,7 +51,7 @@ Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
-  const core::UnixMicros ceiling = ceiling_read();
+  const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
   const DatabaseStatistics counts = read_database_statistics();
   const int64 total = area_size(shared_area);
   Datum values[] = {TimestampTzGetDatum(to_timestamptz(ceiling)),

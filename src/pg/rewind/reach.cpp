@@ -1,0 +1,35 @@
+// Stepping over wild times: how far IDs may go. See ids/wild.hpp.
+#include "pg/base/clock.hpp"
+#include "pg/rewind/rewind.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr core::UnixMicros kNever{PG_INT64_MAX};
+
+Reach reach_of(const core::Layout& layout) {
+  for (;;) {
+    const core::UnixMicros clock = unix_now();
+    const core::WildTimes& times = WildTimesNow();
+    if (times.count == 0) return {clock, clock, kNever, kNever};
+    const core::UnixMicros floor = SharedFloor();
+    const int64 early_us = LiftEarlyUs();
+    const core::Wild* due = DueAt(times, clock, floor, early_us);
+    if (due != nullptr) {
+      // All slots, so that each range is stepped over once, and the floor tells.
+      ceiling_lift(due->until, clock);
+      continue;
+    }
+    const core::UnixMicros lead_from = LeadFrom(times, clock, floor, early_us);
+    const core::Wild* ahead = WildAhead(times, floor);
+    if (ahead == nullptr) return {clock, lead_from, kNever, kNever};
+    return {clock, lead_from, {ahead->from.value - layout.unit_us}, {ahead->from.value - early_us}};
+  }
+}
+
+}  // namespace
+
+void rewind_register() { reach_hook = reach_of; }
+
+}  // namespace snowid::pg

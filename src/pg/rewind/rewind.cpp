@@ -1,0 +1,267 @@
+// The SQL functions by which a superuser says which times a wrong clock has used, and reads which
+// are known.
+//
+// It lowers what otherwise only grows, and is done alone: nobody else is connected to the database,
+// and no session begins. So nobody holds a clock or a ceiling that is no longer so. First all is
+// checked that may fail; then the ceiling's pages are changed, and memory with them; at last the
+// caller waits until that is durable. It counts from then on, whatever becomes of the transaction.
+//
+// Shared: Database and the slots of this database, which nobody else looks at; and those slots that
+// all databases share, whose sessions go on: what becomes of these is in ids.hpp.
+#include "pg/rewind/rewind.hpp"
+
+#include "pg/base/clock.hpp"
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The greatest value of the sequence, in microseconds.
+constexpr core::UnixMicros kLatest{253402300799999000};
+
+// A range that has passed by more than this, beside the longest unit, is forgotten.
+constexpr int64 kForgetUs = USECS_PER_DAY;
+
+[[noreturn]] void report_bad(const char* message) {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
+           errhint("State the times that IDs of the wrong clock have, and with them the ceiling's: "
+                   "snowid.wild_times() finds them.")));
+  pg_unreachable();
+}
+
+// What a call goes by.
+struct Plan {
+  core::WildTimes wild;
+  // IDs go on above this: no ID of the right clock is above it, by what has been said.
+  core::UnixMicros resume;
+  int64 early_us;
+  List* used_up;  // keys of slots at their end that the wrong clock has brought there
+};
+
+// The bound of a range in microseconds, included; 0 or kLatest where it is beyond, or there is
+// none.
+core::UnixMicros moment_of(const RangeBound& bound) {
+  if (bound.infinite) return bound.lower ? core::UnixMicros{0} : kLatest;
+  core::UnixMicros moment = from_timestamptz(DatumGetTimestampTz(bound.val));
+  moment = std::clamp(moment, core::UnixMicros{0}, kLatest);
+  return {moment.value + (bound.inclusive ? 0 : bound.lower ? 1 : -1)};
+}
+
+// The ranges of the argument, with those that are known and not long past, in a palloc'd array.
+core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early_us, int64* count) {
+  const MultirangeType* argument = PG_GETARG_MULTIRANGE_P(0);
+  TypeCacheEntry* type = multirange_get_typcache(fcinfo, MultirangeTypeGetOid(argument));
+  int32 given;
+  RangeType** ranges;
+  multirange_deserialize(type->rngtype, argument, &given, &ranges);
+  if (given == 0) report_bad("no wild times were given");
+  const core::WildTimes& known = WildTimesNow();
+  auto* all = static_cast<core::Wild*>(palloc((given + known.count) * sizeof(core::Wild)));
+  *count = 0;
+  for (int32 i = 0; i < given; i++) {
+    RangeBound lower;
+    RangeBound upper;
+    bool is_empty;
+    range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
+    all[(*count)++] = {moment_of(lower), moment_of(upper)};
+  }
+  for (int64 i = 0; i < known.count; i++)
+    if (known.at[i].until.value + early_us + kForgetUs >= now.value) all[(*count)++] = known.at[i];
+  return all;
+}
+
+// What has been said to be wild. Fails with 22023 where the clock is in a range, or nearly so.
+Plan plan_of(FunctionCallInfo fcinfo) {
+  const core::UnixMicros clock = unix_now();
+  // While IDs step over a range, those of the right clock are above it.
+  const core::UnixMicros now = LeadFromNow(clock);
+  Plan plan{{}, {now.value + usual_lead_us()}, LiftEarlyUs(), NIL};
+  int64 count;
+  core::Wild* ranges = ranges_of(fcinfo, clock, plan.early_us, &count);
+  const int64 given = count;
+  for (int64 i = 0; i < given; i++) {
+    const core::Wild& range = ranges[i];
+    if (range.until < range.from) report_bad("a range of times ends before it begins");
+    if (WildAt(WildTimesNow(), range.from) == nullptr &&
+        range.from.value - plan.early_us <= now.value)
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+               errmsg("wild times must begin more than " INT64_FORMAT " ms ahead of the clock",
+                      (now.value - clock.value + plan.early_us) / 1000),
+               errdetail("A range of those given begins at %s.", moment_text(range.from)),
+               errhint("Where the wrong clock was ahead by less, IDs go on when the right one has "
+                       "caught up, or at once with a greater \"snowid.max_lead\".")));
+  }
+  count = JoinWild(ranges, count, plan.early_us);
+  if (count > core::WildTimes::kMost)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+         errmsg("too many ranges of wild times: " INT64_FORMAT, count),
+         errdetail("A database keeps %d of those that are yet to come.", core::WildTimes::kMost),
+         errhint("State fewer and longer ones: what is between two of them may be stepped "
+                 "over as well.")));
+  plan.wild.count = count;
+  std::copy_n(ranges, count, plan.wild.at);
+  return plan;
+}
+
+// A slot that contradicts what has been said.
+struct Contradiction {
+  SlotKey key;
+  core::UnixMicros start;
+  bool is_found;
+};
+
+struct Check {
+  const Plan* plan;
+  Contradiction contradiction;
+  core::UnixMicros ceiling;
+  SlotKey* ended;  // slots at their end; nullptr while they are counted
+  int64 ended_count;
+};
+
+// A slot is at its end where it is closed, or where its layout is used up, as it is by a clock that
+// ran far ahead.
+bool MayBeUsedUp(const Slot* slot, const core::Layout& layout, core::UnixMicros ceiling) {
+  return IsAtEnd(slot, layout) && layout.last_start <= ceiling;
+}
+
+void CheckSlot(Slot* slot, const core::Layout& layout, void* context) {
+  auto* check = static_cast<Check*>(context);
+  if (!OidIsValid(slot->key.database)) return;
+  if (MayBeUsedUp(slot, layout, check->ceiling)) {
+    if (check->ended != nullptr) check->ended[check->ended_count] = slot->key;
+    check->ended_count++;
+  }
+  if (IsAtEnd(slot, layout)) return;
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
+  if (start > check->plan->resume && !IsWildUnit(check->plan->wild, layout, start))
+    check->contradiction = {slot->key, start, true};
+}
+
+// Finds, of the slots that are at their end, those that are not closed.
+List* find_used_up(Check* check) {
+  List* found = NIL;
+  check->ended =
+      static_cast<SlotKey*>(palloc(std::max<Size>(1, check->ended_count) * sizeof(SlotKey)));
+  check->ended_count = 0;
+  visit_slots(CheckSlot, check);
+  for (int64 i = 0; i < check->ended_count; i++) {
+    const SlotKey* key = &check->ended[i];
+    const core::Layout layout = core::MakeLayout(key->layout);
+    const auto shard = static_cast<int64>(key->shard);
+    if (!closed_shards.lock(layout, shard)) found = lappend(found, const_cast<SlotKey*>(key));
+    closed_shards.unlock(layout, shard);
+  }
+  return found;
+}
+
+// Fails with 22023 where a time that is ahead of the clock, and may have been used, is in no range.
+void require_told(Plan* plan, core::UnixMicros ceiling) {
+  const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
+  if (ceiling > nearly && WildAt(plan->wild, ceiling) == nullptr)
+    report_bad(
+        psprintf("the ceiling of IDs, %s, is in no range of wild times", moment_text(ceiling)));
+  const core::UnixMicros floor = SharedFloor();
+  if (floor > nearly && WildAt(plan->wild, floor) == nullptr)
+    report_bad(
+        psprintf("all times up to %s may have been used, and that is in no range of wild times",
+                 moment_text(floor)));
+  Check check{plan, {}, ceiling, nullptr, 0};
+  visit_slots(CheckSlot, &check);
+  if (check.contradiction.is_found)
+    report_bad(
+        psprintf("shard " UINT64_FORMAT
+                 " of layout \"%s\" has used the time %s, which is in no range of wild times",
+                 check.contradiction.key.shard, layout_text(check.contradiction.key.layout),
+                 moment_text(check.contradiction.start)));
+  plan->used_up = find_used_up(&check);
+}
+
+// A slot whose last tick is in a wild time goes on at `resume`; also one that all databases share.
+void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
+  const auto* plan = static_cast<const Plan*>(context);
+  uint64_t last = slot->last_tick.load(std::memory_order_acquire);
+  if (last == EndOf(layout).value) return;
+  const core::UnixMicros start = StartOf(layout, TimeOf(layout, {last}));
+  if (start > plan->resume && IsWildUnit(plan->wild, layout, start))
+    slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, plan->resume).value);
+}
+
+// Sets back what is in memory. Raises no error.
+void set_back(const Plan& plan) {
+  // Slots that a sweep has removed may have been used by the right clock up to `resume`.
+  const int64 resume_us = plan.resume.value;
+  if (WildAt(plan.wild, SharedFloor()) != nullptr || SharedFloor() < plan.resume)
+    shared_database->floor_us.store(resume_us, std::memory_order_release);
+  shared_database->swept_us.store(0, std::memory_order_release);
+  shared_database->swept_ceiling_us.store(0, std::memory_order_release);
+  visit_slots(SetSlotBack, const_cast<Plan*>(&plan));
+  ListCell* cell;
+  foreach (cell, plan.used_up) {
+    const auto* key = static_cast<const SlotKey*>(lfirst(cell));
+    const core::Layout layout = core::MakeLayout(key->layout);
+    Slot* slot = slot_of(layout, static_cast<int64>(key->shard));
+    open_slot(slot, layout, LastTickAt(layout, plan.resume));
+    LetGo(slot);
+  }
+}
+
+void rewind(FunctionCallInfo fcinfo) {
+  ceiling_learn();
+  if (HasStandIn())
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("cannot rewind in a transaction that has made the ceiling anew")));
+  Plan plan = plan_of(fcinfo);
+  const core::UnixMicros ceiling =
+      std::max(MicrosOf(ceiling_read().ceiling), core::UnixMicros{shared_database->written_us});
+  require_told(&plan, ceiling);
+  const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
+  // Before anything is set back, and since it may fail.
+  if (is_wild && common_set_back_hook != nullptr) common_set_back_hook();
+  const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
+  if (is_wild) set_back(plan);
+  alone_unlock();
+  sequence_make_durable(lsn);
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_rewind);
+SNOWID_FUNCTION(snowid_rewound);
+
+// snowid.rewind(wild tstzmultirange) → void
+Datum snowid_rewind(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.rewind()");
+  alone_lock();
+  rewind(fcinfo);
+  PG_RETURN_VOID();
+}
+
+// snowid.rewound() → tstzmultirange: the wild times that the ceiling's page has.
+Datum snowid_rewound(PG_FUNCTION_ARGS) {
+  TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
+  const core::WildTimes wild = ceiling_read().wild;
+  auto** ranges = static_cast<RangeType**>(palloc(core::WildTimes::kMost * sizeof(RangeType*)));
+  for (int64 i = 0; i < wild.count; i++) {
+    RangeBound lower{TimestampTzGetDatum(to_timestamptz(wild.at[i].from)), false, true, true};
+    RangeBound upper{TimestampTzGetDatum(to_timestamptz(wild.at[i].until)), false, true, false};
+    ranges[i] = make_range_of(type->rngtype, &lower, &upper);
+  }
+  PG_RETURN_MULTIRANGE_P(
+      make_multirange(TSTZMULTIRANGEOID, type->rngtype, static_cast<int32>(wild.count), ranges));
+}
+}

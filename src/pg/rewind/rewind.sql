@@ -1,0 +1,58 @@
+-- Times that a clock which ran ahead has used up
+
+CREATE FUNCTION snowid.rewound() RETURNS pg_catalog.tstzmultirange
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewound';
+COMMENT ON FUNCTION snowid.rewound() IS
+  'times that a clock which ran ahead has used up, and that no ID gets again; see snowid.rewind';
+
+CREATE VIEW snowid.rewinds AS
+  SELECT wild FROM pg_catalog.unnest(snowid.rewound()) AS wild;
+COMMENT ON VIEW snowid.rewinds IS
+  'times that a clock which ran ahead has used up, and that no ID gets again; see snowid.rewind';
+COMMENT ON COLUMN snowid.rewinds.wild IS 'range of such times';
+GRANT SELECT ON snowid.rewinds TO PUBLIC;
+
+CREATE FUNCTION snowid.rewind(wild pg_catalog.tstzmultirange) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewind';
+COMMENT ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) IS
+  'say which times a clock that ran ahead has used up, with nobody else connected: IDs go on by the clock, '
+  'and step over those times';
+-- For superusers alone: the IDs of all databases that know no shard are set back, too.
+REVOKE ALL ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) FROM PUBLIC;
+
+-- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs nobody's code: neither
+-- a view's, nor a type's.
+CREATE FUNCTION snowid.wild_times(relation pg_catalog.regclass, key pg_catalog.name,
+    layout @extschema@.snowid_layout, margin pg_catalog.interval DEFAULT '10 minutes')
+  RETURNS pg_catalog.tstzmultirange
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  -- A right clock's IDs may be as far ahead.
+  since CONSTANT timestamptz := clock_timestamp() + interval '10 s';
+  ceiling CONSTANT timestamptz := @extschema@.snowid_ceiling();
+  found tstzmultirange;
+BEGIN
+  IF margin < interval '1 s' OR extract(month FROM margin) + extract(year FROM margin) > 0 THEN
+    RAISE invalid_parameter_value USING MESSAGE = format('margin must be a second or more, and have no months: %s', margin);
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+      WHERE c.oid = relation AND c.relkind IN ('r', 'p', 'm') AND a.attname = key AND a.attnum > 0
+        AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype) THEN
+    RAISE wrong_object_type USING MESSAGE = format('"%s" is no table with a column "%s" of type bigint', relation, key);
+  END IF;
+  EXECUTE format('SELECT range_agg(tstzrange(first - least($3, (first - $2) / 2), last + $3, ''[]''))
+    FROM (SELECT min(at) AS first, max(at) AS last
+      FROM (SELECT %s.snowid_timestamp(%I, $1) AS at FROM %s) AS id
+      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', '@extschema@', key, relation)
+    INTO found USING layout, since, margin;
+  IF ceiling > since THEN
+    found := coalesce(found, '{}')
+      + tstzmultirange(tstzrange(ceiling - least(margin, (ceiling - since) / 2), ceiling, '[]'));
+  END IF;
+  RETURN coalesce(found, '{}');
+END
+$$;
+COMMENT ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
+  'times ahead of the clock that IDs of a column have, with a margin, and that of the ceiling; for snowid.rewind';
+REVOKE ALL ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout,
+  pg_catalog.interval) FROM PUBLIC;
