@@ -64,19 +64,21 @@ PROVE_FLAGS += -I test/perl
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 
 # What each object includes, as the compiler has last written it down.
--include $(OBJS:.o=.d) $(OBJS:.o=.bc.d)
+-include $(OBJS:.o=.d) $(OBJS:.o=.bc.d) prelude.d prelude.bc.gch.d
 $(OBJS) $(OBJS:.o=.bc): Makefile
 
 $(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL_SOURCES)) Makefile
 	(cd src/pg && cat $(SQL_SOURCES)) >$@
 
 # make PRECOMPILED=1 reads the headers that all files begin with once for each compiler, which takes a third
-# of the time. For builds from scratch: whatever of them changes makes everything anew.
+# of the time. For builds from scratch: whatever of them changes makes everything anew, with PRECOMPILED or
+# without. Of an object the compiler does not write down what it has had by them; so what they include is said to
+# be the objects', too.
 ifdef PRECOMPILED
-prelude.gch: src/pg/prelude.hpp
-	$(COMPILE.cc) -w -x c++-header $< -o $@
-prelude.bc.gch: src/pg/prelude.hpp
-	$(COMPILE.cxx.bc) -w -x c++-header $< -o $@
+prelude.gch: src/pg/prelude.hpp Makefile
+	$(COMPILE.cc) -w -MT '$@ $(OBJS)' -x c++-header $< -o $@
+prelude.bc.gch: src/pg/prelude.hpp Makefile
+	$(COMPILE.cxx.bc) -w -MT '$@ $(OBJS:.o=.bc)' -x c++-header $< -o $@
 $(OBJS): prelude.gch
 $(OBJS): private COMPILE.cc += -Winvalid-pch -include prelude
 $(OBJS:.o=.bc): prelude.bc.gch

@@ -136,7 +136,7 @@ make_work() {
 copy_checkout() {
   mkdir "$1"
   tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./*.zip' --exclude='*.o' --exclude='*.bc' \
-    --exclude='*.so' --exclude='*.gch' -cf - . | tar -C "$1" -xf -
+    --exclude='*.so' --exclude='*.gch' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }
 
 # The extension's version, which the Makefile names.
