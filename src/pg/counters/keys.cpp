@@ -41,13 +41,17 @@ core::KeyTable* keys_at(dsa_pointer table) {
   return static_cast<core::KeyTable*>(dsa_get_address(shared_area, table));
 }
 
-bool keys_have_room(uint32 capacity) {
+Bound keys_bound(uint64 capacity) {
   const uint64 limit = std::max(section_keys, kDefaultSectionKeys);
   const uint64 mine = uint64{count_of_database(accounts, MyDatabaseId)} + capacity;
   const uint64 all = uint64{CountOfServer(accounts)} + capacity;
   // A section's worth is each database's own, whatever others have.
-  return mine <= limit || (mine <= 50 * limit && all <= 200 * limit);
+  if (mine <= limit) return Bound::kNone;
+  if (mine > 50 * limit) return Bound::kDatabase;
+  return all > 200 * limit ? Bound::kServer : Bound::kNone;
 }
+
+bool KeysBeginSweep(Bound bound) { return BeginSweep(accounts, bound); }
 
 bool AreKeysToBeSwept() {
   const uint64 then = accounts.server->swept_count.load(std::memory_order_relaxed);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "pg/counters/store.hpp"
+#include "pg/shared/quota.hpp"
 
 namespace snowid::pg {
 
@@ -21,10 +22,13 @@ void keys_attach();
 // mapped.
 core::KeyTable* keys_at(dsa_pointer table);
 
-// Whether a table with room for `capacity` keys may be made. With L the greater of
-// snowid.section_keys and its default: the database has L keys or fewer with it, or the database
-// has 50 L or fewer and the server 200 L or fewer.
-bool keys_have_room(uint32 capacity);
+// The bound that keeps tables with room for `capacity` keys from being made, kNone where they may
+// be. With L the greater of snowid.section_keys and its default, they may where the database has L
+// keys or fewer with them, or the database has 50 L or fewer and the server 200 L or fewer.
+Bound keys_bound(uint64 capacity);
+
+// Whether this session may sweep keys now for a bound that it has reached, see BeginSweep().
+bool KeysBeginSweep(Bound bound);
 
 // Whether the server's keys have grown by snowid.section_keys since a session last called
 // NoteKeysSwept().

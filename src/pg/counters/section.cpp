@@ -19,9 +19,6 @@ namespace snowid::pg {
 
 namespace {
 
-// How many keys the first table of a section has room for. Each next one has half as many more.
-constexpr uint32 kFirstKeys = 100;
-
 // A section's table as it was found, with its capacity, and the capacity of the table that is to
 // replace it; 0 where none is.
 struct Growth {
@@ -44,8 +41,8 @@ bool WasRefused(const SharedSection* section) {
   return IsRecent({section->refused_us}, USECS_PER_SEC, unix_now());
 }
 
-// The table that the section needs: to have room for one key more, or for no more keys than
-// snowid.section_keys allows. The section's lock is held.
+// The table that the section needs: to have room for one key more, half as many as it has, or for
+// no more keys than snowid.section_keys allows. The section's lock is held.
 Growth growth_of(const SharedSection* section) {
   const uint32 most = static_cast<uint32>(section_keys);
   const core::KeyTable* table = keys_at(section->table);
@@ -54,10 +51,8 @@ Growth growth_of(const SharedSection* section) {
   if (table->capacity <= most && table->count < table->capacity) return growth;
   const uint32 capacity =
       static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
-  // Where memory is short, or what the database may have is used up, keys leave early.
-  if (capacity != table->capacity && !WasRefused(section) &&
-      (capacity < table->capacity || keys_have_room(capacity)))
-    growth.capacity = capacity;
+  // Where memory is short keys leave early.
+  if (capacity != table->capacity && !WasRefused(section)) growth.capacity = capacity;
   return growth;
 }
 
@@ -95,12 +90,15 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
 // Tries to make room for a key, and makes sure that there is a table. Returns false where there can
 // be no more room than there is. Memory is allocated without the section's lock, so that others can
 // add keys meanwhile. Fails with an error of class 53 only where a section cannot have its first
-// table; without a larger one keys leave early.
+// table; without a larger one, for which memory is refused or what there may be is used up, keys
+// leave early.
 bool make_room(SharedSection* section) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
   LWLockRelease(&section->lock);
   if (growth.capacity == 0) return false;
+  if (growth.has != 0 && growth.capacity > growth.has && !sections_make_room(growth.capacity))
+    return false;
   const dsa_pointer made =
       growth.has == 0 ? keys_allocate(growth.capacity) : keys_try_to_allocate(growth.capacity);
   const dsa_pointer useless = replace_table(section, growth, made);

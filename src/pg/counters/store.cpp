@@ -6,6 +6,7 @@
 #include "pg/counters/store.hpp"
 
 #include "pg/counters/keys.hpp"
+#include "pg/counters/settings.hpp"
 #include "pg/shared/quota.hpp"
 
 // The most segments and sections of a server, at 320 bytes a segment and 1,280 a section.
@@ -58,6 +59,9 @@ Quota quota = {"segments and sections", BoundsOf(SNOWID_MAX_COUNTERS, SNOWID_RES
 struct Idle {
   CounterKey key;
   Oid role;
+  // Of a section: how many keys memory knew, and when its limit was last raised.
+  uint64 keys;
+  int64 raised_us;
 };
 
 List* find_idle(const SharedTable& table, Bound bound) {
@@ -69,7 +73,12 @@ List* find_idle(const SharedTable& table, Bound bound) {
         !IsWithin(bound, entry->key.database, entry->role))
       continue;
     auto* idle = static_cast<Idle*>(palloc(sizeof(Idle)));
-    *idle = {entry->key, entry->role};
+    *idle = {entry->key, entry->role, 0, 0};
+    if (&table == &sections) {
+      const auto* section = reinterpret_cast<const SharedSection*>(entry);
+      idle->keys = section->keys.load(std::memory_order_relaxed);
+      idle->raised_us = section->raised_us;
+    }
     found = lappend(found, idle);
   }
   dshash_seq_term(&scan);
@@ -128,6 +137,27 @@ void remove_dropped_keys() {
   NoteKeysSwept();
 }
 
+int by_time_of_raise(const ListCell* a, const ListCell* b) {
+  const auto* one = static_cast<Idle*>(lfirst(a));
+  const auto* other = static_cast<Idle*>(lfirst(b));
+  return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
+}
+
+// See sections_make_room().
+void sweep_keys(Bound bound) {
+  const uint64 wanted = 2 * static_cast<uint64>(section_keys);
+  remove_idle(sections, bound, Which::kDropped);
+  List* found = find_idle(sections, bound);
+  list_sort(found, by_time_of_raise);
+  ListCell* cell;
+  foreach (cell, found) {
+    const auto& idle = *static_cast<Idle*>(lfirst(cell));
+    if (keys_bound(wanted) == Bound::kNone) break;
+    if (idle.keys > kFirstKeys) remove_if_idle(sections, idle);
+  }
+  list_free_deep(found);
+}
+
 void sweep(Bound bound) {
   remove_idle(segments, bound, Which::kDropped);
   remove_idle(sections, bound, Which::kDropped);
@@ -174,6 +204,16 @@ void each(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
 }
 
 }  // namespace
+
+bool sections_make_room(uint32 capacity) {
+  const Bound bound = keys_bound(capacity);
+  if (likely(bound == Bound::kNone)) return true;
+  if (!KeysBeginSweep(bound)) return false;
+  // A session that has made no entry yet may not be.
+  accounts_attach(&quota.accounts);
+  sweep_keys(bound);
+  return keys_bound(capacity) == Bound::kNone;
+}
 
 void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument) {
   each(&segments, look, argument);

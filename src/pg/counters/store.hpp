@@ -224,6 +224,18 @@ SNOWID_PIN(core::KeyNode, chain, 24);
 SNOWID_PIN(core::KeyNode, newer, 28);
 SNOWID_PIN_SIZE(core::KeyNode, 32);
 
+// How many keys the first table of a section has room for.
+inline constexpr uint32 kFirstKeys = 100;
+
+// Makes sure that another table, with room for `capacity` keys, may be made: where a bound keeps it
+// from that, removes entries of sections that nobody uses and that have more keys than their
+// first table has room for, until two tables as large as snowid.section_keys allows would be within
+// it, since a section that grows has two for a moment. First those of dropped sequences, then those
+// whose limit was raised longest ago. Returns false where the bound is still met; it sweeps as
+// often as KeysBeginSweep() allows. No LWLock may be held. Fails where memory cannot be mapped, and
+// as accounts_attach() does.
+bool sections_make_room(uint32 capacity);
+
 // Calls `look` for each entry of this database, with its partition locked in shared mode: it takes
 // no lock and does not wait. Fails as table_attach() does, and `look` may fail.
 void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument);

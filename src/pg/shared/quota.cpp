@@ -7,17 +7,6 @@ namespace snowid::pg {
 
 namespace {
 
-// Whether this session may sweep now. If so, no other may for a while.
-bool BeginSweep(const Quota& quota, Bound bound) {
-  constexpr int64 kPauseUs = 100000;
-  std::atomic<int64_t>& swept_us =
-      quota.accounts.server->swept_us[static_cast<int>(bound) - static_cast<int>(Bound::kRole)];
-  int64_t last = swept_us.load(std::memory_order_relaxed);
-  const core::UnixMicros now = unix_now();
-  if (IsRecent({last}, kPauseUs, now)) return false;
-  return swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
-}
-
 // 53200.
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
   const char* name = quota.counted;
@@ -66,6 +55,16 @@ Bound bound_of(const Quota& quota) {
   return Bound::kNone;
 }
 
+bool BeginSweep(const Accounts& accounts, Bound bound) {
+  constexpr int64 kPauseUs = 100000;
+  std::atomic<int64_t>& swept_us =
+      accounts.server->swept_us[static_cast<int>(bound) - static_cast<int>(Bound::kRole)];
+  int64_t last = swept_us.load(std::memory_order_relaxed);
+  const core::UnixMicros now = unix_now();
+  if (IsRecent({last}, kPauseUs, now)) return false;
+  return swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
+}
+
 bool IsWithin(Bound bound, Oid database, Oid role) {
   if (bound == Bound::kServer) return true;
   return database == MyDatabaseId && (bound == Bound::kDatabase || role == GetSessionUserId());
@@ -75,7 +74,7 @@ void quota_require_room(Quota* quota, void (*sweep)(Bound bound)) {
   accounts_attach(&quota->accounts);
   Bound bound = bound_of(*quota);
   if (likely(bound == Bound::kNone)) return;
-  if (BeginSweep(*quota, bound)) {
+  if (BeginSweep(quota->accounts, bound)) {
     sweep(bound);
     bound = bound_of(*quota);
   }

@@ -50,6 +50,10 @@ Bound bound_of(const Quota& quota);
 // accounts_attach() does.
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 
+// Whether this session may sweep now for a bound that it has reached. If so, no other may for 100
+// ms. The accounts must be attached.
+bool BeginSweep(const Accounts& accounts, Bound bound);
+
 // Whether an entry counts for the bound that this session has reached. database, role: whose
 // account the entry is on. A sweep removes no others: who has used up his own share is no reason to
 // clear what is others'.
