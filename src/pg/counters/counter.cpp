@@ -2,6 +2,7 @@
 #include "pg/counters/counter.hpp"
 
 #include "pg/base/errors.hpp"
+#include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {
@@ -228,6 +229,11 @@ void require_sequence(Oid relid) {
   if (name == nullptr) report_no_relation(relid);
   if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
     ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+  if (is_own_relation(relid))
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                    errmsg("cannot draw numbers from sequence \"%s\"", name),
+                    errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
+                    errhint("Use CREATE SEQUENCE to make one to draw from.")));
 }
 
 Counter* counter_open(Oid relid, AclMode rights) {

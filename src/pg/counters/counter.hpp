@@ -42,7 +42,8 @@ struct CounterOptions {
   int64 max;
 };
 
-// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence.
+// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, or one
+// that the extension keeps its own state in, such as the ceiling.
 void require_sequence(Oid relid);
 
 // The counter of a sequence, which is then locked by this transaction. rights: the user needs one

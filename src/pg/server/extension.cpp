@@ -29,6 +29,11 @@ Oid extension_relation(const char* name) {
   return relid;
 }
 
+bool is_own_relation(Oid relid) {
+  const Oid extension = getExtensionOfObject(RelationRelationId, relid);
+  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+}
+
 const char* qualified_name(Oid relid) {
   return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
                                     get_rel_name(relid));

@@ -16,6 +16,9 @@ Oid extension_schema(Oid extension);
 // A relation in the extension's own schema by its name, InvalidOid where there is none.
 Oid extension_relation(const char* name);
 
+// Whether a relation is one of the extension's, wherever it may have been moved to.
+bool is_own_relation(Oid relid);
+
 // The name of a relation, which must exist, with its schema: quoted, as SQL has it.
 const char* qualified_name(Oid relid);
 
