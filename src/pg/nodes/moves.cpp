@@ -32,6 +32,18 @@ core::Tick close_shard(const core::Layout& layout, Slot* slot) {
   return {last.value + 1};
 }
 
+// Whether a wild time (core/wild.hpp) has a part in the unit of the last tick before this one. The
+// ceiling is known.
+bool is_wild(const core::Layout& layout, core::Tick free) {
+  const core::WildTimes times = WildTimesNow();
+  const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
+  const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
+  for (int64_t i = 0; i < times.count; i++)
+    if (start <= times.at[i].until && start.value + layout.unit_us > times.at[i].from.value)
+      return true;
+  return false;
+}
+
 // Has a shard that was closed here issue IDs above `last` once this transaction has committed.
 void open_at_commit(Slot* slot, core::Tick last) {
   core::Tick* opening = pending_opening_of(slot);
@@ -91,22 +103,33 @@ Datum snowid_accept(PG_FUNCTION_ARGS) {
   const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
   const core::UnixMicros moment = StartOf(layout, parts.time);
   const int64 shard = static_cast<int64>(parts.shard.value);
-  wait_until_allowed("ID", moment);
+  core::Tick last = TickOf(layout, parts);
+  if (!ceiling_known) ceiling_learn();
+  // Whether the shard was released here under a wild clock is known once it is locked.
+  if (!is_wild(layout, last)) wait_until_allowed("ID", moment);
 
   Slot* slot = place_of(directory, shard)->slot;
   ceiling_hold();
   Relation table = released_lock(layout, shard);
   const bool is_used_up = IsUsedUp(layout);
-  ceiling_cover(moment);
-  core::Tick last = TickOf(layout, parts);
   Release release;
-  if (released_find(table, layout, shard, &release)) {
-    const core::Parts known = parts_of(layout, release.id);
-    const core::UnixMicros latest = std::max(moment, StartOf(layout, known.time));
-    wait_until_allowed("ID", latest);
-    ceiling_cover(latest);
+  const bool is_released = released_find(table, layout, shard, &release);
+  core::Tick known = is_released ? TickOf(layout, parts_of(layout, release.id)) : core::Tick{0};
+  // Released while the clock was wild, and rewound since: what it had issued then lies in a time
+  // that nobody gets again, and all else below the ceiling. So it need not wait for that time.
+  const bool is_by_ceiling = is_released && is_wild(layout, known);
+  if (is_by_ceiling) {
+    if (last <= known && is_wild(layout, last)) last = {0};
+    known = {0};
+  }
+  last = std::max(last, known);
+  const core::UnixMicros latest = StartOf(layout, TimeOf(layout, last));
+  wait_until_allowed("ID", latest);
+  ceiling_cover(latest);
+  if (is_by_ceiling) last = std::max(last, LastTickByCeiling(layout));
+  if (is_released) {
     released_delete(table, release);
-    open_at_commit(slot, std::max(last, TickOf(layout, known)));
+    open_at_commit(slot, last);
   } else if (pending_opening_of(slot) != nullptr) {
     open_at_commit(slot, last);
   } else if (IsAtEnd(slot, layout) && !is_used_up) {
