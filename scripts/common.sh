@@ -135,7 +135,8 @@ make_work() {
 # copy_checkout DIR: makes DIR, with the checkout in it but for what builds and make dist leave.
 copy_checkout() {
   mkdir "$1"
-  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./*.zip' --exclude='*.o' --exclude='*.bc' \
+  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude=./output_fuzz --exclude='./*.zip' --exclude='*.o' \
+    --exclude='*.bc' \
     --exclude='*.so' --exclude='*.gch' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }
 

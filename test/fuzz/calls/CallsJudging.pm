@@ -1,0 +1,64 @@
+# What must not be: what a session's error, a warning, or the server's log says of it; and numbers that came twice.
+package CallsJudging;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT = qw(is_expected is_leak faults_of_log repeated);
+
+# Errors of PostgreSQL's own with SQLSTATE XX000: the message, the function that reports it, whether that is only where
+# the extension is dropped meanwhile; and why it is none of the extension's.
+my @expected = (
+    # EXECUTE looks its parameters' types up by the OIDs that PREPARE has found, which another session may have dropped.
+    [ qr/cache lookup failed for type \d+/, 'getBaseTypeAndTypmod', 1 ],
+);
+
+# Whether an error is none that says of a fault: SQLSTATE; the whole message, with the place that reports it.
+sub is_expected
+{
+    my ($state, $message, $upheaval) = @_;
+    return 1 if $state !~ /^XX/;
+    return 0 if $state ne 'XX000';
+    foreach my $known (@expected)
+    {
+        my ($text, $function, $needs_upheaval) = @$known;
+        return 1 if $message =~ /$text/ && $message =~ /^LOCATION:\s+$function,/m && ($upheaval || !$needs_upheaval);
+    }
+    return 0;
+}
+
+sub is_leak
+{
+    my ($text) = @_;
+    return $text =~ /leak:|resource was not closed|is not owned by resource owner|you don't own a lock|WARNING:.* while in \w+ state|buffers available/;
+}
+
+# The lines of a log that say that a process has crashed, failed an assertion or left something behind.
+sub faults_of_log
+{
+    my ($text) = @_;
+    return grep { /terminated by signal|TRAP:|PANIC:|stuck spinlock|exited with exit code [^01]\b/ || is_leak($_) } split /^/, $text;
+}
+
+# The lines that are more than once in files, of all of them, ten at most; and how many lines there are in all.
+sub repeated
+{
+    my (@files) = @_;
+    my $count = 0;
+    foreach my $file (@files)
+    {
+        open my $in, '<', $file or die "$file: $!";
+        while (<$in>) { $count++ }
+        close $in;
+    }
+    local $ENV{LC_ALL} = 'C';
+    my @twice;
+    open my $sorted, '-|', 'sh', '-c', 'sort -S 200M "$@" | uniq -d', 'sh', @files or die "sort: $!";
+    while (<$sorted>) { chomp; push @twice, $_ if @twice < 10 }
+    close $sorted or die 'sort failed';
+    return ($count, @twice);
+}
+
+1;
