@@ -12,7 +12,7 @@ our @EXPORT = qw(functions_of settings_of relations_of views_of canonical_layout
 # The extension's functions, a hash for each: schema and name, quoted; plain, the name as it is; signature, which
 # does not depend on the schema; kind, as pg_proc.prokind; set, whether it returns one; volatile; returns, the type's
 # name; defaults, how many of the last arguments have one; args, a hash for each: name; type, quoted; plain; form, as
-# pg_type.typtype; element, the same of an array's elements.
+# pg_type.typtype; of, the function's name; element, the same of an array's elements.
 sub functions_of
 {
     my ($dbh) = @_;
@@ -49,13 +49,14 @@ SQL
     my %args;
     foreach my $arg (@$args)
     {
-        $arg->{element} = { name => $arg->{name}, map { $_ => $arg->{"element_$_"} } qw(plain form type) }
+        $arg->{element} = { name => $arg->{name}, of => '', map { $_ => $arg->{"element_$_"} } qw(plain form type) }
           if defined $arg->{element_plain};
         push @{ $args{ $arg->{oid} } }, $arg;
     }
     foreach my $function (@$rows)
     {
         $function->{args} = $args{ $function->{oid} } // [];
+        $_->{of} = $function->{plain} foreach @{ $function->{args} };
         my $room = $function->{schema} eq 'snowid' ? 'snowid.' : '';
         $function->{signature} = "$room$function->{plain}(" . join(', ', map { $_->{plain} } @{ $function->{args} }) . ')';
     }

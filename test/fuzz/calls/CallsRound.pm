@@ -202,16 +202,17 @@ sub draw_again
     my $node = $round->{node};
     my $dbh = DBI->connect('dbi:Pg:dbname=' . $round->{database} . ';host=' . $node->host . ';port=' . $node->port, 'postgres', '', { RaiseError => 0, PrintError => 0 });
     open my $out, '>', "$round->{dir}/ids.again" or die $!;
-    my $drawn = 0;
+    my ($drawn, $error) = (0, '');
     foreach my $layout (@LAYOUTS)
     {
         my ($name) = $dbh->selectrow_array('SELECT ' . $dbh->quote($layout) . '::snowid_layout::text');
         foreach my $shard (0 .. 5)
         {
-            $dbh->do("SET snowid.max_wait = '2s'");
+            $dbh->do("SET snowid.max_wait = '10s'");
             my $ids = $dbh->selectcol_arrayref("SELECT snowid_next_batch($shard, 50, " . $dbh->quote($layout) . ')');
             print $out "id $name: $_\n" foreach @{ $ids // [] };
             $drawn += @{ $ids // [] };
+            $error ||= $dbh->errstr if !$ids;
         }
     }
     foreach my $sequence (qw(segment sized ones both))
@@ -226,6 +227,7 @@ sub draw_again
     }
     $dbh->disconnect;
     close $out or die $!;
+    diag($error) if !$drawn;
     return $round->{wild} || cmp_ok($drawn, '>', 0, name($round, 'shards go on after the start'));
 }
 

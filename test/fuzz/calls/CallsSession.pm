@@ -95,13 +95,23 @@ sub run
     return $rows if $done;
     $session->{errors}++;
     print { $session->{trace} } "-- $state ", $message =~ s/\n.*//sr, "\n";
-    $session->{failed} = 1 if $session->{in_transaction};
     find($session, $state, $message, $sql) if !is_expected($state, $message, $session->{upheaval});
-    if ($message =~ /server closed the connection|no connection to the server|terminating connection|could not receive data/ || !$dbh->{pg_socket} || $state =~ /^57P0/)
+    look_where_it_is($session);
+    return;
+}
+
+# After an error: whether the connection is there, and a transaction open. A COMMIT that was cancelled leaves one.
+sub look_where_it_is
+{
+    my ($session) = @_;
+    my $is = $session->{dbh}->ping;
+    if ($is <= 0)
     {
-        eval { $dbh->disconnect };
-        connect_to($session);
+        eval { $session->{dbh}->disconnect };
+        return connect_to($session);
     }
+    @{$session}{qw(in_transaction failed)} = ($is > 1, $is == 4);
+    $session->{depth} = 0 if $is <= 1;
     return;
 }
 
@@ -153,6 +163,7 @@ sub refresh
 {
     my ($session) = @_;
     my ($dbh, $world) = @{$session}{qw(dbh world)};
+    return if !$dbh;
     $session->{refreshed} = time;
     my $functions = functions_of($dbh) // return;
     return if $dbh->state =~ /^(?:57P0|08)/;
@@ -271,8 +282,7 @@ sub bound_transaction
     else
     {
         run($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK', 'COMMIT AND CHAIN', 'ROLLBACK AND CHAIN'));
-        $session->{in_transaction} = 0 if $session->{sql} !~ /CHAIN/ || $session->{state} ne '';
-        @{$session}{qw(failed depth)} = (0, 0);
+        @{$session}{qw(in_transaction failed depth)} = ($session->{sql} =~ /CHAIN/, 0, 0) if $session->{state} eq '';
     }
     return 1;
 }
@@ -282,9 +292,8 @@ sub prepare_transaction
     my ($session) = @_;
     my $name = "fuzz $session->{number} " . ++$session->{prepared};
     run($session, "PREPARE TRANSACTION '$name'");
-    my $state = $session->{state};
-    $session->{in_transaction} = 0;
-    return if $state ne '';
+    return if $session->{state} ne '';
+    @{$session}{qw(in_transaction depth)} = (0, 0);
     # Others meet the locks that it keeps.
     for (1 .. int rand 4) { ask($session, call_statement($session->{world})) }
     run($session, one_of('COMMIT', 'ROLLBACK') . " PREPARED '$name'");
@@ -304,14 +313,14 @@ sub upheave
     {
         run($session, $sql);
     }
-    refresh($session) if $session->{dbh} && !$session->{in_transaction};
+    refresh($session) if !$session->{in_transaction};
     if ($session->{in_transaction})
     {
         # What is called in the transaction that made it.
         for (1 .. int rand 4) { ask($session, call_statement($session->{world})) }
         run($session, one_of('COMMIT', 'COMMIT', 'ROLLBACK'));
-        $session->{in_transaction} = 0;
-        refresh($session) if $session->{dbh};
+        @{$session}{qw(in_transaction failed depth)} = (0, 0, 0) if $session->{state} eq '';
+        refresh($session) if !$session->{in_transaction};
     }
     restore($session) if @{ $session->{world}{functions} };
     return;

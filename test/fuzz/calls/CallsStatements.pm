@@ -153,14 +153,15 @@ sub prepared
 {
     my ($world, $call) = @_;
     return in_select($world, $call) if $call->{named} || !@{ $call->{args} } || grep { $_->{plain} =~ /^(?:any|internal|cstring)/ } @{ $call->{args} };
-    my $name = 'p' . ++$names % 10;
+    # A name is that of one statement for ever: what is kept for later must not read what another one gives.
+    my $name = 'p' . ++$names;
     my $types = join ', ', map { $_->{type} } @{ $call->{args} };
     my $parameters = join ', ', map { "\$$_" } 1 .. @{ $call->{args} };
     my $function = "$call->{function}{schema}.$call->{function}{name}";
     my $statement = statement(
         "EXECUTE $name(" . join(', ', map { /^\(SELECT/ ? 'NULL' : $_ } @{ $call->{values} }) . ')', [ $call->{read} ], $call);
     later($world, $statement);
-    return { %$statement, before => [ "DEALLOCATE $name", "PREPARE $name($types) AS SELECT $function($parameters) LIMIT 100" ], times => one_of(1, 1, 2, 7) };
+    return { %$statement, before => [ (chance(10) ? 'DEALLOCATE ALL' : ()), "PREPARE $name($types) AS SELECT $function($parameters) LIMIT 100" ], times => one_of(1, 1, 2, 7) };
 }
 
 # Keeps a statement to be run once more, some time.
@@ -207,7 +208,7 @@ sub in_block
 sub by_cursor
 {
     my ($world, $call) = @_;
-    my $name = 'c' . ++$names % 10;
+    my $name = 'c' . ++$names;
     my $hold = !$world->{in_transaction} || chance(40) ? ' WITH HOLD' : '';
     # Backwards a row comes again, which is no draw.
     my $scroll = chance(20);

@@ -69,7 +69,9 @@ sub of_int8
 {
     my ($world, $arg) = @_;
     my ($name, $number) = ($arg->{name});
-    if ($name eq 'shard') { $number = chance(55) ? int rand 4 : chance(70) ? 4 + int rand 200 : one_of(@EXTREME) }
+    # A shard that is released is of no use to the others, so most of them are not.
+    if ($name eq 'shard' && $arg->{of} =~ /release/ && chance(99)) { $number = 4 + int rand 20 }
+    elsif ($name eq 'shard') { $number = chance(55) ? int rand 4 : chance(70) ? 4 + int rand 200 : one_of(@EXTREME) }
     elsif ($name =~ /^id$|ceiling/ && chance(75))
     {
         return (one_id($world), undef);
