@@ -9,27 +9,31 @@ use Exporter 'import';
 our @EXPORT = qw(is_expected is_leak faults_of_log repeated);
 
 # Errors of PostgreSQL's own with SQLSTATE XX000: the message; the function that reports it, in one of its own files;
-# whether it may come only where the extension is dropped meanwhile; and, above each, why it is none of the extension's.
+# whether it may come only where the extension is dropped meanwhile; what the statement begins with, if that matters;
+# and, above each, why it is none of the extension's.
 my @expected = (
     # A query keeps no lock on functions and types that it names. So they may be gone when they are looked up again, by
     # planner and executor, and for the parameters of EXECUTE.
     [ qr/cache lookup failed for (?:type|function|operator|opclass) \d+/, qr/\w+/, 1 ],
     # Two sessions change the rights, or the definition, of one object: the catalogs' rows are not waited for.
     [ qr/tuple concurrently (?:updated|deleted)/, qr/simple_heap_(?:update|delete)/, 0 ],
+    # A check drops a partition of the table that a statement of PostgreSQL's own is about to write to.
+    [ qr/could not open relation with OID \d+/, qr/relation_open/, 0, qr/\A(?:INSERT|DELETE|TRUNCATE|ALTER)\b/ ],
 );
 
-# Whether an error is none that says of a fault: SQLSTATE; the whole message, with the place that reports it; whether
-# the extension is dropped meanwhile.
+# Whether an error is none that says of a fault: SQLSTATE; the whole message, with the place that reports it; the
+# statement; whether the extension is dropped meanwhile.
 sub is_expected
 {
-    my ($state, $message, $upheaval) = @_;
+    my ($state, $message, $sql, $upheaval) = @_;
     return 1 if $state !~ /^XX/;
     my ($function) = $message =~ /^LOCATION:\s+(\w+), \w+[.]c:\d+$/m;
     return 0 if $state ne 'XX000' || !defined $function;
     foreach my $known (@expected)
     {
-        my ($text, $reporter, $needs_upheaval) = @$known;
-        return 1 if $message =~ /\A\w+:  XX000: $text$/m && $function =~ /\A$reporter\z/ && ($upheaval || !$needs_upheaval);
+        my ($text, $reporter, $needs_upheaval, $statement) = @$known;
+        next if $needs_upheaval && !$upheaval || $statement && $sql !~ $statement;
+        return 1 if $message =~ /\A\w+:  XX000: $text$/m && $function =~ /\A$reporter\z/;
     }
     return 0;
 }
@@ -40,11 +44,11 @@ sub is_leak
     return $text =~ /leak:|resource was not closed|is not owned by resource owner|you don't own a lock|WARNING:.* while in \w+ state|buffers available/;
 }
 
-# The lines of a log that say that a process has crashed, failed an assertion or left something behind.
+# The lines of a log that say that a process has crashed, in what, failed an assertion or left something behind.
 sub faults_of_log
 {
     my ($text) = @_;
-    return grep { /terminated by signal|TRAP:|PANIC:|stuck spinlock|exited with exit code [^01]\b/ || is_leak($_) } split /^/, $text;
+    return grep { /terminated by signal|Failed process was running|TRAP:|PANIC:|stuck spinlock|exited with exit code [^01]\b/ || is_leak($_) } split /^/, $text;
 }
 
 # The lines that are more than once in files, of all of them, ten at most; and how many lines there are in all.

@@ -95,7 +95,7 @@ sub run
     return $rows if $done;
     $session->{errors}++;
     print { $session->{trace} } "-- $state ", $message =~ s/\n.*//sr, "\n";
-    find($session, $state, $message, $sql) if !is_expected($state, $message, $session->{upheaval});
+    find($session, $state, $message, $sql) if !is_expected($state, $message, $sql, $session->{upheaval});
     look_where_it_is($session);
     return;
 }
