@@ -19,7 +19,7 @@ sub functions_of
     my $rows = $dbh->selectall_arrayref(<<'SQL', { Slice => {} }) or return;
 SELECT p.oid, pg_catalog.quote_ident(s.nspname) AS schema, pg_catalog.quote_ident(p.proname) AS name,
     p.proname AS plain, p.prokind AS kind, p.proretset::int AS set, (p.provolatile = 'v')::int AS volatile,
-    p.pronargdefaults AS defaults, r.typname AS returns
+    p.pronargdefaults AS defaults, p.pronargs AS count, r.typname AS returns
   FROM pg_catalog.pg_extension AS e
   JOIN pg_catalog.pg_depend AS d ON d.refclassid = 'pg_catalog.pg_extension'::regclass AND d.refobjid = e.oid
     AND d.classid = 'pg_catalog.pg_proc'::regclass AND d.deptype = 'e'
@@ -58,9 +58,11 @@ SQL
         $function->{args} = $args{ $function->{oid} } // [];
         $_->{of} = $function->{plain} foreach @{ $function->{args} };
         my $room = $function->{schema} eq 'snowid' ? 'snowid.' : '';
-        $function->{signature} = "$room$function->{plain}(" . join(', ', map { $_->{plain} } @{ $function->{args} }) . ')';
+        $function->{signature} =
+          "$room$function->{plain}(" . join(', ', map { $_->{plain} } @{ $function->{args} }) . ')';
     }
-    return $rows;
+    # Those that were dropped between the two queries have lost their arguments.
+    return [ grep { @{ $_->{args} } == $_->{count} } @$rows ];
 }
 
 # The extension's settings, a hash for each: name, vartype, min_val, max_val, context. Needs the library.

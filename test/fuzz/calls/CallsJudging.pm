@@ -18,8 +18,7 @@ my @expected = (
     # Two sessions change the rights, or the definition, of one object: the catalogs' rows are not waited for.
     [ qr/tuple concurrently (?:updated|deleted)/, qr/simple_heap_(?:update|delete)/, 0 ],
     # A check drops a partition of the table that a statement of PostgreSQL's own is about to write to.
-    [ qr/could not open relation with OID \d+/, qr/relation_open/, 0, qr/\A(?:INSERT|DELETE|TRUNCATE|ALTER)\b/ ],
-);
+    [ qr/could not open relation with OID \d+/, qr/relation_open/, 0, qr/\A(?:INSERT|DELETE|TRUNCATE|ALTER)\b/ ],);
 
 # Whether an error is none that says of a fault: SQLSTATE; the whole message, with the place that reports it; the
 # statement; whether the extension is dropped meanwhile.
@@ -41,14 +40,18 @@ sub is_expected
 sub is_leak
 {
     my ($text) = @_;
-    return $text =~ /leak:|resource was not closed|is not owned by resource owner|you don't own a lock|WARNING:.* while in \w+ state|buffers available/;
+    return $text =~
+/leak:|resource was not closed|is not owned by resource owner|you don't own a lock|WARNING:.* while in \w+ state|buffers available/;
 }
 
 # The lines of a log that say that a process has crashed, in what, failed an assertion or left something behind.
 sub faults_of_log
 {
     my ($text) = @_;
-    return grep { /terminated by signal|Failed process was running|TRAP:|PANIC:|stuck spinlock|exited with exit code [^01]\b/ || is_leak($_) } split /^/, $text;
+    return grep {
+        /terminated by signal|Failed process was running|TRAP:|PANIC:|stuck spinlock|exited with exit code [^01]\b/
+          || is_leak($_)
+    } split /^/, $text;
 }
 
 # The lines that are more than once in files, of all of them, ten at most; and how many lines there are in all.

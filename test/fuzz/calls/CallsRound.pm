@@ -85,7 +85,8 @@ sub run_round
     $ok &= is(join('', findings(\%round)), '', name(\%round, 'no error that says of a fault'));
     my ($count, @twice) = repeated(glob "$dir/ids.*");
     $ok &= is("@twice", '', name(\%round, "none of $count numbers came twice"));
-    $ok &= is(join('', faults_of_log(substr slurp_file($node->logfile), $log_begun)), '', name(\%round, 'no crash in the log'));
+    $ok &= is(join('', faults_of_log(substr slurp_file($node->logfile), $log_begun)),
+        '', name(\%round, 'no crash in the log'));
     return $ok;
 }
 
@@ -128,8 +129,12 @@ sub sessions
         if (!$pid)
         {
             my $done = eval {
-                run_session((map { $_ => $round->{$_} } qw(node database dir stop upheaval wild)),
-                    number => $number, role => $role, until => $until, seed => $round->{seed} * 100 + $number);
+                run_session(
+                    (map { $_ => $round->{$_} } qw(node database dir stop upheaval wild)),
+                    number => $number,
+                    role => $role,
+                    until => $until,
+                    seed => $round->{seed} * 100 + $number);
                 1;
             };
             print STDERR $@ if !$done;
@@ -138,7 +143,8 @@ sub sessions
         }
         $sessions{$pid} = $number;
     }
-    my ($hanging, $gone) = watch(node => $round->{node}, sessions => \%sessions, dir => $round->{dir}, progress => $round->{progress});
+    my ($hanging, $gone) =
+      watch(node => $round->{node}, sessions => \%sessions, dir => $round->{dir}, progress => $round->{progress});
     if ($gone)
     {
         $round->{gone} = 1;
@@ -200,7 +206,8 @@ sub draw_again
     my ($round) = @_;
     return 1 if $round->{upheaval};
     my $node = $round->{node};
-    my $dbh = DBI->connect('dbi:Pg:dbname=' . $round->{database} . ';host=' . $node->host . ';port=' . $node->port, 'postgres', '', { RaiseError => 0, PrintError => 0 });
+    my $dbh = DBI->connect('dbi:Pg:dbname=' . $round->{database} . ';host=' . $node->host . ';port=' . $node->port,
+        'postgres', '', { RaiseError => 0, PrintError => 0 });
     open my $out, '>', "$round->{dir}/ids.again" or die $!;
     my ($drawn, $error) = (0, '');
     foreach my $layout (@LAYOUTS)
@@ -222,7 +229,8 @@ sub draw_again
     }
     foreach my $key (0 .. 11)
     {
-        my $numbers = $dbh->selectcol_arrayref("SELECT snowid_section_next('kept.section', $key) FROM generate_series(1, 20)");
+        my $numbers =
+          $dbh->selectcol_arrayref("SELECT snowid_section_next('kept.section', $key) FROM generate_series(1, 20)");
         print $out "key kept.section of $key $_\n" foreach @{ $numbers // [] };
     }
     $dbh->disconnect;

@@ -29,9 +29,23 @@ sub run_session
         %given,
         depth => 0,
         world => {
-            role => $given{role}, database => $given{database}, upheaval => $given{upheaval}, wild => $given{wild},
-            ids => [], later => [], functions => [], relations => [], settings => [], views => [], canonical => {}, schema => 'public' },
-        told => 0, refreshed => 0, statements => 0, errors => 0, drawn => 0 };
+            role => $given{role},
+            database => $given{database},
+            upheaval => $given{upheaval},
+            wild => $given{wild},
+            ids => [],
+            later => [],
+            functions => [],
+            relations => [],
+            settings => [],
+            views => [],
+            canonical => {},
+            schema => 'public' },
+        told => 0,
+        refreshed => 0,
+        statements => 0,
+        errors => 0,
+        drawn => 0 };
     foreach my $file (qw(ids trace findings))
     {
         open $session->{$file}, '>', "$given{dir}/$file.$given{number}" or die "$file: $!";
@@ -56,7 +70,9 @@ sub connect_to
     {
         my $node = $session->{node};
         my $dbh = DBI->connect(
-            'dbi:Pg:dbname=' . $session->{database} . ';host=' . $node->host . ';port=' . $node->port, "fuzz_$session->{role}", '',
+            'dbi:Pg:dbname=' . $session->{database} . ';host=' . $node->host . ';port=' . $node->port,
+            "fuzz_$session->{role}",
+            '',
             { AutoCommit => 1, RaiseError => 0, PrintError => 0, PrintWarn => 1, pg_server_prepare => 0 });
         if ($dbh)
         {
@@ -152,7 +168,8 @@ sub write_counts
     foreach my $signature (sort keys %{ $session->{counts} })
     {
         my $count = $session->{counts}{$signature};
-        print $out join("\t", $signature, $session->{role}, $_ eq '' ? '00000' : $_, $count->{$_}), "\n" foreach sort keys %$count;
+        print $out join("\t", $signature, $session->{role}, $_ eq '' ? '00000' : $_, $count->{$_}), "\n"
+          foreach sort keys %$count;
     }
     close $out;
     return;
@@ -195,7 +212,10 @@ sub step
     {
         refresh($session) if time > $session->{refreshed} + (@{ $world->{functions} } ? 4 : 0.3);
         return begin($session) if chance(20);
-        return upheave($session) if $session->{upheaval} && $session->{role} =~ /owner|superuser/ && chance(@{ $world->{functions} } ? 0.7 : 30);
+        return upheave($session)
+          if $session->{upheaval}
+          && $session->{role} =~ /owner|superuser/
+          && chance(@{ $world->{functions} } ? 0.7 : 30);
     }
     return disturb($session) if chance(20) || !@{ $world->{functions} };
     return ask($session, chance(6) ? insert_statement($world) : call_statement($world));
@@ -217,7 +237,8 @@ sub ask
     {
         my $rows = run($session, $statement->{sql});
         $session->{counts}{$_}{ $session->{state} }++ foreach @{ $statement->{calls} };
-        $session->{refreshed} = 0 if $session->{state} =~ /^(?:42883|3F000|42704)$/ && time > $session->{refreshed} + 0.5;
+        $session->{refreshed} = 0
+          if $session->{state} =~ /^(?:42883|3F000|42704)$/ && time > $session->{refreshed} + 0.5;
         keep($session, $statement->{reads}, $rows) if $rows;
     }
     return;
@@ -243,7 +264,9 @@ sub begin
 {
     my ($session) = @_;
     # Not DEFERRABLE: where its wait is cancelled in a subtransaction, PostgreSQL fails an assertion in predicate.c.
-    run($session, 'BEGIN' . one_of('', '', '', ' ISOLATION LEVEL SERIALIZABLE', ' ISOLATION LEVEL REPEATABLE READ', ' READ ONLY'));
+    run($session,
+        'BEGIN'
+          . one_of('', '', '', ' ISOLATION LEVEL SERIALIZABLE', ' ISOLATION LEVEL REPEATABLE READ', ' READ ONLY'));
     @{$session}{qw(in_transaction failed depth)} = (1, 0, 0) if $session->{state} eq '';
     return;
 }
@@ -305,7 +328,8 @@ sub upheave
 {
     my ($session) = @_;
     my $is_there = @{ $session->{world}{functions} } > 0;
-    my @steps = !$is_there ? (create_extension()) : chance(40) ? (drop_extension()) : (drop_extension(), create_extension());
+    my @steps =
+      !$is_there ? (create_extension()) : chance(40) ? (drop_extension()) : (drop_extension(), create_extension());
     my $together = chance(50);
     run($session, 'BEGIN') if $together;
     @{$session}{qw(in_transaction failed depth)} = (1, 0, 0) if $together && $session->{state} eq '';

@@ -90,8 +90,17 @@ sub some_function
 
 my $names = 0;
 my @forms = (
-    (\&in_select) x 10, (\&in_from) x 5, (\&prepared) x 4, (\&side_by_side) x 3, (\&of_rows) x 3, (\&in_block) x 3, (\&by_cursor) x 3,
-    \&explained, \&in_where, \&in_lateral, \&into_table);
+    (\&in_select) x 10,
+    (\&in_from) x 5,
+    (\&prepared) x 4,
+    (\&side_by_side) x 3,
+    (\&of_rows) x 3,
+    (\&in_block) x 3,
+    (\&by_cursor) x 3,
+    \&explained,
+    \&in_where,
+    \&in_lateral,
+    \&into_table);
 
 # A statement that calls a function, or a few.
 sub call_statement
@@ -120,7 +129,8 @@ sub of_kind
         return statement("CALL $call->{sql}", [], $call);
     }
     my $rows = 1 + int rand 20;
-    my $from = "FROM (SELECT n, clock_timestamp() - n * interval '1 hour' AS at FROM generate_series(1, $rows) AS n) AS rows";
+    my $from =
+      "FROM (SELECT n, clock_timestamp() - n * interval '1 hour' AS at FROM generate_series(1, $rows) AS n) AS rows";
     my %given;
     if ($function->{kind} eq 'w' && chance(70))
     {
@@ -128,8 +138,15 @@ sub of_kind
         $given{$_} = 'at' foreach grep { $args[$_]{plain} eq 'timestamptz' } 0 .. $#args;
     }
     my $call = make_call($world, $function, %given);
-    my $over = $function->{kind} eq 'w' || chance(30) ? ' OVER (' . one_of('', 'ORDER BY at', 'ORDER BY at', 'ORDER BY at DESC', 'PARTITION BY n % 3 ORDER BY at',
-        'ORDER BY at ROWS BETWEEN 2 PRECEDING AND CURRENT ROW') . ')' : '';
+    my $over = $function->{kind} eq 'w' || chance(30)
+      ? ' OVER ('
+      . one_of(
+        '', 'ORDER BY at', 'ORDER BY at',
+        'ORDER BY at DESC',
+        'PARTITION BY n % 3 ORDER BY at',
+        'ORDER BY at ROWS BETWEEN 2 PRECEDING AND CURRENT ROW')
+      . ')'
+      : '';
     return statement("SELECT $call->{sql}$over $from", [], $call);
 }
 
@@ -152,16 +169,24 @@ sub in_from
 sub prepared
 {
     my ($world, $call) = @_;
-    return in_select($world, $call) if $call->{named} || !@{ $call->{args} } || grep { $_->{plain} =~ /^(?:any|internal|cstring)/ } @{ $call->{args} };
+    return in_select($world, $call)
+      if $call->{named}
+      || !@{ $call->{args} }
+      || grep { $_->{plain} =~ /^(?:any|internal|cstring)/ } @{ $call->{args} };
     # A name is that of one statement for ever: what is kept for later must not read what another one gives.
     my $name = 'p' . ++$names;
     my $types = join ', ', map { $_->{type} } @{ $call->{args} };
     my $parameters = join ', ', map { "\$$_" } 1 .. @{ $call->{args} };
     my $function = "$call->{function}{schema}.$call->{function}{name}";
-    my $statement = statement(
-        "EXECUTE $name(" . join(', ', map { /^\(SELECT/ ? 'NULL' : $_ } @{ $call->{values} }) . ')', [ $call->{read} ], $call);
+    my $statement =
+      statement("EXECUTE $name(" . join(', ', map { /^\(SELECT/ ? 'NULL' : $_ } @{ $call->{values} }) . ')',
+        [ $call->{read} ], $call);
     later($world, $statement);
-    return { %$statement, before => [ (chance(10) ? 'DEALLOCATE ALL' : ()), "PREPARE $name($types) AS SELECT $function($parameters) LIMIT 100" ], times => one_of(1, 1, 2, 7) };
+    return {
+        %$statement,
+        before =>
+          [ (chance(10) ? 'DEALLOCATE ALL' : ()), "PREPARE $name($types) AS SELECT $function($parameters) LIMIT 100" ],
+        times => one_of(1, 1, 2, 7) };
 }
 
 # Keeps a statement to be run once more, some time.
@@ -188,7 +213,8 @@ sub side_by_side
 sub of_rows
 {
     my ($world, $call) = @_;
-    my $from = chance(60) ? 't.numbers WHERE n <= ' . one_of(3, 30, 100) : 'generate_series(1, ' . one_of(3, 30) . ') AS n';
+    my $from =
+      chance(60) ? 't.numbers WHERE n <= ' . one_of(3, 30, 100) : 'generate_series(1, ' . one_of(3, 30) . ') AS n';
     return statement("SELECT $call->{sql} FROM $from" . limit(), [ $call->{read} ], $call);
 }
 
@@ -200,7 +226,8 @@ sub in_block
     my $raise = chance(30) ? ' PERFORM 1 / 0;' : '';
     my $loop = chance(40) ? 'FOR i IN 1 .. ' . one_of(3, 20) . ' LOOP' : 'LOOP';
     my $exit = $loop eq 'LOOP' ? 'EXIT; ' : '';
-    return statement("DO \$do\$ BEGIN $loop BEGIN PERFORM $call->{sql};$raise EXCEPTION WHEN internal_error THEN RAISE; WHEN $condition THEN NULL; END; ${exit}END LOOP; END \$do\$",
+    return statement(
+"DO \$do\$ BEGIN $loop BEGIN PERFORM $call->{sql};$raise EXCEPTION WHEN internal_error THEN RAISE; WHEN $condition THEN NULL; END; ${exit}END LOOP; END \$do\$",
         [], $call);
 }
 
@@ -214,38 +241,54 @@ sub by_cursor
     my $hold = $world->{in_transaction} ? '' : ' WITH HOLD';
     # Backwards a row comes again, which is no draw.
     my $scroll = chance(20);
-    my $fetch = $scroll ? one_of('FETCH ABSOLUTE 2', 'FETCH BACKWARD 3', 'FETCH 3', 'MOVE FORWARD ALL') : 'FETCH ' . one_of(1, 3, 50);
+    my $fetch =
+      $scroll
+      ? one_of('FETCH ABSOLUTE 2', 'FETCH BACKWARD 3', 'FETCH 3', 'MOVE FORWARD ALL')
+      : 'FETCH ' . one_of(1, 3, 50);
     my $statement = statement("$fetch FROM $name", [ $scroll ? undef : $call->{read} ], $call);
     later($world, $statement);
     $hold = " CURSOR$hold";
-    return { %$statement, before => [ "CLOSE ALL", "DECLARE $name" . ($scroll ? ' SCROLL' : ' NO SCROLL') . "$hold FOR SELECT $call->{sql}" ], times => one_of(1, 1, 3) };
+    return {
+        %$statement,
+        before =>
+          [ "CLOSE ALL", "DECLARE $name" . ($scroll ? ' SCROLL' : ' NO SCROLL') . "$hold FOR SELECT $call->{sql}" ],
+        times => one_of(1, 1, 3) };
 }
 
 sub explained
 {
     my ($world, $call) = @_;
-    return statement('EXPLAIN (' . one_of('ANALYZE', 'VERBOSE', 'ANALYZE, BUFFERS, VERBOSE', 'COSTS OFF') . ") SELECT * FROM $call->{sql} LIMIT 5",
+    return statement(
+        'EXPLAIN ('
+          . one_of('ANALYZE', 'VERBOSE', 'ANALYZE, BUFFERS, VERBOSE', 'COSTS OFF')
+          . ") SELECT * FROM $call->{sql} LIMIT 5",
         [], $call);
 }
 
 sub in_where
 {
     my ($world, $call) = @_;
-    return statement("SELECT count(*) FROM t.keys WHERE id IS DISTINCT FROM 3 AND ($call->{sql}) IS NOT NULL", [], $call) if !$call->{function}{set};
+    return statement("SELECT count(*) FROM t.keys WHERE id IS DISTINCT FROM 3 AND ($call->{sql}) IS NOT NULL", [],
+        $call)
+      if !$call->{function}{set};
     return in_from($world, $call);
 }
 
 sub in_lateral
 {
     my ($world, $call) = @_;
-    return statement("SELECT x.* FROM generate_series(1, 3) AS n, LATERAL (SELECT n, x.* FROM $call->{sql} AS x) AS x" . limit(), [], $call);
+    return statement(
+        "SELECT x.* FROM generate_series(1, 3) AS n, LATERAL (SELECT n, x.* FROM $call->{sql} AS x) AS x" . limit(),
+        [], $call);
 }
 
 # Into a temporary table, with an index.
 sub into_table
 {
     my ($world, $call) = @_;
-    my $statement = statement("CREATE TEMPORARY TABLE made AS SELECT $call->{sql} AS x FROM generate_series(1, 3) LIMIT 100", [], $call);
+    my $statement =
+      statement("CREATE TEMPORARY TABLE made AS SELECT $call->{sql} AS x FROM generate_series(1, 3) LIMIT 100",
+        [], $call);
     $statement->{before} = ['DROP TABLE IF EXISTS pg_temp.made'];
     return $statement;
 }
@@ -256,8 +299,13 @@ sub insert_statement
     my ($world) = @_;
     my @reads = ($draws{snowid_next}, $draws{objectid_next}, $draws{snowid_uuidv7});
     my $rows = one_of(1, 3, 40);
-    return statement("INSERT INTO t.drawn (n) SELECT n FROM generate_series(1, $rows) AS n RETURNING id, o, u",
-        [ map { my $made = $_; sub { return $made->($world, {}, $_[0]) } } @reads ]);
+    return statement(
+        "INSERT INTO t.drawn (n) SELECT n FROM generate_series(1, $rows) AS n RETURNING id, o, u",
+        [
+            map {
+                my $made = $_;
+                sub { return $made->($world, {}, $_[0]) }
+            } @reads ]);
 }
 
 1;

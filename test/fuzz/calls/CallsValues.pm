@@ -27,15 +27,41 @@ my @NO_LAYOUTS = ('', 'nope', 'time:41', 'time:99 shard:1 seq:1 unit:1ms epoch:0
 my @EXTREME = qw(0 1 -1 2 7 1000 8191 8192 65535 4194303 2147483647 2147483648 -2147483648 4503599627370496
   9007199254740991 9007199254740993 4611686018427387904 9223372036854775806 9223372036854775807 -9223372036854775807
   -9223372036854775808);
-my @TEXTS = ('', ' ', 'x', 'id', '0', '-1', 'NULL', q(it's), q("), '\\', '%s%n%I', "\x{7f}", "\xc3\xa9\xe2\x82\xac", 'public.nope',
-    'kept.central', 't.plain', 'pg_catalog.pg_class', 'seq_1_to_15_step_3', 'seq_9_to_1', 'seq_1_to_9223372036854775807',
-    '0000000000A', 'AzL8n0Y58m7', 'ZZZZZZZZZZZ', 'zzzzzzzzzzz', 'join', 'check', 'leave', 'take', 'node one', 'node two', 'loopback',
-    'x' x 63, 'y' x 64, 'z' x 9000);
+my @TEXTS = (
+    '', ' ', 'x', 'id',
+    '0', '-1', 'NULL', q(it's),
+    q("), '\\', '%s%n%I', "\x{7f}",
+    "\xc3\xa9\xe2\x82\xac", 'public.nope', 'kept.central', 't.plain',
+    'pg_catalog.pg_class', 'seq_1_to_15_step_3', 'seq_9_to_1', 'seq_1_to_9223372036854775807',
+    '0000000000A', 'AzL8n0Y58m7', 'ZZZZZZZZZZZ', 'zzzzzzzzzzz',
+    'join', 'check', 'leave', 'take',
+    'node one', 'node two', 'loopback', 'x' x 63,
+    'y' x 64, 'z' x 9000);
 my @MOMENTS = (
-    "'infinity'", "'-infinity'", "'4713-01-01 BC'", "'294276-12-31'", "'1970-01-01Z'", "'2011-08-24T21:07:01.721Z'", "'2011-08-24T21:07:01.720Z'",
-    "'2080-01-01Z'", "'epoch'");
-my @STEPS = ('1 day', '1 week', '1 month', '3 months', '1 year', '1 hour', '6 hours', '24 hours', '5 hours', '0', '-1 day', '1 microsecond',
-    '1 mon 1 day', '100000000 years', '-178000000 years', '2147483647 days', '1 millisecond', '36 hours');
+    "'infinity'", "'-infinity'",
+    "'4713-01-01 BC'", "'294276-12-31'",
+    "'1970-01-01Z'", "'2011-08-24T21:07:01.721Z'",
+    "'2011-08-24T21:07:01.720Z'", "'2080-01-01Z'",
+    "'epoch'");
+my @STEPS = (
+    '1 day',
+    '1 week',
+    '1 month',
+    '3 months',
+    '1 year',
+    '1 hour',
+    '6 hours',
+    '24 hours',
+    '5 hours',
+    '0',
+    '-1 day',
+    '1 microsecond',
+    '1 mon 1 day',
+    '100000000 years',
+    '-178000000 years',
+    '2147483647 days',
+    '1 millisecond',
+    '36 hours');
 my @INTS = qw(0 1 2 3 4 5 10 50 100 1000 1024 1025 4096 100000 -1 2147483647 -2147483648);
 
 # One of the values.
@@ -77,7 +103,10 @@ sub of_int8
         return (one_id($world), undef);
     }
     elsif ($name =~ /^(?:key|x|y|step|sequence|number)$/ && chance(85)) { $number = int rand 12 }
-    else { $number = one_of(@EXTREME, map { int rand 2**31 } 1 .. 4) }
+    else
+    {
+        $number = one_of(@EXTREME, map { int rand 2**31 } 1 .. 4);
+    }
     return ("'$number'::int8", $number);
 }
 
@@ -94,7 +123,10 @@ sub one_id
 sub near
 {
     my ($world) = @_;
-    my $far = chance(70) ? one_of('0', '10 ms', '300 ms', '900 ms', '1 s', '3 s') : one_of('1 min', '1 hour', '10 days', '23 days', '400 days');
+    my $far =
+        chance(70)
+      ? one_of('0', '10 ms', '300 ms', '900 ms', '1 s', '3 s')
+      : one_of('1 min', '1 hour', '10 days', '23 days', '400 days');
     return 'clock_timestamp() ' . one_of('+', '+', '-') . " interval '$far'";
 }
 
@@ -107,10 +139,23 @@ sub of_int4
 
 sub of_int2 { return "'" . one_of(qw(0 1 -1 5 32767 -32768)) . "'::int2" }
 sub of_bool { return one_of('true', 'false') }
-sub of_float8 { return one_of(qw(0 1 -1.5 1e300)) . '::float8' if chance(70); return one_of("'NaN'", "'Infinity'", "'-Infinity'") . '::float8' }
+
+sub of_float8
+{
+    return one_of(qw(0 1 -1.5 1e300)) . '::float8' if chance(70);
+    return one_of("'NaN'", "'Infinity'", "'-Infinity'") . '::float8';
+}
 sub of_numeric { return one_of(qw(0 1 -1.5 1e300 9223372036854775808)) . '::numeric' }
 sub of_interval { return "'" . one_of(@STEPS) . "'::interval" }
-sub of_bytea { return one_of("'\\x'", "'\\x00'", "'\\x507f1f77bcf86cd799439011'", "'\\x" . ('ff' x 12) . "'", "'\\x" . ('ab' x 40) . "'") . '::bytea' }
+
+sub of_bytea
+{
+    return one_of(
+        "'\\x'", "'\\x00'",
+        "'\\x507f1f77bcf86cd799439011'",
+        "'\\x" . ('ff' x 12) . "'",
+        "'\\x" . ('ab' x 40) . "'") . '::bytea';
+}
 
 sub of_oid
 {
@@ -143,9 +188,10 @@ sub of_uuid
 {
     my ($world) = @_;
     return one_of(
-        'gen_random_uuid()', "'00000000-0000-0000-0000-000000000000'::uuid", "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid",
-        "'c232ab00-9414-11ec-b3c8-9f6bdeced846'::uuid", "'1ec9414c-232a-6b00-b3c8-9f6bdeced846'::uuid",
-        "'017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid", "$world->{schema}.snowid_to_uuid(" . one_id($world) . ')');
+        'gen_random_uuid()', "'00000000-0000-0000-0000-000000000000'::uuid",
+        "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid", "'c232ab00-9414-11ec-b3c8-9f6bdeced846'::uuid",
+        "'1ec9414c-232a-6b00-b3c8-9f6bdeced846'::uuid", "'017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::uuid",
+        "$world->{schema}.snowid_to_uuid(" . one_id($world) . ')');
 }
 
 sub of_snowid_layout
@@ -159,7 +205,8 @@ sub of_objectid
 {
     my ($world, $arg) = @_;
     return "$world->{schema}.objectid_next()" if chance(30);
-    return one_of("'507f1f77bcf86cd799439011'", "'" . ('0' x 24) . "'", "'" . ('f' x 24) . "'", "'nope'") . "::$arg->{type}";
+    return one_of("'507f1f77bcf86cd799439011'", "'" . ('0' x 24) . "'", "'" . ('f' x 24) . "'", "'nope'")
+      . "::$arg->{type}";
 }
 
 sub of_text { my ($text) = one_of(@TEXTS); return (literal($text) . '::text', $text) }
@@ -168,7 +215,10 @@ sub of_cstring { return literal(chance(60) ? one_of(@LAYOUTS) : one_of(@TEXTS, @
 sub of_name
 {
     my ($world, $arg) = @_;
-    my @likely = $arg->{name} =~ /server/ ? qw(loopback loopback broken nowhere) : ('id', 'id', 'id', 'n', 'at', 'r', q(Odd ' col), '%I', 'ctid', 'nope');
+    my @likely =
+      $arg->{name} =~ /server/
+      ? qw(loopback loopback broken nowhere)
+      : ('id', 'id', 'id', 'n', 'at', 'r', q(Odd ' col), '%I', 'ctid', 'nope');
     return literal(chance(85) ? one_of(@likely) : one_of(@TEXTS)) . '::name';
 }
 
@@ -176,7 +226,13 @@ sub range
 {
     my ($world) = @_;
     my $from = chance(85) ? near($world) : one_of(@MOMENTS, 'NULL') . '::timestamptz';
-    my $until = one_of("interval '1 hour'", "interval '3 days'", "interval '1 microsecond'", "interval '0'", "interval '30 days'", 'NULL');
+    my $until = one_of(
+        "interval '1 hour'",
+        "interval '3 days'",
+        "interval '1 microsecond'",
+        "interval '0'",
+        "interval '30 days'",
+        'NULL');
     my $bounds = one_of('[)', '[)', '[]', '()', '(]');
     return "tstzrange($from, ($from) + $until, '$bounds')";
 }
@@ -186,10 +242,13 @@ sub of_tstzrange { return chance(10) ? "'empty'::tstzrange" : range($_[0]) }
 sub of_tstzmultirange
 {
     my ($world) = @_;
-    return one_of("'{}'::tstzmultirange", "'{(,)}'::tstzmultirange", "'{[-infinity,infinity]}'::tstzmultirange") if chance(20);
+    return one_of("'{}'::tstzmultirange", "'{(,)}'::tstzmultirange", "'{[-infinity,infinity]}'::tstzmultirange")
+      if chance(20);
     # Up to more than the page of the ceiling holds.
-    return "(SELECT range_agg(tstzrange(now() + n * interval '2 days', now() + n * interval '2 days' + interval '1 hour')) FROM generate_series(1, "
-      . one_of(2, 31, 32, 33, 1000) . ') AS n)'
+    return
+"(SELECT range_agg(tstzrange(now() + n * interval '2 days', now() + n * interval '2 days' + interval '1 hour')) FROM generate_series(1, "
+      . one_of(2, 31, 32, 33, 1000)
+      . ') AS n)'
       if chance(20);
     return 'tstzmultirange(' . join(', ', map { range($world) } 1 .. 1 + int rand 3) . ')';
 }
@@ -208,7 +267,8 @@ sub of_array
 sub of_other
 {
     my ($world, $arg) = @_;
-    return "NULL::$arg->{type}" if $arg->{plain} =~ /^(?:internal|trigger|event_trigger|void|any|.*_handler)$/ || chance(40);
+    return "NULL::$arg->{type}"
+      if $arg->{plain} =~ /^(?:internal|trigger|event_trigger|void|any|.*_handler)$/ || chance(40);
     return "NULL::int8" if $arg->{plain} =~ /^any/;
     return literal(chance(50) ? one_of(@TEXTS) : one_of(@EXTREME)) . "::$arg->{type}";
 }

@@ -24,8 +24,12 @@ sub watch
 {
     my (%given) = @_;
     my $watching = {
-        %given, waiting => { %{ $given{sessions} } }, cancelled => {}, hanging => [],
-        interrupted => 0, looked => 0 };
+        %given,
+        waiting => { %{ $given{sessions} } },
+        cancelled => {},
+        hanging => [],
+        interrupted => 0,
+        looked => 0 };
     while (%{ $watching->{waiting} })
     {
         reap($watching->{waiting});
@@ -53,7 +57,8 @@ sub look
         # A server that answers nobody hangs as a whole.
         local $SIG{ALRM} = sub { die "the server does not answer\n" };
         alarm 120;
-        $watching->{dbh} //= DBI->connect($watching->{node}->connstr('postgres') =~ s/^/dbi:Pg:/r =~ s/ /;/gr, undef, undef, { RaiseError => 1, PrintError => 0 });
+        $watching->{dbh} //= DBI->connect($watching->{node}->connstr('postgres') =~ s/^/dbi:Pg:/r =~ s/ /;/gr,
+            undef, undef, { RaiseError => 1, PrintError => 0 });
         interrupt($watching) if time > $watching->{interrupted} + rand 0.3;
         judge($watching) if time > $watching->{looked} + 1;
         alarm 0;
@@ -79,7 +84,9 @@ sub interrupt
 {
     my ($watching) = @_;
     my $how = rand 60 < 1 ? 'pg_terminate_backend' : 'pg_cancel_backend';
-    $watching->{dbh}->selectrow_array("SELECT $how(pid) FROM pg_stat_activity WHERE usename ~ '^fuzz_' AND state = 'active' ORDER BY random() LIMIT 1");
+    $watching->{dbh}->selectrow_array(
+        "SELECT $how(pid) FROM pg_stat_activity WHERE usename ~ '^fuzz_' AND state = 'active' ORDER BY random() LIMIT 1"
+    );
     $watching->{interrupted} = time;
     return;
 }
@@ -101,7 +108,11 @@ SQL
         my $which = "$one->{pid} $one->{query_start}";
         my $since = $now{$which} = $watching->{cancelled}{$which} // time;
         next if $since eq 'told' || time < $since + HEEDED;
-        push @{ $watching->{hanging} }, "a statement of $one->{usename} does not heed a cancel for " . HEEDED . " s, $one->{waits}: $one->{query}\n" . stack_of($one->{pid});
+        push @{ $watching->{hanging} },
+            "a statement of $one->{usename} does not heed a cancel for "
+          . HEEDED
+          . " s, $one->{waits}: $one->{query}\n"
+          . stack_of($one->{pid});
         $watching->{dbh}->do("SELECT pg_terminate_backend($one->{pid})");
         $now{$which} = 'told';
     }

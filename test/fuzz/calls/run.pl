@@ -37,8 +37,16 @@ while ($number == 0 || time < $begun + $seconds - 5 && $failed < MOST_FAILED)
     my $kind = ($number - 1) % 3;
     my $left = $begun + $seconds - time;
     my $ok = run_round(
-        node => $node, number => $number, seed => $seed * 1000 + $number, dir => $dir, sessions => 0, upheaval => $kind != 0, wild => $kind == 2,
-        mode => $number % 2 ? 'fast' : 'immediate', seconds => $left < 1.7 * ROUND ? ($left < 5 ? 5 : $left) : ROUND, progress => sub { tell_progress($dir) });
+        node => $node,
+        number => $number,
+        seed => $seed * 1000 + $number,
+        dir => $dir,
+        sessions => 0,
+        upheaval => $kind != 0,
+        wild => $kind == 2,
+        mode => $number % 2 ? 'fast' : 'immediate',
+        seconds => $left < 1.7 * ROUND ? ($left < 5 ? 5 : $left) : ROUND,
+        progress => sub { tell_progress($dir) });
     add_up($dir);
     if ($ok) { remove_tree($dir) }
     else
@@ -54,7 +62,11 @@ judge_all();
 sub go_on
 {
     my ($server) = @_;
-    return if eval { DBI->connect($server->connstr('postgres') =~ s/^/dbi:Pg:/r =~ s/ /;/gr, undef, undef, { RaiseError => 1, PrintError => 0 })->disconnect; 1 };
+    return if eval {
+        DBI->connect($server->connstr('postgres') =~ s/^/dbi:Pg:/r =~ s/ /;/gr,
+            undef, undef, { RaiseError => 1, PrintError => 0 })->disconnect;
+        1;
+    };
     $server->stop('immediate', fail_ok => 1);
     $server->_update_pid(0);
     $server->start;
@@ -69,7 +81,10 @@ sub tell_progress
     $told = time;
     my %now = %sum;
     add_progress(\%now, $dir);
-    note(sprintf '%4d s: round %d, %d statements, %d errors, %d numbers', time - $begun, $number, @now{qw(statements errors drawn)});
+    note(
+        sprintf '%4d s: round %d, %d statements, %d errors, %d numbers',
+        time - $begun,
+        $number, @now{qw(statements errors drawn)});
     return;
 }
 
@@ -119,7 +134,8 @@ sub write_counts
             my %states = %{ $counts{$signature}{$role} };
             my $calls = 0;
             $calls += $_ foreach values %states;
-            my @errors = map { "$_ $states{$_}" } sort { $states{$b} <=> $states{$a} } grep { $_ ne '00000' } keys %states;
+            my @errors =
+              map { "$_ $states{$_}" } sort { $states{$b} <=> $states{$a} } grep { $_ ne '00000' } keys %states;
             printf $out "  %-10s %7d calls, %7d ok; %s\n", $role, $calls, $states{'00000'} // 0, join(', ', @errors);
         }
     }
@@ -138,6 +154,7 @@ sub judge_all
     my $functions = functions_of($dbh);
     $dbh->disconnect;
     my @missed;
+
     foreach my $function (@$functions)
     {
         my $called = $counts{ $function->{signature} };
@@ -162,7 +179,9 @@ sub regress
     my ($test) = @_;
     local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGUSER => 'postgres');
     my $log = "$output/regress.log";
-    return 1 if system("make installcheck PG_CONFIG='$ENV{PG_CONFIG}' ISOLATION= REGRESS='setup extension $test' >'$log' 2>&1") == 0;
+    return 1
+      if system("make installcheck PG_CONFIG='$ENV{PG_CONFIG}' ISOLATION= REGRESS='setup extension $test' >'$log' 2>&1")
+      == 0;
     diag(slurp_file($log));
     return 0;
 }
