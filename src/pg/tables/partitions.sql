@@ -1,0 +1,432 @@
+-- Partitions by an ID's time. Everything is done as the table's owner, whoever of those who may calls: what is made is
+-- the owner's, and triggers and the like run as for the owner's own statement. Others' rows, and other tables, are
+-- never touched. What to do follows from the partitions that are there and from the layout that the column's default
+-- names, never from the time of the call alone.
+
+-- Fails where a table is not one whose partitions the caller may make and drop. Its column, and its owner.
+CREATE FUNCTION snowid.require_partitioned(parent pg_catalog.regclass, OUT key pg_catalog.name, OUT owner pg_catalog.name)
+  STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  tbl pg_class;
+BEGIN
+  SELECT * INTO tbl FROM pg_class WHERE oid = parent;
+  IF NOT FOUND THEN
+    RAISE 'relation with OID % does not exist', parent::oid USING ERRCODE = 'undefined_table';
+  ELSIF NOT pg_has_role(tbl.relowner, 'USAGE') THEN
+    RAISE 'must be owner of table %', tbl.relname USING ERRCODE = 'insufficient_privilege';
+  ELSIF tbl.relkind <> 'p' THEN
+    RAISE '"%" is not a partitioned table', tbl.relname USING ERRCODE = 'wrong_object_type';
+  ELSIF tbl.relpersistence = 't' THEN
+    RAISE 'partitions of temporary table "%" are not supported', tbl.relname USING ERRCODE = 'feature_not_supported';
+  ELSIF pg_get_partkeydef(parent) !~ '^RANGE \((\w+|"([^"]|"")+")\)$' THEN
+    RAISE 'table "%" is not partitioned by range of one column', tbl.relname
+      USING ERRCODE = 'wrong_object_type', DETAIL = format('It is partitioned by %s.', pg_get_partkeydef(parent));
+  ELSIF snowid.partition_key(parent) IS NULL THEN
+    RAISE 'table "%" is partitioned by a column that holds no IDs', tbl.relname
+      USING ERRCODE = 'datatype_mismatch', DETAIL = 'IDs are of type bigint, and in its order.';
+  END IF;
+  SELECT a.attname INTO STRICT key FROM pg_attribute AS a
+   WHERE a.attrelid = parent AND a.attnum = snowid.partition_key(parent);
+  owner := pg_get_userbyid(tbl.relowner);
+END $$;
+COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
+  'refuse tables whose partitions are not made by ID, or not by the caller';
+
+-- The layout that a table's partitions go by: what the column's default says, or else what is given.
+CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
+  RETURNS @extschema@.snowid_layout
+  STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  said @extschema@.snowid_layout;
+BEGIN
+  SELECT s.layout INTO said FROM snowid.source_of_ids(parent, snowid.partition_key(parent)) AS s;
+  IF said OPERATOR(@extschema@.<>) given THEN
+    RAISE 'layout of table % is "%", not "%"', parent, said, given
+      USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the column that it is partitioned by says so.',
+        HINT = 'Leave the layout out.';
+  ELSIF said IS NULL AND given IS NULL THEN
+    RAISE 'layout of table % is not known', parent
+      USING ERRCODE = 'null_value_not_allowed',
+        DETAIL = 'The default of the column that it is partitioned by is no call of snowid_next() with constants.',
+        HINT = 'Say it by the argument "layout".';
+  ELSIF NOT snowid.layout_is_ordered(coalesce(said, given)) THEN
+    RAISE 'IDs of layout "%" are not in the order of their time', coalesce(said, given)
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = 'No range of them is a range of time.';
+  END IF;
+  RETURN coalesce(said, given);
+END $$;
+COMMENT ON FUNCTION snowid.layout_of_partitions(pg_catalog.regclass, @extschema@.snowid_layout) IS
+  'layout of the IDs that a table is partitioned by';
+
+-- The beginning of the period of UTC that holds a moment. Periods of several days are counted from a Monday, so that
+-- weeks begin on one.
+CREATE FUNCTION snowid.period_start(step pg_catalog.interval, moment pg_catalog.timestamp) RETURNS pg_catalog.timestamp
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  months CONSTANT int := extract(year FROM step) * 12 + extract(month FROM step);
+  days CONSTANT int := extract(day FROM step);
+  seconds CONSTANT numeric := extract(epoch FROM step - make_interval(months => months, days => days));
+  n int;
+BEGIN
+  IF months > 0 AND days = 0 AND seconds = 0 AND (12 % months = 0 OR months % 12 = 0) AND months <= 1200 THEN
+    n := extract(year FROM moment) * 12 + extract(month FROM moment) - 1;
+    n := n - n % months;
+    RETURN make_timestamp(n / 12, n % 12 + 1, 1, 0, 0, 0);
+  ELSIF months = 0 AND days BETWEEN 1 AND 36525 AND seconds = 0 THEN
+    n := floor((moment::date - '2000-01-03'::date)::numeric / days);
+    RETURN '2000-01-03'::date + n * days;
+  ELSIF months = 0 AND days = 0 AND seconds >= 3600 AND seconds % 3600 = 0 AND 86400 % seconds = 0 THEN
+    n := extract(hour FROM moment);
+    RETURN date_trunc('day', moment) + make_interval(hours => n - n % (seconds / 3600)::int);
+  END IF;
+  RAISE '"%" is no step between partitions', step
+    USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be 1, 2, 3, 4 or 6 months or whole years; weeks or days; '
+      'or 1, 2, 3, 4, 6, 8, 12 or 24 hours; and 100 years at most.';
+END $$;
+COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS
+  'when the month, day or the like begins that holds a moment';
+
+-- What a partition is called: the table's name and the date, to the second where that is no period's beginning. Where
+-- that is too long for a name, a hash of the table's name keeps it apart from other tables'.
+CREATE FUNCTION snowid.partition_name(tbl pg_catalog.text, step pg_catalog.interval, begins pg_catalog.timestamp)
+  RETURNS pg_catalog.text
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  is_whole CONSTANT boolean := snowid.period_start(step, begins) = begins;
+  longest CONSTANT int := current_setting('max_identifier_length')::int;
+  hash CONSTANT text := '_' || lpad(to_hex(hashtext(tbl)), 8, '0');
+  date text;
+BEGIN
+  date := to_char(begins, CASE
+    WHEN is_whole AND extract(year FROM step) >= 1 THEN '_YYYY'
+    WHEN is_whole AND extract(month FROM step) >= 1 THEN '_YYYY_MM'
+    WHEN extract(minute FROM begins) <> 0 OR trunc(extract(second FROM begins)) <> 0 THEN '_YYYY_MM_DD_HH24MISS'
+    WHEN extract(hour FROM begins) <> 0 OR is_whole AND extract(day FROM step) = 0 THEN '_YYYY_MM_DD_HH24'
+    ELSE '_YYYY_MM_DD' END);
+  IF octet_length(tbl || date) <= longest THEN RETURN tbl || date; END IF;
+  WHILE octet_length(tbl || hash || date) > longest LOOP tbl := left(tbl, -1); END LOOP;
+  RETURN tbl || hash || date;
+END $$;
+COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS
+  'name of a new partition';
+
+-- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends. A
+-- partition holds the IDs whose unit of time begins within its period. Bounds are the calendar's, but for the first
+-- after one of another width or made by hand, which is shorter; no ID is left between two. "next" is null where the
+-- layout ends within it.
+CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
+    until pg_catalog.timestamptz, layout @extschema@.snowid_layout,
+    OUT name pg_catalog.text, OUT first bigint, OUT next bigint)
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  most CONSTANT int := 1000;
+  greatest_id CONSTANT bigint := snowid.range_last('-infinity', 'infinity', layout);
+  tbl CONSTANT text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
+  count int := 0;
+  begins timestamp;
+  period timestamp;
+BEGIN
+  SELECT r.next INTO first FROM snowid.ranges_of(parent) AS r
+   WHERE NOT r.is_default ORDER BY r.next DESC NULLS FIRST LIMIT 1;
+  IF FOUND AND first IS NULL THEN
+    RETURN;
+  ELSIF NOT FOUND THEN
+    -- That of the unit of time that it is now, which may have begun in the period before.
+    begins := @extschema@.snowid_timestamp(@extschema@.snowid_min(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
+    first := snowid.range_first(snowid.period_start(step, begins) AT TIME ZONE 'UTC', 'infinity', layout);
+  END IF;
+  first := greatest(first, 0);
+  WHILE first <= greatest_id LOOP
+    begins := @extschema@.snowid_timestamp(first, layout) AT TIME ZONE 'UTC';
+    period := snowid.period_start(step, begins);
+    next := snowid.range_first((period + step) AT TIME ZONE 'UTC', 'infinity', layout);
+    -- Units of time need not begin when periods do.
+    IF first = snowid.range_first(period AT TIME ZONE 'UTC', 'infinity', layout) AND first > 0 THEN begins := period; END IF;
+    EXIT WHEN begins AT TIME ZONE 'UTC' > until;
+    count := count + 1;
+    IF count > most THEN
+      RAISE 'cannot create more than % partitions at once', most
+        USING ERRCODE = 'program_limit_exceeded',
+          DETAIL = format('The first %s would end at %s.', most, begins AT TIME ZONE 'UTC'),
+          HINT = 'Use a longer step, or several calls, each in a transaction of its own.';
+    END IF;
+    name := snowid.partition_name(tbl, step, begins);
+    next := nullif(next, 9223372036854775807);
+    RETURN NEXT;
+    EXIT WHEN next IS NULL;
+    first := next;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'partitions that snowid_create_partitions() is to make';
+
+-- Fails with 55000 where the default partition has rows from an ID to before another, with what moves them. They are
+-- not moved here: only who knows the table knows what its triggers and foreign keys make of that.
+CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, key pg_catalog.name, first bigint, next bigint,
+    call pg_catalog.text)
+  RETURNS pg_catalog.void
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  rest regclass;
+  condition CONSTANT text := format('%I >= %s', key, first) || CASE WHEN next IS NULL THEN '' ELSE format(' AND %I < %s', key, next) END;
+  columns text;
+  count bigint;
+BEGIN
+  SELECT r.relid INTO rest FROM snowid.ranges_of(parent) AS r WHERE r.is_default;
+  IF NOT FOUND THEN RETURN; END IF;
+  EXECUTE format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition) INTO count;
+  IF count = 0 THEN RETURN; END IF;
+  SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO columns FROM pg_attribute AS a
+   WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
+  RAISE 'default partition % has rows of new partitions', rest
+    USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Rows where %s: %s.', condition, count),
+      HINT = concat_ws(E'\n', 'These statements move them. Many rows are better moved in batches, see docs/many-servers.md.',
+        'BEGIN;',
+        format('ALTER TABLE %s DETACH PARTITION %s;', parent, rest), call,
+        format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s WHERE %s;', parent, columns, columns, rest, condition),
+        format('DELETE FROM %s WHERE %s;', rest, condition),
+        format('ALTER TABLE %s ATTACH PARTITION %s DEFAULT;', parent, rest), 'COMMIT;');
+END $$;
+COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.name, bigint, bigint, pg_catalog.text) IS
+  'refuse to make partitions whose rows are in the default one';
+
+-- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
+CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, owner pg_catalog.name, part pg_catalog.text,
+    first bigint, next bigint)
+  RETURNS pg_catalog.regclass
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  made regclass;
+  identity text;
+BEGIN
+  PERFORM snowid.execute(owner, format('CREATE %sTABLE %I.%I PARTITION OF %s FOR VALUES FROM (%s) TO (%s)',
+      CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, n.nspname, part, parent, first,
+      coalesce(next::text, 'MAXVALUE')))
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent;
+  SELECT r.relid INTO made FROM snowid.ranges_of(parent) AS r WHERE NOT r.is_default AND r.first = create_partition.first;
+  IF NOT FOUND THEN
+    RAISE 'partition "%" of table % has vanished', part, parent USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+  SELECT CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN
+      (SELECT format('USING INDEX %I', o.relname) FROM pg_index AS i
+         JOIN pg_inherits AS h ON h.inhparent = i.indexrelid JOIN pg_index AS j ON j.indexrelid = h.inhrelid
+         JOIN pg_class AS o ON o.oid = j.indexrelid
+        WHERE i.indrelid = parent AND i.indisreplident AND j.indrelid = made) END
+    INTO identity FROM pg_class AS c WHERE c.oid = parent;
+  IF identity IS NOT NULL THEN
+    PERFORM snowid.execute(owner, format('ALTER TABLE %s REPLICA IDENTITY %s', made, identity));
+  END IF;
+  RETURN made;
+END $$;
+COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.name, pg_catalog.text, bigint, bigint) IS
+  'make a partition';
+
+CREATE FUNCTION @extschema@.snowid_create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
+    until pg_catalog.timestamptz, layout @extschema@.snowid_layout DEFAULT NULL)
+  RETURNS SETOF pg_catalog.regclass
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  caller CONSTANT text := current_setting('role');
+  patience CONSTANT text := current_setting('lock_timeout');
+  of record;
+  ids @extschema@.snowid_layout;
+  missing record;
+  all_first bigint;
+  all_next bigint;
+  call CONSTANT text := format('SELECT @extschema@.snowid_create_partitions(%L, %L, %L%s);', parent, step, until,
+    CASE WHEN layout IS NULL THEN '' ELSE format(', %L', layout) END);
+BEGIN
+  IF parent IS NULL OR step IS NULL OR until IS NULL THEN
+    RAISE 'table, step and moment must not be null' USING ERRCODE = 'null_value_not_allowed';
+  END IF;
+  of := snowid.require_partitioned(parent);
+  ids := snowid.layout_of_partitions(parent, layout);
+  -- Fails for a moment that the layout does not have.
+  PERFORM @extschema@.snowid_min(until, ids);
+  PERFORM snowid.period_start(step, until AT TIME ZONE 'UTC');
+  -- A month counts as 27 days.
+  IF (SELECT extract(epoch FROM step) * CASE WHEN step >= '1 month' THEN 0.9 ELSE 1 END < extract(epoch FROM d.unit)
+        FROM @extschema@.snowid_layout_describe(ids) AS d) THEN
+    RAISE '"%" is shorter than the unit of time of ID layout "%"', step, ids USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  -- Nobody waits where nothing is to be done.
+  IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, ids)) THEN RETURN; END IF;
+
+  PERFORM snowid.act_as(of.owner);
+  SELECT min(m.first), CASE WHEN bool_and(m.next IS NOT NULL) THEN max(m.next) END INTO all_first, all_next
+    FROM snowid.missing_partitions(parent, step, until, ids) AS m;
+  PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+  -- What PostgreSQL's own statement locks: tables that foreign keys lead to and from first.
+  PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
+    FROM (SELECT c.confrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
+           WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent
+          UNION SELECT c.conrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
+           WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
+          UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r, pg_partition_tree(r.relid) AS t
+           WHERE r.is_default) AS l (relid, mode, place);
+  -- Others may have made some of them meanwhile; and rows may have come since they were counted.
+  BEGIN
+    FOR missing IN SELECT m.name, m.first, m.next FROM snowid.missing_partitions(parent, step, until, ids) AS m LOOP
+      RETURN NEXT snowid.create_partition(parent, of.owner, missing.name, missing.first, missing.next);
+    END LOOP;
+  EXCEPTION WHEN check_violation THEN
+    PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+    RAISE;
+  END;
+  PERFORM pg_catalog.set_config('lock_timeout', patience, true), pg_catalog.set_config('role', caller, true);
+END $$;
+COMMENT ON FUNCTION @extschema@.snowid_create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'have a table partitioned by ID have partitions of months, days or the like up to a moment; those that were made';
+
+-- The partitions that end before an ID, and before those of now, oldest first: what may be dropped or detached.
+CREATE FUNCTION snowid.past_partitions(parent pg_catalog.regclass, least_kept bigint, layout @extschema@.snowid_layout)
+  RETURNS SETOF pg_catalog.regclass
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY SELECT r.relid::regclass FROM snowid.ranges_of(parent) AS r
+   WHERE NOT r.is_default AND NOT r.is_leaving
+     AND r.next <= least(least_kept, snowid.range_first(clock_timestamp(), 'infinity', layout))
+   ORDER BY r.next;
+END $$;
+COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS
+  'partitions that end before an ID';
+
+-- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
+-- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
+-- always does.
+CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    given @extschema@.snowid_layout, most int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
+  RETURNS SETOF pg_catalog.record
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  caller CONSTANT text := current_setting('role');
+  patience CONSTANT text := current_setting('lock_timeout');
+  of record;
+  ids @extschema@.snowid_layout;
+  least_kept bigint;
+  past regclass[];
+  is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
+  is_right boolean;
+BEGIN
+  IF parent IS NULL OR before IS NULL OR most IS NULL THEN
+    RAISE 'table, moment and number must not be null' USING ERRCODE = 'null_value_not_allowed';
+  ELSIF most < 1 THEN
+    RAISE 'number of partitions out of range: %', most USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  of := snowid.require_partitioned(parent);
+  ids := snowid.layout_of_partitions(parent, given);
+  -- Fails for a moment that the layout does not have.
+  PERFORM @extschema@.snowid_min(before, ids);
+  IF before > clock_timestamp() THEN
+    RAISE 'cannot remove partitions of the future'
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
+  END IF;
+  least_kept := snowid.range_first(before, 'infinity', ids);
+  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
+  -- Nobody waits where nothing is to be done.
+  IF past = '{}' THEN RETURN; END IF;
+
+  PERFORM snowid.act_as(of.owner);
+  -- The default says nothing, so the layout is only somebody's word: as it has it, there must be rows that stay.
+  IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
+    EXECUTE format('SELECT EXISTS (SELECT FROM %1$s WHERE %2$I >= $1) OR NOT EXISTS (SELECT FROM %1$s)', parent, of.key)
+      INTO is_right USING least_kept;
+    IF NOT is_right THEN
+      RAISE 'all rows of table % would be removed', parent
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+          DETAIL = format('By layout "%s" all of its IDs are older than %s.', ids, before),
+          HINT = 'If that is the layout, have the column''s default say so.';
+    END IF;
+  END IF;
+  -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
+  PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
+    FROM (SELECT c.confrelid, CASE WHEN is_drop THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END, 1
+            FROM pg_constraint AS c
+           WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent AND (is_referred OR NOT is_drop)
+          UNION SELECT c.conrelid, 'ACCESS EXCLUSIVE', 1 FROM pg_constraint AS c
+           WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
+          UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
+          UNION SELECT r.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r WHERE r.is_default
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), pg_partition_tree(p.part) AS t)
+      AS l (relid, mode, place);
+  -- What is there now.
+  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
+  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r WHERE NOT r.is_default) THEN
+    RAISE 'cannot remove all partitions of table %', parent
+      USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
+        HINT = 'Make those of now before, by snowid_create_partitions().';
+  END IF;
+  FOREACH relid IN ARRAY past[:most] LOOP
+    SELECT format('%I.%I', n.nspname, c.relname) INTO STRICT name
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relid;
+    -- Detaching checks that no foreign key refers to their rows; where none could, dropping locks less.
+    IF is_referred OR NOT is_drop THEN
+      PERFORM snowid.execute(of.owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
+    END IF;
+    IF is_drop THEN
+      PERFORM snowid.execute(of.owner, format('DROP %sTABLE %s', CASE c.relkind WHEN 'f' THEN 'FOREIGN ' END, name))
+        FROM pg_class AS c WHERE c.oid = relid;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  PERFORM set_config('lock_timeout', patience, true), set_config('role', caller, true);
+END $$;
+COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
+  'drop or detach partitions that end before a moment';
+
+-- At most so many at once: each takes several places in the server's table of locks until the transaction ends.
+CREATE FUNCTION @extschema@.snowid_drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+  RETURNS SETOF pg_catalog.text
+  VOLATILE PARALLEL UNSAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT r.name FROM snowid.remove_partitions(parent, before, layout, most, true) AS r;
+END;
+COMMENT ON FUNCTION @extschema@.snowid_drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+  'drop the partitions that end before a moment, the oldest first; their names';
+
+CREATE FUNCTION @extschema@.snowid_detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+  RETURNS SETOF pg_catalog.regclass
+  VOLATILE PARALLEL UNSAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, most, false) AS r;
+END;
+COMMENT ON FUNCTION @extschema@.snowid_detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+  'make tables of their own of the partitions that end before a moment, the oldest first; those tables';
+
+CREATE VIEW snowid.partitions AS
+  SELECT p.partrelid::pg_catalog.regclass AS parent, r.relid::pg_catalog.regclass AS partition, s.layout,
+    CASE WHEN r.is_default THEN NULL
+      WHEN r.first IS NULL OR r.first OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
+      WHEN r.first OPERATOR(pg_catalog.>) g.id THEN 'infinity'
+      ELSE @extschema@.snowid_timestamp(r.first, s.layout) END AS "from",
+    CASE WHEN r.is_default THEN NULL
+      WHEN r.next OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
+      WHEN r.next IS NULL OR r.next OPERATOR(pg_catalog.>) g.id THEN 'infinity'
+      ELSE @extschema@.snowid_timestamp(r.next, s.layout) END AS until,
+    r.is_default,
+    CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p'::pg_catalog."char"
+      THEN (SELECT pg_catalog.sum(NULLIF(l.reltuples, '-1'::pg_catalog.float4))
+              FROM pg_catalog.pg_partition_tree(c.oid::pg_catalog.regclass) AS t
+              JOIN pg_catalog.pg_class AS l ON l.oid OPERATOR(pg_catalog.=) t.relid::pg_catalog.oid WHERE t.isleaf)
+      ELSE NULLIF(c.reltuples, '-1'::pg_catalog.float4) END::bigint AS rows
+  FROM pg_catalog.pg_partitioned_table AS p,
+    LATERAL snowid.partition_key(p.partrelid) AS k (key),
+    LATERAL snowid.source_of_ids(p.partrelid, k.key) AS s,
+    LATERAL snowid.range_last('-infinity', 'infinity', s.layout) AS g (id),
+    LATERAL snowid.ranges_of(p.partrelid) AS r
+  JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.relid
+  WHERE s.layout IS NOT NULL;
+COMMENT ON VIEW snowid.partitions IS
+  'partitions of tables that are partitioned by IDs, where the column''s default says of which layout';
+COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
+COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
+COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs';
+COMMENT ON COLUMN snowid.partitions."from" IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
+COMMENT ON COLUMN snowid.partitions.until IS 'time of the first ID after it; infinity where it has no end, null for the default one';
+COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
+COMMENT ON COLUMN snowid.partitions.rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
+GRANT SELECT ON snowid.partitions TO PUBLIC;

@@ -1,0 +1,129 @@
+-- Managing people's tables: what adopting and partitions have in common. All of it runs with the caller's rights.
+--
+-- Statements on a table can run its owner's code (constraints, expressions of indexes, event triggers). Whatever
+-- was read before is stale after that, and search_path and role may be other ones: so statements go through
+-- snowid.execute(), and what was known is looked up again.
+
+-- The column of a table that is partitioned by ranges of one bigint; null for every other table.
+CREATE FUNCTION snowid.partition_key(tbl pg_catalog.oid) RETURNS pg_catalog.int2
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT p.partattrs[0]
+    FROM pg_catalog.pg_partitioned_table AS p
+    JOIN pg_catalog.pg_opclass AS c ON c.oid OPERATOR(pg_catalog.=) p.partclass[0]
+   WHERE p.partrelid OPERATOR(pg_catalog.=) tbl
+     AND p.partstrat OPERATOR(pg_catalog.=) 'r'::pg_catalog."char"
+     AND p.partnatts OPERATOR(pg_catalog.=) 1::pg_catalog.int2
+     AND p.partattrs[0] OPERATOR(pg_catalog.>) 0::pg_catalog.int2
+     AND c.opcname OPERATOR(pg_catalog.=) 'int8_ops'::pg_catalog.name
+     AND c.opcnamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid;
+END;
+COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS 'column of a table that is partitioned by ranges of one bigint';
+
+-- The partitions of such a table. A bound that is null is none; both are for the default partition.
+CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
+    OUT is_default boolean, OUT is_leaving boolean)
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT c.oid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
+      b.bounds IS NULL, i.inhdetachpending
+    FROM pg_catalog.pg_inherits AS i
+    JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid,
+      LATERAL (SELECT pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, c.oid),
+        '^FOR VALUES FROM \(''?(-?\d+|MINVALUE)''?\) TO \(''?(-?\d+|MAXVALUE)''?\)$') AS bounds) AS b
+   WHERE i.inhparent OPERATOR(pg_catalog.=) parent;
+END;
+COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
+  'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
+
+-- What a column's default draws from, where that is a call of snowid_next() with constants, however it is written;
+-- else nulls. The shard is null for that of snowid_default_shard(). Nothing of the default is run. As it is printed
+-- here, with all names qualified, it is this extension's function if that is one.
+CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
+    OUT shard bigint, OUT layout @extschema@.snowid_layout)
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  own CONSTANT text := CASE '@extschema@' WHEN 'pg_catalog' THEN ''
+    ELSE regexp_replace('@extschema@.', '(\W)', '\\\1', 'g') END;
+  parts text[];
+BEGIN
+  SELECT regexp_match(pg_get_expr(d.adbin, d.adrelid), concat('^', own, 'snowid_next\((?:(?:\((\d+)\)::bigint|''(\d+)''::bigint|',
+      own, '(snowid_default_shard)\(\))(?:, ''([^'']*)''::', own, 'snowid_layout)?)?\)$'))
+    INTO parts
+    FROM pg_attrdef AS d
+    JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = ''
+   WHERE d.adrelid = tbl AND d.adnum = col
+     AND (SELECT bool_and(EXISTS (SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid
+              WHERE m.classid = f.refclassid AND m.objid = f.refobjid AND m.deptype = 'e'
+                AND m.refclassid = 'pg_extension'::regclass AND e.extname = 'snowid'))
+            FROM pg_depend AS f
+           WHERE f.classid = 'pg_attrdef'::regclass AND f.objid = d.oid AND f.refclassid = 'pg_proc'::regclass);
+  IF parts IS NOT NULL THEN
+    shard := coalesce(parts[1], parts[2]);
+    layout := coalesce(parts[4], 'instagram');
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
+  'shard and layout that a column''s default draws IDs from';
+
+-- Goes on as a role until the transaction ends, or the one that it was before is set again.
+CREATE FUNCTION snowid.act_as(role pg_catalog.name) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_user OPERATOR(pg_catalog.<>) role THEN
+    PERFORM pg_catalog.set_config('role', role::pg_catalog.text, true);
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.act_as(pg_catalog.name) IS 'go on as a role, which the caller must be a member of';
+
+-- Runs a statement on a table as its owner, and has search_path be again what functions of this room set. It has none
+-- of its own: setting it would end with this call.
+CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM snowid.act_as(owner);
+  EXECUTE statement;
+  PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+END $$;
+COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text) IS 'run a statement that may run others'' code';
+
+-- Locks tables in the order in which they are given, each in its mode, ONLY them. Those that the caller may not lock,
+-- or nobody can, are left to the statement that needs them.
+--
+-- Who waits for a strong lock stops all who come after, and who waits while he holds others' locks can deadlock with
+-- them. So it tries in turns: a turn waits for half of deadlock_timeout at most, all locks taken together, and then
+-- lets go of all. So it is always this call that gives way. It fails with 55P03 after lock_timeout, or after
+-- 10 s where there is none. lock_timeout is that of a turn afterwards: it is for the caller to put it back.
+CREATE FUNCTION snowid.lock_tables(tables pg_catalog.oid[], modes pg_catalog.text[]) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  patience CONSTANT interval := coalesce(nullif(current_setting('lock_timeout')::interval, '0'), '10 s');
+  turn CONSTANT interval := least(patience, current_setting('deadlock_timeout')::interval / 2);
+  gives_up CONSTANT timestamptz := clock_timestamp() + patience;
+  turn_ends timestamptz;
+  one record;
+BEGIN
+  LOOP
+    BEGIN
+      turn_ends := least(clock_timestamp() + turn, gives_up);
+      FOR one IN
+        SELECT c.oid::regclass AS relation, l.mode
+          FROM unnest(tables, modes) WITH ORDINALITY AS l (relid, mode, place)
+          JOIN pg_class AS c ON c.oid = l.relid AND c.relkind IN ('r', 'p')
+         WHERE has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY l.place
+      LOOP
+        PERFORM set_config('lock_timeout',
+          greatest(1, ceil(extract(epoch FROM turn_ends - clock_timestamp()) * 1000))::bigint::text, true);
+        EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', one.relation, one.mode);
+      END LOOP;
+      PERFORM set_config('lock_timeout', greatest(1, extract(epoch FROM turn) * 1000)::bigint::text, true);
+      RETURN;
+    EXCEPTION WHEN lock_not_available THEN
+      IF clock_timestamp() >= gives_up THEN RAISE; END IF;
+    END;
+    PERFORM pg_sleep(0.1);
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION snowid.lock_tables(pg_catalog.oid[], pg_catalog.text[]) IS
+  'lock tables, and give way to others meanwhile';

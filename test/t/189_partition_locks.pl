@@ -1,0 +1,107 @@
+# Who makes or drops partitions gives way to others: no client waits for long behind him, and none is ended by a deadlock,
+# whatever foreign keys there are. He gives up when lock_timeout says so, and has changed nothing then.
+
+use strict;
+use warnings;
+
+use Snowid;
+use Test::More;
+
+my $node = new_server('partition_locks');
+$node->append_conf('postgresql.conf', "timezone = 'UTC'");
+$node->start;
+
+# It gives up when lock_timeout says so, all waits together, and has changed nothing.
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE TABLE past (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+SELECT snowid_create_partitions('past', '1 month', '2016-01-31Z');
+SQL
+my $reader = open_session($node);
+ask($reader, 'BEGIN; SELECT FROM past');
+foreach my $call (q(snowid_drop_partitions('past', '2016-01-01Z')), q(snowid_create_partitions('past', '1 month', '2016-02-01Z')))
+{
+    is(attempt($node, "SET lock_timeout = '100ms'; SELECT $call"), 'ERROR 55P03', "lock_timeout ends the wait of $call");
+}
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'past'::regclass)), '2', 'nothing is changed');
+ask($reader, 'COMMIT');
+is(attempt($node, q(SET lock_timeout = '100ms'; SELECT snowid_drop_partitions('past', '2016-01-01Z'))), 'public.past_0', 'it goes when it can');
+
+# Whoever makes partitions waits for readers and writers as PostgreSQL's own statement does, but nobody for him for long:
+# he gives way in turns, and does it when they are done.
+my ($writer, $maker_of_past) = map { open_session($node) } 1 .. 2;
+backend_of($maker_of_past);
+foreach my $call (q(snowid_create_partitions('past', '1 month', '2016-02-01Z')), q(snowid_drop_partitions('past', '2016-02-01Z')))
+{
+    ask($reader, 'BEGIN; SELECT FROM past');
+    start_asking($maker_of_past, "SELECT $call");
+    wait_until_waiting($node, $maker_of_past, 'Lock');
+    is(ask($writer, q(INSERT INTO past VALUES (snowid_min('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
+    ask($reader, 'COMMIT');
+    like(answer($maker_of_past), qr/^(public\.)?past_2016/, "$call when they are done");
+    is(ask($maker_of_past, 'SHOW lock_timeout'), '0', 'lock_timeout is what it was');
+}
+
+# Clients that write to a table and to one that it refers to, in either order, beside one that makes and drops
+# partitions all the time, with a default partition and foreign keys on both sides: no deadlock ends one of them.
+# (Whoever waits for a lock while he holds others' looks for one after deadlock_timeout.)
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE users (id int PRIMARY KEY, n int NOT NULL DEFAULT 0);
+INSERT INTO users SELECT generate_series(1, 20);
+CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES users) PARTITION BY RANGE (id);
+CREATE TABLE posts_0 PARTITION OF posts FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE posts_rest PARTITION OF posts DEFAULT;
+CREATE TABLE answers (post_id bigint REFERENCES posts);
+CREATE PROCEDURE keep_changing() LANGUAGE plpgsql AS $$
+DECLARE
+  month timestamptz := '2016-01-15Z';
+BEGIN
+  FOR n IN 1 .. 12 LOOP
+    PERFORM snowid_create_partitions('posts', '1 month', month);
+    COMMIT;
+    PERFORM snowid_drop_partitions('posts', month - interval '1 month');
+    COMMIT;
+    month := month + interval '1 month';
+  END LOOP;
+END $$;
+SQL
+$node->append_conf('postgresql.conf', "deadlock_timeout = '200ms'");
+$node->reload;
+my $changer = open_session($node);
+backend_of($changer);
+ask($changer, q(SET lock_timeout = '1min'));
+start_asking($changer, 'CALL keep_changing()');
+my %orders = (
+    'referenced_first' => <<'SQL',
+\set n random(1, 20)
+BEGIN;
+UPDATE users SET n = n + 1 WHERE id = :n;
+SELECT pg_sleep(0.02);
+INSERT INTO posts (user_id) VALUES (:n);
+COMMIT;
+SQL
+    'referenced_last' => <<'SQL');
+\set n random(1, 20)
+BEGIN;
+SELECT count(*) FROM posts WHERE user_id = :n;
+SELECT pg_sleep(0.02);
+UPDATE users SET n = n + 1 WHERE id = :n;
+COMMIT;
+SQL
+my $rounds = 0;
+# As long as partitions are changed, and that comes to an end under load.
+my $is_idle = sub { $node->safe_psql('postgres', "SELECT state FROM pg_stat_activity WHERE pid = $changer->{backend}") eq 'idle' };
+while (!$is_idle->())
+{
+    $rounds++;
+    $node->pgbench('-n -c 6 -j 2 -t 10 -M prepared', 0, [qr{actually processed: 60/60}], [qr/^(?!.*ERROR)/s],
+        "clients, round $rounds", { map { ("${_}_$rounds" => $orders{$_}) } keys %orders });
+}
+is(answer($changer), '', 'partitions are made and dropped beside them');
+is($node->safe_psql('postgres', 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'), '0', 'no deadlock');
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'posts'::regclass)), '3', 'all are made, and dropped');
+close_session($reader, $writer, $maker_of_past, $changer);
+check_log($node);
+$node->stop;
+done_testing();
