@@ -1,5 +1,7 @@
 -- Columns that become IDs: what snowid_adopt() changes and what it leaves, where it goes on, and what it refuses.
 
+\set SHOW_CONTEXT never
+
 -- What a column is numbered by, as PostgreSQL prints it, and how many sequences there are for it.
 CREATE FUNCTION numbering(tbl regclass, col name, OUT "default" text, OUT identity "char", OUT owned bigint)
 LANGUAGE sql AS $$
@@ -259,6 +261,99 @@ SELECT attempt('SELECT snowid_adopt(''beings'', ''id'')');
 DROP FOREIGN DATA WRAPPER nowhere CASCADE;
 DROP TABLE beings CASCADE;
 
+-- An ID of now is tried, before anything is changed, on all that looks at the column alone: partitions, domains, checks,
+-- generated columns, indexes; in those tables that new rows go to.
+CREATE TABLE ranged (id bigserial PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE ranged_1 PARTITION OF ranged FOR VALUES FROM (0) TO (1000000) PARTITION BY RANGE (id);
+CREATE TABLE ranged_1_1 PARTITION OF ranged_1 FOR VALUES FROM (0) TO (1000);
+ALTER TABLE ranged_1_1 ADD CONSTRAINT small CHECK (id < 1000);
+CREATE TABLE listed (id bigserial) PARTITION BY LIST (id);
+CREATE TABLE listed_1 PARTITION OF listed FOR VALUES IN (1, 2, 3);
+CREATE DOMAIN bounded AS bigint CHECK (VALUE < 1000000);
+CREATE TABLE of_domain (id bounded);
+CREATE TABLE checked (id bigserial, CONSTRAINT upper_bound CHECK (id < 2147483648));
+CREATE TABLE generated (id bigserial, "as Int" int GENERATED ALWAYS AS (id::int) STORED);
+CREATE TABLE indexed (id bigserial);
+CREATE INDEX by_int ON indexed ((id::int)) WHERE id > 0;
+CREATE TABLE hard (id bigserial);
+CREATE FUNCTION refuse_great(id bigint) RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('search_path', 'nowhere', true);
+  IF id > 1000000 THEN RAISE 'too great, says %', current_user = session_user; END IF;
+  RETURN true;
+END $$;
+ALTER TABLE hard ADD CONSTRAINT code CHECK (refuse_great(id));
+CREATE TABLE inheriting (extra int, CONSTRAINT no_id CHECK (id < 1000)) INHERITS (hard);
+SELECT tbl, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', tbl, 'id')), '\d{19}', 'N', 'g')
+  FROM unnest('{ranged,listed,of_domain,checked,generated,indexed,hard}'::regclass[]) AS tbl;
+SELECT tbl, (numbering(tbl, 'id')).owned FROM unnest('{ranged,listed,of_domain,checked,generated,indexed,hard}'::regclass[]) AS tbl;
+-- What does not look at rows with IDs of now is left alone.
+CREATE TABLE ranged_rest PARTITION OF ranged DEFAULT;
+CREATE TABLE listed_rest PARTITION OF listed DEFAULT;
+ALTER TABLE hard DROP CONSTRAINT code;
+SELECT snowid_adopt('ranged', 'id'), snowid_adopt('listed', 'id');
+SELECT regexp_replace(attempt('SELECT snowid_adopt(''hard'', ''id'')'), '\d{19}', 'N', 'g');
+INSERT INTO ranged DEFAULT VALUES;
+INSERT INTO listed DEFAULT VALUES;
+-- What needs more than the column is listed, and so is code of another's, which is not run.
+CREATE ROLE regress_snowid_owner;
+CREATE TABLE listing (id bigserial, n int, CONSTRAINT both_of CHECK (id > n), CONSTRAINT code CHECK (refuse_great(id)),
+  sum bigint GENERATED ALWAYS AS (id + n) STORED, half bigint GENERATED ALWAYS AS (id / 2) STORED);
+CREATE INDEX by_sum ON listing ((id + n));
+CREATE INDEX by_n ON listing (id) WHERE n > 0;
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE TRIGGER look BEFORE INSERT ON listing FOR EACH ROW EXECUTE FUNCTION look();
+CREATE TRIGGER not_for_new BEFORE UPDATE ON listing FOR EACH ROW EXECUTE FUNCTION look();
+SELECT regexp_replace(attempt('SELECT snowid_adopt(''listing'', ''id'')'), '\d{19}', 'N', 'g');
+ALTER TABLE listing OWNER TO regress_snowid_owner;
+-- Which rights go with the sequence is said.
+GRANT USAGE, SELECT ON SEQUENCE listing_id_seq TO PUBLIC;
+CREATE ROLE "regress_snowid User";
+GRANT USAGE ON SEQUENCE listing_id_seq TO "regress_snowid User";
+SELECT snowid_adopt('listing', 'id');
+DROP TABLE ranged, listed, of_domain, checked, generated, indexed, inheriting, hard, listing;
+DROP DOMAIN bounded;
+DROP FUNCTION refuse_great, look;
+DROP ROLE regress_snowid_owner, "regress_snowid User";
+
+-- Tables without an index are read as far as 8 MB, all of them together.
+CREATE TABLE parts (id bigserial, n int, filler text) PARTITION BY LIST (n);
+ALTER TABLE parts ALTER filler SET STORAGE PLAIN;
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+INSERT INTO parts (n, filler) SELECT 1 + n % 2, repeat('x', 7000) FROM generate_series(1, 1100) AS n;
+SELECT attempt('SELECT snowid_adopt(''parts'', ''id'')');
+CREATE INDEX ON parts_1 (id);
+SELECT snowid_adopt('parts', 'id');
+DROP TABLE parts;
+
+-- Columns that refer to it are looked for in one go, however many there are.
+CREATE TABLE hub (id bigserial PRIMARY KEY);
+DO $$ BEGIN
+  FOR n IN 1 .. 300 LOOP EXECUTE format('CREATE TABLE spoke_%s (id bigint REFERENCES hub, next bigint)', n); END LOOP;
+  CREATE TABLE spoke_narrow (id int REFERENCES hub);
+END $$;
+BEGIN;
+SELECT pg_stat_get_xact_numscans('pg_constraint'::regclass) AS before \gset
+SELECT count(*) FROM snowid.related_columns('hub', 'id');
+SELECT pg_stat_get_xact_numscans('pg_constraint'::regclass) - :before < 10 AS in_one_go;
+COMMIT;
+SELECT attempt('SELECT snowid_adopt(''hub'', ''id'')');
+DO $$ BEGIN
+  FOR n IN 1 .. 300 LOOP EXECUTE format('DROP TABLE spoke_%s', n); END LOOP;
+END $$;
+DROP TABLE spoke_narrow, hub;
+
+-- Not where a snapshot hides what others have committed.
+CREATE TABLE photos (id bigserial);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT snowid_adopt('photos', 'id');
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT snowid_adopt('photos', 'id');
+ROLLBACK;
+DROP TABLE photos;
+
 -- Sequences: one that others draw from is not dropped, and nothing is changed; one that the column merely owns is
 -- left.
 CREATE TABLE photos (id bigserial PRIMARY KEY);
@@ -328,18 +423,31 @@ CREATE TABLE "Table; DROP TABLE x; --" ("the ""id'" bigserial PRIMARY KEY,
 GRANT ALL ON "Table; DROP TABLE x; --" TO regress_snowid_user;
 SET ROLE regress_snowid_user;
 SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''')$$);
--- Whoever owns the table needs no right to read it; and its policies hide no key.
+-- Whoever owns the table must be able to read all of it; and where keys are ahead, as in a table that anybody can make,
+-- the shard is moved on only by whom snowid_advance() is granted to.
+RESET ROLE;
+SET snowid.max_lead = '2min';
 SET ROLE regress_snowid_owner;
-INSERT INTO "Table; DROP TABLE x; --" VALUES (snowid_encode(clock_timestamp() + interval '900 ms', 0, 1000));
+INSERT INTO "Table; DROP TABLE x; --" VALUES (snowid_encode(clock_timestamp() + interval '90 s', 4001, 1000));
 SELECT max("the ""id'") AS before FROM "Table; DROP TABLE x; --" \gset
 REVOKE ALL ON "Table; DROP TABLE x; --" FROM regress_snowid_owner;
-ALTER TABLE "Table; DROP TABLE x; --" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 0), snowid_adopt('"Table; DROP TABLE x; --"', 'select', 1);
-SELECT numbering('"Table; DROP TABLE x; --"', 'the "id'''), numbering('"Table; DROP TABLE x; --"', 'select');
+SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
 GRANT ALL ON "Table; DROP TABLE x; --" TO regress_snowid_owner;
+ALTER TABLE "Table; DROP TABLE x; --" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
 ALTER TABLE "Table; DROP TABLE x; --" NO FORCE ROW LEVEL SECURITY;
+SELECT regexp_replace(attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$), '\d{19}|\d{4}-\d\d[-0-9:.+ ]+\.', 'N', 'g');
+SELECT snowid_timestamp(snowid_next(4001)) < clock_timestamp() + interval '60 s' AS where_it_was;
+SELECT numbering('"Table; DROP TABLE x; --"', 'the "id''');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_owner;
+SET ROLE regress_snowid_owner;
+SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001), snowid_adopt('"Table; DROP TABLE x; --"', 'select', 1);
+SELECT numbering('"Table; DROP TABLE x; --"', 'the "id'''), numbering('"Table; DROP TABLE x; --"', 'select');
 INSERT INTO "Table; DROP TABLE x; --" (n) VALUES (1) RETURNING "the ""id'" > :before AS above, snowid_shard("select");
 DROP TABLE "Table; DROP TABLE x; --";
+RESET ROLE;
+RESET snowid.max_lead;
 
 -- Functions, types and operators that somebody has put before the right ones, in search_path or beside them, have
 -- no part in it; nor is anything of a table's default run.

@@ -64,7 +64,7 @@ enum class Status : uint8_t {
   kNegativeId,          // a negative ID, of a layout or for a use that has none
   kNoTime,              // a UUID that has no time in it
   kForeignUuid,         // a UUID that holds no ID of the layout
-  kStepOutOfRange,      // no step of a series, or of the calendar
+  kStepOutOfRange,      // no step of a series
   kMalformed,           // text that is not of the form expected
   kNumberOutOfRange,    // text of the right form, with a number that cannot be
   kDigitsOutOfRange,    // so many digits cannot be moved at once

@@ -41,16 +41,10 @@ inline bool owns_relation(Oid relid) {
 inline AclResult check_usage_of_server(Oid server) {
   return object_aclcheck(ForeignServerRelationId, server, GetUserId(), ACL_USAGE);
 }
-inline AclResult check_create_in_schema(Oid schema) {
-  return object_aclcheck(NamespaceRelationId, schema, GetUserId(), ACL_CREATE);
-}
 #else
 inline bool owns_relation(Oid relid) { return pg_class_ownercheck(relid, GetUserId()); }
 inline AclResult check_usage_of_server(Oid server) {
   return pg_foreign_server_aclcheck(server, GetUserId(), ACL_USAGE);
-}
-inline AclResult check_create_in_schema(Oid schema) {
-  return pg_namespace_aclcheck(schema, GetUserId(), ACL_CREATE);
 }
 #endif
 
@@ -151,15 +145,6 @@ inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBo
   return make_range(type, lower, upper, false);
 }
 #endif
-
-// PostgreSQL 18 has scans of indexes count how often they descend, for EXPLAIN.
-inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot snapshot, int keys) {
-#if PG_VERSION_NUM >= 180000
-  return index_beginscan(table, index, snapshot, nullptr, keys, 0);
-#else
-  return index_beginscan(table, index, snapshot, keys, 0);
-#endif
-}
 
 // PostgreSQL 17 gave dshash_parameters a function that copies keys; keys of plain bytes need
 // memcpy.

@@ -9,7 +9,7 @@ use warnings;
 use Exporter 'import';
 use SnowidServers;
 
-our @EXPORT = qw(citus_sql create_citus citus_place citus_cluster citus_add_node citus_remove_node citus_update_node
+our @EXPORT = qw(citus_sql create_citus citus_distribute citus_place citus_cluster citus_add_node citus_remove_node citus_update_node
   citus_stop_sync citus_start_sync citus_set_group);
 
 # SQL that installs it, as a session may do in a transaction of its own. The tables are made in another schema
@@ -26,6 +26,8 @@ CREATE TABLE citus.pg_dist_local_group (groupid int NOT NULL PRIMARY KEY);
 ALTER EXTENSION citus ADD TABLE citus.pg_dist_local_group;
 CREATE TABLE citus.pg_dist_node (nodeid int PRIMARY KEY, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL);
 ALTER EXTENSION citus ADD TABLE citus.pg_dist_node;
+CREATE TABLE citus.pg_dist_partition (logicalrelid regclass NOT NULL PRIMARY KEY);
+ALTER EXTENSION citus ADD TABLE citus.pg_dist_partition;
 INSERT INTO citus.pg_dist_local_group VALUES (0);
 CREATE FUNCTION citus.invalidate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -38,6 +40,8 @@ ALTER TABLE citus.pg_dist_local_group SET SCHEMA pg_catalog;
 GRANT SELECT ON pg_catalog.pg_dist_local_group TO PUBLIC;
 ALTER TABLE citus.pg_dist_node SET SCHEMA pg_catalog;
 GRANT SELECT ON pg_catalog.pg_dist_node TO PUBLIC;
+ALTER TABLE citus.pg_dist_partition SET SCHEMA pg_catalog;
+GRANT SELECT ON pg_catalog.pg_dist_partition TO PUBLIC;
 SQL
 }
 
@@ -45,6 +49,32 @@ sub create_citus
 {
     my ($node, $dbname) = @_;
     $node->safe_psql($dbname // 'postgres', 'BEGIN; ' . citus_sql() . 'COMMIT');
+    return;
+}
+
+# Distributes a table that the coordinator, a database, has without rows: its rows are in tables of the same name of the
+# workers, databases of the same server, where queries find them. Statements run on all nodes by Citus' function of that
+# name. Takes dblink and postgres_fdw.
+sub citus_distribute
+{
+    my ($node, $coordinator, $table, @workers) = @_;
+    my ($host, $port) = ($node->host, $node->port);
+    $node->safe_psql($coordinator, "INSERT INTO pg_catalog.pg_dist_partition VALUES ('$table')");
+    $node->safe_psql($coordinator, <<"SQL");
+CREATE EXTENSION IF NOT EXISTS dblink;
+CREATE EXTENSION IF NOT EXISTS postgres_fdw;
+CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS SETOF text LANGUAGE sql AS \$\$
+  SELECT answer FROM unnest('{$coordinator, @{[ join ', ', @workers ]}}'::text[]) AS dbname,
+    public.dblink(format('host=%s port=%s user=postgres dbname=%s', '$host', '$port', dbname), command) AS (answer text) \$\$;
+SQL
+    foreach my $worker (@workers)
+    {
+        $node->safe_psql($coordinator, <<"SQL");
+CREATE SERVER $worker FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname '$worker');
+CREATE USER MAPPING FOR postgres SERVER $worker OPTIONS (user 'postgres');
+CREATE FOREIGN TABLE ${table}_$worker () INHERITS ($table) SERVER $worker OPTIONS (table_name '$table');
+SQL
+    }
     return;
 }
 

@@ -1,11 +1,4 @@
--- Columns that become IDs
-
-CREATE FUNCTION @extschema@.snowid_adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
-    layout @extschema@.snowid_layout DEFAULT 'instagram')
-  RETURNS pg_catalog.text
-  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_adopt';
-COMMENT ON FUNCTION @extschema@.snowid_adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
-  'have a serial, identity or other bigint column draw IDs from now on, above the keys that are there; returns its default';
+-- What is in the way of a column's becoming IDs: narrow columns, its own and those that refer to it.
 
 -- The columns that get or bring a column's values by foreign keys and inheritance, itself included. Types
 -- are not looked at: a foreign key may lead over a wide column to a narrow one.
@@ -14,28 +7,31 @@ CREATE FUNCTION snowid.related_columns(tbl pg_catalog.regclass, col pg_catalog.n
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  WITH RECURSIVE related(relid, attnum, attname) AS (
+  -- Ways from a column to others, gone in steps, all of one step at once: a look for each column would read
+  -- pg_constraint once for each. A column that is null is that of the same name.
+  WITH RECURSIVE ways(relid, attnum, to_relid, to_attnum) AS MATERIALIZED (
+    SELECT c.confrelid, k.referred, c.conrelid, k.own
+      FROM pg_catalog.pg_constraint AS c,
+        LATERAL ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) AS k(own, referred)
+     WHERE c.contype OPERATOR(pg_catalog.=) 'f'::pg_catalog."char"
+    UNION ALL
+    SELECT i.inhrelid, NULL, i.inhparent, NULL FROM pg_catalog.pg_inherits AS i
+    UNION ALL
+    SELECT i.inhparent, NULL, i.inhrelid, NULL FROM pg_catalog.pg_inherits AS i),
+  related(relid, attnum, attname) AS (
     SELECT a.attrelid, a.attnum, a.attname
       FROM pg_catalog.pg_attribute AS a
      WHERE a.attrelid OPERATOR(pg_catalog.=) tbl AND a.attname OPERATOR(pg_catalog.=) col
        AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2 AND NOT a.attisdropped
     UNION
     SELECT a.attrelid, a.attnum, a.attname
-      FROM related AS r, LATERAL (
-        SELECT c.conrelid AS relid, k.own AS attnum, NULL::pg_catalog.name AS attname
-          FROM pg_catalog.pg_constraint AS c,
-            LATERAL ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) AS k(own, referred)
-         WHERE c.contype OPERATOR(pg_catalog.=) 'f'::pg_catalog."char" AND c.confrelid OPERATOR(pg_catalog.=) r.relid
-           AND k.referred OPERATOR(pg_catalog.=) r.attnum
-        UNION ALL
-        SELECT i.inhparent, NULL::pg_catalog.int2, r.attname
-          FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid OPERATOR(pg_catalog.=) r.relid
-        UNION ALL
-        SELECT i.inhrelid, NULL::pg_catalog.int2, r.attname
-          FROM pg_catalog.pg_inherits AS i WHERE i.inhparent OPERATOR(pg_catalog.=) r.relid) AS n
+      FROM related AS r
+      JOIN ways AS w ON w.relid OPERATOR(pg_catalog.=) r.relid
+       AND (w.attnum IS NULL OR w.attnum OPERATOR(pg_catalog.=) r.attnum)
       JOIN pg_catalog.pg_attribute AS a
-        ON a.attrelid OPERATOR(pg_catalog.=) n.relid AND NOT a.attisdropped
-       AND (a.attnum OPERATOR(pg_catalog.=) n.attnum OR a.attname OPERATOR(pg_catalog.=) n.attname))
+        ON a.attrelid OPERATOR(pg_catalog.=) w.to_relid AND NOT a.attisdropped
+       AND CASE WHEN w.to_attnum IS NULL THEN a.attname OPERATOR(pg_catalog.=) r.attname
+             ELSE a.attnum OPERATOR(pg_catalog.=) w.to_attnum END)
   SELECT r.relid, r.attnum FROM related AS r;
 END;
 COMMENT ON FUNCTION snowid.related_columns(pg_catalog.regclass, pg_catalog.name) IS

@@ -1,0 +1,224 @@
+-- Columns that become IDs. All that can be refused is refused before anything is changed or anybody has to wait, and
+-- then once more under the lock, for what has come meanwhile.
+
+-- The greatest key of a table and all that inherits from it, read by indexes, or by reading 8 MB at most, all tables
+-- together. It needs the right to read them, and all their rows.
+CREATE FUNCTION snowid.greatest_key(tbl pg_catalog.regclass, col pg_catalog.name) RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+  SET enable_seqscan = off SET enable_indexscan = on SET enable_indexonlyscan = on SET row_security = off AS $$
+DECLARE
+  most CONSTANT bigint := 8388608;
+  size bigint := 0;
+  one record;
+  key bigint;
+  greatest_key bigint;
+BEGIN
+  FOR one IN
+    SELECT f.relid FROM snowid.family_of(tbl, col) AS f
+     WHERE f.relkind = 'r' AND NOT EXISTS (
+       SELECT FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_am AS m ON m.oid = c.relam
+         JOIN pg_opclass AS o ON o.oid = i.indclass[0] JOIN pg_opfamily AS p ON p.oid = o.opcfamily
+        WHERE i.indrelid = f.relid AND i.indisvalid AND i.indkey[0] = f.attnum AND i.indpred IS NULL
+          AND m.amname = 'btree' AND p.opfname = 'integer_ops' AND p.opfnamespace = 'pg_catalog'::regnamespace)
+  LOOP
+    size := size + pg_relation_size(one.relid);
+    IF size > most THEN
+      RAISE 'no index tells the greatest "%" of table %', col, one.relid
+        USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'More than 8 MB would have to be read under a lock.',
+          HINT = format('Use CREATE INDEX CONCURRENTLY ON %s (%I). The index may be dropped afterwards.', one.relid, col);
+    END IF;
+  END LOOP;
+  FOR one IN SELECT f.relid FROM snowid.family_of(tbl, col) AS f WHERE f.relkind = 'r' LOOP
+    EXECUTE format('SELECT pg_catalog.max(%I) FROM ONLY %s', col, one.relid) INTO key;
+    greatest_key := greatest(greatest_key, key);
+  END LOOP;
+  RETURN greatest_key;
+END $$;
+COMMENT ON FUNCTION snowid.greatest_key(pg_catalog.regclass, pg_catalog.name) IS
+  'greatest key of a column, read in a moment';
+
+-- Draws an ID of a shard and layout that is above a key. Where the next one is not, the shard is moved ahead, for which
+-- the caller needs the same right as for snowid_advance().
+CREATE FUNCTION snowid.draw_above(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  id bigint := @extschema@.snowid_next(shard, layout);
+  moment timestamptz;
+  same bigint;
+  last bigint;
+BEGIN
+  IF id > coalesce(key, -1) THEN RETURN id; END IF;
+  IF key <= snowid.range_last('-infinity', 'infinity', layout) THEN moment := @extschema@.snowid_timestamp(key, layout); END IF;
+  IF coalesce(moment > clock_timestamp() + current_setting('snowid.max_lead')::interval, true) THEN
+    RAISE 'key % is above the next IDs', key
+      USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN moment IS NULL
+        THEN format('It is above all IDs of layout "%s".', layout)
+        ELSE format('An ID of layout "%s" that is as great has the time %s, and IDs run ahead of the clock by %s at most.',
+          layout, moment, current_setting('snowid.max_lead')) END,
+      HINT = 'Give rows with such keys other ones before, or choose a layout whose IDs are greater. If another server has '
+        'made the key, compare the clocks.';
+  ELSIF NOT has_function_privilege('@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)', 'EXECUTE') THEN
+    RAISE 'permission denied to move shard % ahead', shard
+      USING ERRCODE = 'insufficient_privilege', DETAIL = format('Key %s is ahead of the clock: its time is %s.', key, moment),
+        HINT = 'Wait until the clock has passed it, or have somebody call who may execute snowid_advance().';
+  END IF;
+  same := @extschema@.snowid_encode(moment, shard, @extschema@.snowid_sequence(key, layout), layout);
+  last := @extschema@.snowid_encode(moment, shard,
+    @extschema@.snowid_sequence(@extschema@.snowid_max(moment, layout), layout), layout);
+  -- All of that unit of time are below it where the shard stands above the sequence, and is less than the key's.
+  PERFORM @extschema@.snowid_advance(CASE WHEN last <= key THEN last ELSE same END, layout);
+  RETURN @extschema@.snowid_next(shard, layout);
+END $$;
+COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'an ID that is above a key';
+
+-- The shards that a default without one draws from: in this session, and in others, which have not set what this one has.
+CREATE FUNCTION snowid.default_shards() RETURNS bigint[]
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  shards bigint[] := ARRAY[@extschema@.snowid_default_shard()];
+  others CONSTANT text := (SELECT s.reset_val FROM pg_settings AS s WHERE s.name = 'snowid.shard');
+BEGIN
+  IF others <> current_setting('snowid.shard') THEN
+    BEGIN
+      PERFORM set_config('snowid.shard', others, true);
+      shards := shards || @extschema@.snowid_default_shard();
+      -- Takes the setting back, which has more to it than its value.
+      RAISE SQLSTATE 'SN000';
+    EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+    END;
+  END IF;
+  RETURN shards;
+END $$;
+COMMENT ON FUNCTION snowid.default_shards() IS 'shards of snowid_default_shard() in this session and in others';
+
+-- Fails where a column cannot be adopted; has its shard be above the keys that are there. Whether it is done already.
+CREATE FUNCTION snowid.is_adopted(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint,
+    layout @extschema@.snowid_layout, call pg_catalog.text, is_first boolean)
+  RETURNS boolean
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  key bigint;
+  id bigint;
+BEGIN
+  PERFORM snowid.require_table(tbl);
+  PERFORM snowid.require_wide_column(tbl, col, is_first);
+  PERFORM snowid.require_table(f.relid), snowid.require_local_table(f.relid, col, call) FROM snowid.family_of(tbl, col) AS f;
+  IF (SELECT bool_and(a.attidentity = '' AND s.shard IS NOT DISTINCT FROM is_adopted.shard
+          AND coalesce(s.layout OPERATOR(@extschema@.=) is_adopted.layout, false))
+        FROM snowid.family_of(tbl, col) AS f JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum,
+          LATERAL snowid.source_of_ids(f.relid, f.attnum) AS s) THEN
+    RETURN true;
+  END IF;
+  key := snowid.greatest_key(tbl, col);
+  SELECT max(snowid.draw_above(key, s.shard, layout)) INTO id
+    FROM (SELECT DISTINCT unnest(CASE WHEN is_adopted.shard IS NULL THEN snowid.default_shards() ELSE ARRAY[is_adopted.shard] END)) AS s (shard);
+  PERFORM snowid.try_id(tbl, col, id, NOT is_first);
+  RETURN false;
+END $$;
+COMMENT ON FUNCTION snowid.is_adopted(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout, pg_catalog.text, boolean) IS
+  'refuse a column that cannot be adopted; whether it is already';
+
+-- Drops a sequence, by a statement, and says what was granted on it.
+CREATE FUNCTION snowid.drop_sequence(seq pg_catalog.regclass, statement pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  name CONSTANT text := seq;
+  granted CONSTANT text := (
+    SELECT string_agg(format('%s to %s', g.rights, g.grantee), '; ' ORDER BY g.grantee)
+      FROM (SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee,
+                string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type) AS rights
+              FROM pg_class AS c, aclexplode(c.relacl) AS a WHERE c.oid = seq AND a.grantee <> c.relowner GROUP BY 1) AS g);
+  dependents text;
+BEGIN
+  PERFORM snowid.execute(current_user, statement);
+  IF granted IS NOT NULL THEN
+    RAISE NOTICE 'what was granted on sequence % is gone with it', name
+      USING DETAIL = format('That was: %s.', granted), HINT = 'Who inserts into the table needs none of it any more.';
+  END IF;
+EXCEPTION WHEN dependent_objects_still_exist THEN
+  GET STACKED DIAGNOSTICS dependents = PG_EXCEPTION_DETAIL;
+  RAISE 'cannot drop sequence %, which others depend on', name
+    USING ERRCODE = 'dependent_objects_still_exist', DETAIL = dependents,
+      HINT = format('Let these draw from something else before; or keep a serial''s sequence, by ALTER SEQUENCE %s OWNED BY NONE.', name);
+END $$;
+COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS
+  'drop the sequence that a column was numbered by';
+
+CREATE FUNCTION @extschema@.snowid_adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.text
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  patience CONSTANT text := current_setting('lock_timeout');
+  call text;
+  is_done boolean;
+  one record;
+  serials regclass[] := '{}';
+  serial regclass;
+BEGIN
+  IF tbl IS NULL OR col IS NULL OR layout IS NULL THEN
+    RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
+  ELSIF current_setting('transaction_isolation') NOT LIKE 'read %committed' THEN
+    RAISE 'snowid_adopt() must be called in a READ COMMITTED transaction'
+      USING ERRCODE = 'feature_not_supported', DETAIL = 'Others'' keys must be seen that were committed since it began.';
+  ELSIF NOT snowid.layout_is_ordered(layout) THEN
+    RAISE 'IDs of layout "%" are not in the order of their times', layout USING ERRCODE = 'invalid_parameter_value',
+      DETAIL = 'The time is not its first field, so IDs to come can be the keys that are there.';
+  END IF;
+  call := CASE WHEN shard IS NULL THEN '@extschema@.snowid_default_shard()'
+    WHEN shard <= 2147483647 THEN format('(%s)::bigint', shard) ELSE format('%L::bigint', shard) END;
+  call := format('@extschema@.snowid_next(%s)', CASE
+    WHEN layout OPERATOR(@extschema@.<>) 'instagram' THEN format('%s, %L::@extschema@.snowid_layout', call, layout)
+    WHEN shard IS NULL THEN '' ELSE call END);
+
+  -- Without a lock, so that nobody waits for what is refused. What it has locked all the same is let go of, or two
+  -- callers would wait for each other.
+  BEGIN
+    is_done := snowid.is_adopted(tbl, col, shard, layout, call, true);
+    RAISE SQLSTATE 'SN000';
+  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+  END;
+  IF NOT is_done THEN
+    PERFORM snowid.lock_tables(array_agg(f.relid::oid), array_agg('ACCESS EXCLUSIVE'::text))
+      FROM snowid.family_of(tbl, col) AS f;
+    is_done := snowid.is_adopted(tbl, col, shard, layout, call, false);
+  END IF;
+  IF is_done THEN
+    RAISE NOTICE 'column "%" of relation % has this default already, nothing is changed', col, tbl;
+    RETURN call;
+  END IF;
+
+  -- Identities; partitions have their table's from PostgreSQL 17 on, and lose it with that.
+  FOR one IN
+    SELECT f.relid, d.objid::regclass AS seq, d.deptype, EXISTS (
+        SELECT FROM pg_attrdef AS e JOIN pg_depend AS s ON s.classid = 'pg_attrdef'::regclass AND s.objid = e.oid
+          AND s.refclassid = 'pg_class'::regclass AND s.refobjid = d.objid
+         WHERE e.adrelid = f.relid AND e.adnum = f.attnum) AS is_used
+      FROM snowid.family_of(tbl, col) AS f
+      JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = f.relid AND d.refobjsubid = f.attnum
+       AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+      JOIN pg_class AS c ON c.oid = d.objid AND c.relkind = 'S'
+  LOOP
+    IF one.deptype = 'i' THEN
+      PERFORM snowid.drop_sequence(one.seq, format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', one.relid, col));
+    ELSIF one.is_used THEN
+      serials := serials || one.seq;
+    ELSE
+      RAISE NOTICE 'sequence % is left', one.seq
+        USING DETAIL = format('Column "%s" of relation %s owns it, and its default does not draw from it.', col, one.relid);
+    END IF;
+  END LOOP;
+  PERFORM snowid.execute(current_user, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tbl, col, call));
+  FOREACH serial IN ARRAY serials LOOP
+    PERFORM snowid.drop_sequence(serial, format('DROP SEQUENCE %s', serial));
+  END LOOP;
+  -- What is to be called may have been taken from the extension.
+  IF (SELECT bool_or(s.layout IS NULL) FROM snowid.family_of(tbl, col) AS f, snowid.source_of_ids(f.relid, f.attnum) AS s) THEN
+    RAISE '% does not call a function of extension "snowid"', call USING ERRCODE = 'object_not_in_prerequisite_state',
+      HINT = 'Put it back by ALTER EXTENSION snowid ADD FUNCTION.';
+  END IF;
+  PERFORM set_config('lock_timeout', patience, true);
+  RETURN call;
+END $$;
+COMMENT ON FUNCTION @extschema@.snowid_adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
+  'have a serial, identity or other bigint column draw IDs from now on, above the keys that are there; returns its default';

@@ -1,0 +1,246 @@
+-- What a column must be to draw IDs: the refusals of snowid_adopt(), with what the user can do.
+
+-- A table and all that inherits from it, itself first; their column.
+CREATE FUNCTION snowid.family_of(tbl pg_catalog.regclass, col pg_catalog.name, OUT relid pg_catalog.regclass,
+    OUT attnum pg_catalog.int2, OUT relkind pg_catalog."char")
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  WITH RECURSIVE family(relid) AS (
+    SELECT tbl::pg_catalog.oid
+    UNION
+    SELECT i.inhrelid FROM family AS f JOIN pg_catalog.pg_inherits AS i ON i.inhparent OPERATOR(pg_catalog.=) f.relid)
+  SELECT f.relid::pg_catalog.regclass, a.attnum, c.relkind
+    FROM family AS f
+    JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) f.relid
+    LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid OPERATOR(pg_catalog.=) f.relid
+      AND a.attname OPERATOR(pg_catalog.=) col AND NOT a.attisdropped
+   ORDER BY f.relid OPERATOR(pg_catalog.<>) tbl::pg_catalog.oid, f.relid;
+END;
+COMMENT ON FUNCTION snowid.family_of(pg_catalog.regclass, pg_catalog.name) IS
+  'a table and those that inherit from it, with one of its columns';
+
+-- Fails where the caller may not alter a relation, or it is none whose columns can draw IDs.
+CREATE FUNCTION snowid.require_table(tbl pg_catalog.regclass) RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  c pg_class;
+BEGIN
+  SELECT * INTO c FROM pg_class WHERE oid = tbl;
+  IF NOT FOUND THEN
+    RAISE 'relation with OID % does not exist', tbl::oid USING ERRCODE = 'undefined_table';
+  ELSIF c.relkind = 'f' THEN
+    RAISE '"%" is a foreign table', c.relname USING ERRCODE = 'wrong_object_type',
+      DETAIL = 'The keys that it has are not known here.', HINT = 'Let its own server adopt the column.';
+  ELSIF c.relkind NOT IN ('r', 'p') THEN
+    RAISE '"%" is not a table', c.relname USING ERRCODE = 'wrong_object_type';
+  ELSIF NOT pg_has_role(c.relowner, 'USAGE') THEN
+    RAISE 'must be owner of table %', c.relname USING ERRCODE = 'insufficient_privilege';
+  ELSIF c.oid < 16384 THEN
+    RAISE 'permission denied: "%" is a system catalog', c.relname USING ERRCODE = 'insufficient_privilege';
+  ELSIF pg_is_other_temp_schema(c.relnamespace) THEN
+    RAISE 'cannot alter temporary tables of other sessions' USING ERRCODE = 'feature_not_supported';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'refuse what cannot draw IDs';
+
+-- Fails where Citus has distributed a table: its rows are on other nodes, each of which draws from a shard of its own.
+CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, call pg_catalog.text)
+  RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  is_distributed boolean;
+BEGIN
+  IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN RETURN; END IF;
+  EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition AS d WHERE d.logicalrelid = $1)' INTO is_distributed USING tbl;
+  IF is_distributed THEN
+    RAISE 'table % is distributed by Citus', tbl USING ERRCODE = 'feature_not_supported',
+      DETAIL = 'Its rows are on other nodes, each of which draws IDs of its own.',
+      HINT = concat_ws(E'\n', 'While nobody writes to it:',
+        format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT @extschema@.snowid_advance_all(%%L)'','
+          ' @extschema@.snowid_timestamp(pg_catalog.max(%I)))) FROM %s WHERE %I >= 0;', col, tbl, col),
+        format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', tbl, col, call));
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
+  'refuse what Citus has distributed';
+
+-- Fails where a column cannot draw IDs, and says what widens it and those that refer to it, which are looked for if
+-- there is time.
+CREATE FUNCTION snowid.require_wide_column(tbl pg_catalog.regclass, col pg_catalog.name, has_time boolean)
+  RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  tbl_name CONSTANT name := (SELECT c.relname FROM pg_class AS c WHERE c.oid = tbl);
+  a pg_attribute;
+  base oid;
+  topmost regclass;
+  widening text;
+BEGIN
+  SELECT * INTO a FROM pg_attribute WHERE attrelid = tbl AND attname = col AND NOT attisdropped;
+  IF NOT FOUND THEN
+    RAISE 'column "%" of relation "%" does not exist', col, tbl_name USING ERRCODE = 'undefined_column';
+  ELSIF a.attnum < 0 THEN
+    RAISE 'cannot alter system column "%"', col USING ERRCODE = 'feature_not_supported';
+  ELSIF a.attinhcount > 0 THEN
+    WITH RECURSIVE above(relid, height) AS (
+      SELECT tbl::oid, 0
+      UNION
+      SELECT i.inhparent, height + 1 FROM above JOIN pg_inherits AS i ON i.inhrelid = above.relid
+        JOIN pg_attribute AS p ON p.attrelid = i.inhparent AND p.attname = col)
+    SELECT relid INTO topmost FROM above ORDER BY height DESC LIMIT 1;
+    RAISE 'column "%" of relation "%" is inherited', col, tbl_name USING ERRCODE = 'invalid_table_definition',
+      HINT = format('Adopt that of table %s; its partitions and children go along.', topmost);
+  ELSIF a.attgenerated <> '' THEN
+    RAISE 'column "%" of relation "%" is a generated column', col, tbl_name USING ERRCODE = 'invalid_column_definition';
+  END IF;
+  WITH RECURSIVE types(oid, typbasetype) AS (
+    SELECT t.oid, t.typbasetype FROM pg_type AS t WHERE t.oid = a.atttypid
+    UNION ALL
+    SELECT t.oid, t.typbasetype FROM types JOIN pg_type AS t ON t.oid = types.typbasetype)
+  SELECT t.oid INTO base FROM types AS t WHERE t.typbasetype = 0;
+  IF has_time AND base = ANY (ARRAY['int2', 'int4', 'int8']::regtype[]::oid[]) THEN widening := snowid.widening(tbl, col); END IF;
+  IF base <> 'int8'::regtype THEN
+    RAISE 'column "%" of relation "%" is of type %, and IDs are of type bigint', col, tbl_name, a.atttypid::regtype
+      USING ERRCODE = 'datatype_mismatch', DETAIL = coalesce(widening, ''), HINT = CASE WHEN widening IS NULL THEN '' ELSE
+        'Widen it and what refers to it, also in functions and programs, and adopt it then.' END;
+  ELSIF widening IS NOT NULL THEN
+    RAISE 'columns that refer to column "%" of relation "%" cannot hold IDs', col, tbl_name
+      USING ERRCODE = 'datatype_mismatch', DETAIL = widening,
+        HINT = 'Widen them, also in functions and programs, and adopt it then.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
+  'refuse a column that cannot draw IDs';
+
+-- The tables that rows with an ID go to, among those that inherit from a table. Fails with 55000 where it has no
+-- partition for them.
+CREATE FUNCTION snowid.tables_for(tbl pg_catalog.regclass, col pg_catalog.name, id bigint) RETURNS SETOF pg_catalog.regclass
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  left_over oid[] := ARRAY[tbl::oid];
+  one oid;
+  p record;
+BEGIN
+  WHILE left_over <> '{}' LOOP
+    one := left_over[1];
+    left_over := left_over[2:];
+    RETURN NEXT one::regclass;
+    SELECT t.partstrat, t.partdefid INTO p FROM pg_partitioned_table AS t
+      JOIN pg_attribute AS a ON a.attrelid = t.partrelid AND a.attname = col
+     WHERE t.partrelid = one AND t.partnatts = 1 AND t.partattrs[0] = a.attnum AND t.partstrat IN ('r', 'l');
+    IF NOT FOUND THEN
+      left_over := left_over || ARRAY(SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = one ORDER BY 1);
+    ELSE
+      left_over := left_over || coalesce(
+        (SELECT r.relid FROM snowid.ranges_of(one) AS r WHERE p.partstrat = 'r' AND NOT r.is_default
+            AND coalesce(r.first <= id, true) AND coalesce(id < r.next, true)), nullif(p.partdefid, 0::oid));
+      IF left_over[cardinality(left_over)] IS NULL THEN
+        RAISE 'table % has no partition for an ID of now', one::regclass
+          USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('That would be %s.', id),
+            HINT = 'Make one before, or a default partition.';
+      END IF;
+    END IF;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
+
+-- What looks at each new row of a table: checks, generated columns, expressions and predicates of indexes, triggers. An
+-- expression is null where it needs more than this column. Whether it has code of the owner's, which runs with the
+-- rights of who tries it.
+CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
+    OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY
+    WITH looker(classid, objid, objsubid, is_check, expression, own) AS (
+      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0 FROM pg_constraint AS c
+       WHERE c.conrelid = tbl AND c.contype = 'c' AND coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true)
+      UNION ALL
+      SELECT 'pg_attrdef'::regclass, d.oid, 0, false, pg_get_expr(d.adbin, tbl), a.attnum
+        FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = tbl AND a.attnum = d.adnum
+       WHERE d.adrelid = tbl AND a.attgenerated <> ''
+      UNION ALL
+      SELECT 'pg_class'::regclass, i.indexrelid, 0, false,
+          format(CASE WHEN i.indpred IS NULL THEN 'ROW(%s)' ELSE 'CASE WHEN %2$s THEN ROW(%1$s) END' END,
+            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0
+        FROM pg_index AS i WHERE i.indrelid = tbl AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)),
+    depending AS (
+      SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
+        FROM looker AS l JOIN pg_depend AS d ON NOT (l.own > 0 AND d.refobjid = tbl AND d.refobjsubid = l.own)
+         AND (d.classid = l.classid AND d.objid = l.objid
+           -- Up to PostgreSQL 15 it is the generated column that depends on others.
+           OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
+    SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
+        CASE WHEN u.columns = ARRAY[col]::int[] THEN l.expression END, u.has_code
+      FROM looker AS l, LATERAL (
+        SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
+              AND d.refobjsubid > 0) AS columns,
+            coalesce(bool_or(d.refclassid <> ALL (ARRAY['pg_class', 'pg_constraint']::regclass[]) AND NOT EXISTS (
+              SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid AND e.extname = 'snowid'
+               WHERE m.classid = d.refclassid AND m.objid = d.refobjid AND m.deptype = 'e'
+                 AND m.refclassid = 'pg_extension'::regclass)), false) AS has_code
+          FROM depending AS d WHERE d.classid = l.classid AND d.objid = l.objid) AS u
+     WHERE col = ANY (u.columns)
+    UNION ALL
+    -- For INSERT.
+    SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0), false, NULL, true
+      FROM pg_trigger AS t WHERE t.tgrelid = tbl AND NOT t.tgisinternal AND t.tgtype & 4 <> 0 AND t.tgenabled <> 'D'
+     ORDER BY 1;
+END $$;
+COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
+  'what looks at a column of each new row of a table';
+
+-- Tries an ID of now on all that looks at the column alone. What would fail later fails now, with 55000. Code of another
+-- owner's is not run, for it would have the caller's rights: a notice, if wanted, lists that and what needs a whole row.
+CREATE FUNCTION snowid.try_id(tbl pg_catalog.regclass, col pg_catalog.name, id bigint, is_told boolean)
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  untried text[] := '{}';
+  one record;
+  is_right boolean;
+  reason text;
+BEGIN
+  FOR one IN
+    SELECT t.relid, l.what, l.is_check, l.expression, l.has_code AND (r.rolname <> current_user OR l.type <> 'bigint') AS is_anothers,
+        l.type
+      FROM snowid.tables_for(tbl, col, id) AS t (relid)
+      JOIN pg_class AS c ON c.oid = t.relid JOIN pg_roles AS r ON r.oid = c.relowner
+      JOIN pg_attribute AS a ON a.attrelid = t.relid AND a.attname = col,
+        LATERAL (SELECT *, 'bigint' AS type FROM snowid.lookers_at(t.relid, a.attnum)
+          UNION ALL
+          SELECT pg_describe_object('pg_type'::regclass, d.oid, 0), false, format('%I', col),
+              d.typowner <> c.relowner OR r.rolname <> current_user, format_type(a.atttypid, a.atttypmod)
+            FROM pg_type AS d WHERE d.oid = a.atttypid AND d.typtype = 'd' AND t.relid = tbl) AS l
+  LOOP
+    IF one.expression IS NULL OR one.is_anothers THEN
+      untried := untried || one.what;
+      CONTINUE;
+    END IF;
+    BEGIN
+      is_right := true;
+      IF one.is_check THEN
+        EXECUTE format('SELECT (%s)::boolean FROM (SELECT $1::%s AS %I) AS r', one.expression, one.type, col) INTO is_right USING id;
+      ELSE
+        EXECUTE format('SELECT %s FROM (SELECT $1::%s AS %I) AS r', one.expression, one.type, col) USING id;
+      END IF;
+      reason := CASE WHEN NOT is_right THEN 'It is not fulfilled.' END;
+    EXCEPTION WHEN OTHERS THEN
+      reason := format('It fails: %s.', SQLERRM);
+    END;
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    IF reason IS NOT NULL THEN
+      RAISE 'column "%" of relation % cannot hold an ID of now', col, tbl
+        USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('%s refuses %s. %s', one.what, id, reason),
+          HINT = 'Change or drop it before.';
+    END IF;
+  END LOOP;
+  IF is_told AND untried <> '{}' THEN
+    RAISE NOTICE 'an ID of now was not tried on all that looks at new rows'
+      USING DETAIL = format('Look at these: %s.', array_to_string(ARRAY(SELECT DISTINCT unnest(untried) ORDER BY 1), ', '));
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.try_id(pg_catalog.regclass, pg_catalog.name, bigint, boolean) IS
+  'refuse a column that an ID of now does not fit into';

@@ -1,0 +1,118 @@
+-- Partitions whose time has passed: dropped, or made tables of their own. See partitions.sql.
+
+-- The partitions that end before an ID, and before those of now, oldest first: what may be dropped or detached.
+CREATE FUNCTION snowid.past_partitions(parent pg_catalog.regclass, least_kept bigint, layout @extschema@.snowid_layout)
+  RETURNS SETOF pg_catalog.regclass
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY SELECT r.relid::regclass FROM snowid.ranges_of(parent) AS r
+   WHERE NOT r.is_default AND NOT r.is_leaving
+     AND r.next <= least(least_kept, snowid.range_first(clock_timestamp(), 'infinity', layout))
+   ORDER BY r.next;
+END $$;
+COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS
+  'partitions that end before an ID';
+
+-- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
+-- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
+-- always does.
+CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    given @extschema@.snowid_layout, most int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
+  RETURNS SETOF pg_catalog.record
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  caller CONSTANT text := current_setting('role');
+  patience CONSTANT text := current_setting('lock_timeout');
+  of record;
+  ids @extschema@.snowid_layout;
+  least_kept bigint;
+  past regclass[];
+  is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
+  is_right boolean;
+BEGIN
+  IF parent IS NULL OR before IS NULL OR most IS NULL THEN
+    RAISE 'table, moment and number must not be null' USING ERRCODE = 'null_value_not_allowed';
+  ELSIF most < 1 THEN
+    RAISE 'number of partitions out of range: %', most USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  of := snowid.require_partitioned(parent);
+  ids := snowid.layout_of_partitions(parent, given);
+  -- Fails for a moment that the layout does not have.
+  PERFORM @extschema@.snowid_min(before, ids);
+  IF before > clock_timestamp() THEN
+    RAISE 'cannot remove partitions of the future'
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
+  END IF;
+  least_kept := snowid.range_first(before, 'infinity', ids);
+  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
+  -- Nobody waits where nothing is to be done.
+  IF past = '{}' THEN RETURN; END IF;
+
+  PERFORM snowid.act_as(of.owner);
+  -- The default says nothing, so the layout is only somebody's word: as it has it, there must be rows that stay.
+  IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
+    EXECUTE format('SELECT EXISTS (SELECT FROM %1$s WHERE %2$I >= $1) OR NOT EXISTS (SELECT FROM %1$s)', parent, of.key)
+      INTO is_right USING least_kept;
+    IF NOT is_right THEN
+      RAISE 'all rows of table % would be removed', parent
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+          DETAIL = format('By layout "%s" all of its IDs are older than %s.', ids, before),
+          HINT = 'If that is the layout, have the column''s default say so.';
+    END IF;
+  END IF;
+  -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
+  PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
+    FROM (SELECT c.confrelid, CASE WHEN is_drop THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END, 1
+            FROM pg_constraint AS c
+           WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent AND (is_referred OR NOT is_drop)
+          UNION SELECT c.conrelid, 'ACCESS EXCLUSIVE', 1 FROM pg_constraint AS c
+           WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
+          UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
+          UNION SELECT r.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r WHERE r.is_default
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), pg_partition_tree(p.part) AS t)
+      AS l (relid, mode, place);
+  -- What is there now.
+  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
+  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r WHERE NOT r.is_default) THEN
+    RAISE 'cannot remove all partitions of table %', parent
+      USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
+        HINT = 'Make those of now before, by snowid_create_partitions().';
+  END IF;
+  FOREACH relid IN ARRAY past[:most] LOOP
+    SELECT format('%I.%I', n.nspname, c.relname) INTO STRICT name
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relid;
+    -- Detaching checks that no foreign key refers to their rows; where none could, dropping locks less.
+    IF is_referred OR NOT is_drop THEN
+      PERFORM snowid.execute(of.owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
+    END IF;
+    IF is_drop THEN
+      PERFORM snowid.execute(of.owner, format('DROP %sTABLE %s', CASE c.relkind WHEN 'f' THEN 'FOREIGN ' END, name))
+        FROM pg_class AS c WHERE c.oid = relid;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  PERFORM set_config('lock_timeout', patience, true), set_config('role', caller, true);
+END $$;
+COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
+  'drop or detach partitions that end before a moment';
+
+-- At most so many at once: each takes several places in the server's table of locks until the transaction ends.
+CREATE FUNCTION @extschema@.snowid_drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+  RETURNS SETOF pg_catalog.text
+  VOLATILE PARALLEL UNSAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT r.name FROM snowid.remove_partitions(parent, before, layout, most, true) AS r;
+END;
+COMMENT ON FUNCTION @extschema@.snowid_drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+  'drop the partitions that end before a moment, the oldest first; their names';
+
+CREATE FUNCTION @extschema@.snowid_detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+  RETURNS SETOF pg_catalog.regclass
+  VOLATILE PARALLEL UNSAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, most, false) AS r;
+END;
+COMMENT ON FUNCTION @extschema@.snowid_detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+  'make tables of their own of the partitions that end before a moment, the oldest first; those tables';
