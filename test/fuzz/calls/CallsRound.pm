@@ -213,6 +213,7 @@ sub draw_again
     foreach my $layout (@LAYOUTS)
     {
         my ($name) = $dbh->selectrow_array('SELECT ' . $dbh->quote($layout) . '::snowid_layout::text');
+        next if !defined $name;
         foreach my $shard (0 .. 5)
         {
             $dbh->do("SET snowid.max_wait = '10s'");

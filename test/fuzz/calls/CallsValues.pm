@@ -18,7 +18,7 @@ our @LAYOUTS = (
     'seq:10 time:41 shard:13 unit:1ms epoch:2011-08-24T21:07:01.721Z',
     'shard:6 time:47 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z',
     'time:50 shard:0 seq:13 unit:10us epoch:2020-01-01T00:00:00Z',
-    'time:63 shard:0 seq:0 unit:1us epoch:1970-01-01T00:00:00Z',
+    'time:56 shard:0 seq:7 unit:1us epoch:1970-01-01T00:00:00Z',
     'time:20 shard:30 seq:13 unit:1d epoch:2020-01-01T00:00:00Z',
     'time:35 shard:14 seq:14 unit:1s epoch:2100-01-01T00:00:00Z',
     'time:30 shard:20 seq:13 unit:1ms epoch:1990-01-01T00:00:00Z');

@@ -148,6 +148,9 @@ sub judge_all
 {
     write_counts();
     my $database = 'fuzz_last';
+    # A round that ended in a crash has left its settings.
+    $node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL');
+    $node->restart;
     $node->safe_psql('postgres', "CREATE DATABASE $database");
     $node->safe_psql($database, 'CREATE EXTENSION snowid');
     my $dbh = DBI->connect($node->connstr($database) =~ s/^/dbi:Pg:/r =~ s/ /;/gr, undef, undef, { RaiseError => 1 });
