@@ -48,7 +48,6 @@ CONF
     $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE fuzz_connect LOGIN; CREATE ROLE fuzz_tables LOGIN; CREATE ROLE fuzz_owner LOGIN; CREATE ROLE fuzz_superuser LOGIN SUPERUSER;
 CREATE ROLE fuzz_keeper; CREATE ROLE fuzz_link LOGIN PASSWORD 'fuzz';
-GRANT pg_signal_backend TO fuzz_tables;
 DO $$
 DECLARE
   role text;
