@@ -128,6 +128,16 @@ inline void* setting_extra(size_t size) { return malloc(size); }
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
+// PostgreSQL 17 has LockHeldByMe() look for stronger modes, too.
+inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) {
+#if PG_VERSION_NUM >= 170000
+  return LockHeldByMe(&tag, mode, true);
+#else
+  while (mode <= MaxLockMode && !LockHeldByMe(&tag, mode)) mode++;
+  return mode <= MaxLockMode;
+#endif
+}
+
 // PostgreSQL 16 renamed this, and lets the caller of make_range() ask to be told of an error
 // without one being raised.
 #if PG_VERSION_NUM >= 160000

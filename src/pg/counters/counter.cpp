@@ -192,6 +192,14 @@ void look_at(Counter* counter) {
   counter->is_looked_at = true;
 }
 
+// That this process has the right to refill what is known of.
+void AssertHasRight([[maybe_unused]] const Counter* counter, [[maybe_unused]] const Known* known) {
+  Assert((counter->segment != nullptr && known == &counter->segment->known &&
+          IsMine(counter->segment->refill)) ||
+         (counter->section != nullptr && known == &counter->section->known &&
+          IsMine(counter->section->refill)));
+}
+
 [[noreturn]] void report_no_right(Oid relid) {
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("permission denied for sequence %s", get_rel_name(relid))));
@@ -247,6 +255,7 @@ Counter* counter_open(Oid relid, AclMode rights) {
 }
 
 bool counter_is_as_known(Counter* counter, const Known& known) {
+  Assert(counter->locked_in == current_lxid());
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
@@ -287,6 +296,8 @@ void counter_report_exhausted(Oid relid, int64 max) {
 }
 
 SequencePage counter_page_lock(const Counter* counter) {
+  Assert(counter->locked_in == current_lxid());
+  AssertHoldsNone();
   return sequence_page_lock(relation_open(counter->relid, NoLock));
 }
 
@@ -297,6 +308,7 @@ void counter_page_unlock(const SequencePage& page) {
 
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
                           int64 last, bool is_called) {
+  AssertHasRight(counter, known);
   const SequenceValue value = SequencePageValue(page);
   // What is in memory counts for nothing until it goes with the new value, whatever happens here.
   if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
@@ -313,6 +325,7 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Know
 }
 
 void counter_settle(const Counter* counter, Known* known) {
+  AssertHasRight(counter, known);
   known->before.store(known->after.load(std::memory_order_relaxed), std::memory_order_release);
   known->lsn_before.store(known->lsn_after.load(std::memory_order_relaxed),
                           std::memory_order_release);

@@ -37,6 +37,7 @@ void allocate(void* argument) {
 void keys_attach() { accounts_attach(&accounts); }
 
 core::KeyTable* keys_at(dsa_pointer table) {
+  Assert(shared_area != nullptr);
   if (!DsaPointerIsValid(table)) return nullptr;
   return static_cast<core::KeyTable*>(dsa_get_address(shared_area, table));
 }
@@ -63,6 +64,7 @@ void NoteKeysSwept() {
 }
 
 dsa_pointer keys_allocate(uint32 capacity) {
+  Assert(capacity >= 1);
   // Without any lock, since it may take long.
   const dsa_pointer made =
       dsa_allocate_extended(shared_area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE);
@@ -83,6 +85,7 @@ dsa_pointer keys_allocate(uint32 capacity) {
 }
 
 dsa_pointer keys_try_to_allocate(uint32 capacity) {
+  AssertHoldsNone();
   Allocation wanted{capacity, InvalidDsaPointer};
   ErrorData* error = try_in_subtransaction(allocate, &wanted);
   if (error == nullptr) return wanted.made;
@@ -95,6 +98,8 @@ dsa_pointer keys_try_to_allocate(uint32 capacity) {
 void keys_free(dsa_pointer table) { free_table(table, MyDatabaseId); }
 
 void keys_free_all(SharedSection* section, Oid database) {
+  AssertHoldsSome();
+  Assert(section->users.load() == 0 && section->known.file.load() == 0);
   const dsa_pointer table = section->table;
   section->table = InvalidDsaPointer;
   if (DsaPointerIsValid(table)) free_table(table, database);

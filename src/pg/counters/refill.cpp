@@ -1,6 +1,8 @@
 // The right to refill. See refill.hpp.
 #include "pg/counters/refill.hpp"
 
+#include "pg/base/locks.hpp"
+
 namespace snowid::pg {
 
 namespace {
@@ -28,6 +30,9 @@ bool refill_begin(RefillRight* right) {
 }
 
 void refill_wait(RefillRight* right) {
+  // Nor may it have a right itself.
+  Assert(held == nullptr);
+  AssertHoldsNone();
   ConditionVariablePrepareToSleep(&right->released);
   if (IsBeingRefilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
   ConditionVariableCancelSleep();
@@ -35,6 +40,7 @@ void refill_wait(RefillRight* right) {
 
 void EndRefill() {
   if (held == nullptr) return;
+  Assert(IsMine(*held));
   held->holder.store(0);
   ConditionVariableBroadcast(&held->released);
   held = nullptr;

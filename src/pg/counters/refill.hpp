@@ -23,6 +23,9 @@ void InitRefillRight(RefillRight* right);
 
 inline bool IsBeingRefilled(const RefillRight& right) { return right.holder.load() != 0; }
 
+// Whether this process has the right, which no other one can change.
+inline bool IsMine(const RefillRight& right) { return right.holder.load() == MyProcPid; }
+
 // Takes the right. Returns false where another process has it. A process has one at a time; it
 // fails with XX000 where this one has any. The right is held until EndRefill(), which callbacks
 // call where the transaction ends, the subtransaction that took it fails, or the process exits.

@@ -29,6 +29,7 @@ struct Growth {
 
 // Keeps others from drawing; and the reverse. The section's lock is held.
 void stop_draws(SharedSection* section) {
+  AssertHoldsExclusively(section->lock);
   for (DrawLock& draws : section->draw_locks) LWLockAcquire(&draws.lock, LW_EXCLUSIVE);
 }
 
@@ -44,6 +45,7 @@ bool WasRefused(const SharedSection* section) {
 // The table that the section needs: to have room for one key more, half as many as it has, or for
 // no more keys than snowid.section_keys allows. The section's lock is held.
 Growth growth_of(const SharedSection* section) {
+  AssertHolds(section->lock);
   const uint32 most = static_cast<uint32>(section_keys);
   const core::KeyTable* table = keys_at(section->table);
   if (table == nullptr) return {section->table, 0, std::min(kFirstKeys, most)};
@@ -59,6 +61,7 @@ Growth growth_of(const SharedSection* section) {
 // Counts the keys of a table, and those that have left it since `evicted` had. The section's lock
 // is held.
 void CountKeys(SharedSection* section, const core::KeyTable* table, uint64 evicted) {
+  AssertHoldsExclusively(section->lock);
   section->keys.store(table->count, std::memory_order_relaxed);
   section->evictions.fetch_add(table->evicted - evicted, std::memory_order_relaxed);
 }
@@ -93,6 +96,7 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
 // table; without a larger one, for which memory is refused or what there may be is used up, keys
 // leave early.
 bool make_room(SharedSection* section) {
+  AssertHoldsNone();
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
   LWLockRelease(&section->lock);
@@ -157,6 +161,7 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
 
 // How many increments to raise the limit by, by how long the last ones lasted.
 uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
+  Assert(IsMine(section->refill));
   if (section->increments == 0 || !segment_adapt) return 1;
   return core::AdaptedIncrements(section->increments, static_cast<uint64>(increment),
                                  now.value - section->raised_us);
@@ -180,6 +185,7 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
 // The caller has the right to refill.
 bool raise(Counter* counter, const CounterOptions& options) {
   SharedSection* section = counter->section;
+  Assert(IsMine(section->refill));
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
@@ -208,6 +214,7 @@ bool raise(Counter* counter, const CounterOptions& options) {
   const dsa_pointer useless =
       section->known.file.load() == 0 ? forget_keys(section, used) : InvalidDsaPointer;
   section->limit.store(limit);
+  Assert(limit >= section->floor);
   // Half of what was raised is left, or there is nothing more to raise it to.
   section->alert.store(limit == options.max ? PG_INT64_MAX : limit - (limit - used) / 2);
   LWLockRelease(&section->lock);

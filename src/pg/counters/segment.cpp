@@ -49,6 +49,7 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
 
 // How many blocks to allocate, by how long the last ones took to be used up.
 uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+  Assert(IsMine(segment->refill));
   if (segment->blocks == 0 || !segment_adapt) return 1;
   return std::max<uint64>(
       core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
@@ -59,6 +60,7 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixM
 void publish(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
+  Assert(IsMine(segment->refill));
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
   if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::HasRoom(numbers))
     core::Forget(numbers);
@@ -266,6 +268,7 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
 // have refilled before. An early refill also leaves numbers alone that do not count, and a segment
 // that has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
+  Assert(IsMine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
   const bool counts = do_count(counter, size);
   if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);

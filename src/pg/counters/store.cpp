@@ -108,6 +108,7 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
 // LWLock may be held, for it reads catalogs.
 bool is_dropped(const CounterKey& key) {
+  AssertHoldsNone();
   return key.database == MyDatabaseId
              ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid))
              : !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key.database));
@@ -187,6 +188,8 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
     }
     accounts_unlock(payers);
   }
+  // With the partition locked, before which a sweep may remove the entry.
+  AssertHoldsSome();
   entry->users.fetch_add(1, std::memory_order_relaxed);
   table_release(*table, entry);
   return entry;
@@ -206,6 +209,7 @@ void each(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
 }  // namespace
 
 bool sections_make_room(uint32 capacity) {
+  AssertHoldsNone();
   const Bound bound = keys_bound(capacity);
   if (likely(bound == Bound::kNone)) return true;
   if (!KeysBeginSweep(bound)) return false;

@@ -42,6 +42,7 @@ bool shared_number_recall(int64* number) {
 }
 
 void shared_number_store(uint64 changes, int64 number) {
+  Assert(number >= 0);
   if (has_changed || IsParallelWorker() || RecoveryInProgress()) return;
   if (static_cast<uint64>(number) >= kNumberMask) return;
   uint64_t word = changes << kSharedNumberBits;

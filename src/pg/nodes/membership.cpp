@@ -1,6 +1,7 @@
 // Reading and storing a membership. See membership.hpp and member.hpp.
 #include "pg/nodes/membership.hpp"
 
+#include "pg/base/locks.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
@@ -188,6 +189,7 @@ int64 new_token(int64 incarnation) {
 Relation member_lock() { return own_table_open(kMembership, ShareRowExclusiveLock); }
 
 void member_store(Relation table, const Member& member, bool is_new) {
+  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
   const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
   Datum values[kColumns];
   bool nulls[kColumns] = {};
@@ -218,6 +220,7 @@ void member_store(Relation table, const Member& member, bool is_new) {
 }
 
 void member_delete(Relation table) {
+  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
   SysScanDesc scan;
   HeapTuple row = find_row(table, &scan);
   if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);
@@ -234,6 +237,8 @@ int64 word_read(Word word) {
 }
 
 void word_write(Word word, int64 value) {
+  AssertHasLock(table_oid, ShareRowExclusiveLock);
+  AssertHoldsNone();
   Relation sequence = open_word(word, RowExclusiveLock);
   const SequencePage page = sequence_page_lock(sequence);
   const XLogRecPtr lsn = sequence_page_set(page, value);
@@ -246,6 +251,7 @@ void word_write(Word word, int64 value) {
 }
 
 void wait_for_transactions() {
+  AssertHoldsNone();
   int count;
   // A transaction that is not among these begins later, and first hears what everybody was told.
   constexpr bool kExceptWithoutSnapshot = false;

@@ -3,6 +3,7 @@
 #include "pg/nodes/nodes_table.hpp"
 
 #include "pg/base/errors.hpp"
+#include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
 #include "pg/nodes/durable_commit.hpp"
 #include "pg/nodes/registry.hpp"
@@ -64,6 +65,8 @@ const char* registry_identity() {
 }
 
 void node_row_give_back(Relation table, NodeRow* row, TimestampTz used, TimestampTz now) {
+  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
+  Assert(HeapTupleIsValid(row->tuple) && IsInUse(*row));
   row->values[kLastIdTime] = TimestampTzGetDatum(used);
   row->values[kLeftNode] = row->values[kNode];
   row->values[kFreeFrom] = TimestampTzGetDatum(std::max(used, now) + kQuarantineUs);

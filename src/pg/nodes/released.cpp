@@ -3,6 +3,7 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
+#include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
 #include "pg/nodes/pending.hpp"
 #include "pg/server/extension.hpp"
@@ -79,6 +80,7 @@ Oid index_of(Relation table) {
 // What ids ask, see ids/closing.hpp.
 
 bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
+  AssertHoldsNone();
   Relation table = open_table(AccessShareLock);
   locked_table = RelationGetRelid(table);
   LockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
@@ -220,6 +222,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 void released_register() { closed_shards = {lock, unlock, refuse, close_all}; }
 
 Relation released_lock(const core::Layout& layout, int64 shard) {
+  AssertHoldsNone();
   Relation table = open_table(RowExclusiveLock);
   LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
   return table;
@@ -228,6 +231,7 @@ Relation released_lock(const core::Layout& layout, int64 shard) {
 bool released_find(Relation table, const core::Layout& layout, int64 shard, Release* release) {
   bool is_found = false;
   ScanKeyData key;
+  AssertHasLock(RelationGetRelid(table), AccessShareLock);
   const Oid index = index_of(table);
   TupleDesc columns = RelationGetDescr(table);
   ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
@@ -251,6 +255,8 @@ bool released_find(Relation table, const core::Layout& layout, int64 shard, Rele
 
 void released_insert(Relation table, const core::Layout& layout, int64 shard, int64 id,
                      const char* moved_to) {
+  AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
+  AssertHasObjectLock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
   core::LayoutSpec spec = layout.spec;
   Datum values[kColumns] = {Int64GetDatum(shard), PointerGetDatum(&spec), Int64GetDatum(id),
                             Datum{0}, TimestampTzGetDatum(GetCurrentTimestamp())};
@@ -259,6 +265,7 @@ void released_insert(Relation table, const core::Layout& layout, int64 shard, in
 }
 
 void released_update(Relation table, const Release& release, const char* moved_to) {
+  AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
   Datum value = CStringGetTextDatum(moved_to);
   bool is_null = false;
   int column = kMovedTo;
@@ -269,6 +276,7 @@ void released_update(Relation table, const Release& release, const char* moved_t
 }
 
 void released_delete(Relation table, const Release& release) {
+  AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
   CatalogTupleDelete(table, &release.row->t_self);
   CommandCounterIncrement();
 }

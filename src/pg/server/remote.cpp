@@ -1,6 +1,7 @@
 // Connecting, asking, disconnecting. See remote.hpp.
 #include "pg/server/remote.hpp"
 
+#include "pg/base/locks.hpp"
 #include "pg/base/nap.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
@@ -166,6 +167,8 @@ ErrorData* try_to_ask(const RemoteStatement& statement) {
 }  // namespace
 
 ErrorData* remote_run(const RemoteStatement& statement) {
+  AssertHoldsNone();
+  Assert(!IsInParallelMode());
   name_connection();
   may_be_connected = false;
   server_name = GetForeignServer(statement.server)->servername;

@@ -1,6 +1,7 @@
 // Reading and changing a sequence's page. See sequence_page.hpp.
 #include "pg/server/sequence_page.hpp"
 
+#include "pg/base/locks.hpp"
 #include "pg/base/nap.hpp"
 
 namespace snowid::pg {
@@ -64,6 +65,7 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called) {
+  AssertHoldsSome();
   // A full image, which is small without the page's hole. A difference would not do: nextval logs
   // values ahead of those that it has given, so a replay may find another page than this one.
   Form_pg_sequence_data data =
@@ -89,6 +91,7 @@ bool sequence_is_durable(XLogRecPtr lsn) {
 }
 
 void sequence_make_durable(XLogRecPtr lsn) {
+  AssertHoldsNone();
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
   // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it

@@ -4,6 +4,7 @@
 namespace snowid::pg {
 
 ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument) {
+  Assert(!IsInParallelMode());
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner resources = CurrentResourceOwner;
   // An error sets both to 0.

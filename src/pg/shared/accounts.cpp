@@ -25,7 +25,10 @@ void accounts_attach(Accounts* accounts) {
       static_cast<DatabaseAccount*>(table_attach_entry(&accounts->databases, &kServer));
 }
 
-uint32 CountOfServer(const Accounts& accounts) { return Read(accounts.server->count); }
+uint32 CountOfServer(const Accounts& accounts) {
+  Assert(accounts.server != nullptr);
+  return Read(accounts.server->count);
+}
 
 uint32 count_of_database(const Accounts& accounts, Oid database) {
   auto* account = static_cast<DatabaseAccount*>(table_find(accounts.databases, &database, false));
@@ -45,6 +48,7 @@ uint32 count_of_role(const Accounts& accounts, Oid database, Oid role) {
 }
 
 Payers accounts_lock(Accounts* accounts, Oid database, Oid role) {
+  Assert(accounts->server != nullptr);
   Payers payers{accounts, nullptr, nullptr};
   payers.database =
       static_cast<DatabaseAccount*>(table_find_or_make(accounts->databases, &database, nullptr));
@@ -55,12 +59,16 @@ Payers accounts_lock(Accounts* accounts, Oid database, Oid role) {
 }
 
 void CountMade(const Payers& payers, uint32 count) {
+  AssertHoldsSome();
   payers.accounts->server->count.fetch_add(count, std::memory_order_relaxed);
   payers.database->count.fetch_add(count, std::memory_order_relaxed);
   if (payers.role != nullptr) payers.role->count.fetch_add(count, std::memory_order_relaxed);
 }
 
 void CountGone(const Payers& payers, uint32 count) {
+  AssertHoldsSome();
+  Assert(Read(payers.accounts->server->count) >= count && Read(payers.database->count) >= count);
+  Assert(payers.role == nullptr || Read(payers.role->count) >= count);
   payers.accounts->server->count.fetch_sub(count, std::memory_order_relaxed);
   payers.database->count.fetch_sub(count, std::memory_order_relaxed);
   if (payers.role != nullptr) payers.role->count.fetch_sub(count, std::memory_order_relaxed);

@@ -42,6 +42,7 @@ namespace {
 }  // namespace
 
 Bound bound_of(const Quota& quota) {
+  AssertHoldsNone();
   const Bounds& bounds = quota.bounds;
   const Oid user = GetSessionUserId();
   const uint32 server = CountOfServer(quota.accounts);
@@ -57,6 +58,7 @@ Bound bound_of(const Quota& quota) {
 
 bool BeginSweep(const Accounts& accounts, Bound bound) {
   constexpr int64 kPauseUs = 100000;
+  Assert(bound != Bound::kNone && accounts.server != nullptr);
   std::atomic<int64_t>& swept_us =
       accounts.server->swept_us[static_cast<int>(bound) - static_cast<int>(Bound::kRole)];
   int64_t last = swept_us.load(std::memory_order_relaxed);

@@ -107,6 +107,7 @@ void attach_area() {
 
 // The table of this name in the directory, nullptr where there is none. The root must be locked.
 const Listed* FindListed(const char* name) {
+  AssertHolds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
     if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
   return nullptr;
@@ -115,6 +116,7 @@ const Listed* FindListed(const char* name) {
 // Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
 // that nothing counts that an error has left half done.
 dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
+  AssertHoldsExclusively(root->lock);
   if (root->count == kMostTables)
     elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
   dshash_table* made = dshash_create(shared_area, &parameters, nullptr);
@@ -130,6 +132,7 @@ dshash_table* make_table(const TableForm& form, const dshash_parameters& paramet
 }  // namespace
 
 void table_attach_now(SharedTable* table) {
+  AssertHoldsNone();
   const TableForm& form = table->form;
   if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
   // What the session keeps of shared memory must outlive the transaction.
@@ -153,6 +156,7 @@ void table_attach_now(SharedTable* table) {
 
 bool table_attach_if_there(SharedTable* table) {
   if (table->attached != nullptr) return true;
+  Assert(root != nullptr);
   LWLockAcquire(&root->lock, LW_SHARED);
   const Listed* listed = FindListed(table->form.name);
   LWLockRelease(&root->lock);
@@ -164,6 +168,7 @@ bool table_attach_if_there(SharedTable* table) {
 int64 table_memory(const char* name) {
   // dshash keeps a pointer and a hash before each entry, and does not say so.
   constexpr Size kHeaderSize = 16;
+  Assert(root != nullptr);
   LWLockAcquire(&root->lock, LW_SHARED);
   const Listed* listed = FindListed(name);
   LWLockRelease(&root->lock);
@@ -188,11 +193,13 @@ void* table_attach_entry(SharedTable* table, const void* key) {
 }
 
 void* table_find(const SharedTable& table, const void* key, bool exclusively) {
+  Assert(table.attached != nullptr);
   return dshash_find(table.attached, key, exclusively);
 }
 
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made) {
   bool found;
+  Assert(table.attached != nullptr);
   void* entry = dshash_find_or_insert(table.attached, key, &found);
   if (!found) {
     memset(static_cast<char*>(entry) + table.form.key_size, 0,
@@ -204,6 +211,7 @@ void* table_find_or_make(const SharedTable& table, const void* key, bool* made) 
 }
 
 void table_release(const SharedTable& table, void* entry) {
+  AssertHoldsSome();
   dshash_release_lock(table.attached, entry);
 }
 

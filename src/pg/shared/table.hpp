@@ -25,6 +25,7 @@
 // partition's lock.
 #pragma once
 
+#include "pg/base/locks.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -102,7 +103,8 @@ inline void LetGo(Entry*& entry) {
   Entry* was = entry;
   entry = nullptr;
   // What this session did to the entry comes before, for whoever finds the count at 0.
-  was->users.fetch_sub(1, std::memory_order_release);
+  [[maybe_unused]] const uint32_t users = was->users.fetch_sub(1, std::memory_order_release);
+  Assert(users > 0);
 }
 
 }  // namespace snowid::pg

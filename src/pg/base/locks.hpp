@@ -1,0 +1,43 @@
+// What a function needs its caller to hold, or not to hold: checked where the server is built with
+// assertions. Nothing is shared.
+#pragma once
+
+#include "pg/compat.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// This process holds the LWLock: in any mode, or exclusively.
+inline void AssertHolds([[maybe_unused]] const LWLock& lock) {
+  Assert(LWLockHeldByMe(const_cast<LWLock*>(&lock)));
+}
+inline void AssertHoldsExclusively([[maybe_unused]] const LWLock& lock) {
+  Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
+}
+
+// It holds no LWLock, a buffer's content lock included, so that it may wait, read catalogs and try
+// what may fail. PostgreSQL does not tell which ones are held, but each holds interrupts off.
+inline void AssertHoldsNone() { Assert(InterruptHoldoffCount == 0); }
+
+// It holds some: a buffer's, or that of a partition of a dshash table, which dshash does not name.
+inline void AssertHoldsSome() { Assert(InterruptHoldoffCount > 0); }
+
+// This transaction has the lock of a relation, or of what LockDatabaseObject() takes for an object
+// of it, in this mode or a stronger one.
+inline void AssertHasLock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) {
+#ifdef USE_ASSERT_CHECKING
+  LOCKTAG tag;
+  SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+  Assert(has_lock(tag, mode));
+#endif
+}
+inline void AssertHasObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
+                                [[maybe_unused]] LOCKMODE mode) {
+#ifdef USE_ASSERT_CHECKING
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, relid, object, 0);
+  Assert(has_lock(tag, mode));
+#endif
+}
+
+}  // namespace snowid::pg
