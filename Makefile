@@ -22,11 +22,14 @@ else
 # offer, in the order in which the parts build on one another.
 ROOMS = base server shared ids rewind kinds counters nodes tables stats
 SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
-	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql \
+	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,number.sql registry.sql moves.sql) \
 	$(addprefix tables/,tables.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
-	stats/stats.sql stats/shards.sql stats/database.sql stats/counters.sql
+	stats/stats.sql stats/shards.sql stats/database.sql
+
+# Of the rooms that there are.
+SQL = $(filter $(addsuffix /%,$(ROOMS)),$(SQL_SOURCES))
 
 MODULE_big = $(EXTENSION)
 SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(sort $(wildcard src/pg/$(room)/*.cpp)))
@@ -37,7 +40,7 @@ EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections moves adopt backfill partitions statistics stat_counters
+REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections node moves adopt backfill partitions statistics stat_counters families
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start
@@ -69,8 +72,8 @@ COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 -include $(OBJS:.o=.d) $(OBJS:.o=.bc.d) prelude.d prelude.bc.gch.d
 $(OBJS) $(OBJS:.o=.bc): Makefile
 
-$(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL_SOURCES)) Makefile
-	(cd src/pg && cat $(SQL_SOURCES)) >$@
+$(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL)) Makefile
+	(cd src/pg && cat $(SQL)) >$@
 
 # make PRECOMPILED=1 reads the headers that all files begin with once for each compiler, which takes a third
 # of the time. For builds from scratch: whatever of them changes makes everything anew, with PRECOMPILED or

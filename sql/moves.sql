@@ -13,7 +13,7 @@ SELECT regexp_replace(attempt(call), 'since [^|]*[+]00|since [^|]*[-+]\d\d', 'si
                     'SET LOCAL snowid.shard = 1; SELECT snowid_next()']) AS call;
 -- What has nothing to do with it.
 SELECT count(*) FROM snowid_next_batch(1, 0);
-SELECT snowid_next(2) > 0, snowid_next(1, 'twitter') > 0, snowid_uuidv7() IS NOT NULL, objectid_next() IS NOT NULL;
+SELECT snowid_next(2) > 0, snowid_next(1, 'twitter') > 0;
 
 -- Rolled back, wholly and in part.
 BEGIN;
@@ -135,8 +135,7 @@ SELECT snowid_advance_all(moment) FROM moment;
 SELECT bool_and(snowid_timestamp(snowid_next(shard)) > moment) AS above FROM moment, generate_series(0, 20) shard;
 SELECT snowid_timestamp(snowid_next(1, 'twitter'), 'twitter') > moment AS above,
   date_trunc('second', snowid_timestamp(snowid_next(1, 'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z'),
-    'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z')) > moment AS next_unit,
-  snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
+    'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z')) > moment AS next_unit
   FROM moment;
 SELECT snowid_ceiling() >= moment AS above, snowid_ceiling() < moment + '10 s' AS near FROM moment;
 

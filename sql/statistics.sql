@@ -19,8 +19,7 @@ SELECT shard, issued, last_id, last_time, lead, max_lead, waits, wait_time, refu
 -- The database has one row.
 SELECT database = current_database() AS database, ceiling > now() - interval '1 h' AS ceiling,
        ceiling_raises > 0 AS raised, wal_flushes > 0 AS flushed, wal_flush_time > 0 AS took,
-       ids_memory > 0 AS of_ids, kinds_memory >= 0 AS of_kinds, counters_memory >= 0 AS of_counters,
-       node_number, node_source
+       ids_memory > 0 AS of_ids, kinds_memory >= 0 AS of_kinds, counters_memory >= 0 AS of_counters
   FROM snowid.stat_database;
 SELECT count(*) FROM snowid.stat_database WHERE total_memory IS NULL
    AND current_setting('server_version_num')::int >= 170000;

@@ -2,6 +2,8 @@
 #include "pg/counters/settings.hpp"
 
 #include "pg/counters/counters.hpp"
+#include "pg/counters/stats.hpp"
+#include "pg/server/stat_reset.hpp"
 
 namespace snowid::pg {
 
@@ -9,6 +11,7 @@ bool segment_adapt = true;
 int section_keys = kDefaultSectionKeys;
 
 void counters_register() {
+  stat_reset_subscribe(counters_reset_counts);
   DefineCustomBoolVariable(
       "snowid.segment_adapt",
       "Whether more numbers at a time are made durable while they are used up quickly.",

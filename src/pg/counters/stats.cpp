@@ -1,11 +1,12 @@
-// Reading and zeroing what segments and sections count. See counters.hpp.
+// Reading and zeroing what segments and sections count. See stats.hpp.
 //
 // Shared: the entries, each looked at with its partition locked in shared mode, so that it is not
 // deleted meanwhile. What is read are atomics, so nobody waits, and one may be a moment ahead of
 // another.
+#include "pg/counters/stats.hpp"
+
 #include "pg/base/clock.hpp"
 #include "pg/counters/counter.hpp"
-#include "pg/counters/counters.hpp"
 
 namespace snowid::pg {
 

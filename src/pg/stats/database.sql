@@ -12,10 +12,10 @@ GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO @extowner@ WITH GRANT 
 CREATE VIEW snowid.stat_database AS
   SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
     s.ids_memory, s.kinds_memory, s.counters_memory, s.total_memory,
-    n.number AS node_number, n.source AS node_source, s.stats_reset
-  FROM snowid.database_statistics() s CROSS JOIN snowid.node_number() n;
+    s.stats_reset
+  FROM snowid.database_statistics() s;
 COMMENT ON VIEW snowid.stat_database IS
-  'one row: the ceiling, memory and node number of this database; counts are since the server started or '
+  'one row: the ceiling and memory of this database; counts are since the server started or '
   'statistics were reset';
 COMMENT ON COLUMN snowid.stat_database.database IS 'name of the database';
 COMMENT ON COLUMN snowid.stat_database.ceiling IS
@@ -30,8 +30,6 @@ COMMENT ON COLUMN snowid.stat_database.kinds_memory IS 'the same for other kinds
 COMMENT ON COLUMN snowid.stat_database.counters_memory IS 'the same for segments, sections and their keys';
 COMMENT ON COLUMN snowid.stat_database.total_memory IS
   'bytes of shared memory that snowid has of the system, with what is free in it; null before PostgreSQL 17';
-COMMENT ON COLUMN snowid.stat_database.node_number IS 'the shard of snowid_next() in this session, see snowid.node';
-COMMENT ON COLUMN snowid.stat_database.node_source IS 'where that comes from';
 COMMENT ON COLUMN snowid.stat_database.stats_reset IS
   'when statistics were last reset, null where they were not since the server started';
 REVOKE ALL ON snowid.stat_database FROM PUBLIC;

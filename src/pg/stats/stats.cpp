@@ -1,8 +1,7 @@
-// What statistics have in common: their reset. This room looks into the families, and none of them
-// knows it. Nothing is shared here.
+// What statistics have in common: their reset. Nothing is shared here.
 #include "pg/compat.hpp"
-#include "pg/counters/counters.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/server/stat_reset.hpp"
 
 using namespace snowid;
 using namespace snowid::pg;
@@ -15,7 +14,7 @@ SNOWID_FUNCTION(snowid_stat_reset);
 Datum snowid_stat_reset(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   reset_id_statistics();
-  counters_reset_counts();
+  stat_reset();
   PG_RETURN_VOID();
 }
 }

@@ -1,8 +1,7 @@
 // The statistics of segments and sections, as SQL sees them. Nothing is shared here.
-#include "pg/counters/counters.hpp"
-
 #include "pg/base/clock.hpp"
 #include "pg/compat.hpp"
+#include "pg/counters/stats.hpp"
 
 namespace snowid::pg {
 

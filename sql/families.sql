@@ -1,0 +1,10 @@
+-- What one family does to another: the other kinds of ID know no shard that could be released, and go on above what
+-- a database was advanced to.
+CREATE TABLE moment AS SELECT clock_timestamp() + '0.7 s' AS moment;
+SELECT snowid_release(1) > 0;
+SELECT attempt('SELECT snowid_next(1)') ~ 'was released' AS released, snowid_uuidv7() IS NOT NULL, objectid_next() IS NOT NULL;
+SELECT snowid_advance_all(moment) FROM moment;
+SELECT snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
+  FROM moment;
+SELECT snowid_accept(id) FROM snowid.released_shards WHERE shard = 1;
+DROP TABLE moment;
