@@ -91,6 +91,13 @@ is(issued(4000000, $wide), 300, 'counts');
 is(attempt($node, "SELECT count(snowid_next(s, 'twitter')) FROM generate_series(0, 999) s"), '1000', 'many shards');
 is($node->safe_psql('postgres', q(SELECT count(*), sum(issued) FROM snowid.stat_shards WHERE layout = 'twitter')),
     '1000|1000', 'count, each its own');
+# Room for more shards is made while there are IDs to be counted of the first: they are, and those of later transactions.
+my $growing = open_session($node);
+ask($growing, 'BEGIN; SELECT snowid_next(60); SELECT snowid_next(8000); SELECT snowid_next(60); COMMIT');
+is(issued(60), 2, 'IDs of a transaction that goes on to shards far above');
+ask($growing, 'SELECT snowid_next(60)') foreach 1 .. 3;
+is(issued(60), 5, 'and those of the session\'s next transactions');
+close_session($growing);
 cmp_ok(database('ids_memory'), '>=', 1000 * 64, 'and take memory');
 is(database('counters_memory'), '0', 'which others do not');
 is(database(q(total_memory IS NULL OR total_memory >= ids_memory)), 't', 'out of what there is in all');
@@ -105,6 +112,9 @@ close_session($workers);
 # 2. The clock stands still, where it is told to.
 my $now = int(time);
 my $at = sub { stop_clock($now + $_[0], $node) };
+$node->safe_psql('postgres', 'CREATE DATABASE lasting');
+$node->safe_psql('lasting', 'CREATE EXTENSION snowid');
+my $lasting = open_session($node, dbname => 'lasting');
 my $steps = sub { $node->safe_psql('postgres', 'SELECT sum(clock_steps_back) FROM snowid.stat_shards') };
 my $draws = sub { is(attempt($node, 'SELECT snowid_next(5) > 0'), 't', $_[0]) };
 $at->(100);
@@ -123,6 +133,12 @@ $at->(99.5);
 $draws->('250 ms more');
 is($steps->(), 2, 'counts');
 is(logged('the clock was set back'), 1, 'but the log is told once a minute');
+# A session that draws in one transaction after another looks at the clock in each.
+ask($lasting, 'SELECT snowid_next(5)');
+$at->(99.25);
+ask($lasting, 'SELECT snowid_next(5)');
+is(ask($lasting, 'SELECT sum(clock_steps_back) FROM snowid.stat_shards'), 1, 'and is seen by a session that has drawn before');
+close_session($lasting);
 $at->(200);
 $draws->('on again');
 is(shard('lead', 5), 0, 'no lead');
