@@ -1,6 +1,8 @@
 -- Columns that become IDs: what snowid_adopt() changes and what it leaves, where it goes on, and what it refuses.
 
 \set SHOW_CONTEXT never
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
 
 -- What a column is numbered by, as PostgreSQL prints it, and how many sequences there are for it.
 CREATE FUNCTION numbering(tbl regclass, col name, OUT "default" text, OUT identity "char", OUT owned bigint)

@@ -5,6 +5,7 @@
 \set SHOW_CONTEXT never
 SET timezone = 'America/New_York';
 SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
 
 -- Partitions of a table, with the moments that they are from and to, in UTC.
 CREATE FUNCTION parts_of(parent regclass, layout snowid_layout DEFAULT 'instagram')
@@ -402,7 +403,7 @@ SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-01-0
 SET spy.armed = no;
 CREATE OR REPLACE FUNCTION "Its Own".who(x int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('search_path', '"Its Own"', true);
+  PERFORM set_config('search_path', '"Its Own", pg_catalog', true);
   RETURN true;
 END $$;
 CREATE FUNCTION "Its Own".trap(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped %', current_user; END $$;

@@ -24,8 +24,15 @@ CREATE TABLE child () INHERITS (parent);
 CREATE TABLE owned (id bigserial PRIMARY KEY);
 CREATE TABLE leaning (id bigint DEFAULT nextval('owned_id_seq'));
 CREATE TABLE by_int (id int) PARTITION BY RANGE (id);
-CREATE TABLE by_id (id bigint) PARTITION BY RANGE (id);
-CREATE TABLE taken (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE by_id (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE taken (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE unsaid (id bigint) PARTITION BY RANGE (id);
+CREATE TABLE narrowed (id bigserial CHECK (id < 2147483648));
+CREATE TABLE past (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (1);
+CREATE TABLE rest (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE rest_0 PARTITION OF rest DEFAULT;
+INSERT INTO rest DEFAULT VALUES;
 SELECT format('CREATE TABLE %I ()', to_char(now() AT TIME ZONE 'UTC', '"taken_"YYYY_MM')) \gexec
 CREATE ROLE nobody;
 SELECT snowid_release(9);
@@ -102,6 +109,8 @@ snowid_adopt 42809 SELECT snowid_adopt('ten', 'id')
 snowid_adopt 2BP01 SELECT snowid_adopt('owned', 'id')
 snowid_adopt 55000 SELECT snowid_adopt('late', 'id')
 snowid_adopt 22004 SELECT snowid_adopt(NULL, 'id')
+snowid_adopt 55000 SELECT snowid_adopt('narrowed', 'id')
+snowid_adopt 0A000 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT snowid_adopt('owned', 'id')
 snowid_adopt 42501 SET ROLE nobody; SELECT snowid_adopt('owned', 'id')
 snowid_backfill 42P20 SELECT snowid_backfill(t, 1) OVER () FROM unnest(ARRAY[$day, now()]) AS t
 snowid_backfill 42809 SELECT snowid_backfill(now(), 1)
@@ -112,6 +121,12 @@ snowid_create_partitions 54000 SELECT snowid_create_partitions('by_id', '1 hour'
 snowid_create_partitions 22008 SELECT snowid_create_partitions('by_id', '1 month', '2100-01-01')
 snowid_create_partitions 42P07 SELECT snowid_create_partitions('taken', '1 month', now())
 snowid_create_partitions 0A000 CREATE TEMP TABLE brief (id bigint) PARTITION BY RANGE (id); SELECT snowid_create_partitions('brief', '1 month', now())
+snowid_create_partitions 22004 SELECT snowid_create_partitions('unsaid', '1 month', now())
+snowid_create_partitions 42P17 SELECT snowid_create_partitions('by_id', '1 month', now(), 'twitter')
+snowid_create_partitions 55000 SELECT snowid_create_partitions('rest', '1 month', now())
+snowid_create_partitions 42501 SET ROLE nobody; SELECT snowid_create_partitions('by_id', '1 month', now())
+snowid_drop_partitions 22023 SELECT snowid_drop_partitions('by_id', now(), most => 0)
+snowid_drop_partitions 55000 SELECT snowid_drop_partitions('past', now())
 snowid_drop_partitions 22023 SELECT snowid_drop_partitions('by_id', $day)
 CALLS
 
