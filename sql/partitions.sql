@@ -427,6 +427,45 @@ SET ROLE stranger;
 SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-04-05Z')$$);
 RESET ROLE;
 
+-- Code of the owner's that drops, or changes, what is being worked on leads to an ordinary error: a check of the default
+-- partition while partitions are made, a cast in a foreign key while some are dropped.
+GRANT CREATE ON SCHEMA "Its Own" TO owner_of_all;
+SET ROLE owner_of_all;
+CREATE TABLE wild (id bigint PRIMARY KEY DEFAULT snowid_next(), x int) PARTITION BY RANGE (id);
+CREATE TABLE wild_0 PARTITION OF wild FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE FUNCTION "Its Own".run_wild() RETURNS boolean VOLATILE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('wild.statement', true) <> '' THEN EXECUTE current_setting('wild.statement'); END IF;
+  RETURN true;
+END $$;
+CREATE FUNCTION "Its Own".go_wild(int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN "Its Own".run_wild(); END';
+CREATE TABLE wild_rest PARTITION OF wild (CHECK ("Its Own".go_wild(1))) DEFAULT;
+CREATE TYPE "Its Own".key AS (id bigint);
+RESET ROLE;
+SELECT attempt(format('SELECT set_config(%L, %L, false), snowid_create_partitions(%L, %L, %L)', 'wild.statement', statement, 'wild', '1 month', '2020-03-01Z'))
+  FROM unnest(ARRAY['DROP TABLE public.wild_0', 'DROP TABLE public.wild', 'ALTER TABLE public.wild DETACH PARTITION public.wild_rest',
+    'ALTER TABLE public.wild ALTER x TYPE text', 'ALTER TABLE public.wild RENAME id TO other', 'RESET ROLE', 'SET lock_timeout = 1']) AS statement;
+RESET wild.statement;
+SELECT current_user = session_user AS is_itself;
+SELECT count(*) FROM pg_inherits WHERE inhparent = 'wild'::regclass;
+SELECT relowner::regrole, count(*) FROM pg_class WHERE relname ~ '^wild' AND relkind IN ('r', 'p') GROUP BY 1;
+CREATE FUNCTION "Its Own".drop_it("Its Own".key) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  DROP TABLE public.wild_2020_01 CASCADE;
+  RETURN 7;
+END $$;
+SELECT count(*) FROM snowid_create_partitions('wild', '1 month', '2020-03-01Z');
+CREATE CAST ("Its Own".key AS bigint) WITH FUNCTION "Its Own".drop_it("Its Own".key) AS IMPLICIT;
+INSERT INTO wild VALUES (1);
+CREATE TABLE tame (id "Its Own".key REFERENCES wild);
+ALTER TABLE tame OWNER TO owner_of_all;
+SET session_replication_role = replica;
+INSERT INTO tame VALUES (ROW(1));
+RESET session_replication_role;
+SELECT attempt($$SELECT snowid_drop_partitions('wild', '2020-03-01Z')$$);
+SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'wild'::regclass ORDER BY 1;
+DROP TABLE tame, wild;
+
 -- An event trigger that moves what is made elsewhere is no obstacle; one that drops it leads to an error.
 CREATE FUNCTION move_it() RETURNS event_trigger LANGUAGE plpgsql AS $$
 DECLARE

@@ -79,8 +79,11 @@ BEGIN
         HINT = 'Make those of now before, by snowid_create_partitions().';
   END IF;
   FOREACH relid IN ARRAY past[:most] LOOP
-    SELECT format('%I.%I', n.nspname, c.relname) INTO STRICT name
+    SELECT format('%I.%I', n.nspname, c.relname) INTO name
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relid;
+    IF NOT FOUND THEN
+      RAISE 'a partition of table % has vanished', parent USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     -- Detaching checks that no foreign key refers to their rows; where none could, dropping locks less.
     IF is_referred OR NOT is_drop THEN
       PERFORM snowid.execute(of.owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
