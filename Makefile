@@ -26,7 +26,7 @@ SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql ids/ids.sql rew
 	$(addprefix nodes/,number.sql registry.sql moves.sql) \
 	$(addprefix tables/,tables.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
-	stats/stats.sql stats/shards.sql stats/database.sql
+	stats/stats.sql stats/shards.sql stats/database.sql ids/ceiling.sql
 
 # Of the rooms that there are.
 SQL = $(filter $(addsuffix /%,$(ROOMS)),$(SQL_SOURCES))

@@ -1,14 +1,3 @@
--- The ceiling: the time, in Unix milliseconds, up to which IDs may have been issued. It is dumped, so
--- that a restored database goes on above it.
-
-CREATE SEQUENCE snowid.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
-COMMENT ON SEQUENCE snowid.ceiling IS
-  'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
-SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
--- Whoever dumps the database reads it, and whoever restores it sets it.
-GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
-GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
-
 CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID that this database has issued so far is later than';
@@ -144,13 +133,3 @@ CREATE FUNCTION @extschema@.snowid_between(id bigint, "from" pg_catalog.timestam
     AND (snowid.layout_is_ordered(layout) OR snowid.is_between(id, "from", until, layout));
 COMMENT ON FUNCTION @extschema@.snowid_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'whether an ID has a time from one moment until before another; an index on the ID serves';
-
--- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
--- hold it from the beginning, and not only from the next ID on.
-
-CREATE FUNCTION snowid.carry_ceiling_over() RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_carry_ceiling_over';
-COMMENT ON FUNCTION snowid.carry_ceiling_over() IS
-  'have snowid.ceiling hold what this server knows of the ceiling; called by CREATE EXTENSION';
-REVOKE ALL ON FUNCTION snowid.carry_ceiling_over() FROM PUBLIC;
-SELECT snowid.carry_ceiling_over();

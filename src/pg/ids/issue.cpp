@@ -72,8 +72,9 @@ void wait_a_while(int64 for_us) {
 
 void wait_until_allowed(const char* what, core::UnixMicros moment) {
   ClockWait wait{};
+  if (!ceiling_known) ceiling_learn();
   for (;;) {
-    const int64 ahead_us = moment.value - unix_now().value;
+    const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
     if (ahead_us <= max_lead_us()) return;
     if (!MayWait(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
     wait_a_while(ahead_us - max_lead_us());

@@ -77,8 +77,8 @@ bool MayWait(ClockWait* wait, int64 for_us);
 void wait_a_while(int64 for_us);
 
 // Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. Fails as
-// report_ahead() does, at once where it would have to wait for longer than snowid.max_wait. what:
-// as there.
+// report_ahead() does, at once where it would have to wait for longer than snowid.max_wait; and as
+// ceiling_learn() does. what: as there.
 void wait_until_allowed(const char* what, core::UnixMicros moment);
 
 // The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.

@@ -68,13 +68,6 @@ void assign_shard(const char* value, void* extra) {
 
 }  // namespace
 
-ShardSetting reset_shard_setting() {
-  ShardSetting setting{kOwnNumber, PGC_S_DEFAULT};
-  if (!ReadShard(GetConfigOptionResetString("snowid.shard"), &setting.shard))
-    setting.shard = kRefusedShard;
-  return setting;
-}
-
 void default_shard_forget() {
   default_shard = kUnresolvedShard;
   times_forgotten++;

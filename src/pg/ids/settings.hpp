@@ -23,9 +23,6 @@ inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
 inline constexpr int64 kRefusedShard = -2;  // the value is no shard
 extern ShardSetting shard_setting;
 
-// What it is where the session has not set it.
-ShardSetting reset_shard_setting();
-
 // Whether a setting comes from ALTER DATABASE or ALTER ROLE, of whatever form: from a catalog,
 // which a cluster of servers may copy to all of its nodes.
 inline bool IsStored(GucSource source) {

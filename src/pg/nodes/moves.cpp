@@ -1,7 +1,8 @@
 // The SQL functions by which shards, and all that a server issues, move to another one.
 //
-// Shared: the table of released shards and their slots, under released_lock(); the ceiling. Who
-// waits for the clock has no lock.
+// Shared: the table of released shards and their slots, under released_lock(); the ceiling. Its
+// lock is taken after that of the table (docs/design.md, "The SQL face"). Who waits for the clock
+// has no lock, but where a row tells of a later time than the caller.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
@@ -35,13 +36,8 @@ core::Tick close_shard(const core::Layout& layout, Slot* slot) {
 // Whether a wild time (core/wild.hpp) has a part in the unit of the last tick before this one. The
 // ceiling is known.
 bool is_wild(const core::Layout& layout, core::Tick free) {
-  const core::WildTimes times = WildTimesNow();
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
-  const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
-  for (int64_t i = 0; i < times.count; i++)
-    if (start <= times.at[i].until && start.value + layout.unit_us > times.at[i].from.value)
-      return true;
-  return false;
+  return IsWildUnit(WildTimesNow(), layout, StartOf(layout, TimeOf(layout, last)));
 }
 
 // Has a shard that was closed here issue IDs above `last` once this transaction has committed.
@@ -75,8 +71,8 @@ Datum snowid_release(PG_FUNCTION_ARGS) {
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
   const core::Layout& layout = directory->layout;
   Slot* slot = place_of(directory, shard)->slot;
-  ceiling_hold();
   Relation table = released_lock(layout, shard);
+  ceiling_hold();
   Release release;
   if (released_find(table, layout, shard, &release)) {
     // Open all the same: somebody has stored the row with the triggers disabled.
@@ -109,8 +105,8 @@ Datum snowid_accept(PG_FUNCTION_ARGS) {
   if (!is_wild(layout, last)) wait_until_allowed("ID", moment);
 
   Slot* slot = place_of(directory, shard)->slot;
-  ceiling_hold();
   Relation table = released_lock(layout, shard);
+  ceiling_hold();
   const bool is_used_up = IsUsedUp(layout);
   Release release;
   const bool is_released = released_find(table, layout, shard, &release);

@@ -201,8 +201,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   const core::Shard valid{DatumGetUInt64(shard)};
   require_id_of_shard(layout, DatumGetInt64(shard), DatumGetInt64(id));
   if (!ceiling_known) ceiling_learn();
-  ceiling_hold();
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
+  ceiling_hold();
   // Also where there is no slot yet: who makes one before this statement has ended does not see the
   // row.
   Slot* slot = slot_of(layout, DatumGetInt64(shard));

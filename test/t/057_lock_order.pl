@@ -1,0 +1,64 @@
+# Relations of the extension are locked in one order, which is that of DROP EXTENSION, the ceiling last: so who moves
+# shards, restores them, or draws does not deadlock with it, whoever comes first. Both sides wait here: DROP
+# EXTENSION for the table of released shards, which somebody else has locked, and the others behind it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('order');
+# A deadlock would be found at once.
+$node->append_conf('postgresql.conf', "deadlock_timeout = '100ms'");
+$node->start;
+
+# The order in which the extension's relations were made is that in which they are dropped.
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+is( $node->safe_psql('postgres', <<'SQL'), 'segment_sources membership nodes released_shards ceiling', 'the order');
+SELECT string_agg(relname, ' ' ORDER BY c.oid) FROM pg_class AS c
+ WHERE relnamespace = 'snowid'::regnamespace AND relname IN ('ceiling', 'released_shards', 'membership', 'nodes', 'segment_sources')
+SQL
+
+my %moves = (
+    'a release' => 'SELECT snowid_release(%d) > 0',
+    'an acceptance' => 'SELECT snowid_accept(snowid_encode(now(), %d, 0))',
+    'a row that is restored' =>
+      q(INSERT INTO snowid.released_shards SELECT %1$d, 'instagram', snowid_encode(now(), %1$d, 0), null, now()),
+    'a draw of a new shard' => 'SELECT snowid_next(%d)');
+my $shard = 10;
+foreach my $name (sort keys %moves)
+{
+    # Which are closed is remembered beyond the extension.
+    my $known = $shard;
+    my ($waiting, $first_of_all) = map { sprintf $moves{$name}, $shard++ } 1, 2;
+    my ($holder, $dropper, $mover) = map { open_session($node) } 1 .. 3;
+    backend_of($_) foreach $dropper, $mover;
+    ask($mover, 'SELECT snowid_next(' . ($name =~ /new shard/ ? 1 : $known) . ')');
+    ask($holder, 'BEGIN; LOCK TABLE snowid.released_shards IN SHARE MODE');
+    start_asking($dropper, 'DROP EXTENSION snowid');
+    wait_until_waiting($node, $dropper, 'Lock');
+    start_asking($mover, $waiting);
+    wait_until_waiting($node, $mover, 'Lock');
+    ask($holder, 'COMMIT');
+    is(answer($dropper), '', "$name: DROP EXTENSION goes on");
+    like(answer($mover), qr/^ERROR (?:55000|42883|42P01)$/,
+        "$name: is in no deadlock, and finds nothing any more that it waits for");
+    $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+
+    # The other way about: the mover has its locks, and goes on.
+    ask($mover, 'BEGIN');
+    my $first = ask($mover, $first_of_all);
+    unlike($first, qr/^ERROR/, "$name: done");
+    start_asking($dropper, 'DROP EXTENSION snowid');
+    wait_until_waiting($node, $dropper, 'Lock') if $name !~ /draw/;
+    unlike(ask($mover, 'SELECT snowid_release(' . $shard++ . ') > 0; SELECT snowid_next(1)'), qr/^ERROR 40P01/, "$name: goes on beside it");
+    ask($mover, 'COMMIT');
+    is(answer($dropper), '', "$name: DROP EXTENSION comes after");
+    $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+    close_session($holder, $dropper, $mover);
+}
+check_log($node);
+$node->stop;
+done_testing();
