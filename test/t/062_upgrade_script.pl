@@ -50,7 +50,7 @@ COMMENT ON FUNCTION @extschema@.snowid_next() IS 'as it was';
 ALTER FUNCTION @extschema@.snowid_lastval() PARALLEL UNSAFE;
 REVOKE SELECT ON snowid.layouts FROM PUBLIC;
 SQL
-my $step = join '', $dumped, statements(qr/\bsnowid_advance_all\b/), "ALTER TABLE snowid.nodes ADD COLUMN written_by pg_catalog.text;\n",
+my $step = join '', $dumped, statements(qr/FUNCTION [@]extschema[@][.]snowid_advance_all\b/), "ALTER TABLE snowid.nodes ADD COLUMN written_by pg_catalog.text;\n",
   $column, 'ALTER TABLE snowid.nodes ADD CONSTRAINT nodes_number_check'
   . " CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint);\n",
   statements(qr/^COMMENT ON CONSTRAINT nodes_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node /) =~ s/CREATE/CREATE OR REPLACE/r,
