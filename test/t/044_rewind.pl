@@ -30,7 +30,8 @@ sub made
 {
     my ($database, $name, $shard) = @_;
     # Layouts of long units wait for the next one.
-    my $sql = "SET snowid.max_wait = '20s';";
+    # They are in the tables after a crash.
+    my $sql = "SET synchronous_commit = on; SET snowid.max_wait = '20s';";
     $sql .= "INSERT INTO ids$_ SELECT snowid_next($shard, '$layouts[$_]') FROM generate_series(1, 20);"
       foreach 0 .. $#layouts;
     $sql .= 'INSERT INTO uuids SELECT snowid_uuidv7() FROM generate_series(1, 20);'

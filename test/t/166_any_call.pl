@@ -48,6 +48,8 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('cstring', ARRAY[NULL, '', 'twitter', '507f1f77bcf86cd799439011', 'time:63 shard:0 seq:1 unit:1d epoch:-62135596800000']),
   ('timestamptz', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 00:00:00Z BC', '294276-12-31 23:59:59.999999Z',
                         '1970-01-01Z', '2026-01-01Z']),
+  ('tstzmultirange', ARRAY[NULL, '{}', '{(,)}', '{[2040-01-01,2041-01-01]}', '{[2040-06-01,infinity]}', '{[-infinity,2000-01-01]}',
+                           '{(294276-12-31 23:59:59.999998Z,294276-12-31 23:59:59.999999Z)}', '{[9999-12-31 23:59:59.9999Z,)}']),
   ('interval', ARRAY[NULL, '0', '1 month', '1000 years', '-1 day', '1 month 1 day', '1 hour', '178000000 years', '2147483647 days']),
   ('uuid', ARRAY[NULL, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
                  'c232ab00-9414-11ec-b3c8-9f6bdeced846', '0132504e-0bf1-7000-a9ef-138a3f3e8a95']),
