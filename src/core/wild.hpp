@@ -39,17 +39,28 @@ struct WildTimes {
 // constant, so that sessions whose settings differ do the same.
 inline constexpr int64_t kLiftEarlyUs = 10000000;
 
+// The most that the longest unit counts for that, in microseconds. Any role can use a layout of
+// days; all others' IDs are not to be lifted a day early for that. Such a layout waits.
+inline constexpr int64_t kMostUnitUs = 3600000000;
+
+// How far ahead of the clock IDs of the right clock are at most, when wild times are stated, in
+// microseconds: a constant, whatever lead a session allows itself. snowid.wild_times() has the
+// same.
+inline constexpr int64_t kRightLeadUs = 2000000;
+
 // Puts ranges in their order, and joins those that are too near to one another: once IDs are above
 // a range they must not run into the next one before the clock has come to it. early_us: how long
-// before a range ticks are lifted over it. Returns how many are left. In each, from must not be
+// before a range ticks are lifted over it. One that is past at `clock` is joined only with what
+// meets it. Returns how many are left. In each, from must not be
 // after until.
-constexpr int64_t JoinWild(Wild* ranges, int64_t count, int64_t early_us) {
+constexpr int64_t JoinWild(Wild* ranges, int64_t count, UnixMicros clock, int64_t early_us) {
   std::sort(ranges, ranges + count);
   int64_t last = 0;
   for (int64_t i = 1; i < count; i++) {
     Wild* const before = &ranges[last];
     const int64_t length = before->until.value - before->from.value;
-    if (ranges[i].from.value - before->until.value <= length + early_us)
+    const int64_t gap = ranges[i].from.value - before->until.value;
+    if (gap <= 0 || (before->until >= clock && gap <= length + early_us))
       before->until = std::max(before->until, ranges[i].until);
     else
       ranges[++last] = ranges[i];
@@ -94,13 +105,14 @@ constexpr const Wild* DueAt(const WildTimes& times, UnixMicros clock, UnixMicros
 
 // From when on the lead of IDs counts: the clock, or, where they have been lifted over a range that
 // it has not passed yet, its end and what the clock has gone since.
+// A clock that goes back by a few seconds just after that has callers wait, and no more.
 constexpr UnixMicros LeadFrom(const WildTimes& times, UnixMicros clock, UnixMicros floor,
                               int64_t early_us) {
   UnixMicros from = clock;
   for (int64_t i = 0; i < times.count; i++) {
     const Wild& wild = times.at[i];
     const int64_t since = clock.value - (wild.from.value - early_us);
-    if (wild.until <= floor && since >= 0 && clock <= wild.until)
+    if (wild.until <= floor && since >= -kLiftEarlyUs && clock <= wild.until)
       from = std::max(from, UnixMicros{wild.until.value + since});
   }
   return from;

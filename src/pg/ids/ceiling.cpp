@@ -166,7 +166,9 @@ void write(Relation relation, core::UnixMillis target) {
   XLogRecPtr lsn;
   // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
   // above what is there.
-  if (HasStandIn() && target.value > 0) cover_rollback(relation, target);
+  // But the wild times of that storage must be known, which this one has not.
+  const bool is_wild_known = shared_database->has_wild.load(std::memory_order_acquire);
+  if (HasStandIn() && (target.value > 0 || !is_wild_known)) cover_rollback(relation, target);
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(relation, target, &lsn);
   // The sequence says more than this server has raised it to: the server has started, or a dump was

@@ -111,6 +111,10 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     const int64 wait_us = ahead_us - max_lead_us();
     if (wait_us > 0) {
       if (!MayWait(&wait, wait_us)) {
+        // Others may have lifted the slot over a wild time since this has looked.
+        const Reach again = reach_of(layout, is_common);
+        if (again.lead_from.value - again.clock.value != reach.lead_from.value - now.value)
+          continue;
         note_refusal(event, behind_text(ahead_us));
         report_clock_behind({layout, shard, !is_common, next}, ahead_us);
       }

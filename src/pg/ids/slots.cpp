@@ -342,8 +342,8 @@ void lift_slots(core::UnixMicros floor) {
 }
 
 void lift_everywhere(core::UnixMicros floor) {
-  lift_slots(floor);
   RaiseTime(&shared_database->floor_us, floor.value);
+  lift_slots(floor);
 }
 
 }  // namespace snowid::pg

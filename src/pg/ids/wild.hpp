@@ -24,7 +24,8 @@ inline core::UnixMicros SharedFloor() {
 
 // How long before a range slots are lifted over it, in microseconds.
 inline int64 LiftEarlyUs() {
-  return core::kLiftEarlyUs + shared_database->longest_unit_us.load(std::memory_order_acquire);
+  const int64 longest = shared_database->longest_unit_us.load(std::memory_order_acquire);
+  return core::kLiftEarlyUs + std::min(longest, core::kMostUnitUs);
 }
 
 // From when on the lead of IDs counts, at `clock`: see core::LeadFrom().

@@ -67,11 +67,19 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
     RangeBound upper;
     bool is_empty;
     range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
-    all[(*count)++] = {moment_of(lower), moment_of(upper)};
+    // Whole milliseconds, as the ceiling and the floor are.
+    const core::UnixMicros from = moment_of(lower);
+    all[(*count)++] = {{from.value / 1000 * 1000}, MicrosOf(RoundUp(moment_of(upper)))};
   }
   for (int64 i = 0; i < known.count; i++)
     if (known.at[i].until.value + early_us + kForgetUs >= now.value) all[(*count)++] = known.at[i];
   return all;
+}
+
+// Whether a range lies in one that is known, and so may have begun.
+bool IsKnown(const core::Wild& range) {
+  const core::Wild* around = WildAt(WildTimesNow(), range.from);
+  return around != nullptr && range.until <= around->until;
 }
 
 // What has been said to be wild. Fails with 22023 where the clock is in a range, or nearly so.
@@ -79,24 +87,23 @@ Plan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
   // While IDs step over a range, those of the right clock are above it.
   const core::UnixMicros now = LeadFromNow(clock);
-  Plan plan{{}, {now.value + usual_lead_us()}, LiftEarlyUs(), NIL};
+  Plan plan{{}, {now.value + core::kRightLeadUs}, LiftEarlyUs(), NIL};
   int64 count;
   core::Wild* ranges = ranges_of(fcinfo, clock, plan.early_us, &count);
   const int64 given = count;
   for (int64 i = 0; i < given; i++) {
     const core::Wild& range = ranges[i];
     if (range.until < range.from) report_bad("a range of times ends before it begins");
-    if (WildAt(WildTimesNow(), range.from) == nullptr &&
-        range.from.value - plan.early_us <= now.value)
+    if (!IsKnown(range) && range.from.value - core::kLiftEarlyUs <= now.value)
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                errmsg("wild times must begin more than " INT64_FORMAT " ms ahead of the clock",
-                      (now.value - clock.value + plan.early_us) / 1000),
+                      (now.value - clock.value + core::kLiftEarlyUs) / 1000),
                errdetail("A range of those given begins at %s.", moment_text(range.from)),
                errhint("Where the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
   }
-  count = JoinWild(ranges, count, plan.early_us);
+  count = JoinWild(ranges, count, clock, plan.early_us);
   if (count > core::WildTimes::kMost)
     ereport(
         ERROR,
@@ -194,7 +201,8 @@ void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
     slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, plan->resume).value);
 }
 
-// Sets back what is in memory. Raises no error.
+// Sets back what is in memory. Raises no error, but where a slot that is at its end, and was there,
+// is gone, and memory for another one is refused.
 void set_back(const Plan& plan) {
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;

@@ -20,15 +20,15 @@ COMMENT ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) IS
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 REVOKE ALL ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) FROM PUBLIC;
 
--- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs nobody's code: neither
--- a view's, nor a type's.
+-- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
+-- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
 CREATE FUNCTION snowid.wild_times(relation pg_catalog.regclass, key pg_catalog.name,
     layout @extschema@.snowid_layout, margin pg_catalog.interval DEFAULT '10 minutes')
   RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   -- A right clock's IDs may be as far ahead.
-  since CONSTANT timestamptz := clock_timestamp() + interval '10 s';
+  since CONSTANT timestamptz := clock_timestamp() + interval '2 s';
   ceiling CONSTANT timestamptz := @extschema@.snowid_ceiling();
   found tstzmultirange;
 BEGIN

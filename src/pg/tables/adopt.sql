@@ -167,8 +167,8 @@ BEGIN
   END IF;
   call := CASE WHEN shard IS NULL THEN '@extschema@.snowid_default_shard()'
     WHEN shard <= 2147483647 THEN format('(%s)::bigint', shard) ELSE format('%L::bigint', shard) END;
-  call := format('@extschema@.snowid_next(%s)', CASE
-    WHEN layout OPERATOR(@extschema@.<>) 'instagram' THEN format('%s, %L::@extschema@.snowid_layout', call, layout)
+  call := format('%s.snowid_next(%s)', '@extschema@', CASE
+    WHEN layout OPERATOR(@extschema@.<>) 'instagram' THEN format('%s, %L::%s.snowid_layout', call, layout, '@extschema@')
     WHEN shard IS NULL THEN '' ELSE call END);
 
   -- Without a lock, so that nobody waits for what is refused. What it has locked all the same is let go of, or two
@@ -179,11 +179,16 @@ BEGIN
   EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
   END;
   IF NOT is_done THEN
+    IF EXISTS (SELECT FROM snowid.family_of(tbl, col) AS f WHERE NOT has_table_privilege(f.relid, 'UPDATE, DELETE, TRUNCATE')) THEN
+      RAISE 'permission denied to lock table %', tbl USING ERRCODE = 'insufficient_privilege',
+        HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
+    END IF;
     PERFORM snowid.lock_tables(array_agg(f.relid::oid), array_agg('ACCESS EXCLUSIVE'::text))
       FROM snowid.family_of(tbl, col) AS f;
     is_done := snowid.is_adopted(tbl, col, shard, layout, call, false);
   END IF;
   IF is_done THEN
+    PERFORM set_config('lock_timeout', patience, true);
     RAISE NOTICE 'column "%" of relation % has this default already, nothing is changed', col, tbl;
     RETURN call;
   END IF;

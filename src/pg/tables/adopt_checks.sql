@@ -57,8 +57,8 @@ BEGIN
     RAISE 'table % is distributed by Citus', tbl USING ERRCODE = 'feature_not_supported',
       DETAIL = 'Its rows are on other nodes, each of which draws IDs of its own.',
       HINT = concat_ws(E'\n', 'While nobody writes to it:',
-        format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT @extschema@.snowid_advance_all(%%L)'','
-          ' @extschema@.snowid_timestamp(pg_catalog.max(%I)))) FROM %s WHERE %I >= 0;', col, tbl, col),
+        format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT %3$s.snowid_advance_all(%%L)'','
+          ' %3$s.snowid_timestamp(pg_catalog.max(%1$I)))) FROM %2$s WHERE %1$I >= 0;', col, tbl, '@extschema@'),
         format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', tbl, col, call));
   END IF;
 END $$;
@@ -108,6 +108,9 @@ BEGIN
     RAISE 'columns that refer to column "%" of relation "%" cannot hold IDs', col, tbl_name
       USING ERRCODE = 'datatype_mismatch', DETAIL = widening,
         HINT = 'Widen them, also in functions and programs, and adopt it then.';
+  ELSIF EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = tbl AND c.contype = 'f' AND c.confrelid <> tbl AND a.attnum = ANY (c.conkey)) THEN
+    RAISE 'column "%" of relation "%" refers to another table', col, tbl_name USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = 'No new ID is in that one.', HINT = 'Adopt the column that it refers to.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
@@ -145,26 +148,61 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
+-- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made of
+-- constants, columns and immutable functions of PostgreSQL's own or of this extension, and of nothing else.
+CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT NOT EXISTS (
+      SELECT FROM pg_catalog.regexp_matches(tree, '\{(\w+)', 'g') AS n (node)
+       WHERE n.node[1] OPERATOR(pg_catalog.<>) ALL (ARRAY['VAR', 'CONST', 'OPEXPR', 'FUNCEXPR', 'BOOLEXPR', 'NULLTEST',
+         'BOOLEANTEST', 'RELABELTYPE', 'SCALARARRAYOPEXPR', 'CASEEXPR', 'CASEWHEN', 'CASETESTEXPR', 'COALESCEEXPR', 'NULLIFEXPR',
+         'DISTINCTEXPR', 'ARRAYEXPR']))
+    AND NOT EXISTS (
+      SELECT FROM pg_catalog.regexp_matches(tree, ':opno (\d+)', 'g') AS o (op)
+       WHERE o.op[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint)
+    AND NOT EXISTS (
+      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid (\d+)', 'g') AS f (func)
+       WHERE f.func[1] OPERATOR(pg_catalog.<>) '0' AND NOT EXISTS (
+         SELECT FROM pg_catalog.pg_proc AS p
+          WHERE p.oid OPERATOR(pg_catalog.=) f.func[1]::pg_catalog.oid
+            AND p.provolatile OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+            AND (p.oid::bigint OPERATOR(pg_catalog.<) 16384::bigint
+                AND p.prolang OPERATOR(pg_catalog.=) (SELECT l.oid FROM pg_catalog.pg_language AS l
+                  WHERE l.lanname OPERATOR(pg_catalog.=) 'internal'::pg_catalog.name)
+              OR EXISTS (
+                SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e
+                    ON e.oid OPERATOR(pg_catalog.=) d.refobjid AND e.extname OPERATOR(pg_catalog.=) 'snowid'::pg_catalog.name
+                 WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid
+                   AND d.objid OPERATOR(pg_catalog.=) p.oid AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
+                   AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid))));
+END;
+COMMENT ON FUNCTION snowid.is_plain(pg_catalog.text) IS 'whether a stored expression can be evaluated by anybody';
+
 -- What looks at each new row of a table: checks, generated columns, expressions and predicates of indexes, triggers. An
--- expression is null where it needs more than this column. Whether it has code of the owner's, which runs with the
--- rights of who tries it.
+-- expression is null where it needs more than this column. Whether it may run code of the owner's, which would have the
+-- rights of who tries it, or have an effect.
 CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
     OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY
-    WITH looker(classid, objid, objsubid, is_check, expression, own) AS (
-      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0 FROM pg_constraint AS c
+    WITH looker(classid, objid, objsubid, is_check, expression, own, tree) AS (
+      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0, c.conbin::text FROM pg_constraint AS c
        WHERE c.conrelid = tbl AND c.contype = 'c' AND coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true)
       UNION ALL
-      SELECT 'pg_attrdef'::regclass, d.oid, 0, false, pg_get_expr(d.adbin, tbl), a.attnum
+      -- With the cast to the column's type, which is stored and not printed; one to varchar would cut.
+      SELECT 'pg_attrdef'::regclass, d.oid, 0, true,
+          format(CASE WHEN a.attnotnull THEN '(%1$s)::%2$s IS NOT NULL' ELSE '((%1$s)::%2$s IS NULL OR true)' END
+            || CASE WHEN a.atttypid = 'varchar'::regtype THEN ' AND (%1$s)::%2$s::text IS NOT DISTINCT FROM (%1$s)::text' ELSE '' END,
+            pg_get_expr(d.adbin, tbl), format_type(a.atttypid, a.atttypmod)), a.attnum, d.adbin::text
         FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = tbl AND a.attnum = d.adnum
        WHERE d.adrelid = tbl AND a.attgenerated <> ''
       UNION ALL
       SELECT 'pg_class'::regclass, i.indexrelid, 0, false,
           format(CASE WHEN i.indpred IS NULL THEN 'ROW(%s)' ELSE 'CASE WHEN %2$s THEN ROW(%1$s) END' END,
-            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0
+            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0, concat(i.indexprs::text, i.indpred::text)
         FROM pg_index AS i WHERE i.indrelid = tbl AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)),
     depending AS (
       SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
@@ -173,18 +211,24 @@ BEGIN
            -- Up to PostgreSQL 15 it is the generated column that depends on others.
            OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
     SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
-        CASE WHEN u.columns = ARRAY[col]::int[] THEN l.expression END, u.has_code
+        CASE WHEN u.columns = ARRAY[col]::int[] AND l.tree !~ ':varattno (0|-)' THEN l.expression END, NOT snowid.is_plain(l.tree)
       FROM looker AS l, LATERAL (
         SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
-              AND d.refobjsubid > 0) AS columns,
-            coalesce(bool_or(d.refclassid <> ALL (ARRAY['pg_class', 'pg_constraint']::regclass[]) AND NOT EXISTS (
-              SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid AND e.extname = 'snowid'
-               WHERE m.classid = d.refclassid AND m.objid = d.refobjid AND m.deptype = 'e'
-                 AND m.refclassid = 'pg_extension'::regclass)), false) AS has_code
+              AND d.refobjsubid > 0) AS columns
           FROM depending AS d WHERE d.classid = l.classid AND d.objid = l.objid) AS u
      WHERE col = ANY (u.columns)
     UNION ALL
     -- For INSERT.
+    SELECT pg_describe_object('pg_policy'::regclass, p.oid, 0), false, NULL, true
+      FROM pg_policy AS p WHERE p.polrelid = tbl AND p.polcmd IN ('a', '*')
+    UNION ALL
+    SELECT pg_describe_object('pg_rewrite'::regclass, r.oid, 0), false, NULL, true
+      FROM pg_rewrite AS r WHERE r.ev_class = tbl AND r.ev_type = '3'
+    UNION ALL
+    SELECT format('partitions of table %s', tbl::regclass), false, NULL, true
+      FROM pg_partitioned_table AS t
+     WHERE t.partrelid = tbl AND (t.partexprs IS NOT NULL OR t.partnatts > 1 AND col = ANY (t.partattrs::int2[]))
+    UNION ALL
     SELECT pg_describe_object('pg_trigger'::regclass, t.oid, 0), false, NULL, true
       FROM pg_trigger AS t WHERE t.tgrelid = tbl AND NOT t.tgisinternal AND t.tgtype & 4 <> 0 AND t.tgenabled <> 'D'
      ORDER BY 1;

@@ -166,7 +166,7 @@ COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.in
 CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, key pg_catalog.name, first bigint, next bigint,
     call pg_catalog.text)
   RETURNS pg_catalog.void
-  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
   rest regclass;
   condition CONSTANT text := format('%I >= %s', key, first) || CASE WHEN next IS NULL THEN '' ELSE format(' AND %I < %s', key, next) END;
@@ -204,7 +204,8 @@ BEGIN
       CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, n.nspname, part, parent, first,
       coalesce(next::text, 'MAXVALUE')))
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent;
-  SELECT r.relid INTO made FROM snowid.ranges_of(parent) AS r WHERE NOT r.is_default AND r.first = create_partition.first;
+  SELECT i.inhrelid INTO made FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+   WHERE i.inhparent = parent AND c.relname = part;
   IF NOT FOUND THEN
     RAISE 'partition "%" of table % has vanished', part, parent USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
@@ -234,7 +235,7 @@ DECLARE
   missing record;
   all_first bigint;
   all_next bigint;
-  call CONSTANT text := format('SELECT @extschema@.snowid_create_partitions(%L, %L, %L%s);', parent, step, until,
+  call CONSTANT text := format('SELECT %s.snowid_create_partitions(%L, %L, %L%s);', '@extschema@', parent, step, until,
     CASE WHEN layout IS NULL THEN '' ELSE format(', %L', layout) END);
 BEGIN
   IF parent IS NULL OR step IS NULL OR until IS NULL THEN
@@ -256,7 +257,12 @@ BEGIN
   PERFORM snowid.act_as(of.owner);
   SELECT min(m.first), CASE WHEN bool_and(m.next IS NOT NULL) THEN max(m.next) END INTO all_first, all_next
     FROM snowid.missing_partitions(parent, step, until, ids) AS m;
-  PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+  -- What this look locks is let go of, or two callers would wait for each other.
+  BEGIN
+    PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+    RAISE SQLSTATE 'SN000';
+  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+  END;
   -- What PostgreSQL's own statement locks: tables that foreign keys lead to and from first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT c.confrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
@@ -264,7 +270,7 @@ BEGIN
           UNION SELECT c.conrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
-          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r, pg_partition_tree(r.relid) AS t
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r, snowid.tree_of(r.relid) AS t (relid)
            WHERE r.is_default) AS l (relid, mode, place);
   -- Others may have made some of them meanwhile; and rows may have come since they were counted.
   BEGIN
@@ -275,7 +281,7 @@ BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
     RAISE;
   END;
-  PERFORM pg_catalog.set_config('lock_timeout', patience, true), pg_catalog.set_config('role', caller, true);
+  PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
 END $$;
 COMMENT ON FUNCTION @extschema@.snowid_create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'have a table partitioned by ID have partitions of months, days or the like up to a moment; those that were made';

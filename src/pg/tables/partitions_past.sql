@@ -7,11 +7,36 @@ CREATE FUNCTION snowid.past_partitions(parent pg_catalog.regclass, least_kept bi
 BEGIN
   RETURN QUERY SELECT r.relid::regclass FROM snowid.ranges_of(parent) AS r
    WHERE NOT r.is_default AND NOT r.is_leaving
-     AND r.next <= least(least_kept, snowid.range_first(clock_timestamp(), 'infinity', layout))
+     AND r.next <= least(least_kept, snowid.first_of_unit(clock_timestamp(), layout))
    ORDER BY r.next;
 END $$;
 COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS
   'partitions that end before an ID';
+
+-- Where no default says the layout it is only somebody's word, and a wrong one would take the rows of today for old ones.
+-- So the table has to say it by its bounds: those of the partitions to go are whole minutes by that layout, which
+-- another layout's are not, and there is a partition of now or to come.
+CREATE FUNCTION snowid.require_bounds_of(parent pg_catalog.regclass, layout @extschema@.snowid_layout,
+    past pg_catalog.regclass[])
+  RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (
+      SELECT FROM snowid.ranges_of(parent) AS r, LATERAL (VALUES (r.first), (r.next)) AS b (id)
+       WHERE r.relid = ANY (past::oid[]) AND b.id <> 0
+         AND (b.id <> @extschema@.snowid_min(@extschema@.snowid_timestamp(b.id, layout), layout)
+           OR date_trunc('minute', @extschema@.snowid_timestamp(b.id, layout)) <> @extschema@.snowid_timestamp(b.id, layout)))
+      OR NOT EXISTS (
+      SELECT FROM snowid.ranges_of(parent) AS r
+       WHERE NOT r.is_default AND coalesce(r.next > snowid.first_of_unit(clock_timestamp(), layout), true)) THEN
+    RAISE 'partitions of table % are not by layout "%"', parent, layout
+      USING ERRCODE = 'invalid_object_definition',
+        DETAIL = 'By that layout their bounds are no whole minutes, or there is none of now or to come.',
+        HINT = 'If that is the layout, have the column''s default say so.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.regclass[]) IS
+  'refuse a layout that partitions are not by';
 
 -- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
 -- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
@@ -28,7 +53,6 @@ DECLARE
   least_kept bigint;
   past regclass[];
   is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
-  is_right boolean;
 BEGIN
   IF parent IS NULL OR before IS NULL OR most IS NULL THEN
     RAISE 'table, moment and number must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -43,23 +67,16 @@ BEGIN
     RAISE 'cannot remove partitions of the future'
       USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
   END IF;
-  least_kept := snowid.range_first(before, 'infinity', ids);
+  least_kept := snowid.first_of_unit(before, ids);
   past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
   -- Nobody waits where nothing is to be done.
   IF past = '{}' THEN RETURN; END IF;
 
-  PERFORM snowid.act_as(of.owner);
-  -- The default says nothing, so the layout is only somebody's word: as it has it, there must be rows that stay.
   IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
-    EXECUTE format('SELECT EXISTS (SELECT FROM %1$s WHERE %2$I >= $1) OR NOT EXISTS (SELECT FROM %1$s)', parent, of.key)
-      INTO is_right USING least_kept;
-    IF NOT is_right THEN
-      RAISE 'all rows of table % would be removed', parent
-        USING ERRCODE = 'object_not_in_prerequisite_state',
-          DETAIL = format('By layout "%s" all of its IDs are older than %s.', ids, before),
-          HINT = 'If that is the layout, have the column''s default say so.';
-    END IF;
+    PERFORM snowid.require_bounds_of(parent, ids, past);
   END IF;
+
+  PERFORM snowid.act_as(of.owner);
   -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT c.confrelid, CASE WHEN is_drop THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END, 1
@@ -69,11 +86,12 @@ BEGIN
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
           UNION SELECT r.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r WHERE r.is_default
-          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), pg_partition_tree(p.part) AS t)
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), snowid.tree_of(p.part) AS t (relid))
       AS l (relid, mode, place);
   -- What is there now.
   past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
-  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r WHERE NOT r.is_default) THEN
+  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r
+       WHERE NOT r.is_default AND NOT r.is_leaving) THEN
     RAISE 'cannot remove all partitions of table %', parent
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
         HINT = 'Make those of now before, by snowid_create_partitions().';
@@ -94,7 +112,7 @@ BEGIN
     END IF;
     RETURN NEXT;
   END LOOP;
-  PERFORM set_config('lock_timeout', patience, true), set_config('role', caller, true);
+  PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
 END $$;
 COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
   'drop or detach partitions that end before a moment';

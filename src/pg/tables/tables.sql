@@ -77,6 +77,39 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.act_as(pg_catalog.name) IS 'go on as a role, which the caller must be a member of';
 
+-- Goes on as the role that it was, if that is another one now: in a SECURITY DEFINER function nobody may set it.
+CREATE FUNCTION snowid.act_again_as(role pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_catalog.current_setting('role') OPERATOR(pg_catalog.<>) role THEN
+    PERFORM pg_catalog.set_config('role', role, true);
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.act_again_as(pg_catalog.text) IS 'set role to what it was';
+
+-- The first ID of the unit of time that holds a moment; also of a moment that the layout does not have. An ID has the
+-- time at which its unit began: so those of now are at or above it.
+CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN snowid.range_first(moment - (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d) + interval '1 us',
+    'infinity', layout);
+END $$;
+COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'first ID of the unit of time that holds a moment';
+
+-- A table and all that inherits from it. Locks nothing, as pg_partition_tree() does.
+CREATE FUNCTION snowid.tree_of(tbl pg_catalog.oid) RETURNS SETOF pg_catalog.oid
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  WITH RECURSIVE tree(relid) AS (
+    SELECT tbl
+    UNION
+    SELECT i.inhrelid FROM tree AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent OPERATOR(pg_catalog.=) t.relid)
+  SELECT t.relid FROM tree AS t;
+END;
+COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'a table and all that inherits from it';
+
 -- Runs a statement on a table as its owner, and has search_path be again what functions of this room set. It has none
 -- of its own: setting it would end with this call.
 CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text) RETURNS pg_catalog.void
