@@ -63,5 +63,48 @@ set_clock(0);
 told('passed', 'told of what came after');
 goes_on('passed', 'by the clock');
 is($node->safe_psql('passed', 'SELECT count(*) FROM snowid.rewinds'), 2, 'passed: both are known');
+
+# 5. A ceiling that is beyond a range already does not let the quick path into it.
+set_clock(0);
+make('beyond');
+told('beyond', 'told', ahead(60, 120));
+$node->safe_psql('beyond', "SELECT snowid_next(1); SET snowid.max_lead = '1h'; SELECT snowid_advance(snowid_encode(now() + interval '200 s', 9, 0))");
+my $from = $node->safe_psql('beyond', 'SELECT extract(epoch FROM lower(wild)) FROM snowid.rewinds');
+stop_clock($from + 1, $node);
+at('beyond', 'INSERT INTO ids SELECT snowid_next(1)');
+is($node->safe_psql('beyond', 'SELECT count(*) FROM ids, snowid.rewinds WHERE wild @> snowid_timestamp(id)'), 0, 'beyond: no ID in it');
+
+# 6. A lead that reaches a range before the clock does: no unit of time is issued that has a part in it, and the last one
+# before it is no reason to try without end. The clock stands.
+my $sparse = 'time:41 shard:18 seq:4 unit:1ms epoch:2020-01-01T00:00:00Z';
+set_clock(0);
+$node->stop;
+start_server($node);
+make('lead');
+$node->safe_psql('lead', 'CREATE TABLE drawn (id bigint PRIMARY KEY)');
+told('lead', 'told', ahead(3600.0003, 3700));
+$from = $node->safe_psql('lead', 'SELECT extract(epoch FROM lower(wild)) FROM snowid.rewinds');
+stop_clock($from - 10.3, $node);
+my $far = "SET snowid.max_lead = '1h'; SET snowid.max_wait = 0; INSERT INTO drawn SELECT";
+at('lead', "$far snowid_reserve(1, 16, '$sparse') FROM generate_series(1, 10290)");
+foreach (1 .. 30)
+{
+    last if at('lead', "$far snowid_next_batch(1, 24, '$sparse')") =~ /^ERROR/;
+}
+is(at('lead', "$far snowid_next(1, '$sparse')"), 'ERROR SN001', 'lead: refused at the range');
+is($node->safe_psql('lead', "SELECT count(*) FROM drawn, snowid.rewinds WHERE wild && tstzrange(snowid_timestamp(id, '$sparse'), snowid_timestamp(id, '$sparse') + interval '1 ms')"),
+    0, 'lead: no unit that has a part in it');
+
+# 7. While a range is stepped over, another one is refused that begins where IDs may have come to.
+set_clock(0);
+$node->stop;
+start_server($node);
+make('second');
+told('second', 'told', ahead(60, 660));
+set_clock(300);
+at('second', 'SELECT snowid_next(1)');
+is(say_wild('second', ahead(550, 560)), 'ERROR 22023', 'second: refused');
+told('second', 'told of one beyond', ahead(5000, 5010));
+check_log($node);
 $node->stop;
 done_testing();
