@@ -17,13 +17,13 @@ COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extsche
 -- So the table has to say it by its bounds: those of the partitions to go are whole minutes by that layout, which
 -- another layout's are not, and there is a partition of now or to come.
 CREATE FUNCTION snowid.require_bounds_of(parent pg_catalog.regclass, layout @extschema@.snowid_layout,
-    past pg_catalog.regclass[])
+    past pg_catalog.oid[])
   RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF EXISTS (
       SELECT FROM snowid.ranges_of(parent) AS r, LATERAL (VALUES (r.first), (r.next)) AS b (id)
-       WHERE r.relid = ANY (past::oid[]) AND b.id <> 0
+       WHERE r.relid = ANY (past) AND b.id <> 0
          AND (b.id <> @extschema@.snowid_min(@extschema@.snowid_timestamp(b.id, layout), layout)
            OR date_trunc('minute', @extschema@.snowid_timestamp(b.id, layout)) <> @extschema@.snowid_timestamp(b.id, layout)))
       OR NOT EXISTS (
@@ -35,7 +35,7 @@ BEGIN
         HINT = 'If that is the layout, have the column''s default say so.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.regclass[]) IS
+COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
   'refuse a layout that partitions are not by';
 
 -- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
@@ -73,7 +73,7 @@ BEGIN
   IF past = '{}' THEN RETURN; END IF;
 
   IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
-    PERFORM snowid.require_bounds_of(parent, ids, past);
+    PERFORM snowid.require_bounds_of(parent, ids, past::oid[]);
   END IF;
 
   PERFORM snowid.act_as(of.owner);
