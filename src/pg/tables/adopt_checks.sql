@@ -158,9 +158,11 @@ BEGIN ATOMIC
        WHERE n.node[1] OPERATOR(pg_catalog.<>) ALL (ARRAY['VAR', 'CONST', 'OPEXPR', 'FUNCEXPR', 'BOOLEXPR', 'NULLTEST',
          'BOOLEANTEST', 'RELABELTYPE', 'SCALARARRAYOPEXPR', 'CASEEXPR', 'CASEWHEN', 'CASETESTEXPR', 'COALESCEEXPR', 'NULLIFEXPR',
          'DISTINCTEXPR', 'ARRAYEXPR']))
+    -- Types too: functions of PostgreSQL's own call those of somebody's range type.
     AND NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, ':opno (\d+)', 'g') AS o (op)
-       WHERE o.op[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint)
+      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:opno|\w*type(?:id)?) (\d+)', 'gi') AS o (id)
+       WHERE o.id[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint)
+    AND tree OPERATOR(pg_catalog.!~) ':(?:op)?funcid 0 '
     AND NOT EXISTS (
       SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid (\d+)', 'g') AS f (func)
        WHERE f.func[1] OPERATOR(pg_catalog.<>) '0' AND NOT EXISTS (
