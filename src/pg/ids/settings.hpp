@@ -63,10 +63,6 @@ inline int64 shard_by_default() {
 }
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
-
-// How far others may be ahead of the clock, where that is not known. A session that lets IDs run
-// far ahead does not take all others along.
-inline int64 usual_lead_us() { return std::min<int64>(max_lead_us(), 10 * USECS_PER_SEC); }
 inline int64 max_wait_us() { return int64{max_wait_ms} * 1000; }
 inline int64 ceiling_step_us() { return int64{ceiling_step_ms} * 1000; }
 

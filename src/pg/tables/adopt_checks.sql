@@ -6,12 +6,8 @@ CREATE FUNCTION snowid.family_of(tbl pg_catalog.regclass, col pg_catalog.name, O
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  WITH RECURSIVE family(relid) AS (
-    SELECT tbl::pg_catalog.oid
-    UNION
-    SELECT i.inhrelid FROM family AS f JOIN pg_catalog.pg_inherits AS i ON i.inhparent OPERATOR(pg_catalog.=) f.relid)
   SELECT f.relid::pg_catalog.regclass, a.attnum, c.relkind
-    FROM family AS f
+    FROM snowid.tree_of(tbl::pg_catalog.oid) AS f (relid)
     JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) f.relid
     LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid OPERATOR(pg_catalog.=) f.relid
       AND a.attname OPERATOR(pg_catalog.=) col AND NOT a.attisdropped
