@@ -179,6 +179,29 @@ SELECT snowid_adopt('others', 'id');
 SQL
 is($node->safe_psql('postgres', q(SET snowid.max_lead = '2h'; INSERT INTO others (n) VALUES (1)
   RETURNING snowid_shard(id), id > (SELECT id FROM others WHERE n = 0))), '9|t', 'others go on above');
+# So does what roles draw from by settings of theirs, in this database or in all; and what those do who have none.
+$node->safe_psql('postgres', <<'SQL');
+ALTER DATABASE postgres RESET snowid.shard;
+CREATE ROLE here LOGIN;
+CREATE ROLE everywhere LOGIN;
+CREATE ROLE boss LOGIN SUPERUSER;
+CREATE ROLE wrong;
+ALTER ROLE here IN DATABASE postgres SET snowid.shard = 21;
+ALTER ROLE everywhere SET snowid.shard = 22;
+ALTER ROLE boss SET snowid.shard = 23;
+ALTER ROLE wrong SET snowid.shard = 'many';
+ALTER ROLE ALL IN DATABASE postgres SET snowid.max_lead = '2h';
+CREATE TABLE roles (id bigint PRIMARY KEY, n int);
+GRANT SELECT, INSERT ON roles TO PUBLIC;
+SQL
+$node->safe_psql('postgres', 'INSERT INTO roles VALUES (snowid_encode(now() + interval \'30 min\', 9, 5), 0)');
+is($node->safe_psql('postgres', q(SELECT snowid_adopt('roles', 'id')), extra_params => [ '-U', 'boss' ]), 'public.snowid_next()', 'adopted');
+my %shard = (here => 21, everywhere => 22, boss => 23, postgres => 0);
+foreach my $role (sort keys %shard)
+{
+    is($node->safe_psql('postgres', 'INSERT INTO roles (n) VALUES (1) RETURNING snowid_shard(id), id > (SELECT id FROM roles WHERE n = 0)',
+            extra_params => [ '-U', $role ]), "$shard{$role}|t", "$role goes on above");
+}
 check_log($node);
 $node->stop;
 done_testing();

@@ -71,22 +71,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'an ID that is above a key';
 
--- The shards that a default without one draws from: in this session, and in others, which have not set what this one has.
+-- The shards that a default without one draws from: in this session, and in others, which have what is set for the server,
+-- the database or their role, or nothing.
 CREATE FUNCTION snowid.default_shards() RETURNS bigint[]
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   shards bigint[] := ARRAY[@extschema@.snowid_default_shard()];
-  others CONSTANT text := (SELECT s.reset_val FROM pg_settings AS s WHERE s.name = 'snowid.shard');
+  others text;
 BEGIN
-  IF others <> current_setting('snowid.shard') THEN
+  FOR others IN
+    SELECT unnest(ARRAY[s.boot_val, s.reset_val]) FROM pg_settings AS s WHERE s.name = 'snowid.shard'
+    UNION
+    SELECT split_part(c.setting, '=', 2) FROM pg_db_role_setting AS r, unnest(r.setconfig) AS c (setting)
+     WHERE split_part(c.setting, '=', 1) = 'snowid.shard'
+       AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+  LOOP
+    CONTINUE WHEN others = current_setting('snowid.shard');
     BEGIN
       PERFORM set_config('snowid.shard', others, true);
       shards := shards || @extschema@.snowid_default_shard();
       -- Takes the setting back, which has more to it than its value.
       RAISE SQLSTATE 'SN000';
-    EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+    EXCEPTION
+      WHEN SQLSTATE 'SN000' THEN NULL;
+      -- Where it gives no shard, nobody draws by it.
+      WHEN invalid_parameter_value OR object_not_in_prerequisite_state THEN NULL;
     END;
-  END IF;
+  END LOOP;
   RETURN shards;
 END $$;
 COMMENT ON FUNCTION snowid.default_shards() IS 'shards of snowid_default_shard() in this session and in others';
