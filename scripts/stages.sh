@@ -73,9 +73,9 @@ forced_jit() {
     return
   fi
   bitcode_is_used
-  # All but adopt and partitions, whose queries read catalogs alone, and take minutes to compile.
+  # All but adopt, adopt_looks and partitions, whose queries read catalogs alone, and take minutes to compile.
   tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
-  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="${tests/ adopt backfill partitions/ backfill}"
+  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="${tests/ adopt adopt_looks backfill partitions/ backfill}"
 }
 
 # bitcode_is_used: that JIT does what forced_jit is there for. A function's own name is in what was

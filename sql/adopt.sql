@@ -503,36 +503,3 @@ DROP OWNED BY regress_snowid_user, regress_snowid_owner CASCADE;
 RESET client_min_messages;
 DROP ROLE regress_snowid_user, regress_snowid_owner;
 DROP FUNCTION numbering;
--- Code of another owner's is not run, however it is hidden; what can be evaluated by anybody is, with the casts that are
--- not printed.
-CREATE ROLE mallory;
-CREATE SCHEMA mallory AUTHORIZATION mallory;
-SET ROLE mallory;
-CREATE FUNCTION mallory.evil() RETURNS tsquery LANGUAGE plpgsql AS $$BEGIN RAISE 'mallory''s code runs as %', current_user; END$$;
-CREATE TABLE mallory.hidden (id bigserial PRIMARY KEY,
-  CONSTRAINT by_query CHECK (id > 0 AND ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, mallory.evil()') IS NOT NULL),
-  CONSTRAINT by_setting CHECK (id > 0 AND set_config('search_path', 'mallory', false) IS NOT NULL), CONSTRAINT plain CHECK (id > 0));
-CREATE TYPE mallory.span AS RANGE (subtype = bigint);
-CREATE TABLE mallory.ranged (id bigserial PRIMARY KEY, CONSTRAINT ranged CHECK (id > 0 AND '[1,5]'::mallory.span + '[2,6]'::mallory.span IS NOT NULL));
-CREATE TABLE mallory.low (id bigserial PRIMARY KEY, CONSTRAINT low CHECK (id < 1000));
-CREATE TABLE mallory.narrow (id bigserial PRIMARY KEY, narrow int GENERATED ALWAYS AS (id) STORED);
-CREATE TABLE mallory.short (id bigserial PRIMARY KEY, short varchar(5) GENERATED ALWAYS AS (id) STORED);
-CREATE TABLE mallory.several (id bigserial, b int) PARTITION BY RANGE (id, b);
-CREATE TABLE mallory.whole (id bigserial PRIMARY KEY, CONSTRAINT whole CHECK (id < 1000 OR tableoid IS NOT NULL));
-CREATE TABLE mallory.child (id bigserial PRIMARY KEY REFERENCES mallory.low);
-RESET ROLE;
-SELECT snowid_adopt('mallory.hidden', 'id');
-SELECT snowid_adopt('mallory.ranged', 'id');
-SHOW search_path;
-SELECT name, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', 'mallory.' || name, 'id')), '\d{6,}', 'N', 'g')
-  FROM unnest(ARRAY['low', 'narrow', 'short', 'child']) AS name;
-SELECT snowid_adopt('mallory.several', 'id'), snowid_adopt('mallory.whole', 'id');
--- lock_timeout is what it was, also where nothing is to be done.
-BEGIN;
-SET LOCAL lock_timeout = '20s';
-SELECT snowid_adopt('mallory.whole', 'id');
-SHOW lock_timeout;
-COMMIT;
-\set VERBOSITY terse
-DROP SCHEMA mallory CASCADE;
-DROP ROLE mallory;

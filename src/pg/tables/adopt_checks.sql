@@ -72,6 +72,7 @@ DECLARE
   base oid;
   topmost regclass;
   widening text;
+  reference text;
 BEGIN
   SELECT * INTO a FROM pg_attribute WHERE attrelid = tbl AND attname = col AND NOT attisdropped;
   IF NOT FOUND THEN
@@ -104,9 +105,16 @@ BEGIN
     RAISE 'columns that refer to column "%" of relation "%" cannot hold IDs', col, tbl_name
       USING ERRCODE = 'datatype_mismatch', DETAIL = widening,
         HINT = 'Widen them, also in functions and programs, and adopt it then.';
-  ELSIF EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = tbl AND c.contype = 'f' AND c.confrelid <> tbl AND a.attnum = ANY (c.conkey)) THEN
-    RAISE 'column "%" of relation "%" refers to another table', col, tbl_name USING ERRCODE = 'object_not_in_prerequisite_state',
-      DETAIL = 'No new ID is in that one.', HINT = 'Adopt the column that it refers to.';
+  END IF;
+  SELECT pg_describe_object('pg_constraint'::regclass, c.oid, 0) INTO reference
+    FROM snowid.family_of(tbl, col) AS f JOIN pg_constraint AS c ON c.conrelid = f.relid AND c.contype = 'f',
+      LATERAL ROWS FROM (unnest(c.conkey), unnest(c.confkey)) AS k (own, referred)
+   WHERE k.own = f.attnum
+     AND NOT EXISTS (SELECT FROM snowid.family_of(tbl, col) AS g WHERE g.relid = c.confrelid AND g.attnum = k.referred)
+   ORDER BY f.relid <> tbl, c.conparentid, c.conname LIMIT 1;
+  IF FOUND THEN
+    RAISE 'column "%" of relation "%" refers to another column', col, tbl_name USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = format('It does so by %s. No new ID is in that one.', reference), HINT = 'Adopt the column that it refers to.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS

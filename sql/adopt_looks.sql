@@ -1,0 +1,62 @@
+-- What a column is looked through for before it is adopted: foreign keys, and what looks at new rows. Whose code is run.
+
+\set SHOW_CONTEXT never
+
+-- Foreign keys of several columns, deferrable ones and those of a table to itself: the column that gets IDs is named, and
+-- no other.
+CREATE TABLE posts (id bigserial PRIMARY KEY, tenant int, parent_id integer REFERENCES posts, first_tenant int, first int,
+  UNIQUE (tenant, id), FOREIGN KEY (first_tenant, first) REFERENCES posts (tenant, id));
+CREATE TABLE replies (tenant int, post int, later int REFERENCES posts DEFERRABLE INITIALLY DEFERRED,
+  FOREIGN KEY (tenant, post) REFERENCES posts (tenant, id) ON UPDATE CASCADE DEFERRABLE);
+SELECT attempt('SELECT snowid_adopt(''posts'', ''id'')');
+SELECT snowid.widening('posts', 'id') AS widening \gset
+SELECT statement FROM regexp_split_to_table(:'widening', '\n') AS statement WHERE statement ~ '^ALTER' \gexec
+SELECT snowid_adopt('posts', 'id');
+-- One that refers to another has only values that are there, also by several columns, in its own table, or in a child.
+CREATE TABLE above (id bigserial);
+CREATE TABLE below (n int, id bigint, CONSTRAINT below_refers FOREIGN KEY (id) REFERENCES posts) INHERITS (above);
+SELECT col, attempt(format('SELECT snowid_adopt(%L, %L)', tbl, col))
+  FROM (VALUES ('posts', 'parent_id'), ('posts', 'first'), ('replies', 'post'), ('replies', 'later'), ('above', 'id')) AS v (tbl, col);
+-- But it may refer to itself, whatever its place in a partition.
+CREATE TABLE tree (id bigserial PRIMARY KEY REFERENCES tree, parent bigint REFERENCES tree) PARTITION BY RANGE (id);
+CREATE TABLE tree_rest (n int, parent bigint, id bigint NOT NULL);
+ALTER TABLE tree_rest DROP n;
+ALTER TABLE tree ATTACH PARTITION tree_rest DEFAULT;
+SELECT attempt('SELECT snowid_adopt(''tree'', ''parent'')');
+SELECT snowid_adopt('tree', 'id');
+INSERT INTO tree DEFAULT VALUES;
+DROP TABLE posts, replies, above, below, tree;
+
+-- Code of another owner's is not run, however it is hidden; what can be evaluated by anybody is, with the casts that are
+-- not printed.
+CREATE ROLE mallory;
+CREATE SCHEMA mallory AUTHORIZATION mallory;
+SET ROLE mallory;
+CREATE FUNCTION mallory.evil() RETURNS tsquery LANGUAGE plpgsql AS $$BEGIN RAISE 'mallory''s code runs as %', current_user; END$$;
+CREATE TABLE mallory.hidden (id bigserial PRIMARY KEY,
+  CONSTRAINT by_query CHECK (id > 0 AND ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, mallory.evil()') IS NOT NULL),
+  CONSTRAINT by_setting CHECK (id > 0 AND set_config('search_path', 'mallory', false) IS NOT NULL), CONSTRAINT plain CHECK (id > 0));
+CREATE TYPE mallory.span AS RANGE (subtype = bigint);
+CREATE TABLE mallory.ranged (id bigserial PRIMARY KEY, CONSTRAINT ranged CHECK (id > 0 AND '[1,5]'::mallory.span + '[2,6]'::mallory.span IS NOT NULL));
+CREATE TABLE mallory.low (id bigserial PRIMARY KEY, CONSTRAINT low CHECK (id < 1000));
+CREATE TABLE mallory.narrow (id bigserial PRIMARY KEY, narrow int GENERATED ALWAYS AS (id) STORED);
+CREATE TABLE mallory.short (id bigserial PRIMARY KEY, short varchar(5) GENERATED ALWAYS AS (id) STORED);
+CREATE TABLE mallory.several (id bigserial, b int) PARTITION BY RANGE (id, b);
+CREATE TABLE mallory.whole (id bigserial PRIMARY KEY, CONSTRAINT whole CHECK (id < 1000 OR tableoid IS NOT NULL));
+CREATE TABLE mallory.child (id bigserial PRIMARY KEY REFERENCES mallory.low);
+RESET ROLE;
+SELECT snowid_adopt('mallory.hidden', 'id');
+SELECT snowid_adopt('mallory.ranged', 'id');
+SHOW search_path;
+SELECT name, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', 'mallory.' || name, 'id')), '\d{6,}', 'N', 'g')
+  FROM unnest(ARRAY['low', 'narrow', 'short', 'child']) AS name;
+SELECT snowid_adopt('mallory.several', 'id'), snowid_adopt('mallory.whole', 'id');
+-- lock_timeout is what it was, also where nothing is to be done.
+BEGIN;
+SET LOCAL lock_timeout = '20s';
+SELECT snowid_adopt('mallory.whole', 'id');
+SHOW lock_timeout;
+COMMIT;
+\set VERBOSITY terse
+DROP SCHEMA mallory CASCADE;
+DROP ROLE mallory;
