@@ -27,6 +27,24 @@ SELECT snowid_adopt('tree', 'id');
 INSERT INTO tree DEFAULT VALUES;
 DROP TABLE posts, replies, above, below, tree;
 
+-- Rules, policies and triggers that new rows meet are listed, and what looks at a column that is generated from this one.
+CREATE TABLE met (id bigserial, n int, half bigint GENERATED ALWAYS AS (id / 2) STORED,
+  other int GENERATED ALWAYS AS (n + 1) STORED, CONSTRAINT of_half CHECK (half < 1000), CONSTRAINT of_other CHECK (other < 1000));
+CREATE INDEX by_half ON met ((half + 1));
+CREATE INDEX by_other ON met ((other + 1)) WHERE n > 0;
+CREATE RULE for_new AS ON INSERT TO met DO ALSO NOTIFY met;
+CREATE RULE for_old AS ON DELETE TO met DO ALSO NOTIFY met;
+CREATE POLICY for_all ON met USING (true);
+CREATE POLICY for_new ON met FOR INSERT WITH CHECK (true);
+CREATE POLICY for_old ON met FOR SELECT USING (true);
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER after_all AFTER INSERT ON met EXECUTE FUNCTION look();
+CREATE TRIGGER asleep BEFORE INSERT ON met FOR EACH ROW EXECUTE FUNCTION look();
+ALTER TABLE met DISABLE TRIGGER asleep;
+SELECT snowid_adopt('met', 'id');
+DROP TABLE met;
+DROP FUNCTION look;
+
 -- Code of another owner's is not run, however it is hidden; what can be evaluated by anybody is, with the casts that are
 -- not printed.
 CREATE ROLE mallory;
@@ -51,6 +69,24 @@ SHOW search_path;
 SELECT name, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', 'mallory.' || name, 'id')), '\d{6,}', 'N', 'g')
   FROM unnest(ARRAY['low', 'narrow', 'short', 'child']) AS name;
 SELECT snowid_adopt('mallory.several', 'id'), snowid_adopt('mallory.whole', 'id');
+-- A domain of another's, also one that a domain of one's own is over.
+SET ROLE mallory;
+CREATE FUNCTION mallory.refuse(bigint) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
+  $$ BEGIN RAISE 'mallory''s code runs as %', current_user; END $$;
+CREATE DOMAIN mallory.theirs AS bigint CHECK (mallory.refuse(VALUE));
+CREATE TABLE mallory.of_theirs (id mallory.theirs);
+RESET ROLE;
+CREATE DOMAIN over_theirs AS mallory.theirs;
+CREATE TABLE theirs (id mallory.theirs);
+CREATE TABLE over_one (id over_theirs);
+SELECT snowid_adopt('mallory.of_theirs', 'id');
+SELECT snowid_adopt('theirs', 'id');
+SELECT snowid_adopt('over_one', 'id');
+SET ROLE mallory;
+SELECT regexp_replace(attempt('SELECT snowid_adopt(''mallory.of_theirs'', ''id'', 3)'), '\d{6,}', 'N', 'g');
+RESET ROLE;
+DROP TABLE theirs, over_one;
+DROP DOMAIN over_theirs;
 -- lock_timeout is what it was, also where nothing is to be done.
 BEGIN;
 SET LOCAL lock_timeout = '20s';

@@ -61,6 +61,19 @@ END $$;
 COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
   'refuse what Citus has distributed';
 
+-- A type, and those that it is a domain over.
+CREATE FUNCTION snowid.types_below(type pg_catalog.oid) RETURNS SETOF pg_catalog.oid
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  WITH RECURSIVE types(oid) AS (
+    SELECT type
+    UNION
+    SELECT t.typbasetype FROM types AS s JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) s.oid
+     WHERE t.typtype OPERATOR(pg_catalog.=) 'd'::pg_catalog."char")
+  SELECT t.oid FROM types AS t;
+END;
+COMMENT ON FUNCTION snowid.types_below(pg_catalog.oid) IS 'a type, and those that it is a domain over';
+
 -- Fails where a column cannot draw IDs, and says what widens it and those that refer to it, which are looked for if
 -- there is time.
 CREATE FUNCTION snowid.require_wide_column(tbl pg_catalog.regclass, col pg_catalog.name, has_time boolean)
@@ -91,11 +104,7 @@ BEGIN
   ELSIF a.attgenerated <> '' THEN
     RAISE 'column "%" of relation "%" is a generated column', col, tbl_name USING ERRCODE = 'invalid_column_definition';
   END IF;
-  WITH RECURSIVE types(oid, typbasetype) AS (
-    SELECT t.oid, t.typbasetype FROM pg_type AS t WHERE t.oid = a.atttypid
-    UNION ALL
-    SELECT t.oid, t.typbasetype FROM types JOIN pg_type AS t ON t.oid = types.typbasetype)
-  SELECT t.oid INTO base FROM types AS t WHERE t.typbasetype = 0;
+  SELECT b.oid INTO base FROM snowid.types_below(a.atttypid) AS b (oid) JOIN pg_type AS t ON t.oid = b.oid WHERE t.typtype <> 'd';
   IF has_time AND base = ANY (ARRAY['int2', 'int4', 'int8']::regtype[]::oid[]) THEN widening := snowid.widening(tbl, col); END IF;
   IF base <> 'int8'::regtype THEN
     RAISE 'column "%" of relation "%" is of type %, and IDs are of type bigint', col, tbl_name, a.atttypid::regtype
@@ -222,7 +231,10 @@ BEGIN
         SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
               AND d.refobjsubid > 0) AS columns
           FROM depending AS d WHERE d.classid = l.classid AND d.objid = l.objid) AS u
-     WHERE col = ANY (u.columns)
+     -- What looks at a column that is generated from this one does, too.
+     WHERE col = ANY (u.columns) OR u.columns && ARRAY(
+       SELECT g.own::int FROM looker AS g JOIN depending AS d ON d.classid = g.classid AND d.objid = g.objid
+        WHERE g.own > 0 AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl AND d.refobjsubid = col)
     UNION ALL
     -- For INSERT.
     SELECT pg_describe_object('pg_policy'::regclass, p.oid, 0), false, NULL, true
@@ -262,7 +274,9 @@ BEGIN
         LATERAL (SELECT *, 'bigint' AS type FROM snowid.lookers_at(t.relid, a.attnum)
           UNION ALL
           SELECT pg_describe_object('pg_type'::regclass, d.oid, 0), false, format('%I', col),
-              d.typowner <> c.relowner OR r.rolname <> current_user, format_type(a.atttypid, a.atttypmod)
+              r.rolname <> current_user OR EXISTS (SELECT FROM snowid.types_below(d.oid) AS b (oid)
+                JOIN pg_type AS y ON y.oid = b.oid WHERE y.typtype = 'd' AND y.typowner <> c.relowner),
+              format_type(a.atttypid, a.atttypmod)
             FROM pg_type AS d WHERE d.oid = a.atttypid AND d.typtype = 'd' AND t.relid = tbl) AS l
   LOOP
     IF one.expression IS NULL OR one.is_anothers THEN
