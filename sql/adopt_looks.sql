@@ -87,6 +87,27 @@ SELECT regexp_replace(attempt('SELECT snowid_adopt(''mallory.of_theirs'', ''id''
 RESET ROLE;
 DROP TABLE theirs, over_one;
 DROP DOMAIN over_theirs;
+-- What has been put beside this extension's functions, and what has been added to it, which its owner may do.
+GRANT CREATE ON SCHEMA public TO mallory;
+SET ROLE mallory;
+CREATE TABLE mallory.beside (id bigserial PRIMARY KEY, CONSTRAINT beside CHECK (public.snowid_shard((id % 1000)::int) >= 0));
+CREATE FUNCTION public.snowid_shard(int) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
+  $$ BEGIN RAISE 'mallory''s code runs as %', current_user; END $$;
+CREATE TABLE mallory.added (id bigserial PRIMARY KEY, CONSTRAINT added CHECK (mallory.refuse(id)));
+RESET ROLE;
+ALTER EXTENSION snowid ADD FUNCTION mallory.refuse(bigint);
+SELECT snowid_adopt('mallory.beside', 'id'), snowid_adopt('mallory.added', 'id');
+ALTER EXTENSION snowid DROP FUNCTION mallory.refuse(bigint);
+DROP FUNCTION public.snowid_shard(int);
+REVOKE CREATE ON SCHEMA public FROM mallory;
+-- Expressions that hold more than what is known to be harmless: casts by input and output, SQL's own values, rows, XML.
+SET ROLE mallory;
+CREATE TABLE mallory.others (id bigserial PRIMARY KEY, CONSTRAINT by_text CHECK (length(id::text) > 0),
+  CONSTRAINT greater CHECK (GREATEST(id, 0) >= 0), CONSTRAINT who CHECK (id > 0 AND current_user <> ''),
+  CONSTRAINT row_of CHECK (ROW(id, 1) > ROW(0, 0)), CONSTRAINT xml CHECK (id > 0 AND xmlconcat(NULL) IS NULL),
+  CONSTRAINT list CHECK (id > 0 AND '{1}'::text[]::bigint[] IS NOT NULL));
+RESET ROLE;
+SELECT snowid_adopt('mallory.others', 'id');
 -- lock_timeout is what it was, also where nothing is to be done.
 BEGIN;
 SET LOCAL lock_timeout = '20s';

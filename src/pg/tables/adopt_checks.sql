@@ -162,7 +162,8 @@ END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
 -- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made of
--- constants, columns and immutable functions of PostgreSQL's own or of this extension, and of nothing else.
+-- constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not count, for
+-- whoever owns it, as a database's owner may, can add his own functions to it.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -181,16 +182,10 @@ BEGIN ATOMIC
        WHERE f.func[1] OPERATOR(pg_catalog.<>) '0' AND NOT EXISTS (
          SELECT FROM pg_catalog.pg_proc AS p
           WHERE p.oid OPERATOR(pg_catalog.=) f.func[1]::pg_catalog.oid
+            AND p.oid::bigint OPERATOR(pg_catalog.<) 16384::bigint
             AND p.provolatile OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
-            AND (p.oid::bigint OPERATOR(pg_catalog.<) 16384::bigint
-                AND p.prolang OPERATOR(pg_catalog.=) (SELECT l.oid FROM pg_catalog.pg_language AS l
-                  WHERE l.lanname OPERATOR(pg_catalog.=) 'internal'::pg_catalog.name)
-              OR EXISTS (
-                SELECT FROM pg_catalog.pg_depend AS d JOIN pg_catalog.pg_extension AS e
-                    ON e.oid OPERATOR(pg_catalog.=) d.refobjid AND e.extname OPERATOR(pg_catalog.=) 'snowid'::pg_catalog.name
-                 WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid
-                   AND d.objid OPERATOR(pg_catalog.=) p.oid AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
-                   AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid))));
+            AND p.prolang OPERATOR(pg_catalog.=) (SELECT l.oid FROM pg_catalog.pg_language AS l
+              WHERE l.lanname OPERATOR(pg_catalog.=) 'internal'::pg_catalog.name)));
 END;
 COMMENT ON FUNCTION snowid.is_plain(pg_catalog.text) IS 'whether a stored expression can be evaluated by anybody';
 
