@@ -63,15 +63,15 @@ sub citus_distribute
     $node->safe_psql($coordinator, <<"SQL");
 CREATE EXTENSION IF NOT EXISTS dblink;
 CREATE EXTENSION IF NOT EXISTS postgres_fdw;
-CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS SETOF text LANGUAGE sql AS \$\$
+CREATE OR REPLACE FUNCTION run_command_on_all_nodes(command text) RETURNS SETOF text LANGUAGE sql AS \$\$
   SELECT answer FROM unnest('{$coordinator, @{[ join ', ', @workers ]}}'::text[]) AS dbname,
     public.dblink(format('host=%s port=%s user=postgres dbname=%s', '$host', '$port', dbname), command) AS (answer text) \$\$;
 SQL
     foreach my $worker (@workers)
     {
         $node->safe_psql($coordinator, <<"SQL");
-CREATE SERVER $worker FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname '$worker');
-CREATE USER MAPPING FOR postgres SERVER $worker OPTIONS (user 'postgres');
+CREATE SERVER IF NOT EXISTS $worker FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname '$worker');
+CREATE USER MAPPING IF NOT EXISTS FOR postgres SERVER $worker OPTIONS (user 'postgres');
 CREATE FOREIGN TABLE ${table}_$worker () INHERITS ($table) SERVER $worker OPTIONS (table_name '$table');
 SQL
     }

@@ -54,6 +54,20 @@ foreach my $place (qw(berlin cairo))
         "$place: above all keys, and its own");
 }
 is($node->safe_psql('coordinator', 'SELECT count(*) - count(DISTINCT id) FROM orders WHERE id > 17'), '0', 'no key twice');
+# Of another layout, what the hint says goes by that one's times: by Instagram's this key would be of the past.
+foreach my $place (sort keys %group)
+{
+    $node->safe_psql($place, q(CREATE TABLE tweets (id bigint PRIMARY KEY, item text)));
+}
+citus_distribute($node, 'coordinator', 'tweets', 'berlin', 'cairo');
+$node->safe_psql('cairo', q(INSERT INTO tweets VALUES (snowid_encode(clock_timestamp() + interval '90 min', 1023, 4095, 'twitter'))));
+$greatest = $node->safe_psql('coordinator', 'SELECT max(id) FROM tweets');
+($status, $out, $err) = $node->psql('coordinator', q(SELECT snowid_adopt('tweets', 'id', layout => 'twitter')));
+($hint) = $err =~ /^HINT:  (.*?)(?=^CONTEXT|\z)/ms;
+($title, $advance, $default) = split /\n/, $hint;
+$node->safe_psql('coordinator', $advance);
+$node->safe_psql('berlin', $default);
+is($node->safe_psql('berlin', "INSERT INTO tweets (item) VALUES ('new') RETURNING id > $greatest"), 't', 'another layout: above all keys');
 
 # Partitions.
 $node->safe_psql('coordinator', 'CREATE TABLE events (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');

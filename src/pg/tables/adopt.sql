@@ -113,7 +113,7 @@ DECLARE
 BEGIN
   PERFORM snowid.require_table(tbl);
   PERFORM snowid.require_wide_column(tbl, col, is_first);
-  PERFORM snowid.require_table(f.relid), snowid.require_local_table(f.relid, col, call) FROM snowid.family_of(tbl, col) AS f;
+  PERFORM snowid.require_table(f.relid), snowid.require_local_table(f.relid, col, layout, call) FROM snowid.family_of(tbl, col) AS f;
   IF (SELECT bool_and(a.attidentity = '' AND s.shard IS NOT DISTINCT FROM is_adopted.shard
           AND coalesce(s.layout OPERATOR(@extschema@.=) is_adopted.layout, false))
         FROM snowid.family_of(tbl, col) AS f JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum,

@@ -41,7 +41,8 @@ END $$;
 COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'refuse what cannot draw IDs';
 
 -- Fails where Citus has distributed a table: its rows are on other nodes, each of which draws from a shard of its own.
-CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, call pg_catalog.text)
+CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, layout @extschema@.snowid_layout,
+    call pg_catalog.text)
   RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -54,11 +55,12 @@ BEGIN
       DETAIL = 'Its rows are on other nodes, each of which draws IDs of its own.',
       HINT = concat_ws(E'\n', 'While nobody writes to it:',
         format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT %3$s.snowid_advance_all(%%L)'','
-          ' %3$s.snowid_timestamp(pg_catalog.max(%1$I)))) FROM %2$s WHERE %1$I >= 0;', col, tbl, '@extschema@'),
+          ' %3$s.snowid_timestamp(pg_catalog.max(%1$I), %4$L::%3$s.snowid_layout))) FROM %2$s WHERE %1$I >= 0;',
+          col, tbl, '@extschema@', layout),
         format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', tbl, col, call));
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
+COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.text) IS
   'refuse what Citus has distributed';
 
 -- A type, and those that it is a domain over.
