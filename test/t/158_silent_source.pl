@@ -1,7 +1,8 @@
 # A central source that falls silent once it has taken a connection: before it has let the client in, or
-# before it answers the query, or since its process has stopped. Others draw on while one is stuck there;
-# who finds no number left waits, and can be cancelled, as the one who is stuck can; without that there is
-# 08006 when connect_timeout and ten seconds are over; and all are served when the source answers again.
+# right after, or since its process has stopped. Others draw on while one is stuck there; who finds no number
+# left waits, and can be cancelled, as the one who is stuck can; without that there is 08006 when
+# connect_timeout and ten seconds are over; and all are served when the source answers again. Nor does who is
+# stuck right after hold up an end of his session, or a stop of the server.
 #
 # PostgreSQL 15's dblink cannot be interrupted while it connects: who is stuck there stays so, for as long
 # as connect_timeout says or until the source acts.
@@ -45,10 +46,11 @@ END
     kill 'CONT', keys %stopped;
 }
 
-# Another one than the server's own would be set, in a query for which dblink has no patience.
-my $encoding = $node->safe_psql('postgres', 'SHOW server_encoding');
+# In place of a source, one that takes connections, lets clients in or not, and never answers. Its encoding
+# is another than the node's, and the client's the one that is asked for, or else its own, as with any server.
+my $encoding = 'LATIN2';
+isnt($node->safe_psql('postgres', 'SHOW server_encoding'), $encoding, 'the encodings differ');
 
-# In place of a source, one that takes connections, lets clients in or not, and never answers.
 sub start_fake
 {
     my ($port, $lets_in) = @_;
@@ -65,14 +67,34 @@ sub start_fake
             # The client's first message has to be read before it is let in. What it sends next is not.
             $client->sysread(my $length, 4) // next;
             $client->sysread(my $message, unpack('N', $length) - 4) // next;
+            # Names and values, behind the version of the protocol.
+            my %wanted = split /\0/, substr($message, 4);
+            my $used = $wanted{client_encoding} // $encoding;
             $client->syswrite(join '', map { substr($_, 0, 1) . pack('N', 3 + length) . substr($_, 1) }
-                  'R' . pack('N', 0), "Sclient_encoding\0$encoding\0", 'ZI');
+                  'R' . pack('N', 0), "Sserver_encoding\0$encoding\0", "Sclient_encoding\0$used\0", 'ZI');
         }
         require POSIX;
         POSIX::_exit(0);
     }
     $fakes{$process} = 1;
     return { host => $host, port => $port, process => $process };
+}
+
+sub end_fake
+{
+    my ($fake) = @_;
+    kill 'KILL', $fake->{process};
+    waitpid $fake->{process}, 0;
+    delete $fakes{ $fake->{process} };
+    return;
+}
+
+# Has a node take a fake for these of its sources.
+sub point_at_fake
+{
+    my ($fake, @names) = @_;
+    $node->safe_psql('postgres', "ALTER SERVER $_ OPTIONS (SET host '$fake->{host}', SET port '$fake->{port}')") foreach @names;
+    return;
 }
 
 # No number comes twice.
@@ -114,8 +136,7 @@ my $port = 1;
 foreach my $way ('closed', 'deaf')
 {
     $fake{$way} = start_fake($port++, $way eq 'deaf');
-    $node->safe_psql('postgres', "ALTER SERVER $_ OPTIONS (SET host '$fake{$way}{host}', SET port '$fake{$way}{port}')")
-      foreach "long_$way", "short_$way";
+    point_at_fake($fake{$way}, "long_$way", "short_$way");
 }
 my $holder = open_session($source);
 # A lock for which the refill waits with no lock_timeout yet.
@@ -166,9 +187,7 @@ kill 'CONT', @pids;
 %stopped = ();
 foreach my $way ('closed', 'deaf')
 {
-    kill 'KILL', $fake{$way}{process};
-    waitpid $fake{$way}{process}, 0;
-    delete $fakes{ $fake{$way}{process} };
+    end_fake($fake{$way});
     point_at($node, $source, name => $_) foreach "long_$way", "short_$way";
 }
 foreach my $way (sort keys %is_deaf)
@@ -189,7 +208,29 @@ is($repeated, 0, 'no number came twice');
 close_session($holder);
 check_no_connection($source, 'all refills leave the source');
 
+# Silent once more. Who is stuck right after he was let in does not hold up the end of his session, nor a
+# stop of the server.
+my $silent = start_fake($port, 1);
+point_at_fake($silent, 'long_deaf');
+my $forget = q(SELECT setval('long_deaf', last_value, is_called) FROM long_deaf);
+my ($ended, $held_up) = map { $session{$_}{deaf} } qw(other stuck);
+foreach my $session ($ended, $held_up)
+{
+    ask($session, $forget);
+    start_asking($session, statement('long_deaf', 1));
+    wait_until_waiting($node, $session, 'Extension');
+    next if $session == $held_up;
+    $node->safe_psql('postgres', "SELECT pg_terminate_backend($session->{backend})");
+    my $is_there = "SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{backend}";
+    wait_for(sub { $node->safe_psql('postgres', $is_there) eq '0' }, 'the session to end');
+    pass('stuck: the session can be ended');
+}
+ok($node->stop('fast', fail_ok => 1), 'stuck: the server can be stopped');
+end_fake($silent);
+# Where it could not.
+$node->stop('immediate');
+
 close_session(map { values %{ $session{$_} } } keys %session);
 check_log($node);
-$_->stop foreach $node, $source;
+$source->stop;
 done_testing();

@@ -78,12 +78,41 @@ void wait_for_answer(const char* schema) {
   }
 }
 
+// What libpq takes for the client encoding to connect with, where nothing else says it.
+constexpr char kClientEncoding[] = "PGCLIENTENCODING";
+
+void set_client_encoding(const char* encoding) {
+  if (setenv(kClientEncoding, encoding, 1) != 0)
+    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+}
+
+// Connects, with this database's encoding for the client's. Where a connection has another one,
+// dblink has the server change it, and until that has answered heeds no cancel and no end of the
+// session. So a server that falls silent there would hold up a stop of this one. dblink takes no
+// option that says the encoding, so the environment does, as long as dblink connects. Every
+// encoding of a database can be a client's; with SQL_ASCII nothing is converted. Needs SPI.
+void make_connection(const char* schema) {
+  const char* const parameters[] = {connection_name, server_name};
+  const char* value = getenv(kClientEncoding);
+  const char* before = value != nullptr ? pstrdup(value) : nullptr;
+  may_be_connected = true;
+  set_client_encoding(GetDatabaseEncodingName());
+  PG_TRY();
+  { execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
+  PG_FINALLY();
+  {
+    if (before != nullptr)
+      set_client_encoding(before);
+    else
+      unsetenv(kClientEncoding);
+  }
+  PG_END_TRY();
+}
+
 // Runs the statement over a connection of its own. Needs SPI.
 void ask(const RemoteStatement& statement) {
   const char* schema = dblink_schema();
-  const char* const connect[] = {connection_name, server_name};
-  may_be_connected = true;
-  execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, connect);
+  make_connection(schema);
   const char* const query[] = {connection_name, statement.text};
   execute(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
   if (!has_given_nonzero())
