@@ -67,18 +67,22 @@ ask($admin, 'BEGIN READ ONLY');
 check_error('read-only', $admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')),
     '25006', qr/snowid_segment_attach/);
 ask($admin, 'ROLLBACK');
+my $slow = q(SELECT snowid_segment_attach('orders_seq', 'slow', 'orders_seq'));
+check_error('no time-out', $admin, $slow, '55000',
+    qr/server "slow" has no "connect_timeout".*HINT:  Use ALTER SERVER slow OPTIONS \(ADD connect_timeout '2'\)/s);
+ask($admin, q(ALTER SERVER slow OPTIONS (ADD connect_timeout '0')));
+check_error('a time-out of 0, which is none', $admin, $slow, '55000',
+    qr/server "slow" has no "connect_timeout".*HINT:  Use ALTER SERVER slow OPTIONS \(SET connect_timeout '2'\)/s);
+ask($admin, q(ALTER SERVER slow OPTIONS (SET connect_timeout '2')));
+is(ask($admin, "BEGIN; $slow"), '', 'a time-out');
+ask($admin, 'ROLLBACK');
 is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'nothing is attached');
-ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'slow', 'orders_seq')));
-like($admin->{err}, qr/NOTICE: .*"slow" has no "connect_timeout".*HINT:  Use ALTER SERVER slow OPTIONS/s,
-    'a server without a time-out is noticed');
-ask($admin, q(SELECT snowid_segment_detach('orders_seq')));
 
 # 2. Sessions that have numbers left notice at once that it is attached, and detached.
 my @sessions = map { open_session($node) } 1 .. 3;
 sub drawn { return map { ask($_, $next) } @sessions }
 is(join(' ', drawn()), '1 2 3', 'its own numbers');
 ask($admin, q(BEGIN; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
-is($admin->{err}, '', 'a server with a time-out is not');
 is(ask($admin, $next), '100001', 'attached: who has done it draws from the source');
 ask($admin, 'ROLLBACK');
 is(scalar(grep { $_ > 3 && $_ < 100000 } drawn()), 3, 'rolled back: its own numbers go on');
@@ -87,7 +91,10 @@ ask($admin, 'ALTER SEQUENCE orders_seq INCREMENT 50');
 my @own = drawn();
 is($own[2] - $own[0], 2, 'a block of its own');
 ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
+# What is attached goes on without a time-out.
+ask($admin, 'ALTER SERVER central OPTIONS (DROP connect_timeout)');
 my @allocated = drawn();
+ask($admin, q(ALTER SERVER central OPTIONS (ADD connect_timeout '2')));
 cmp_ok($allocated[0], '>', 100001, 'attached: sessions draw from the source at once');
 is("$allocated[1] $allocated[2]", join(' ', $allocated[0] + 1, $allocated[0] + 2), 'attached: all of them');
 is(ask($bob, $next), $allocated[2] + 1, 'so does who has the right to the sequence, and none to the server');

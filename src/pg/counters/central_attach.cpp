@@ -20,16 +20,6 @@ void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
 }
 
-// Whoever finds the server gone waits for as long as this option says, or for the system's
-// time-out, which can be minutes.
-void advise_on_timeout(Oid server) {
-  if (server_option(server, "connect_timeout") != nullptr) return;
-  const char* name = GetForeignServer(server)->servername;
-  ereport(NOTICE, (errmsg("foreign server \"%s\" has no \"connect_timeout\"", name),
-                   errhint("Use ALTER SERVER %s OPTIONS (ADD connect_timeout '2').",
-                           quote_identifier(name))));
-}
-
 // Runs a statement with a sequence and up to two texts as its parameters.
 void execute(const char* statement, Oid relid, const char* server, const char* remote) {
   Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
@@ -88,7 +78,7 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
   const Oid server_oid = get_foreign_server_oid(server, false);
   const AclResult usage = check_usage_of_server(server_oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
-  advise_on_timeout(server_oid);
+  require_connect_timeout(server_oid);
   set_source(relid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)));
   PG_RETURN_VOID();
 }

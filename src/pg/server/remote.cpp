@@ -167,6 +167,18 @@ bool IsCancelledHere(const ErrorData* error) {
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
 }
 
+constexpr char kConnectTimeout[] = "connect_timeout";
+
+// An option of a foreign server, nullptr where it has none of this name.
+const char* server_option(Oid server, const char* name) {
+  ListCell* cell;
+  foreach (cell, GetForeignServer(server)->options) {
+    auto* option = static_cast<DefElem*>(lfirst(cell));
+    if (strcmp(option->defname, name) == 0) return defGetString(option);
+  }
+  return nullptr;
+}
+
 // Not all versions of dblink heed connect_timeout, and none gives up on a server that falls silent.
 TimeoutId patience = MAX_TIMEOUTS;
 volatile bool is_out_of_patience = false;
@@ -180,7 +192,7 @@ void lose_patience() {
 
 // Asks, and gives up after a while, as remote_run() says.
 ErrorData* try_to_ask(const RemoteStatement& statement) {
-  const char* option = server_option(statement.server, "connect_timeout");
+  const char* option = server_option(statement.server, kConnectTimeout);
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
@@ -214,13 +226,15 @@ ErrorData* remote_run(const RemoteStatement& statement) {
   return error;
 }
 
-const char* server_option(Oid server, const char* name) {
-  ListCell* cell;
-  foreach (cell, GetForeignServer(server)->options) {
-    auto* option = static_cast<DefElem*>(lfirst(cell));
-    if (strcmp(option->defname, name) == 0) return defGetString(option);
-  }
-  return nullptr;
+void require_connect_timeout(Oid server) {
+  const char* option = server_option(server, kConnectTimeout);
+  if (option != nullptr && atoi(option) > 0) return;
+  const char* name = GetForeignServer(server)->servername;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("foreign server \"%s\" has no \"%s\"", name, kConnectTimeout),
+                  errdetail("Whoever finds it gone would wait for minutes."),
+                  errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(name),
+                          option == nullptr ? "ADD" : "SET", kConnectTimeout)));
 }
 
 bool IsUnreachable(const ErrorData* error) {

@@ -23,8 +23,9 @@ struct RemoteStatement {
 // caller must not get at it. No LWLock may be held, and it must not be called in a parallel query.
 ErrorData* remote_run(const RemoteStatement& statement);
 
-// An option of a foreign server, nullptr where it has none of this name.
-const char* server_option(Oid server, const char* name);
+// Fails with 55000 where the server has no connect_timeout, or one of 0, which libpq takes for
+// none: whoever finds the server gone waits for the system's time-out then, which can be minutes.
+void require_connect_timeout(Oid server);
 
 // Whether remote_run() returned this error because the server cannot be reached, or does not answer
 // in time.
