@@ -15,7 +15,7 @@ $source->append_conf('postgresql.conf', "password_encryption = 'scram-sha-256'\n
 my $hba = $source->data_dir . '/pg_hba.conf';
 my $trust = slurp_file($hba);
 unlink $hba;
-append_to_file($hba, "local all numbers scram-sha-256\n$trust");
+append_to_file($hba, "local all numbers scram-sha-256\nlocal all rejected reject\nlocal all peer peer\n$trust");
 $source->start;
 $source->safe_psql('postgres', <<'SQL');
 CREATE ROLE numbers LOGIN PASSWORD 'secret';
@@ -141,16 +141,36 @@ ask($alice, 'SET ROLE alice');
 ask($alice, q(CREATE SEQUENCE alices_seq; GRANT USAGE ON SEQUENCE alices_seq TO bob));
 is(ask($alice, q(SELECT snowid_segment_attach('alices_seq', 'central', 'alices_seq'))), '', 'attached by a user');
 my $draw = q(SELECT snowid_segment_next('alices_seq'));
-is(ask($alice, $draw), 'ERROR 08006', 'the wrong password');
-unlike($alice->{err}, qr/wrong/, 'which is not told');
-ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET password 'secret')));
-wait_for(sub { ask($alice, $draw) =~ /^5\d{12}$/ }, 'the password to be used');
+# What a session is told of a login that is refused: no word of the password, nor of where the server is.
+sub check_refused
+{
+    my ($name, $session, $sql, $sqlstate) = @_;
+    my $from = -s $node->logfile;
+    is(ask($session, $sql), "ERROR $sqlstate", "$name: $sqlstate");
+    like($session->{err}, qr/server "central" has refused the login\nHINT:  See to the user and the password/, "$name: says so");
+    unlike($session->{err}, qr/wrong|\Q$host\E/, "$name: and no more");
+    like(slurp_file($node->logfile, $from), qr/has refused the login\n.*DETAIL:  .*(?:FATAL|password)/, "$name: the log has more");
+    return;
+}
+sub alter_mapping { return ask($alice, "ALTER USER MAPPING FOR alice SERVER central OPTIONS ($_[0])") }
+check_refused('the wrong password', $alice, $draw, '28P01');
+alter_mapping(q(SET password 'secret'));
 like(ask($_, $draw), qr/^5\d{12}$/, 'the right one: all who may draw do') foreach $alice, $bob, $admin;
-ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'postgres')));
 ask($alice, q(SELECT setval('alices_seq', 600000)));
-like(ask($alice, $draw), qr/^ERROR/, 'a role that the source asks for no password is refused to a user');
-ask($alice, q(ALTER USER MAPPING FOR alice SERVER central OPTIONS (SET user 'numbers')));
-wait_for(sub { ask($alice, $draw) =~ /^5\d{12}$/ }, 'the role with the password');
+foreach my $user ('postgres', 'nosuch', 'rejected', 'peer')
+{
+    alter_mapping("SET user '$user'");
+    check_refused("as $user", $alice, $draw, '28000');
+}
+alter_mapping(q(SET user 'numbers', DROP password));
+check_refused('no password', $alice, $draw, '28000');
+alter_mapping(q(ADD password 'secret'));
+like(ask($alice, $draw), qr/^5\d{12}$/, 'the role with the password');
+# A superuser may have none, where the server asks for none.
+ask($admin, q(ALTER USER MAPPING FOR CURRENT_USER SERVER central OPTIONS (ADD user 'numbers')));
+ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
+check_refused('a superuser without a password', $admin, $next, '28P01');
+ask($admin, 'ALTER USER MAPPING FOR CURRENT_USER SERVER central OPTIONS (DROP user)');
 check_no_connection($source, 'no connection is left');
 ask($admin, 'REVOKE USAGE ON FOREIGN SERVER central FROM alice');
 ask($alice, q(SELECT setval('alices_seq', 700000)));

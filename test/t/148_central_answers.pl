@@ -1,7 +1,7 @@
 # What a central source answers is not taken on trust: numbers that were given here before are skipped, or
 # the source is refused as behind; and what no sequence can answer is an error, not a loop nor a number.
-# Nobody on the source can hold refills up by the advisory lock that they try for. Where the source is,
-# the log says, and no client is told.
+# Nobody on the source can hold refills up by the advisory lock that they try for. A source that is read-only is
+# called so. Where the source is, the log says, and no client is told.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $source = new_server('source');
+my $source = new_server('source', allows_streaming => 1);
 $source->start;
 my $node = new_server('node');
 $node->append_conf('postgresql.conf', "snowid.segment_adapt = off\n");
@@ -144,7 +144,8 @@ sub row
 my %fakes;
 END { kill 'KILL', keys %fakes }
 
-# Serves one connection after another, each refill with these rows.
+# Serves one connection after another, each refill with these rows; or as a statement that gives none, where there
+# is its tag instead.
 sub fake
 {
     my ($port, @rows) = @_;
@@ -158,6 +159,7 @@ sub fake
     # Some releases have a test that is ended stop its servers, which are not this process's.
     $SIG{TERM} = 'DEFAULT';
     %fakes = ();
+    my $tag = @rows && !ref $rows[0] ? shift @rows : undef;
     my $columns = @rows ? scalar @{ $rows[0] } : 5;
     my $description = message('T', pack('n', $columns)
           . join('', map { "c$_\0" . pack('NnNnNn', 0, 0, 25, 0xFFFF, 0xFFFFFFFF, 0) } 1 .. $columns));
@@ -178,10 +180,10 @@ sub fake
         {
             my $query = $get->(unpack('N', $get->(4)) - 4);
             last if $type eq 'X';
-            my $is_refill = $query =~ /nextval/;
+            my $is_refill = $query =~ /nextval/ && !defined $tag;
             $client->syswrite($is_refill
                 ? $description . join('', map { row(@$_) } @rows) . message('C', 'SELECT ' . @rows . "\0") . $ready
-                : message('C', "SET\0") . $ready);
+                : message('C', ($tag // 'SET') . "\0") . $ready);
         }
         close $client;
     }
@@ -203,7 +205,8 @@ my @answers = (
 push @answers, map { my $row = [ 1, 1, 10, $max, 'f' ]; $row->[$_] = undef; [ "null in column $_", $row ] } 0 .. 4;
 my $port = 1;
 foreach my $case (@answers, [ 'a good one', [ 1, 1, 10, $max, 'f' ] ], [ 'negative', [ 1, 1, -10, $max, 'f' ] ],
-    [ 'no row' ], [ 'at its end', [ $max, 1, $max, $max, 'f' ] ], [ 'too few columns', [ 1, 1 ] ])
+    [ 'no row' ], [ 'at its end', [ $max, 1, $max, $max, 'f' ] ], [ 'too few columns', [ 1, 1 ] ],
+    [ 'too many columns', [ 1, 1, 10, $max, 'f', 1 ] ], [ 'no columns', 'LISTEN' ])
 {
     my ($name, @rows) = @$case;
     my $process = fake(++$port, @rows);
@@ -211,16 +214,43 @@ foreach my $case (@answers, [ 'a good one', [ 1, 1, 10, $max, 'f' ] ], [ 'negati
     ask($admin, "CREATE USER MAPPING FOR PUBLIC SERVER fake$port; CREATE SEQUENCE s$port; SELECT snowid_segment_attach('s$port', 'fake$port', 's')");
     my $got = ask($admin, "SELECT snowid_segment_next('s$port')");
     my $expected = { 'a good one' => '1', 'negative' => 'ERROR 55000', 'no row' => 'ERROR 42809',
-        'at its end' => $max, 'too few columns' => 'ERROR 42804' }->{$name} // 'ERROR 08P01';
+        'at its end' => $max }->{$name} // 'ERROR 08P01';
     is($got, $expected, "$name: $expected") or diag($admin->{err});
-    like($admin->{err}, qr/server "fake$port" has not answered as a server with sequence "s" does/, "$name: says so") if $expected eq 'ERROR 08P01';
+    my $what = $name =~ /columns/ ? 'with the columns asked for' : 'as a server with sequence "s" does';
+    like($admin->{err}, qr/server "fake$port" has not answered $what/, "$name: says so") if $expected eq 'ERROR 08P01';
     is(last_value($node, "s$port"), { 'a good one' => '11', 'at its end' => $max }->{$name} // '1', "$name: what the sequence says then");
     kill 'TERM', $process;
     waitpid $process, 0;
     delete $fakes{$process};
 }
 
-# 4. What a client is told of a source that is down, and the log.
+# 4. A source that is read-only, for the user or as a standby, and one of several hosts that is not.
+ask($admin, 'CREATE SEQUENCE unread');
+ask($admin, attach_to('unread', 'INCREMENT 10'));
+sub check_read_only
+{
+    my ($name, $when) = @_;
+    is(batch('unread', 1), 'ERROR 25006', "$name: refused");
+    like($admin->{err}, qr/server "central" is read-only\nDETAIL:  cannot execute \w+\(\) $when\nHINT:  .*target_session_attrs 'read-write'/,
+        "$name: and told so");
+    return;
+}
+$source->safe_psql('postgres', 'ALTER ROLE postgres SET default_transaction_read_only = on');
+check_read_only('a user', 'in a read-only transaction');
+$source->safe_psql('postgres', 'SET default_transaction_read_only = off; ALTER ROLE postgres RESET default_transaction_read_only');
+my $standby = new_standby($source, 'standby');
+$standby->start;
+$source->wait_for_catchup($standby);
+point_at($node, $standby);
+check_read_only('a standby', 'during recovery');
+my @hosts = map { my $what = $_; join ',', map { $_->$what } $standby, $source } qw(host port);
+ask($admin, "ALTER SERVER central OPTIONS (SET host '$hosts[0]', SET port '$hosts[1]', ADD target_session_attrs 'read-write')");
+is(batch('unread', 1), '1', 'several hosts: the one that is not a standby gives numbers');
+ask($admin, 'ALTER SERVER central OPTIONS (DROP target_session_attrs)');
+point_at($node, $source);
+$standby->stop;
+
+# 5. What a client is told of a source that is down, and the log.
 ask($admin, 'CREATE SEQUENCE quiet');
 ask($admin, attach_to('quiet', 'INCREMENT 100'));
 ask($admin, q(SELECT snowid_segment_batch('quiet', 2)));

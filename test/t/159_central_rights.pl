@@ -70,6 +70,20 @@ check_refused('no right any more', qr/permission denied for sequence ship/);
 $source->safe_psql('postgres', 'GRANT USAGE ON SEQUENCE hub.ship TO numbers');
 like(ask($clerk, $next), qr/^\d+$/, 'given back: at once');
 
+# Refused the login, who has numbers goes on, and the log says why there are no more.
+# After a restart the recent rate is not known, so that a block is allocated, of ten.
+close_session($clerk);
+$node->restart;
+$clerk = open_session($node, user => 'clerk');
+like(ask($clerk, $next), qr/^\d+$/, 'the first of a block');
+$node->safe_psql('postgres', q(ALTER USER MAPPING FOR PUBLIC SERVER central OPTIONS (SET user 'nosuch')));
+$from = -s $node->logfile;
+is(scalar(grep { !/^\d+$/ } map { ask($clerk, $next) } 2 .. 10), 0, 'refused the login: the rest of the block');
+like(slurp_file($node->logfile, $from), qr/LOG:  could not allocate numbers from server "central".*\n.*DETAIL:  .*role "nosuch" does not exist/,
+    'refused the login: the log says why');
+is(ask($clerk, $next), 'ERROR 28000', 'refused the login: then an error');
+like($clerk->{err}, qr/server "central" has refused the login/, 'refused the login: that says so');
+
 close_session($clerk);
 check_log($node);
 $_->stop foreach $node, $source;

@@ -43,7 +43,9 @@ FROM (
              OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true
            ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END
          LIMIT 1),
-        pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text, ''::pg_catalog.text)
+        -- On a standby a message is an internal error, and the transaction's number 25006.
+        pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text,
+          pg_catalog.txid_current()::pg_catalog.text)
       FROM pg_catalog.pg_sequence AS q
       WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid
       OFFSET 0
@@ -156,9 +158,11 @@ void central_report_changed(const CentralSource& source) {
 
 ErrorData* central_allocate(const CentralSource& source, uint64 blocks, CentralBlocks* allocated) {
   Request request{source, blocks, allocated};
-  return remote_run({source.server_oid, source.owner,
-                     psprintf(kAllocate, quote_literal_cstr(source.remote), blocks), kColumns,
-                     read_answer, &request});
+  const char* text = psprintf(kAllocate, quote_literal_cstr(source.remote), blocks);
+  ErrorData* error =
+      remote_run({source.server_oid, source.owner, text, kColumns, read_answer, &request});
+  if (error != nullptr) remote_explain(source.server, error);
+  return error;
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {

@@ -47,7 +47,7 @@ int central_changed_sqlstate(const CentralSource& source);
 [[noreturn]] void central_report_changed(const CentralSource& source);
 
 // Allocates 1 to `blocks` blocks durably, none of which begins above `max` there. The source is as
-// it was attached. Returns and fails as remote_run() does.
+// it was attached. Returns and fails as remote_run() does; the error has been explained.
 ErrorData* central_allocate(const CentralSource& source, uint64 blocks, CentralBlocks* allocated);
 
 // 08006. why: the error of this try, or nullptr where the source was not tried, because it failed a

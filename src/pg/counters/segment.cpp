@@ -243,10 +243,11 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
   ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
   if (error != nullptr) {
     const bool is_down = IsUnreachable(error);
+    const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
     note_failure(counter, source,
                  {is_down ? SourceFailure::kDown : SourceFailure::kOther,
                   is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-                  error->detail != nullptr ? error->detail : error->message},
+                  detail != nullptr ? detail : error->message},
                  urgency, now);
     if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
     if (urgency == Urgency::kMust) central_report_down(source, error);

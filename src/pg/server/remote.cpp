@@ -205,6 +205,24 @@ ErrorData* try_to_ask(const RemoteStatement& statement) {
   return error;
 }
 
+// The SQLSTATE of a login that was refused, or 0 where the error tells of none. Of what is wrong
+// before a connection is there dblink passes on the text alone. If that is in another language than
+// English the server counts as one that cannot be reached.
+int RefusedLogin(const ErrorData* error) {
+  // Of dblink, which has a role that is no superuser connect with a password of its own.
+  if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
+    return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
+  if (error->sqlerrcode != ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION ||
+      error->detail == nullptr)
+    return 0;
+  for (const char* text : {"password authentication failed", "no password supplied"})
+    if (strstr(error->detail, text) != nullptr) return ERRCODE_INVALID_PASSWORD;
+  // The last is of one that does not exist, or may not log in.
+  for (const char* text : {"authentication failed for user", "pg_hba.conf", "FATAL:  role \""})
+    if (strstr(error->detail, text) != nullptr) return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
+  return 0;
+}
+
 }  // namespace
 
 ErrorData* remote_run(const RemoteStatement& statement) {
@@ -245,6 +263,32 @@ bool IsUnreachable(const ErrorData* error) {
          error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
          error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
          error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // by the other server: it has no time
+}
+
+void remote_explain(const char* server, ErrorData* error) {
+  const int refused = RefusedLogin(error);
+  if (refused != 0) {
+    error->sqlerrcode = refused;
+    // It may tell where the server is, which is for the log.
+    error->detail_log = error->detail != nullptr ? error->detail : error->message;
+    error->detail = nullptr;
+    error->message = psprintf("server \"%s\" has refused the login", server);
+    error->hint = pstrdup(
+        "See to the user and the password of the user mapping. A role that is no superuser needs "
+        "a password, and the server has to ask for it.");
+  } else if (error->sqlerrcode == ERRCODE_READ_ONLY_SQL_TRANSACTION) {
+    error->detail = error->message;
+    error->message = psprintf("server \"%s\" is read-only", server);
+    error->hint = psprintf(
+        "Where it can be a standby, list all hosts in its option \"host\", and use ALTER SERVER %s "
+        "OPTIONS (ADD target_session_attrs 'read-write').",
+        quote_identifier(server));
+  } else if (error->sqlerrcode == ERRCODE_DATATYPE_MISMATCH) {
+    // What dblink, or the executor here, says of other columns.
+    error->sqlerrcode = ERRCODE_PROTOCOL_VIOLATION;
+    error->detail = error->message;
+    error->message = psprintf("server \"%s\" has not answered with the columns asked for", server);
+  }
 }
 
 }  // namespace snowid::pg

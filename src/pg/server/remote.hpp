@@ -31,4 +31,9 @@ void require_connect_timeout(Oid server);
 // in time.
 bool IsUnreachable(const ErrorData* error);
 
+// Restates an error that remote_run() returned, where somebody has to mend something, so that it
+// names the server and says what to do: a login that was refused (28P01, 28000), a server that is
+// read-only (25006), an answer with other columns than were asked for (08P01). Leaves others alone.
+void remote_explain(const char* server, ErrorData* error);
+
 }  // namespace snowid::pg
