@@ -83,6 +83,9 @@ SELECT tbl, numbering(tbl, 'id'), attempt(format('INSERT INTO %s (n) SELECT n FR
 -- Each of them is known again.
 SELECT snowid_adopt('far', 'id', 5000000000, 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
        snowid_adopt('tweets', 'id', layout => 'twitter'), snowid_adopt('with_domain', 'id', 8191);
+-- So is one with named arguments.
+ALTER TABLE tweets ALTER id SET DEFAULT snowid_next(layout => 'twitter', shard => 7);
+SELECT snowid_adopt('tweets', 'id', 7, 'twitter');
 SELECT count(DISTINCT id) FROM (SELECT id FROM always UNION ALL SELECT id FROM plain) s;
 SELECT snowid_shard(max(id), 'twitter') FROM tweets;
 -- (Above an ID of Instagram's there is none of Twitter's before 2041.)

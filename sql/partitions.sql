@@ -256,6 +256,9 @@ BEGIN
   FOREACH source IN ARRAY ARRAY['snowid_next()', 'snowid_next(7::bigint)', $x$snowid_next('7')$x$, $x$snowid_next(7, 'twitter')$x$,
     $x$snowid_next('5000000000', 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z')$x$,
     $x$snowid_next(snowid_default_shard(), 'twitter'::snowid_layout)$x$, 'snowid_next(same(7))', 'snowid_next() + 0',
+    'snowid_next(shard => 7)', $x$snowid_next(shard => 7, layout => 'twitter')$x$, $x$snowid_next(7, layout => 'twitter')$x$,
+    $x$snowid_next(layout => 'twitter', shard => '5000000000')$x$, $x$snowid_next(shard := snowid_default_shard(), layout := 'twitter')$x$,
+    $x$snowid_next(layout => 'twitter', shard => same(7))$x$,
     'same(snowid_next())', 'beside.snowid_next()', 'snowid_next(7)', $x$snowid_next(same(7), 'twitter')$x$, '1', 'NULL'] LOOP
     IF source = 'snowid_next(7)' THEN CREATE FUNCTION public.snowid_next(integer) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'; END IF;
     EXECUTE 'ALTER TABLE said ALTER id SET DEFAULT ' || source;

@@ -48,8 +48,11 @@ DECLARE
     ELSE regexp_replace('@extschema@.', '(\W)', '\\\1', 'g') END;
   parts text[];
 BEGIN
-  SELECT regexp_match(pg_get_expr(d.adbin, d.adrelid), concat('^', own, 'snowid_next\((?:(?:\((\d+)\)::bigint|''(\d+)''::bigint|',
-      own, '(snowid_default_shard)\(\))(?:, ''([^'']*)''::', own, 'snowid_layout)?)?\)$'))
+  -- Arguments may be named, and named ones in either order.
+  SELECT regexp_match(
+      regexp_replace(pg_get_expr(d.adbin, d.adrelid), '\((layout => .*), (shard => .*)\)$', '(\2, \1)'),
+      concat('^', own, 'snowid_next\((?:(?:shard => )?(?:\((\d+)\)::bigint|''(\d+)''::bigint|',
+        own, '(snowid_default_shard)\(\))(?:, (?:layout => )?''([^'']*)''::', own, 'snowid_layout)?)?\)$'))
     INTO parts
     FROM pg_attrdef AS d
     JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = ''
