@@ -442,6 +442,24 @@ SET ROLE stranger;
 SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-04-05Z')$$);
 RESET ROLE;
 
+-- Where a partition that is to go belongs to another role, nothing is done, whoever calls; those before it can go.
+CREATE TABLE shared (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+ALTER TABLE shared OWNER TO owner_of_all;
+ALTER TABLE shared_0 OWNER TO owner_of_all;
+SELECT snowid_create_partitions('shared', '1 month', '2020-03-05Z');
+ALTER TABLE shared_2020_01 OWNER TO stranger;
+SELECT attempt(format('SELECT snowid_%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
+SET ROLE owner_of_all;
+SELECT attempt(format('SELECT snowid_%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
+SELECT snowid_drop_partitions('shared', '2020-03-01Z', most => 1);
+RESET ROLE;
+SELECT part FROM parts_of('shared');
+GRANT stranger TO owner_of_all;
+SELECT snowid_drop_partitions('shared', '2020-03-01Z');
+REVOKE stranger FROM owner_of_all;
+DROP TABLE shared;
+
 -- Code of the owner's that drops, or changes, what is being worked on leads to an ordinary error: a check of the default
 -- partition while partitions are made, a cast in a foreign key while some are dropped.
 GRANT CREATE ON SCHEMA "Its Own" TO owner_of_all;

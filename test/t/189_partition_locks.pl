@@ -26,6 +26,16 @@ foreach my $call (q(snowid_drop_partitions('past', '2016-01-01Z')), q(snowid_cre
 }
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'past'::regclass)), '2', 'nothing is changed');
 ask($reader, 'COMMIT');
+# It waits for nothing where a partition that is to go belongs to another role.
+$node->safe_psql('postgres', 'CREATE ROLE other; ALTER TABLE past_0 OWNER TO other; CREATE ROLE owner; ALTER TABLE past OWNER TO owner');
+ask($reader, 'BEGIN; SELECT FROM past');
+foreach my $verb ('drop', 'detach')
+{
+    is(attempt($node, qq(SET lock_timeout = '100ms'; SELECT snowid_${verb}_partitions('past', '2016-01-01Z'))),
+        'ERROR 42501', "$verb: another role's is refused before anything is locked");
+}
+ask($reader, 'COMMIT');
+$node->safe_psql('postgres', 'ALTER TABLE past OWNER TO CURRENT_USER; ALTER TABLE past_0 OWNER TO CURRENT_USER');
 is(attempt($node, q(SET lock_timeout = '100ms'; SELECT snowid_drop_partitions('past', '2016-01-01Z'))), 'public.past_0', 'it goes when it can');
 
 # Whoever makes partitions waits for readers and writers as PostgreSQL's own statement does, but nobody for him for long:

@@ -52,6 +52,7 @@ DECLARE
   ids @extschema@.snowid_layout;
   least_kept bigint;
   past regclass[];
+  others record;
   is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
 BEGIN
   IF parent IS NULL OR before IS NULL OR most IS NULL THEN
@@ -74,6 +75,17 @@ BEGIN
 
   IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
     PERFORM snowid.require_bounds_of(parent, ids, past::oid[]);
+  END IF;
+
+  -- The statements run as the table's owner, who cannot drop others' tables.
+  SELECT c.oid::regclass AS part, pg_get_userbyid(c.relowner) AS owner INTO others
+    FROM unnest(past[:most]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
+   WHERE NOT pg_has_role(of.owner, c.relowner, 'USAGE') ORDER BY p.place LIMIT 1;
+  IF FOUND THEN
+    RAISE 'partition % does not belong to the owner of table %', others.part, parent
+      USING ERRCODE = 'insufficient_privilege',
+        DETAIL = format('It belongs to role "%s", the table to "%s".', others.owner, of.owner),
+        HINT = format('Use ALTER TABLE %s OWNER TO %I.', others.part, of.owner);
   END IF;
 
   PERFORM snowid.act_as(of.owner);
