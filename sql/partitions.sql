@@ -164,6 +164,8 @@ SELECT relispartition, (SELECT count(*) FROM photos_2016_10) FROM pg_class WHERE
 SELECT snowid_drop_partitions('ticks', '2024-11-10Z', 'baidu');
 -- (Where no default says the layout, there must be partitions to come.)
 ALTER TABLE own_days ALTER id SET DEFAULT snowid_next(0, 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+-- Before the layout's first moment there is nothing, whatever ends there.
+SELECT snowid_drop_partitions('own_days', '2016-01-01 11:59:59Z'), snowid_detach_partitions('own_days', now() - interval '200 years');
 SELECT snowid_drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 ALTER TABLE own_days ALTER id DROP DEFAULT;
 -- Partitioned ones go with theirs.
