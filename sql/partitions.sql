@@ -64,6 +64,32 @@ SELECT * FROM parts_of('odd');
 CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_min('2016-09-01Z')) TO (MAXVALUE);
 SELECT snowid_create_partitions('odd', '1 month', '2020-01-01Z');
 
+-- From now on there is no gap. Where the first partition is one to come, those before it are made from the current one on.
+SELECT date_trunc('month', now() AT TIME ZONE 'UTC') AS month \gset
+CREATE TABLE ahead (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE ahead_far PARTITION OF ahead
+  FOR VALUES FROM (snowid_min((:'month'::timestamp + '2 months 9 days') AT TIME ZONE 'UTC'))
+  TO (snowid_min((:'month'::timestamp + '3 months 9 days') AT TIME ZONE 'UTC'));
+CREATE VIEW ahead_now AS
+  SELECT row_number() OVER w AS n, part = 'ahead_far'::regclass AS is_by_hand, begins = :'month' AS is_now,
+      begins = lag(ends) OVER w AS no_gap, extract(day FROM begins) AS "from", extract(day FROM ends) AS until
+    FROM parts_of('ahead') WINDOW w AS (ORDER BY begins);
+SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '1 month 5 days');
+SELECT * FROM ahead_now;
+SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '5 months 5 days');
+SELECT * FROM ahead_now;
+INSERT INTO ahead DEFAULT VALUES;
+SELECT to_char(:'month'::timestamp + '1 month', '"ahead_"YYYY_MM') AS next_month \gset
+DROP TABLE :next_month;
+SELECT name::text = :'next_month' AS is_it FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '5 months') AS name;
+SELECT count(*), bool_and(no_gap) FROM ahead_now;
+-- One that has no end is the last.
+CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (snowid_min((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
+SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '20 months');
+SELECT snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '40 months');
+DROP VIEW ahead_now;
+DROP TABLE ahead;
+
 -- The table may be a partition itself, and the column any of it.
 CREATE TABLE regions (region text, id bigint NOT NULL DEFAULT snowid_next(7)) PARTITION BY LIST (region);
 CREATE TABLE regions_eu PARTITION OF regions FOR VALUES IN ('eu') PARTITION BY RANGE (id);

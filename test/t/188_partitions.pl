@@ -121,9 +121,12 @@ is(ask($other, q(SELECT snowid_drop_partitions('events', now() + interval '1 hou
 is(hours('events'), 'h15 h16 h17 h18 h19', 'the others stay');
 is(ask($other, q(SELECT count(*) FROM events WHERE snowid_timestamp(id) < date_trunc('hour', now()) - interval '1 hour')), '0', 'their rows are gone');
 
-# The clock may be set back: what is there is gone on from.
-set_clock($offset - 2 * $hour, $node);
+# The clock may be set back: what is there is gone on from, and what is missing before it is made.
+set_clock($offset - $hour, $node);
 is(ask($other, q(SELECT snowid_create_partitions('events', '1 hour', clock_timestamp() + interval '3 hours'))), '', 'nothing twice');
+set_clock($offset - 4 * $hour, $node);
+like(ask($other, q(SELECT snowid_create_partitions('events', '2 hours', clock_timestamp() + interval '1 hour'))),
+    qr/^events_\d+_\d+_\d+_12$/, 'before the first one');
 set_clock($offset, $node);
 
 # Rows in the default partition are refused, also one that another session commits while the call waits for its lock,

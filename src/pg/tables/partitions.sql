@@ -110,10 +110,10 @@ END $$;
 COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS
   'name of a new partition';
 
--- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends. A
--- partition holds the IDs whose unit of time begins within its period. Bounds are the calendar's, but for the first
--- after one of another width or made by hand, which is shorter; no ID is left between two. "next" is null where the
--- layout ends within it.
+-- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends that
+-- begins before now; between those that are there, too, from then on. A partition holds the IDs whose unit of time begins
+-- within its period. Bounds are the calendar's, but for those next to one of another width or made by hand, where it is
+-- shorter; no ID is left between two. "next" is null where the layout ends within it.
 CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, layout @extschema@.snowid_layout,
     OUT name pg_catalog.text, OUT first bigint, OUT next bigint)
@@ -123,12 +123,15 @@ DECLARE
   most CONSTANT int := 1000;
   greatest_id CONSTANT bigint := snowid.range_last('-infinity', 'infinity', layout);
   tbl CONSTANT text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
+  now_first CONSTANT bigint := snowid.first_of_unit(clock_timestamp(), layout);
   count int := 0;
   begins timestamp;
   period timestamp;
+  there record;
 BEGIN
   SELECT r.next INTO first FROM snowid.ranges_of(parent) AS r
-   WHERE NOT r.is_default ORDER BY r.next DESC NULLS FIRST LIMIT 1;
+   WHERE NOT r.is_default AND coalesce(r.first <= now_first, true)
+   ORDER BY r.next DESC NULLS FIRST LIMIT 1;
   IF FOUND AND first IS NULL THEN
     RETURN;
   ELSIF NOT FOUND THEN
@@ -137,25 +140,31 @@ BEGIN
     first := snowid.range_first(snowid.period_start(step, begins) AT TIME ZONE 'UTC', 'infinity', layout);
   END IF;
   first := greatest(first, 0);
-  WHILE first <= greatest_id LOOP
-    begins := @extschema@.snowid_timestamp(first, layout) AT TIME ZONE 'UTC';
-    period := snowid.period_start(step, begins);
-    next := snowid.range_first((period + step) AT TIME ZONE 'UTC', 'infinity', layout);
-    -- Units of time need not begin when periods do.
-    IF first = snowid.range_first(period AT TIME ZONE 'UTC', 'infinity', layout) AND first > 0 THEN begins := period; END IF;
-    EXIT WHEN begins AT TIME ZONE 'UTC' > until;
-    count := count + 1;
-    IF count > most THEN
-      RAISE 'cannot create more than % partitions at once', most
-        USING ERRCODE = 'program_limit_exceeded',
-          DETAIL = format('The first %s would end at %s.', most, begins AT TIME ZONE 'UTC'),
-          HINT = 'Use a longer step, or several calls, each in a transaction of its own.';
-    END IF;
-    name := snowid.partition_name(tbl, step, begins);
-    next := nullif(next, 9223372036854775807);
-    RETURN NEXT;
-    EXIT WHEN next IS NULL;
-    first := next;
+  -- Up to each of those that are there, and after the last one.
+  FOR there IN
+    SELECT r.first, r.next FROM snowid.ranges_of(parent) AS r WHERE r.first >= missing_partitions.first
+    UNION ALL SELECT NULL, NULL ORDER BY 1
+  LOOP
+    WHILE first <= greatest_id AND coalesce(first < there.first, true) LOOP
+      begins := @extschema@.snowid_timestamp(first, layout) AT TIME ZONE 'UTC';
+      period := snowid.period_start(step, begins);
+      next := snowid.range_first((period + step) AT TIME ZONE 'UTC', 'infinity', layout);
+      -- Units of time need not begin when periods do.
+      IF first = snowid.range_first(period AT TIME ZONE 'UTC', 'infinity', layout) AND first > 0 THEN begins := period; END IF;
+      IF begins AT TIME ZONE 'UTC' > until THEN RETURN; END IF;
+      count := count + 1;
+      IF count > most THEN
+        RAISE 'cannot create more than % partitions at once', most
+          USING ERRCODE = 'program_limit_exceeded',
+            DETAIL = format('The first %s would end at %s.', most, begins AT TIME ZONE 'UTC'),
+            HINT = 'Use a longer step, or several calls, each in a transaction of its own.';
+      END IF;
+      name := snowid.partition_name(tbl, step, begins);
+      next := nullif(least(next, there.first), 9223372036854775807);
+      RETURN NEXT;
+      first := next;
+    END LOOP;
+    first := there.next;
   END LOOP;
 END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
