@@ -139,19 +139,20 @@ DECLARE
   gives_up CONSTANT timestamptz := clock_timestamp() + patience;
   turn_ends timestamptz;
   one record;
+  relation text;
 BEGIN
   LOOP
     BEGIN
       turn_ends := least(clock_timestamp() + turn, gives_up);
-      FOR one IN
-        SELECT c.oid::regclass AS relation, l.mode
-          FROM unnest(tables, modes) WITH ORDINALITY AS l (relid, mode, place)
-          JOIN pg_class AS c ON c.oid = l.relid AND c.relkind IN ('r', 'p')
-         WHERE has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY l.place
-      LOOP
+      FOR one IN SELECT * FROM unnest(tables, modes) WITH ORDINALITY AS l (relid, mode, place) ORDER BY l.place LOOP
+        -- Only now: it may be gone since those before it were waited for.
+        SELECT format('%I.%I', n.nspname, c.relname) INTO relation
+          FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+         WHERE c.oid = one.relid AND c.relkind IN ('r', 'p') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE');
+        CONTINUE WHEN NOT FOUND;
         PERFORM set_config('lock_timeout',
           greatest(1, ceil(extract(epoch FROM turn_ends - clock_timestamp()) * 1000))::bigint::text, true);
-        EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', one.relation, one.mode);
+        EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', relation, one.mode);
       END LOOP;
       PERFORM set_config('lock_timeout', greatest(1, extract(epoch FROM turn) * 1000)::bigint::text, true);
       RETURN;
