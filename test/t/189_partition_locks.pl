@@ -111,6 +111,84 @@ while (!$is_idle->())
 is(answer($changer), '', 'partitions are made and dropped beside them');
 is($node->safe_psql('postgres', 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'), '0', 'no deadlock');
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'posts'::regclass)), '3', 'all are made, and dropped');
+# A partition whose DETACH CONCURRENTLY was interrupted is left alone: nobody drops it, its range stays taken, and it does
+# not count as one that stays.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE leaving (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+SELECT snowid_create_partitions('leaving', '1 month', '2016-02-15Z');
+SQL
+ask($reader, 'BEGIN; SELECT FROM leaving');
+start_asking($maker_of_past, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 CONCURRENTLY');
+wait_until_waiting($node, $maker_of_past, 'Lock');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($maker_of_past->{backend})");
+is(answer($maker_of_past), 'ERROR 57014', 'detaching is interrupted');
+ask($reader, 'COMMIT');
+is(ask($writer, q(SELECT inhrelid::regclass FROM pg_inherits WHERE inhdetachpending)), 'leaving_2016_02', 'and is pending');
+is(ask($writer, q(SELECT snowid_create_partitions('leaving', '1 month', '2016-03-15Z'))), 'leaving_2016_03', 'the next one is made beside it');
+is(ask($writer, q(SELECT snowid_drop_partitions('leaving', '2016-03-01Z', most => 1))), 'public.leaving_0', 'others go');
+is(ask($writer, q(SELECT snowid_detach_partitions('leaving', '2016-03-01Z'))), 'leaving_2016_01', 'it is passed over');
+is(ask($writer, "SELECT snowid_${_}_partitions('leaving', '2016-04-01Z')"), 'ERROR 55000', "$_: all would go") foreach 'drop', 'detach';
+is(ask($writer, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 FINALIZE; SELECT count(*) FROM leaving_2016_02'), '0', 'it can be ended');
+
+# Two callers at once, both held where they wait for their locks: what each of them has seen before is stale for the one
+# who is second. Together they make, or remove, each partition once, and neither meets an error.
+my @callers = map { open_session($node) } 1 .. 2;
+foreach my $caller (@callers)
+{
+    backend_of($caller);
+    # One turn is all, so that a deadlock is an error here.
+    ask($caller, q(SET deadlock_timeout = '2min'; SET lock_timeout = '1min'));
+}
+my $until_may = q(create_partitions('held.busy', '1 month', '2016-05-15Z'));
+my $until_july = q(create_partitions('held.busy', '1 month', '2016-07-15Z'));
+my $before_february = q(drop_partitions('held.busy', '2016-02-01Z'));
+my $before_march = q(drop_partitions('held.busy', '2016-03-01Z'));
+my $two_of_them = q(drop_partitions('held.busy', '2016-03-01Z', most => 2));
+my $two_detached = q(detach_partitions('held.busy', '2016-03-01Z', most => 2));
+my @pairs = (
+    # What is called, what both do together, what is there afterwards.
+    [$until_may, $until_july, '2016_04 2016_05 2016_06 2016_07', '0 2016_01 2016_02 2016_03 2016_04 2016_05 2016_06 2016_07'],
+    [$until_may, $before_march, '0 2016_01 2016_02 2016_04 2016_05', '2016_03 2016_04 2016_05'],
+    [$before_february, $before_march, '0 2016_01 2016_02', '2016_03'],
+    [$two_detached, $two_of_them, '0 2016_01 2016_02', '2016_03']);
+# What the third session holds: the table, where nothing refers to it; or a table that it refers to, where something does.
+# Behind the first the second caller waits before it has looked; behind the other it has looked, and that is stale.
+my %holds = (
+    'held.busy' => '',
+    'held.users' => 'CREATE TABLE held.answers (busy_id bigint REFERENCES held.busy)');
+foreach my $held (sort keys %holds)
+{
+    foreach my $pair (map { my ($one, $other, @rest) = @$_; ([$one, $other, @rest], [$other, $one, @rest]) } @pairs)
+    {
+        my ($first, $second, $done, $there) = @$pair;
+        my $name = "$first, $second behind $held";
+        $node->safe_psql('postgres', <<"SQL");
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS held CASCADE;
+CREATE SCHEMA held;
+CREATE TABLE held.users (id int PRIMARY KEY);
+CREATE TABLE held.busy (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES held.users) PARTITION BY RANGE (id);
+CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE held.busy_rest PARTITION OF held.busy DEFAULT;
+SELECT snowid_create_partitions('held.busy', '1 month', '2016-03-15Z');
+INSERT INTO held.busy SELECT snowid_min(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
+$holds{$held}
+SQL
+        ask($reader, "BEGIN; LOCK TABLE $held IN ROW EXCLUSIVE MODE");
+        start_asking($callers[0], "SELECT snowid_$first");
+        wait_until_waiting($node, $callers[0], 'Lock');
+        start_asking($callers[1], "SELECT snowid_$second");
+        wait_until_waiting($node, $callers[1], 'Lock');
+        ask($reader, 'COMMIT');
+        my @done = map { s/^held\.busy_//r } map { split /\n/, answer($_) } @callers;
+        is(join(' ', sort @done), $done, "$name: each once");
+        is($node->safe_psql('postgres', q(SELECT string_agg(substr(relname, 6), ' ' ORDER BY relname) FROM pg_inherits
+              JOIN pg_class ON oid = inhrelid WHERE inhparent = 'held.busy'::regclass AND relname <> 'busy_rest')), $there, "$name: what is there");
+        is($node->safe_psql('postgres', 'SELECT count(*) FROM held.busy'), '3', "$name: no row is lost");
+    }
+}
+close_session(@callers);
 close_session($reader, $writer, $maker_of_past, $changer);
 check_log($node);
 $node->stop;
