@@ -470,6 +470,53 @@ SET ROLE stranger;
 SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-04-05Z')$$);
 RESET ROLE;
 
+-- A role without rights may be lent them by a SECURITY DEFINER function of the owner's. Whoever calls, role, search_path
+-- and lock_timeout are afterwards what they were, in the same transaction, and where an error was caught.
+CREATE TABLE lent (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE lent_0 PARTITION OF lent FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+ALTER TABLE lent OWNER TO owner_of_all;
+ALTER TABLE lent_0 OWNER TO owner_of_all;
+CREATE FUNCTION settings() RETURNS text LANGUAGE sql AS $$
+  SELECT concat_ws(' | ', current_user, current_setting('role'), current_setting('search_path'), current_setting('lock_timeout')) $$;
+CREATE FUNCTION keep_lent(until timestamptz) RETURNS SETOF text SECURITY DEFINER LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY SELECT snowid_create_partitions('lent', '1 month', until)::text;
+  RETURN NEXT settings();
+  RETURN QUERY SELECT snowid_detach_partitions('lent', until - interval '1 month', most => 1)::text;
+  RETURN QUERY SELECT snowid_drop_partitions('lent', until - interval '1 month');
+  RETURN NEXT settings();
+EXCEPTION WHEN duplicate_table THEN
+  RETURN NEXT settings();
+END $$;
+ALTER FUNCTION keep_lent OWNER TO owner_of_all;
+CREATE VIEW lent_2020_04 AS SELECT 1 AS one;
+SET search_path = beside, public;
+SET lock_timeout = '7s';
+SET ROLE stranger;
+BEGIN;
+SELECT keep_lent('2020-03-05Z');
+SELECT settings();
+SELECT keep_lent('2020-04-05Z');
+SELECT settings();
+COMMIT;
+RESET ROLE;
+BEGIN;
+SET LOCAL ROLE member;
+SELECT attempt($$SELECT snowid_create_partitions('lent', '1 month', '2020-04-05Z')$$);
+SELECT settings();
+SELECT snowid_drop_partitions('lent', '2020-03-01Z');
+SELECT settings();
+ROLLBACK;
+BEGIN;
+SELECT snowid_drop_partitions('lent', '2020-03-01Z');
+SELECT current_user = session_user AS is_itself, current_setting('role');
+ROLLBACK;
+RESET search_path;
+RESET lock_timeout;
+DROP VIEW lent_2020_04;
+DROP TABLE lent, lent_0;
+DROP FUNCTION settings, keep_lent;
+
 -- Where a partition that is to go belongs to another role, nothing is done, whoever calls; those before it can go.
 CREATE TABLE shared (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
