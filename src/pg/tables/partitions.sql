@@ -182,7 +182,7 @@ DECLARE
   columns text;
   count bigint;
 BEGIN
-  SELECT r.relid INTO rest FROM snowid.ranges_of(parent) AS r WHERE r.is_default;
+  SELECT p.partdefid INTO rest FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0;
   IF NOT FOUND THEN RETURN; END IF;
   EXECUTE format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition) INTO count;
   IF count = 0 THEN RETURN; END IF;
@@ -260,12 +260,12 @@ BEGIN
         FROM @extschema@.snowid_layout_describe(ids) AS d) THEN
     RAISE '"%" is shorter than the unit of time of ID layout "%"', step, ids USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  -- Nobody waits where nothing is to be done.
-  IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, ids)) THEN RETURN; END IF;
-
-  PERFORM snowid.act_as(of.owner);
   SELECT min(m.first), CASE WHEN bool_and(m.next IS NOT NULL) THEN max(m.next) END INTO all_first, all_next
     FROM snowid.missing_partitions(parent, step, until, ids) AS m;
+  -- Nobody waits where nothing is to be done.
+  IF all_first IS NULL THEN RETURN; END IF;
+
+  PERFORM snowid.act_as(of.owner);
   -- What this look locks is let go of, or two callers would wait for each other.
   BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
@@ -279,8 +279,8 @@ BEGIN
           UNION SELECT c.conrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
-          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r, snowid.tree_of(r.relid) AS t (relid)
-           WHERE r.is_default) AS l (relid, mode, place);
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p, snowid.tree_of(p.partdefid) AS t (relid)
+           WHERE p.partrelid = parent) AS l (relid, mode, place);
   -- Others may have made some of them meanwhile; and rows may have come since they were counted.
   BEGIN
     FOR missing IN SELECT m.name, m.first, m.next FROM snowid.missing_partitions(parent, step, until, ids) AS m LOOP

@@ -98,7 +98,7 @@ BEGIN
           UNION SELECT c.conrelid, 'ACCESS EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
-          UNION SELECT r.relid, 'ACCESS EXCLUSIVE', 3 FROM snowid.ranges_of(parent) AS r WHERE r.is_default
+          UNION SELECT p.partdefid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0
           UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), snowid.tree_of(p.part) AS t (relid))
       AS l (relid, mode, place);
   -- What is there now.

@@ -26,13 +26,15 @@ CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT c.oid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
-      b.bounds IS NULL, i.inhdetachpending
-    FROM pg_catalog.pg_inherits AS i
-    JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid,
-      LATERAL (SELECT pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, c.oid),
-        '^FOR VALUES FROM \(''?(-?\d+|MINVALUE)''?\) TO \(''?(-?\d+|MAXVALUE)''?\)$') AS bounds) AS b
-   WHERE i.inhparent OPERATOR(pg_catalog.=) parent;
+  SELECT b.relid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
+      b.bounds IS NULL, b.inhdetachpending
+    FROM (SELECT c.oid AS relid, i.inhdetachpending, pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, c.oid),
+              '^FOR VALUES FROM \(''?(-?\d+|MINVALUE)''?\) TO \(''?(-?\d+|MAXVALUE)''?\)$') AS bounds
+            FROM pg_catalog.pg_inherits AS i
+            JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
+           WHERE i.inhparent OPERATOR(pg_catalog.=) parent
+          -- So that bounds are read once.
+          OFFSET 0) AS b;
 END;
 COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
   'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
