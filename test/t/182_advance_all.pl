@@ -1,6 +1,7 @@
 # After snowid_advance_all no ID of the database has a time up to that moment: not of shards that are used
 # later, not after a crash, not where the transaction that has called it is rolled back, though it has made
-# the ceiling's sequence anew. And snowid_ceiling says a time that no ID is above.
+# the ceiling's sequence anew, not where the clock goes back meanwhile. And snowid_ceiling says a time that no ID is
+# above.
 
 use strict;
 use warnings;
@@ -8,7 +9,7 @@ use warnings;
 use Snowid;
 use Test::More;
 
-my $node = new_server('node');
+my $node = new_quiet_server('node');
 start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE DATABASE other; CREATE ROLE anybody LOGIN');
 $node->safe_psql('other', 'CREATE EXTENSION snowid');
@@ -70,6 +71,21 @@ foreach my $how ('kill', 'immediate')
     $old = open_session($node);
     check_above("after a crash ($how)", $moment);
 }
+
+# Where the clock goes back while it waits for the ceiling's lock.
+my ($holder, $advancing) = map { open_session($node) } 1 .. 2;
+ask($advancing, "$far_ahead; SELECT snowid_next(1)");
+backend_of($advancing);
+ask($holder, 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT 1');
+$moment = ahead();
+start_asking($advancing, "SELECT snowid_advance_all('$moment')");
+wait_until_waiting($node, $advancing, 'relation');
+set_clock(-2);
+ask($holder, 'ROLLBACK');
+is(answer($advancing), '', 'advanced, with a clock that has gone back');
+check_above('a clock that has gone back', $moment);
+set_clock(0);
+close_session($holder, $advancing);
 
 # In a transaction that has made the sequence, or its storage.
 foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQUENCE snowid.ceiling INCREMENT 1')

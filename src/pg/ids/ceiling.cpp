@@ -1,7 +1,6 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
-#include "pg/base/clock.hpp"
 #include "pg/ids/ceiling_page.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
@@ -377,15 +376,12 @@ void ceiling_cover(core::UnixMicros moment) {
   unlock_ceiling(relation);
 }
 
-void ceiling_lift(core::UnixMicros moment, core::UnixMicros clock) {
+void ceiling_lift(core::UnixMicros moment) {
   Relation relation = lock_ceiling(Urgency::kMust);
-  // Who had to wait may have read a clock that was put right meanwhile.
-  if (unix_now().value > clock.value - kClockNoiseUs) {
-    const core::UnixMillis target = RoundUp(moment);
-    write(relation, target);
-    lift_everywhere(MicrosOf(target));
-    publish(relation);
-  }
+  const core::UnixMillis target = RoundUp(moment);
+  write(relation, target);
+  lift_everywhere(MicrosOf(target));
+  publish(relation);
   unlock_ceiling(relation);
 }
 

@@ -48,9 +48,8 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 void ceiling_cover(core::UnixMicros moment);
 
 // Has no slot of this database issue an ID with a time up to `moment` any more, durably, whatever
-// becomes of the transaction; but does nothing where the clock, which was at `clock`, was put back
-// while this waited. slots_attach() must have been called. Fails as ceiling_learn() does.
-void ceiling_lift(core::UnixMicros moment, core::UnixMicros clock);
+// becomes of the transaction. slots_attach() must have been called. Fails as ceiling_learn() does.
+void ceiling_lift(core::UnixMicros moment);
 
 // Stores a ceiling, which may be a lower one, and the wild times, whatever becomes of the
 // transaction. Returns the end of the WAL record, for sequence_make_durable(). It need not be

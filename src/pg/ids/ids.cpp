@@ -30,7 +30,7 @@ void ids_register() {
 
 void issue_only_above(core::UnixMicros moment) {
   if (!ceiling_known) ceiling_learn();
-  ceiling_lift(moment, unix_now());
+  ceiling_lift(moment);
 }
 
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {

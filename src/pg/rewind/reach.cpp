@@ -12,13 +12,12 @@ Reach reach_of(const core::Layout& layout) {
   for (;;) {
     const core::UnixMicros clock = unix_now();
     const core::WildTimes& times = WildTimesNow();
-    if (times.count == 0) return {clock, clock, kNever, kNever};
     const core::UnixMicros floor = SharedFloor();
     const int64 early_us = LiftEarlyUs();
     const core::Wild* due = DueAt(times, clock, floor, early_us);
     if (due != nullptr) {
       // All slots, so that each range is stepped over once, and the floor tells.
-      ceiling_lift(due->until, clock);
+      ceiling_lift(due->until);
       continue;
     }
     const core::UnixMicros lead_from = LeadFrom(times, clock, floor, early_us);
