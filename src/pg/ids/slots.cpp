@@ -120,9 +120,9 @@ HTAB* sweep_databases(Bound bound) {
 
 // Whether the slot may go, as far as its tick tells. A closed one of a dropped database may: the
 // floor is above all that it has issued, see LastUsed().
-bool IsBehind(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+bool IsBehind(const Slot* slot, const core::Layout& layout, const Start& start, bool is_dropped) {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  return last <= StartTickOf(layout, swept.start) || (swept.is_dropped && last == EndOf(layout));
+  return last <= StartTickOf(layout, start) || (is_dropped && last == EndOf(layout));
 }
 
 // A time that no ID of a slot is above. A closed slot does not tell when its last one was; the
@@ -150,7 +150,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
         swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
     } else if (!IsWithin(bound, slot->key.database, slot->key.role) ||
-               !IsBehind(slot, layout, *swept)) {
+               !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
       continue;
     }
     if (count < kMostIdle) idle[count++] = slot->key;
@@ -177,16 +177,15 @@ void remove_events(const Slot& slot) {
 
 // Where the slots of a database start is looked at anew with each of them: somebody may have
 // rewound since. Locked in this order: the database, as in remove_database(), accounts, slots.
-void remove_if_idle(const SlotKey& idle, Swept swept) {
-  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+void remove_if_idle(const SlotKey& idle, bool is_dropped) {
+  auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
   if (database == nullptr) return;
   const Payers payers = accounts_lock(&quota.accounts, idle.database, idle.role);
   auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
-    swept.start = StartOf(database);
     if (!IsInUse(slot) && slot->key.role == idle.role &&
-        IsBehind(slot, LayoutOf(slot, &recent), swept)) {
+        IsBehind(slot, LayoutOf(slot, &recent), StartOf(database), is_dropped)) {
       remove_events(*slot);
       table_delete(slots, slot);
       CountGone(payers);
@@ -227,7 +226,7 @@ void sweep(Bound bound) {
   for (uint32 i = 0; i < count; i++) {
     const auto* swept =
         static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
-    remove_if_idle(idle[i], *swept);
+    remove_if_idle(idle[i], swept->is_dropped);
   }
   hash_seq_init(&scan, found);
   while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
