@@ -40,4 +40,14 @@ inline void AssertHasObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid
 #endif
 }
 
+// The lock of an object that all databases share, this database for one.
+inline void AssertHasSharedObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
+                                      [[maybe_unused]] LOCKMODE mode) {
+#ifdef USE_ASSERT_CHECKING
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, InvalidOid, relid, object, 0);
+  Assert(has_lock(tag, mode));
+#endif
+}
+
 }  // namespace snowid::pg

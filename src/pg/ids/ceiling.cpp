@@ -1,6 +1,7 @@
 // Reading and raising the ceiling. See ceiling.hpp for what is locked in which order.
 #include "pg/ids/ceiling.hpp"
 
+#include "pg/base/locks.hpp"
 #include "pg/ids/ceiling_page.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/earlier_storage.hpp"
@@ -71,6 +72,7 @@ Relation open_ceiling(Urgency urgency) {
 
 // Whether `relation` is the sequence that the ceiling is durable in. Needs my_database->lock.
 bool is_durable_in(Relation relation) {
+  AssertHoldsExclusively(my_database->lock);
   return my_database->relation == RelationGetRelid(relation) &&
          my_database->file == file_of(relation);
 }
@@ -89,12 +91,14 @@ bool is_made_here(Relation relation) {
 
 // Whether the sequence says what this server has written last. Needs my_database->lock.
 bool is_as_written(Relation relation) {
+  AssertHoldsExclusively(my_database->lock);
   return sequence_last(relation) == my_database->written_us / 1000;
 }
 
 // Has the shared entry know the wild times that a page has, unless it knows some: then they are
 // these. Needs my_database->lock.
 void learn_wild(const core::WildTimes& wild) {
+  AssertHoldsExclusively(my_database->lock);
   if (wild.count == 0 || shared_database->has_wild.load(std::memory_order_acquire)) return;
   if (HasStandIn()) LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
   if (!shared_database->has_wild.load(std::memory_order_relaxed)) {
@@ -108,6 +112,7 @@ void learn_wild(const core::WildTimes& wild) {
 // *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr. Needs
 // my_database->lock.
 core::UnixMillis raise_sequence(Relation relation, core::UnixMillis target, XLogRecPtr* lsn) {
+  AssertHoldsExclusively(my_database->lock);
   const CeilingPage page = ceiling_page_lock(relation);
   const CeilingKept kept = ceiling_page_read(page);
   const core::UnixMillis before = kept.ceiling;
@@ -161,6 +166,7 @@ XLogRecPtr shared_written_lsn() {
 // Writes a ceiling of `target` at least to the sequence. It counts for nothing before publish().
 // Needs my_database->lock.
 void write(Relation relation, core::UnixMillis target) {
+  AssertHoldsExclusively(my_database->lock);
   const core::UnixMillis known{my_database->written_us / 1000};
   XLogRecPtr lsn;
   // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
@@ -184,11 +190,13 @@ void write(Relation relation, core::UnixMillis target) {
 
 // Whether the sequence holds more than the ceiling in memory. Needs my_database->lock.
 bool is_written_ahead() {
+  AssertHoldsExclusively(my_database->lock);
   return my_database->written_us > my_database->ceiling_us.load(std::memory_order_relaxed);
 }
 
 // Stores where IDs are to ask for more: before wild times, too. Needs my_database->lock.
 void store_alert(int64 alert_us) {
+  AssertHoldsExclusively(my_database->lock);
   const core::UnixMicros end = UnliftedUntil(WildTimesNow(), SharedFloor());
   my_database->alert_us.store(std::min(alert_us, end.value), std::memory_order_release);
 }
@@ -197,6 +205,7 @@ void store_alert(int64 alert_us) {
 // go of it while it waits for a synchronous standby. If that wait fails, the ceiling in memory
 // stays as it was, and the next to publish waits for the same record.
 void publish(Relation relation) {
+  AssertHoldsExclusively(my_database->lock);
   const int64 ceiling_us = my_database->written_us;
   const XLogRecPtr lsn = my_database->written_lsn;
   if (!XLogRecPtrIsInvalid(lsn)) {
@@ -220,6 +229,7 @@ void publish(Relation relation) {
 // Says where IDs are to ask for more. Needs my_database->lock. moment, wish: what was asked for
 // now.
 void set_alert(core::UnixMicros moment, core::CeilingWish wish) {
+  AssertHoldsExclusively(my_database->lock);
   const int64 ceiling_us = my_database->ceiling_us.load(std::memory_order_relaxed);
   // What was written ahead is to be published before the ceiling is reached.
   const int64 alert_us = is_written_ahead() ? std::min(next_alert_us(moment), ceiling_us)
@@ -386,13 +396,13 @@ void ceiling_lift(core::UnixMicros moment) {
 }
 
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild) {
+  AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   Relation relation = lock_ceiling(Urgency::kMust);
+  Assert(is_durable_in(relation));
   const core::UnixMillis target = RoundUp(moment);
   const CeilingPage page = ceiling_page_lock(relation);
   const XLogRecPtr lsn = ceiling_page_replace(page, target, wild);
   ceiling_page_unlock(page);
-  my_database->relation = RelationGetRelid(relation);
-  my_database->file = file_of(relation);
   my_database->wild = wild;
   my_database->has_wild.store(wild.count > 0, std::memory_order_release);
   my_database->written_us = MicrosOf(target).value;

@@ -54,8 +54,8 @@ void ceiling_lift(core::UnixMicros moment);
 // Stores a ceiling, which may be a lower one, and the wild times, whatever becomes of the
 // transaction. Returns the end of the WAL record, for sequence_make_durable(). It need not be
 // durable before IDs are issued: without it the ceiling is the one of before, which is no lower, or
-// not above what was durable then. The caller has the database alone, and no stand-in. Fails as
-// ceiling_learn() does.
+// not above what was durable then. The caller has the database alone, has learned the ceiling,
+// and has no stand-in. Fails as ceiling_learn() does.
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild);
 
 // Until the end of this transaction no other one can have a stand-in (database.hpp). slots_attach()

@@ -13,6 +13,7 @@
 #include "pg/ids/slots.hpp"
 
 #include "pg/base/clock.hpp"
+#include "pg/base/locks.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/shared/quota.hpp"
@@ -330,6 +331,7 @@ void visit_slots(SlotVisitor visit, void* context) {
 }
 
 void lift_slots(core::UnixMicros floor) {
+  AssertHoldsExclusively(my_database->lock);
   // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
   // floor.
   RaiseTime(&my_database->floor_us, floor.value);

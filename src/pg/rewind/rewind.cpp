@@ -13,6 +13,7 @@
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
+#include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
 
 namespace snowid::pg {
@@ -204,6 +205,7 @@ void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
 // Sets back what is in memory. Raises no error, but where a slot that is at its end, and was there,
 // is gone, and memory for another one is refused.
 void set_back(const Plan& plan) {
+  AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
   if (WildAt(plan.wild, SharedFloor()) != nullptr || SharedFloor() < plan.resume)
@@ -227,8 +229,7 @@ void rewind(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("cannot rewind in a transaction that has made the ceiling anew")));
   Plan plan = plan_of(fcinfo);
-  const core::UnixMicros ceiling =
-      std::max(MicrosOf(ceiling_read().ceiling), core::UnixMicros{shared_database->written_us});
+  const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
   require_told(&plan, ceiling);
   const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is set back, and since it may fail.
