@@ -48,6 +48,29 @@ inline constexpr int64_t kMostUnitUs = 3600000000;
 // same.
 inline constexpr int64_t kRightLeadUs = 2000000;
 
+// A range that has passed by more than this, in microseconds, beside what ticks are lifted early
+// by, is forgotten when the next ones are stated.
+inline constexpr int64_t kForgetUs = 86400000000;
+
+// How long before a range ticks are lifted over it, in microseconds. longest_unit_us: the longest
+// unit that is in use.
+constexpr int64_t LiftEarlyBy(int64_t longest_unit_us) {
+  return kLiftEarlyUs + std::min(longest_unit_us, kMostUnitUs);
+}
+
+// No ID of the right clock is above this, where their lead counts from `now`.
+constexpr UnixMicros RightUntil(UnixMicros now) { return {now.value + kRightLeadUs}; }
+
+// Whether IDs of the right clock may have come to a range already, and so it cannot be stated.
+constexpr bool IsTooNear(const Wild& range, UnixMicros now) {
+  return range.from.value - now.value <= kLiftEarlyUs;
+}
+
+// Whether a range is forgotten. early_us: how long before a range ticks are lifted over it.
+constexpr bool IsLongPast(const Wild& range, UnixMicros clock, int64_t early_us) {
+  return clock.value - range.until.value > early_us + kForgetUs;
+}
+
 // Puts ranges in their order, and joins those that are too near to one another: once IDs are above
 // a range they must not run into the next one before the clock has come to it. early_us: how long
 // before a range ticks are lifted over it. One that is past at `clock` is joined only with what

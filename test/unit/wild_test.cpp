@@ -116,15 +116,45 @@ TEST(WildTest, WhatIsAheadIsTheFirstThatWasNotSteppedOver) {
 TEST(WildTest, WhileOneIsSteppedOverIDsMayBeAheadByItsRestAndWhatTheClockHasGone) {
   const WildTimes times = Of({Between(100, 200), Between(900, 910)});
   const auto from = [&](int64_t clock) { return LeadFrom(times, At(clock), At(200), kEarly); };
-  EXPECT_EQ(from(79), At(79));
+  EXPECT_EQ(LeadFrom(times, {At(80).value - 1}, At(200), kEarly).value, At(80).value - 1);
+  EXPECT_EQ(from(80), At(190));
   EXPECT_EQ(from(89), At(199));  // a clock that has gone back a little
   EXPECT_EQ(from(90), At(200));
   EXPECT_EQ(from(150), At(260));
   EXPECT_EQ(from(200), At(310));
-  EXPECT_EQ(from(201), At(201));
+  EXPECT_EQ(LeadFrom(times, {At(200).value + 1}, At(200), kEarly).value, At(200).value + 1);
   EXPECT_EQ(from(905), At(905));  // not stepped over yet
   // Not before it was stepped over: then IDs wait.
   EXPECT_EQ(LeadFrom(times, At(150), At(199), kEarly), At(150));
+}
+
+TEST(WildTest, TicksAreLiftedTenSecondsAndTheLongestUnitEarlyAnHourAtMost) {
+  EXPECT_EQ(LiftEarlyBy(0), 10 * kSecond);
+  EXPECT_EQ(LiftEarlyBy(60 * kSecond), 70 * kSecond);
+  EXPECT_EQ(LiftEarlyBy(3600 * kSecond - 1), 3610 * kSecond - 1);
+  EXPECT_EQ(LiftEarlyBy(3600 * kSecond), 3610 * kSecond);
+  EXPECT_EQ(LiftEarlyBy(3600 * kSecond + 1), 3610 * kSecond);
+}
+
+TEST(WildTest, IDsOfTheRightClockAreTwoSecondsAheadAtMost) {
+  EXPECT_EQ(RightUntil(At(0)), At(2));
+}
+
+TEST(WildTest, ARangeIsStatedThatBeginsMoreThanTenSecondsAhead) {
+  const Wild range = Between(100, 200);
+  EXPECT_FALSE(IsTooNear(range, {At(90).value - 1}));
+  EXPECT_TRUE(IsTooNear(range, At(90)));
+  EXPECT_TRUE(IsTooNear(range, At(150)));
+  EXPECT_TRUE(IsTooNear(range, At(300)));
+  EXPECT_TRUE(IsTooNear({{0}, {0}}, At(0)));
+}
+
+TEST(WildTest, ARangeIsForgottenThatIsPastByADayAndMore) {
+  constexpr int64_t kDay = 86400;
+  const Wild range = Between(100, 200);
+  EXPECT_FALSE(IsLongPast(range, At(0), kEarly));
+  EXPECT_FALSE(IsLongPast(range, At(210 + kDay), kEarly));
+  EXPECT_TRUE(IsLongPast(range, {At(210 + kDay).value + 1}, kEarly));
 }
 
 // A clock that goes its way, and back at times, beside a few IDs and many: none gets a wild time,

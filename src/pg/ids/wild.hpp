@@ -24,8 +24,7 @@ inline core::UnixMicros SharedFloor() {
 
 // How long before a range slots are lifted over it, in microseconds.
 inline int64 LiftEarlyUs() {
-  const int64 longest = shared_database->longest_unit_us.load(std::memory_order_acquire);
-  return core::kLiftEarlyUs + std::min(longest, core::kMostUnitUs);
+  return core::LiftEarlyBy(shared_database->longest_unit_us.load(std::memory_order_acquire));
 }
 
 // From when on the lead of IDs counts, at `clock`: see core::LeadFrom().

@@ -23,9 +23,6 @@ namespace {
 // The greatest value of the sequence, in microseconds.
 constexpr core::UnixMicros kLatest{253402300799999000};
 
-// A range that has passed by more than this, beside the longest unit, is forgotten.
-constexpr int64 kForgetUs = USECS_PER_DAY;
-
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
@@ -43,13 +40,11 @@ struct Plan {
   List* used_up;  // keys of slots at their end that the wrong clock has brought there
 };
 
-// The bound of a range in microseconds, included; 0 or kLatest where it is beyond, or there is
-// none.
-core::UnixMicros moment_of(const RangeBound& bound) {
+// The bound of a range in microseconds; 0 or kLatest where it is beyond, or there is none.
+core::UnixMicros MomentOf(const RangeBound& bound) {
   if (bound.infinite) return bound.lower ? core::UnixMicros{0} : kLatest;
-  core::UnixMicros moment = from_timestamptz(DatumGetTimestampTz(bound.val));
-  moment = std::clamp(moment, core::UnixMicros{0}, kLatest);
-  return {moment.value + (bound.inclusive ? 0 : bound.lower ? 1 : -1)};
+  const core::UnixMicros moment = from_timestamptz(DatumGetTimestampTz(bound.val));
+  return std::clamp(moment, core::UnixMicros{0}, kLatest);
 }
 
 // The ranges of the argument, with those that are known and not long past, in a palloc'd array.
@@ -68,12 +63,11 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
     RangeBound upper;
     bool is_empty;
     range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
-    // Whole milliseconds, as the ceiling and the floor are.
-    const core::UnixMicros from = moment_of(lower);
-    all[(*count)++] = {{from.value / 1000 * 1000}, MicrosOf(RoundUp(moment_of(upper)))};
+    // Whole milliseconds, as the ceiling and the floor are, with both ends.
+    all[(*count)++] = {{MomentOf(lower).value / 1000 * 1000}, MicrosOf(RoundUp(MomentOf(upper)))};
   }
   for (int64 i = 0; i < known.count; i++)
-    if (known.at[i].until.value + early_us + kForgetUs >= now.value) all[(*count)++] = known.at[i];
+    if (!IsLongPast(known.at[i], now, early_us)) all[(*count)++] = known.at[i];
   return all;
 }
 
@@ -88,14 +82,13 @@ Plan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
   // While IDs step over a range, those of the right clock are above it.
   const core::UnixMicros now = LeadFromNow(clock);
-  Plan plan{{}, {now.value + core::kRightLeadUs}, LiftEarlyUs(), NIL};
+  Plan plan{{}, RightUntil(now), LiftEarlyUs(), NIL};
   int64 count;
   core::Wild* ranges = ranges_of(fcinfo, clock, plan.early_us, &count);
   const int64 given = count;
   for (int64 i = 0; i < given; i++) {
     const core::Wild& range = ranges[i];
-    if (range.until < range.from) report_bad("a range of times ends before it begins");
-    if (!IsKnown(range) && range.from.value - core::kLiftEarlyUs <= now.value)
+    if (!IsKnown(range) && IsTooNear(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                errmsg("wild times must begin more than " INT64_FORMAT " ms ahead of the clock",
