@@ -159,21 +159,23 @@ is(say_wild('who', ahead(2000, 7300)), 'ERROR 22023', 'refused: what all were ad
 is(at('who', 'SELECT snowid_next(1)'), 'ERROR SN001', 'nothing of that has had any effect');
 
 # 3. Alone. Who is connected is named, and is not ended; others do not wait for who tries.
+my $rewinder = open_session($node, dbname => 'who');
+ask($rewinder, 'BEGIN; SELECT count(*) FROM pg_stat_activity');
 my $other = open_session($node, dbname => 'who');
 backend_of($other);
-my ($status, $out, $err) = $node->psql('who', '\set VERBOSITY verbose' . "\nSELECT snowid.rewind(" . ahead(1000, 7300) . ')');
-like($err, qr/ERROR:  55006: .*Other sessions: 1 \(process IDs: $other->{backend}\)\. Prepared transactions: 0\./s,
+ask($rewinder, 'SELECT snowid.rewind(' . ahead(1000, 7300) . ')');
+like($rewinder->{err}, qr/ERROR:  55006: .*Other sessions: 1 \(process IDs: $other->{backend}\)\. Prepared transactions: 0\./s,
     'refused while another is connected, who is named');
 is(ask($other, 'SELECT 1'), '1', 'who goes on');
 ask($other, q(BEGIN; INSERT INTO ids VALUES (1); PREPARE TRANSACTION 'prepared'));
-close_session($other);
-($status, $out, $err) = $node->psql('who', '\set VERBOSITY verbose' . "\nSELECT snowid.rewind(" . ahead(1000, 7300) . ')');
+close_session($rewinder, $other);
+my ($status, $out, $err) = $node->psql('who', '\set VERBOSITY verbose' . "\nSELECT snowid.rewind(" . ahead(1000, 7300) . ')');
 like($err, qr/ERROR:  55006: .*Prepared transactions: 1\./s, 'refused while a transaction is prepared');
 $node->safe_psql('who', q(ROLLBACK PREPARED 'prepared'));
 # A lock that is his who asked for it first: nobody who connects waits behind who tries.
 my $holder = open_session($node);
 ask($holder, 'BEGIN; COMMENT ON DATABASE who IS NULL');
-my $rewinder = open_session($node, dbname => 'who');
+$rewinder = open_session($node, dbname => 'who');
 backend_of($rewinder);
 start_asking($rewinder, 'SELECT snowid.rewind(' . ahead(1000, 7300) . ')');
 wait_for(sub { $node->safe_psql('postgres', "SELECT wait_event FROM pg_stat_activity WHERE pid = $rewinder->{backend}") eq 'PgSleep' }, 'who tries');

@@ -1,7 +1,7 @@
 # snowid.rewind() at its edges: times near the present are neither taken for the right clock's nor left out, whatever
 # lead a session allows itself; a clock that goes back a little at a wild time has callers wait, not refused; a range
 # that holds the present is refused, also where it begins in one that is known; a clock that has passed a known range
-# can be told of.
+# can be told of. At each bound a millisecond makes the difference.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Snowid;
 use SnowidRewinding;
 use Test::More;
 
-my $node = start_rewinding('edges');
+my $node = start_rewinding('edges', allows_streaming => 1);
 sub ahead { my @at = map { "clock_timestamp() + interval '$_ s'" } @_; return "tstzmultirange(tstzrange($at[0], $at[1]))" }
 
 # 1. IDs of the wrong clock that are nine seconds ahead, then an hour; a crash, so that no slot tells of them.
@@ -41,6 +41,7 @@ make('back');
 told('back', 'told', ahead(100, 4000));
 set_clock(91);
 is(at('back', "SELECT snowid_timestamp(snowid_next(1)) > clock_timestamp() + interval '1 h'"), 't', 'back: lifted');
+is(at('back', 'SELECT snowid_advance(snowid_next(1))'), '', 'back: what was issued can be advanced to');
 set_clock(89.5);
 is(at('back', "SELECT snowid_timestamp(snowid_next(1)) > clock_timestamp() + interval '1 h'"), 't', 'back: not refused');
 
@@ -92,6 +93,13 @@ foreach (1 .. 30)
     last if at('lead', "$far snowid_next_batch(1, 24, '$sparse')") =~ /^ERROR/;
 }
 is(at('lead', "$far snowid_next(1, '$sparse')"), 'ERROR SN001', 'lead: refused at the range');
+my $patient = open_session($node, dbname => 'lead');
+backend_of($patient);
+start_asking($patient, "SET snowid.max_wait = '1min'; SET snowid.max_lead = '1h'; SELECT snowid_next(1, '$sparse')");
+wait_until_waiting($node, $patient, $node->pg_version >= 17 ? 'SnowidClock' : 'Extension');
+stop_clock($from - 9.9, $node);
+like(answer($patient), qr/^\d+$/, 'lead: who waits has an ID when slots are lifted');
+close_session($patient);
 is($node->safe_psql('lead', "SELECT count(*) FROM drawn, snowid.rewinds WHERE wild && tstzrange(snowid_timestamp(id, '$sparse'), snowid_timestamp(id, '$sparse') + interval '1 ms')"),
     0, 'lead: no unit that has a part in it');
 
@@ -105,6 +113,116 @@ set_clock(300);
 at('second', 'SELECT snowid_next(1)');
 is(say_wild('second', ahead(550, 560)), 'ERROR 22023', 'second: refused');
 told('second', 'told of one beyond', ahead(5000, 5010));
+
+# 8. UUIDs that a session of another database has ahead of the clock, as its lead allows, are no wrong clock's: those that
+# follow are above.
+set_clock(0);
+$node->stop;
+start_server($node);
+make($_) foreach 'common', 'neighbour';
+set_clock(3600);
+at('common', 'INSERT INTO ids SELECT snowid_next(1)');
+set_clock(0);
+my $neighbour = open_session($node, dbname => 'neighbour');
+ask($neighbour, "SET snowid.max_lead = '1h'; SELECT snowid_advance_all(clock_timestamp() + interval '10 min')");
+my $uuid = ask($neighbour, 'SELECT snowid_uuidv7()');
+told('common', 'told');
+is(ask($neighbour, "SELECT snowid_uuidv7() > '$uuid'"), 't', 'common: UUIDs of another database are in their order');
+close_session($neighbour);
+
+# 9. The bounds, while the clock stands: where a range may begin; which last ID, and which ceiling, is the right clock's.
+$node->stop;
+start_server($node);
+make('bounds');
+$node->safe_psql('postgres', 'CREATE DATABASE unused');
+$node->safe_psql('unused', 'CREATE EXTENSION snowid');
+my $now = int(time) + 60;
+stop_clock($now, $node);
+is(say_wild('bounds', ahead(10, 7200)), 'ERROR 22023', 'bounds: a range that begins ten seconds ahead');
+told('bounds', 'one that begins later', ahead(10.001, 7200));
+my $later = ahead(9000, 9001);
+foreach my $ahead (2, 2.001)
+{
+    is(at('bounds', "SET snowid.max_lead = '1h'; SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '$ahead s', 9, 0))"),
+        '', "bounds: a shard is $ahead s ahead");
+    is(say_wild('bounds', $later), $ahead == 2 ? 'told' : 'ERROR 22023', "bounds: with a shard $ahead s ahead");
+}
+foreach my $ahead (7, 7.001)
+{
+    my $ceiling = 1000 * ($now + $ahead);
+    $node->safe_psql('unused', "SELECT setval('snowid.ceiling', $ceiling)");
+    is(say_wild('unused', $later), $ahead == 7 ? 'told' : 'ERROR 22023', "bounds: with a ceiling $ahead s ahead");
+    is($node->safe_psql('unused', "SELECT snowid_ceiling() = to_timestamp($now + $ahead)"), 't', 'bounds: which stays');
+}
+
+# 10. What was written ahead, and is not durable yet, does not become the ceiling by being told of a wild time: others wait.
+set_clock(0);
+$node->stop;
+start_server($node);
+make('ahead');
+my $ceiling = $node->safe_psql('ahead', 'SELECT extract(epoch FROM snowid_ceiling())');
+my $held = hold_commits($node);
+stop_clock($ceiling - 0.1, $node);
+like(at('ahead', 'SELECT snowid_next(1)'), qr/^\d+$/, 'ahead: somebody writes ahead, and need not wait');
+my $teller = open_session($node, dbname => 'ahead');
+backend_of($teller);
+start_asking($teller, "SELECT 'told' FROM snowid.rewind($later)");
+wait_until_waiting($node, $teller, 'SyncRep');
+stop_clock($ceiling + 0.1, $node);
+my $drawing = open_session($node, dbname => 'ahead');
+backend_of($drawing);
+start_asking($drawing, 'SELECT snowid_next(1)');
+wait_for(sub { is_answered($drawing) || $node->safe_psql('postgres', "SELECT wait_event FROM pg_stat_activity WHERE pid = $drawing->{backend}") eq 'SyncRep' },
+    'who draws');
+ok(!is_answered($drawing), 'ahead: who draws above what is durable waits');
+release_commits($node, $held);
+is(answer($teller), 'told', 'ahead: told');
+like(answer($drawing), qr/^\d+$/, 'ahead: and draws');
+close_session($teller, $drawing);
+
+# 11. After a start it is a transaction that has given the ceiling new storage that comes to the range first. Both storages
+# have it.
+set_clock(0);
+$node->stop;
+start_server($node);
+make('altered');
+told('altered', 'told', ahead(3600, 7200));
+foreach my $end ('ROLLBACK', 'COMMIT')
+{
+    $node->stop;
+    set_clock(5000);
+    start_server($node);
+    at('altered', "BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 3; SELECT snowid_next(1) AS id \\gset\n$end; INSERT INTO ids VALUES (:id)");
+    is($node->safe_psql('altered', 'SELECT count(*), count(wild) FROM ids LEFT JOIN snowid.rewinds ON wild @> snowid_timestamp(id)'),
+        $end eq 'ROLLBACK' ? '2|0' : '3|0', "altered, $end: stepped over");
+    crash($node, 'kill');
+    start_server($node);
+    is($node->safe_psql('altered', 'SELECT count(*) FROM snowid.rewinds'), 1, "altered, $end: known");
+}
+
+# 12. What snowid.wild_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
+# ceiling, where no row tells.
+set_clock(0);
+$node->stop;
+start_server($node);
+make('found');
+sub found { return "snowid.wild_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '$_[0]'::interval)" }
+is(at('found', 'SELECT ' . found('1 month')), 'ERROR 22023', 'found: no margin of months');
+set_clock(3);
+at('found', 'INSERT INTO ids SELECT snowid_next(1)');
+set_clock(0);
+is(at('found', 'SELECT ' . found('10 min') . ' @> snowid_timestamp(max(id)) FROM ids'), 't', 'found: an ID that is three seconds ahead');
+set_clock(65);
+at('found', 'SELECT snowid_next(1)');
+set_clock(5);
+told('found', 'no row, and a margin that comes to the present', found('10 min'));
+goes_on('found', 'by the clock');
+set_clock(36_000);
+at('found', 'INSERT INTO ids SELECT snowid_next(1)');
+set_clock(5);
+is( at('found', 'SELECT ' . found('10 min') . " @> tstzrange(at - interval '10 min', at + interval '10 min', '[]') FROM (SELECT snowid_timestamp(max(id)) AS at FROM ids) AS last"),
+    't', 'found: with the margin');
+told('found', 'told', found('10 min'));
 check_log($node);
 $node->stop;
 done_testing();

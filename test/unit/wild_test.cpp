@@ -136,9 +136,7 @@ TEST(WildTest, TicksAreLiftedTenSecondsAndTheLongestUnitEarlyAnHourAtMost) {
   EXPECT_EQ(LiftEarlyBy(3600 * kSecond + 1), 3610 * kSecond);
 }
 
-TEST(WildTest, IDsOfTheRightClockAreTwoSecondsAheadAtMost) {
-  EXPECT_EQ(RightUntil(At(0)), At(2));
-}
+TEST(WildTest, IDsOfTheRightClockAreTwoSecondsAheadAtMost) { EXPECT_EQ(RightUntil(At(0)), At(2)); }
 
 TEST(WildTest, ARangeIsStatedThatBeginsMoreThanTenSecondsAhead) {
   const Wild range = Between(100, 200);

@@ -89,10 +89,11 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock(slot);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
+    // Before how far IDs may go is asked: who lifts slots over a wild time says so first.
+    const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const Reach reach = reach_of(layout, is_common);
     const core::UnixMicros now = reach.clock;
     const core::Time now_time = TimeAt(layout, now);
-    const core::Tick last{slot->last_tick.load(std::memory_order_relaxed)};
     const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
     const core::UnixMicros next = StartOf(layout, next_time);
     if (next_time > layout.max_time) {
@@ -111,10 +112,6 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     const int64 wait_us = ahead_us - max_lead_us();
     if (wait_us > 0) {
       if (!MayWait(&wait, wait_us)) {
-        // Others may have lifted the slot over a wild time since this has looked.
-        const Reach again = reach_of(layout, is_common);
-        if (again.lead_from.value - again.clock.value != reach.lead_from.value - now.value)
-          continue;
         note_refusal(event, behind_text(ahead_us));
         report_clock_behind({layout, shard, !is_common, next}, ahead_us);
       }

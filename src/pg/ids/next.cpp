@@ -193,7 +193,8 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
   // start.
   const core::UnixMicros moment = StartOf(layout, parts.time);
-  const int64 ahead_us = moment.value - unix_now().value;
+  if (!ceiling_known) ceiling_learn();
+  const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
   if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 
   advance_shard(directory, static_cast<int64>(parts.shard.value),

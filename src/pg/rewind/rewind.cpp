@@ -121,25 +121,19 @@ struct Contradiction {
 struct Check {
   const Plan* plan;
   Contradiction contradiction;
-  core::UnixMicros ceiling;
   SlotKey* ended;  // slots at their end; nullptr while they are counted
   int64 ended_count;
 };
 
-// A slot is at its end where it is closed, or where its layout is used up, as it is by a clock that
-// ran far ahead.
-bool MayBeUsedUp(const Slot* slot, const core::Layout& layout, core::UnixMicros ceiling) {
-  return IsAtEnd(slot, layout) && layout.last_start <= ceiling;
-}
-
 void CheckSlot(Slot* slot, const core::Layout& layout, void* context) {
   auto* check = static_cast<Check*>(context);
   if (!OidIsValid(slot->key.database)) return;
-  if (MayBeUsedUp(slot, layout, check->ceiling)) {
+  // Where it is closed, or its layout is used up, as it is by a clock that ran far ahead.
+  if (IsAtEnd(slot, layout)) {
     if (check->ended != nullptr) check->ended[check->ended_count] = slot->key;
     check->ended_count++;
+    return;
   }
-  if (IsAtEnd(slot, layout)) return;
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
   if (start > check->plan->resume && !IsWildUnit(check->plan->wild, layout, start))
@@ -174,7 +168,7 @@ void require_told(Plan* plan, core::UnixMicros ceiling) {
     report_bad(
         psprintf("all times up to %s may have been used, and that is in no range of wild times",
                  moment_text(floor)));
-  Check check{plan, {}, ceiling, nullptr, 0};
+  Check check{plan, {}, nullptr, 0};
   visit_slots(CheckSlot, &check);
   if (check.contradiction.is_found)
     report_bad(
