@@ -406,8 +406,8 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild
   my_database->wild = wild;
   my_database->has_wild.store(wild.count > 0, std::memory_order_release);
   my_database->written_us = MicrosOf(target).value;
-  my_database->written_lsn = lsn;
-  // What is durable already: the next ID above it waits for this record.
+  // What is durable already. Above it the next ID waits for the record of before, which said as
+  // much or more, or for one of its own.
   const int64 durable_us = my_database->ceiling_us.load(std::memory_order_relaxed);
   my_database->ceiling_us.store(std::min(durable_us, MicrosOf(target).value),
                                 std::memory_order_release);
