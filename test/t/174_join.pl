@@ -83,37 +83,42 @@ is(at('north', q(BEGIN; SELECT snowid_leave(); SELECT snowid_join('registry', 'a
 is(at('north', 'SELECT snowid_next()'), 'ERROR 55000', 'after that: refused');
 is(at('north', q(SELECT snowid_join('registry', 'anew again'))), '5', 'joined: the number that it had claimed');
 
-# Sessions in the middle of a transaction: who leaves waits for them, and the number is not free before
-# all of their IDs are in the past.
-my $leaving = open_session($node, dbname => 'north');
-backend_of($leaving);
+# A number is given once. Who is drawing from it when it is retired does no harm, and nobody waits for him.
 my $late = open_session($node, dbname => 'north');
 ask($late, 'BEGIN');
-my $id = ask($late, 'SELECT snowid_next()');
-start_asking($leaving, 'SELECT snowid_leave()');
-wait_until_waiting($node, $leaving, 'Lock');
-is(at('north', 'SELECT snowid_next()'), 'ERROR 55000', 'leaving: nobody begins to draw');
-my $checking = open_session($node, dbname => 'north');
-is(ask($checking, 'SELECT snowid_check()'), 'ERROR 55000', 'nor waits for who leaves');
-is($node->safe_psql('postgres', 'SELECT node FROM snowid.nodes WHERE number = 5'), 'anew again', 'not given back yet');
-is(is_answered($leaving), '', 'who leaves waits for who has drawn');
+is(ask($late, 'SELECT snowid_shard(snowid_next())'), '5', 'in the middle of a transaction');
+is(at('north', 'SELECT snowid_leave()'), '', 'left, and nobody waited');
 ask($late, 'COMMIT');
-is(answer($leaving), '', 'and goes on when that has come to its end');
-is($node->safe_psql('postgres', "SELECT free_from >= snowid_timestamp($id) + interval '1 min' AND free_from >= now() + interval '50 s',"
-      . ' left_node, node FROM snowid.nodes WHERE number = 5'), 't|anew again|', 'the number is free a minute later');
-close_session($leaving, $late, $checking);
-is(at('north', q(SELECT snowid_join('registry'))), '6', 'before that nobody gets it');
+is(ask($late, 'SELECT snowid_shard(snowid_next())'), '0', 'left: 0 from then on');
+close_session($late);
+is($node->safe_psql('postgres', 'SELECT left_node, node, retired BETWEEN now() - interval \'1 min\' AND now(), is_free FROM snowid.nodes WHERE number = 5'),
+    'anew again||t|f', 'the number is retired');
+is(at('north', q(SELECT snowid_join('registry'))), '6', 'joined: the least that was never given');
 at('north', 'SELECT snowid_leave()');
-set_clock(70);
-is(at('north', q(SELECT snowid_join('registry'))), '3', 'after that somebody does: the least');
-is($node->safe_psql('postgres', 'SELECT node IS NOT NULL, left_node, free_from FROM snowid.nodes WHERE number = 3'), 't||', 'and has it');
+set_clock(86500);
+is(at('north', q(SELECT snowid_join('registry'))), '7', 'also a day later');
+# Unless somebody says that it may be given again.
+is(attempt($node, "SELECT snowid.free_number($_->[0])"), $_->[1], "made free: $_->[2]")
+  foreach [ 1, 'ERROR 55000', 'one that is in use' ], [ 4711, 'ERROR 55000', 'one that was never given' ], [ 5, '', 'a retired one, a day later' ],
+  [ 'NULL', '', 'null' ];
+is(attempt($node, q(SELECT snowid.free_number(6, '1 week'))), 'ERROR 55000', 'not where units are longer');
+like(($node->psql('postgres', q(SELECT snowid.free_number(6, '1 week'))))[2], qr/a unit of time that is not over\nDETAIL:.* can be free at /, 'and says when');
+is(attempt($node, q(SELECT snowid.free_number(6, '-1 week'))), 'ERROR 22023', 'no unit below 0');
+is(attempt($node, q(SELECT snowid.free_number(6, '100 years 1 day'))), 'ERROR 22023', 'none beyond a century');
+my ($east_two) = new_member('second_east');
+is(at($east_two, q(SELECT snowid_join('registry'))), '5', 'who joins gets it');
+is($node->safe_psql('postgres', 'SELECT node IS NOT NULL, left_node, retired, is_free FROM snowid.nodes WHERE number = 5'), 't|||f', 'and has it');
+is(at($east_two, 'SELECT snowid_leave()'), '', 'left');
+is(attempt($node, q(SELECT snowid.free_number(5, '0'))), 'ERROR 55000', 'a minute has to be past in any case');
+is(at($east_two, q(SELECT snowid_join('registry'))), '8', 'the next');
+set_clock(0);
 
 # Many at once: 200 that claim, and a dozen that join.
 $node->safe_psql('postgres', 'CREATE TABLE got (number bigint)');
 my $claim = "$dir/claim.sql";
 append_to_file($claim, <<'SQL');
 INSERT INTO got SELECT held_number FROM snowid.register('claim', 'claimer ' || :client_id, 0, 'a secret of mine',
-  (1::bigint << 40) + :client_id, (1::bigint << 40) + :client_id, 'claimer', 1, :client_id, 1, 0)
+  0, (1::bigint << 32) + :client_id, 'claimer', 1, :client_id, 1, '')
 SQL
 my @dozen = map { new_member("member_$_") } 1 .. 12;
 my @joining = map { open_session($node, dbname => $_) } @dozen;
@@ -129,44 +134,44 @@ $node->safe_psql('postgres', 'DROP TABLE got');
 
 # Rights. Whoever lacks the one function is refused; whoever has it sees and changes nothing of others.
 $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN');
-my $register = 'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, bigint)';
+my $register = 'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text)';
 my $mallory = open_session($node, user => 'mallory');
 is(ask($mallory, $_), 'ERROR 42501', "not for everybody: $_")
   foreach 'SELECT * FROM snowid.nodes', 'SELECT * FROM snowid.membership', 'SELECT snowid_check()', 'SELECT snowid_leave()',
-  q(SELECT snowid_join('registry')), q(SELECT snowid.register('claim', 'm', 0, 's', 17, 17, 'd', 1, 1, 1, 0)),
-  'SELECT last_value FROM snowid.membership_mark', 'SELECT last_value FROM snowid.membership_token';
+  q(SELECT snowid_join('registry')), q(SELECT snowid.register('claim', 'm', 0, 's', 0, 17, 'd', 1, 1, 1, '')),
+  'SELECT last_value FROM snowid.membership_words', 'SELECT * FROM snowid.member', 'SELECT * FROM snowid.registered_nodes',
+  q(SELECT snowid.free_number(5)), 'SELECT snowid.settle_registry(8000)', 'SELECT snowid.registry_identity()',
+  q(SELECT snowid_leave('the west')), 'SELECT snowid.commit_durably()', q(SELECT snowid.require_few_claims('mallory'));
 $node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $register TO mallory");
-# One whose token does not count, since a dump has brought it.
-$node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid.nodes (number, node, database, system_identifier, database_oid, timeline, claimed, last_seen, last_id_time,
-  secret, token, previous_token) VALUES (8000, 'restored', 'd', 1, 1, 1, now(), now(), now(), 'not yours', 170, 0)
-SQL
 my $all = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid.nodes n WHERE node <> 'mallory' OR node IS NULL);
 my $untouched = $node->safe_psql('postgres', $all);
 sub request
 {
     my ($what, $name, $number) = @_;
-    return ask($mallory, "SELECT verdict, held_number, reported FROM snowid.register('$what', '$name', $number, 'guess', 17, 18, 'd', 1, 1, 99, 0)");
+    return ask($mallory, "SELECT verdict, held_number, token FROM snowid.register('$what', '$name', $number, 'guess', 17,"
+          . ($what eq 'look' ? 0 : (1 << 40) + 17) . ", 'd', 1, 1, 99, '')");
 }
 is(request('claim', 'the west', 0), 'ERROR 42710', 'a name of another: refused');
-is(request($_, 'the west', 2), 'lost|2|0', "another's number: $_") foreach 'check', 'release', 'take over';
-is(request($_, 'mallory', 2), 'lost|2|0', "another's number, by a name of his: $_") foreach 'check', 'release', 'take over';
-is(request($_, 'restored', 8000), $_ eq 'release' ? 'lost|8000|0' : 'ERROR 55000', "a restored node's number: $_")
-  foreach 'check', 'release', 'take over';
-is(request($_, 'the west', 8001), 'ERROR 55000', "no node's number, another's name: $_") foreach 'check', 'take over';
-is(request($_, 'mallory', 4), 'lost|4|0', "what is not free yet: $_") foreach 'check', 'take over';
+my @requests = ('check', 'look', 'leave', 'take over');
+is(request($_, 'the west', 2), 'lost|2|0', "another's number: $_") foreach @requests;
+is(request($_, 'mallory', 2), 'lost|2|0', "another's number, by a name of his: $_") foreach @requests;
+is(request($_, 'mallory', 4), 'lost|4|0', "a retired number: $_") foreach @requests;
+is(request($_, 'the west', 8001), 'ERROR 42710', "no node's number, another's name: $_") foreach 'check', 'take over';
+is(request('resume', 'the west', 0), 'lost|0|0', 'nothing to resume');
 is(request('grant', 'mallory', 2), 'ERROR 22023', 'no such request');
-my $in_days = $node->safe_psql('postgres', q(SELECT (extract(epoch FROM now() + interval '2 days') * 1000)::bigint));
-is(ask($mallory, "SELECT snowid.register('claim', 'mallory', 0, 's', 17, 18, 'd', 1, 1, 99, $in_days)"), 'ERROR 22023',
-    'no ceiling that would keep the number for as long as he likes');
-like(request('claim', 'mallory', 2), qr/^held\|\d+\|/, 'a claim of his own');
-isnt(request('claim', 'mallory', 2), 'held|2|0', 'is of no number that he names');
+is(ask($mallory, "SELECT snowid.register($_)"), 'ERROR 22023', "no such request: $_")
+  foreach q('claim', 'mallory', 2, 's', 0, 17, 'd', 1, 1, 99, ''), q('check', 'mallory', 0, 's', 0, 17, 'd', 1, 1, 99, ''),
+  q('check', 'mallory', 8192, 's', 0, 17, 'd', 1, 1, 99, ''), q('check', 'mallory', 2, '', 0, 17, 'd', 1, 1, 99, ''),
+  q('check', '', 2, 's', 0, 17, 'd', 1, 1, 99, ''), q('check', 'mallory', 2, 's', 0, 0, 'd', 1, 1, 99, ''),
+  q('check', 'mallory', 2, 's', -1, 17, 'd', 1, 1, 99, ''), q('look', 'mallory', 2, 's', 0, 17, 'd', 1, 1, 99, ''),
+  q('check', 'mallory', 2, 's', 0, 9223372036854775807, 'd', 1, 1, 99, '');
+like(request('claim', 'mallory', 0), qr/^held\|\d+\|/, 'a claim of his own');
 is(ask($mallory, 'SELECT * FROM snowid.nodes'), 'ERROR 42501', 'the table is none of his');
 is($node->safe_psql('postgres', $all), $untouched, 'nobody else has noticed');
 is(at($_->[0], 'SELECT snowid_check()'), $_->[1], "$_->[0] is who it is") foreach [ 'east', 1 ], [ 'west', 2 ];
 close_session($mallory);
 # Here: who may join, but not use the server.
-$node->safe_psql('member_1', 'GRANT EXECUTE ON FUNCTION snowid_check(boolean) TO mallory');
+$node->safe_psql('member_1', 'GRANT EXECUTE ON FUNCTION snowid_check(boolean, boolean) TO mallory');
 my $checker = open_session($node, dbname => 'member_1', user => 'mallory');
 is(ask($checker, 'SELECT snowid_check()'), 'ERROR 42501', 'no right to the server');
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN SERVER registry TO mallory');
@@ -221,21 +226,33 @@ is($node->safe_psql('west', 'SELECT number FROM snowid.membership'), '2', "repli
 is($node->safe_psql('copied', 'SELECT count(*) FROM snowid.nodes'), '0', "replication: no other registry's nodes");
 is(number_of('west'), '2|2', 'replication: the number is its own');
 
-# All taken.
+# One role gets so many numbers a day.
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid.nodes (number, node, database, system_identifier, database_oid, timeline, claimed, last_seen, last_id_time,
-  secret, token, previous_token)
-SELECT n, 'taken ' || n, 'd', 1, n, 1, now(), now(), now(), 'not yours', n, 0 FROM generate_series(1, 8191) AS n
-ON CONFLICT DO NOTHING
+INSERT INTO snowid.nodes (number, node, claimed, claimed_by, secret, token, written_by)
+SELECT n, 'many ' || n, now(), 'mallory', 'not yours', n, snowid.registry_identity() FROM generate_series(2001, 2499) AS n
+SQL
+$mallory = open_session($node, user => 'mallory');
+is(ask($mallory, "SELECT verdict FROM snowid.register('$_->[0]', 'one more', $_->[1], 'mine', 0, 17, 'd', 1, 1, 99, '')"), 'ERROR 53400',
+    "500 within a day: refused to $_->[0]")
+  foreach [ 'claim', 0 ], [ 'check', 8000 ], [ 'take over', 8000 ];
+is(at('east', 'SELECT snowid_check()'), '1', '500 within a day: others are not');
+$node->safe_psql('postgres', q(UPDATE snowid.nodes SET claimed = now() - interval '25 hours' WHERE number = 2001));
+is(ask($mallory, "SELECT verdict FROM snowid.register('claim', 'one more', 0, 'mine', 0, 17, 'd', 1, 1, 99, '')"), 'held', 'a day later one more');
+close_session($mallory);
+
+# All given.
+$node->safe_psql('postgres', <<'SQL');
+INSERT INTO snowid.nodes (number, node, secret, token, written_by)
+SELECT n, 'taken ' || n, 'not yours', n, snowid.registry_identity() FROM generate_series(1, 8191) AS n ON CONFLICT DO NOTHING
 SQL
 my $last = new_member('last');
-is(at($last, q(SELECT snowid_join('registry'))), 'ERROR 53400', 'all taken: refused');
-like(($node->psql($last, q(SELECT snowid_join('registry'))))[2], qr/HINT:.* snowid_leave\(node\) here/, 'all taken: what to do');
-is(at('east', 'SELECT snowid_check()'), '1', 'all taken: who has one keeps it');
-$node->safe_psql('postgres', q(UPDATE snowid.nodes SET left_node = node, node = NULL, free_from = now() + interval '1 h' WHERE number = 8191));
-my (undef, undef, $message) = $node->psql($last, q(SELECT snowid_join('registry')));
-like($message, qr/all 8191 numbers of the registry are taken\nDETAIL:  One that was given back is free from /, 'one is free later');
-$node->safe_psql('postgres', q(UPDATE snowid.nodes SET free_from = now() WHERE number = 8191));
+my (undef, undef, $full) = $node->psql($last, q(SELECT snowid_join('registry')));
+is(at($last, q(SELECT snowid_join('registry'))), 'ERROR 53400', 'all given: refused');
+like($full, qr/all 8191 numbers of the registry were given\nHINT:.* snowid_leave\(node\) .* snowid\.free_number\(\)/, 'all given: what to do');
+is(at('east', 'SELECT snowid_check()'), '1', 'all given: who has one keeps it');
+is(attempt($node, q(SELECT snowid_leave('taken 8191'))), '', 'one is retired');
+$node->safe_psql('postgres', q(UPDATE snowid.nodes SET retired = now() - interval '2 days' WHERE number = 8191));
+is(attempt($node, 'SELECT snowid.free_number(8191)'), '', 'and made free');
 is(at($last, q(SELECT snowid_join('registry'))), '8191', 'the last one');
 is(number_of($last), '8191|8191', 'is a shard of the layout');
 

@@ -194,9 +194,11 @@ bool is_written_ahead() {
   return my_database->written_us > my_database->ceiling_us.load(std::memory_order_relaxed);
 }
 
-// Stores where IDs are to ask for more: before wild times, too. Needs my_database->lock.
+// Stores where IDs are to ask for more: before wild times, too, and at once where this database may
+// issue none. Needs my_database->lock.
 void store_alert(int64 alert_us) {
   AssertHoldsExclusively(my_database->lock);
+  if (!my_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
   const core::UnixMicros end = UnliftedUntil(WildTimesNow(), SharedFloor());
   my_database->alert_us.store(std::min(alert_us, end.value), std::memory_order_release);
 }
@@ -251,7 +253,7 @@ Relation lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return nullptr;
-  ceiling_page_extend(relation);
+  second_page_extend(relation);
   database_stand_in(is_made_here(relation));
   LWLockAcquire(&my_database->lock, LW_EXCLUSIVE);
   return relation;

@@ -12,8 +12,6 @@ namespace snowid::pg {
 
 namespace {
 
-constexpr BlockNumber kKeptBlock = 1;
-
 // What the second page has in its special space. To a scan of the sequence the page is empty.
 struct Kept {
   uint32 version;     // SNOWID_CEILING_PAGE
@@ -44,8 +42,8 @@ const Kept* kept_on(const CeilingPage& page) {
 
 CeilingPage ceiling_page_lock(Relation relation) {
   CeilingPage page{sequence_page_lock(relation), InvalidBuffer};
-  if (RelationGetNumberOfBlocks(relation) <= kKeptBlock) return page;
-  page.kept = ReadBuffer(relation, kKeptBlock);
+  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock) return page;
+  page.kept = ReadBuffer(relation, kSecondBlock);
   LockBuffer(page.kept, BUFFER_LOCK_EXCLUSIVE);
   return page;
 }
@@ -54,8 +52,8 @@ CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as) {
   constexpr bool kIsPermanent = true;
   CeilingPage page{sequence_page_lock_of(form, log_as), InvalidBuffer};
   const FileLocator storage = storage_of(form);
-  if (block_count(storage) <= kKeptBlock) return page;
-  page.kept = ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, kKeptBlock, RBM_NORMAL, nullptr,
+  if (block_count(storage) <= kSecondBlock) return page;
+  page.kept = ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, kSecondBlock, RBM_NORMAL, nullptr,
                                         kIsPermanent);
   LockBuffer(page.kept, BUFFER_LOCK_EXCLUSIVE);
   return page;
@@ -64,15 +62,6 @@ CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as) {
 void ceiling_page_unlock(const CeilingPage& page) {
   if (BufferIsValid(page.kept)) UnlockReleaseBuffer(page.kept);
   sequence_page_unlock(page.sequence);
-}
-
-void ceiling_page_extend(Relation relation) {
-  if (RelationGetNumberOfBlocks(relation) > kKeptBlock) return;
-  LockRelationForExtension(relation, ExclusiveLock);
-  if (RelationGetNumberOfBlocks(relation) <= kKeptBlock)
-    UnlockReleaseBuffer(
-        ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
-  UnlockRelationForExtension(relation, ExclusiveLock);
 }
 
 CeilingKept ceiling_page_read(const CeilingPage& page) {

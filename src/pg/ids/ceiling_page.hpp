@@ -28,9 +28,6 @@ void ceiling_page_unlock(const CeilingPage& page);
 // As sequence_page_lock_of().
 CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
 
-// Makes the second page, if there is none. No page and no LWLock may be locked.
-void ceiling_page_extend(Relation relation);
-
 // What the pages say. Fails with 0A000 where the second one is of another version.
 struct CeilingKept {
   core::UnixMillis ceiling;  // the greater of the two

@@ -56,7 +56,7 @@ void database_attach() {
   table_release(databases, database);
   my_database = shared_database = database;
   number_word = &database->number;
-  if (is_doubtful) shared_number_change();
+  if (is_doubtful) database_doubt();
 }
 
 bool database_is_doubtful() { return is_doubtful; }
@@ -67,6 +67,30 @@ void database_confirm() {
 }
 
 bool HasStandIn() { return my_database == &stand_in; }
+
+void (*may_issue_hook)() = nullptr;
+
+void require_may_issue() {
+  for (bool is_so = false; !is_so;) {
+    const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
+    if (may_issue_hook != nullptr) may_issue_hook();
+    // Unless something has changed meanwhile.
+    LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+    is_so = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;
+    if (is_so) shared_database->may_issue.store(true, std::memory_order_release);
+    LWLockRelease(&shared_database->lock);
+  }
+  stand_in.may_issue.store(true, std::memory_order_relaxed);
+}
+
+void database_doubt() {
+  shared_number_change();
+  LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+  shared_database->may_issue.store(false, std::memory_order_release);
+  // The next ID asks.
+  shared_database->alert_us.store(0, std::memory_order_release);
+  LWLockRelease(&shared_database->lock);
+}
 
 void database_stand_in(bool wanted) {
   if (wanted && !HasStandIn()) {
@@ -79,6 +103,7 @@ void database_stand_in(bool wanted) {
     stand_in.written_lsn = InvalidXLogRecPtr;
     stand_in.ceiling_us.store(shared_database->ceiling_us.load());
     stand_in.alert_us.store(shared_database->alert_us.load());
+    stand_in.may_issue.store(shared_database->may_issue.load());
     stand_in.floor_us.store(shared_database->floor_us.load());
     stand_in.swept_us.store(0);
     stand_in.swept_ceiling_us.store(0);

@@ -12,7 +12,7 @@
 // The number of the family's ABI: of the form of Database, Slot, ShardEvents and Warnings, and of
 // what their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 3
+#define SNOWID_IDS_ABI 4
 #endif
 
 namespace snowid::pg {
@@ -65,6 +65,8 @@ struct Database {
   std::atomic<bool> has_wild;
   // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
+  // Whether this database was asked, and may issue IDs at all, see may_issue_hook.
+  std::atomic<bool> may_issue;
 };
 
 SNOWID_PIN(Database, oid, 0);
@@ -90,7 +92,8 @@ SNOWID_PIN(Database, logged_us, kLockSize + 128);
 SNOWID_PIN(Database, wild, kLockSize + 160);
 SNOWID_PIN(Database, has_wild, kLockSize + 680);
 SNOWID_PIN(Database, longest_unit_us, kLockSize + 688);
-SNOWID_PIN_SIZE(Database, kLockSize + 696);
+SNOWID_PIN(Database, may_issue, kLockSize + 696);
+SNOWID_PIN_SIZE(Database, kLockSize + 704);
 SNOWID_PIN(core::Wild, from, 0);
 SNOWID_PIN(core::Wild, until, 8);
 SNOWID_PIN_SIZE(core::Wild, 16);
@@ -117,6 +120,15 @@ void database_attach();
 // here. database_confirm(): somebody has seen to it.
 bool database_is_doubtful();
 void database_confirm();
+
+// Set by the room that knows whether this database is a copy of another one: fails where it may
+// issue no IDs. It may look at catalogs. It is asked where the ceiling is to be raised, until it has
+// said yes once; and again after database_doubt().
+extern void (*may_issue_hook)();
+void require_may_issue();
+
+// Has every session ask may_issue_hook with its next ID.
+void database_doubt();
 
 // Points `my_database` to a stand-in that belongs to this session (true), or to the shared entry
 // (false). A stand-in begins as a copy of the shared entry. With it a transaction that has made the

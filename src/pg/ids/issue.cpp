@@ -28,9 +28,11 @@ Reach reach_of(const core::Layout& layout, bool is_common) {
   return {clock, clock, {PG_INT64_MAX}, {PG_INT64_MAX}};
 }
 
-// Makes sure that the ceiling allows an ID with the time `moment`. now: the clock.
-void make_room(core::UnixMicros moment, core::UnixMicros now) {
+// Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
+// it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue, too.
+void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Database* database = my_database;
+  if (!is_common && !database->may_issue.load(std::memory_order_acquire)) require_may_issue();
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
@@ -49,6 +51,7 @@ void make_room(core::UnixMicros moment, core::UnixMicros now) {
   // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
   // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
+  if (!database->may_issue.load(std::memory_order_acquire)) return;
   if (database->alert_us.compare_exchange_strong(alert, next_alert))
     ceiling_raise(moment, wish, Urgency::kEarly);
 }
@@ -122,7 +125,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       continue;
     }
     if (next >= warn_from(layout)) warn_daily(layout, now);
-    make_room(next, now);
+    make_room(next, now, is_common);
     const core::UnixMicros limit{
         std::min({reach.lead_from.value + max_lead_us(),
                   my_database->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};

@@ -3,7 +3,6 @@
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ids.hpp"
 #include "pg/nodes/registry.hpp"
 #include "pg/server/remote.hpp"
 
@@ -16,7 +15,21 @@ constexpr char kAskClock[] =
     " OPERATOR(pg_catalog.*) 1000000::numeric)::bigint";
 
 // The columns of the answer to a request.
-enum Column : int { kVerdict = 1, kHeldNumber, kHeldNode, kReported, kColumns = kReported };
+enum Column : int { kVerdict = 1, kHeldNumber, kHeldNode, kToken, kIdentity, kColumns = kIdentity };
+
+// How the verdicts are called there.
+constexpr struct {
+  const char* name;
+  Verdict verdict;
+} kVerdicts[] = {{"held", Verdict::kHeld},
+                 {"older", Verdict::kOlder},
+                 {"lost", Verdict::kLost},
+                 {"busy", Verdict::kBusy},
+                 {"moved", Verdict::kMoved},
+                 {"stale", Verdict::kStale}};
+
+// The end of the year 9999, in Unix microseconds.
+constexpr int64 kLastMicros = 253402300799999999;
 
 // 08P01: the answer is not one that the statement can give.
 [[noreturn]] void report_nonsense(const Registry& registry) {
@@ -54,32 +67,42 @@ struct ClockReading {
 // argument: a ClockReading.
 void read_clock(void* argument) {
   auto* reading = static_cast<ClockReading*>(argument);
-  reading->there = {number_column(reading->registry, 1, 0, kLastMillis * 1000)};
+  reading->there = {number_column(reading->registry, 1, 0, kLastMicros)};
 }
 
 struct Question {
   const Registry& registry;
   const Member& member;
-  bool is_claim;
+  bool is_claim;      // which is granted, or fails
+  bool names_number;  // whether it is about the member's number
   Answer* answer;
+  MemoryContext context;
 };
 
-// argument: a Question.
+// Fails with 08P01 where it is none.
+Verdict verdict_of(const Registry& registry, const char* name) {
+  for (const auto& known : kVerdicts)
+    if (strcmp(known.name, name) == 0) return known.verdict;
+  report_nonsense(registry);
+}
+
+// argument: a Question. What is kept of the answer is in its memory context.
 void read_answer(void* argument) {
   const Question& question = *static_cast<const Question*>(argument);
   const Registry& registry = question.registry;
-  const char* verdict = text_column(registry, kVerdict);
   Answer* answer = question.answer;
-  answer->is_taken = strcmp(verdict, kTaken) == 0;
-  answer->is_held = answer->is_taken || strcmp(verdict, kHeld) == 0;
-  if (!answer->is_held && strcmp(verdict, kLost) != 0) report_nonsense(registry);
-  answer->number = number_column(registry, kHeldNumber, 1, kMostNumber);
-  answer->reported = {number_column(registry, kReported, 0, kLastMillis)};
+  answer->verdict = verdict_of(registry, text_column(registry, kVerdict));
+  answer->number = number_column(registry, kHeldNumber, 0, kMostNumber);
+  answer->token = number_column(registry, kToken, 0, PG_INT64_MAX);
+  const char* identity = text_column(registry, kIdentity);
   // Another's number, or the answer to another question.
-  if (strcmp(text_column(registry, kHeldNode), question.member.node) != 0 ||
-      (!question.is_claim && answer->number != question.member.number) ||
-      (question.is_claim && !answer->is_held))
+  if (strlen(identity) > kLongestName ||
+      strcmp(text_column(registry, kHeldNode), question.member.node) != 0 ||
+      (question.names_number && answer->number != question.member.number) ||
+      (question.is_claim && answer->verdict != Verdict::kHeld) ||
+      (IsHeld(*answer) && answer->number < 1))
     report_nonsense(registry);
+  answer->identity = MemoryContextStrdup(question.context, identity);
 }
 
 // Asks, and fails as registry_ask() does.
@@ -146,62 +169,36 @@ void require_near_clocks(const Registry& registry, const ClockGap& gap) {
 }
 
 Answer registry_ask(const Registry& registry, const char* request, const Member& member,
-                    int64 token, int64 next_token) {
+                    int64 known, int64 next) {
   Answer answer{};
-  answer.ceiling = ceiling_read().ceiling;
-  Question question{registry, member, strcmp(request, kClaim) == 0, &answer};
+  const bool is_claim = strcmp(request, kClaim) == 0;
+  const bool names_number = !is_claim && strcmp(request, kResume) != 0;
+  Question question{registry, member, is_claim, names_number, &answer, CurrentMemoryContext};
   const char* text = psprintf(
       "SELECT r.* FROM snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
       "::bigint, %s::pg_catalog.text, " INT64_FORMAT "::bigint, " INT64_FORMAT
       "::bigint, %s::pg_catalog.text, " INT64_FORMAT
-      "::bigint, %u::bigint, %u::bigint, " INT64_FORMAT "::bigint) AS r",
+      "::bigint, %u::bigint, %u::bigint, %s::pg_catalog.text) AS r",
       quote_literal_cstr(request), quote_literal_cstr(member.node), member.number,
-      quote_literal_cstr(member.secret), token, next_token,
+      quote_literal_cstr(member.secret), known, next,
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
-      answer.ceiling.value);
+      quote_literal_cstr(member.registry));
   run(registry, text, kColumns, read_answer, &question);
   return answer;
 }
 
-void heed_reported(const Answer& answer, bool were_others) {
-  const core::UnixMicros reported{answer.reported.value * 1000};
-  if (!ceiling_known) ceiling_learn();
-  if (WildAt(WildTimesNow(), reported) != nullptr) return;
-  const core::UnixMicros now = LeadFromNow(unix_now());
-  // An ID's time is ahead of the clock by snowid.max_lead at most, and what is reported ahead of
-  // that by a step. So a clock that was never set back is not behind that, however soon it is
-  // looked at again.
-  const int64 behind_us = reported.value - now.value - max_lead_us() - core::kFarthestUs;
-  if (behind_us > 0)
-    ereport(
-        ERROR,
-        (errcode(kClockBehind),
-         errmsg("clock is " INT64_FORMAT
-                " ms behind the greatest ID time that this node has reported",
-                (reported.value - now.value + 999) / 1000),
-         errdetail(
-             "It has reported %s, and \"snowid.max_lead\" and the ceiling account for " INT64_FORMAT
-             " ms.",
-             moment_text(reported), (max_lead_us() + core::kFarthestUs) / 1000),
-         errhint("Set the clock right, or wait until it has caught up.")));
-  // With a ceiling below, this database is older than what it has reported: a backup, or a standby
-  // that lagged.
-  if (reported.value > 0 && (were_others || answer.reported.value > answer.ceiling.value))
-    issue_only_above(reported);
-}
-
-void wait_out_copy(const Answer& answer, const ClockGap& gap) {
-  if (!answer.is_taken) return;
-  const core::UnixMicros there{unix_now().value + gap.most_behind_us};
-  const core::UnixMicros moment{there.value + kMostDifferenceUs + max_lead_us()};
-  ereport(NOTICE, (errmsg("waiting until %s", moment_text(moment)),
-                   errdetail("Another server has gone on with number " INT64_FORMAT
-                             ", and its clock may be %d seconds ahead of the registry's.",
-                             answer.number, static_cast<int>(kMostDifferenceUs / USECS_PER_SEC))));
-  // Also since the copy may have used part of a unit of time, where those are long.
-  issue_only_above(moment);
-  while (unix_now() < moment) nap(100, clock_wait_event());
+void report_moved(const Registry& registry, const Member& member) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("server \"%s\" is not the registry that node \"%s\" has joined", registry.name,
+                  member.node),
+           errdetail("Or that registry was restored, promoted or upgraded since. This node goes on "
+                     "with its number " INT64_FORMAT ".",
+                     member.number),
+           errhint("Where it has taken that one's place, and the old one is stopped for good, use "
+                   "snowid_check(registry_moved => true).")));
+  pg_unreachable();
 }
 
 }  // namespace snowid::pg

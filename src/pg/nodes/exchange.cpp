@@ -6,56 +6,113 @@ namespace snowid::pg {
 namespace {
 
 // 55000, after all sessions have been told.
-[[noreturn]] void report_lost(const Registry& registry, const Member& member) {
-  word_write(Word::kMark, MarkOf(member.incarnation, kCopyNonce));
+[[noreturn]] void report_lost(const Registry& registry, const Member& member, Words words) {
+  words.is_copy = true;
+  words_write(words);
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("number " INT64_FORMAT " of node \"%s\" is another server's", member.number,
+           errmsg("number " INT64_FORMAT " of node \"%s\" is not this server's", member.number,
                   member.node),
-           errdetail("Server \"%s\" has been asked by a copy of this database, or has given the "
-                     "number to another node. From now on this database refuses to draw from it.",
+           errdetail("Server \"%s\" has been asked by a copy of this database since it was asked "
+                     "here, or the number was retired. From now on this database refuses to draw "
+                     "IDs.",
                      registry.name),
            errhint("Use snowid_join() under a new name where this is the copy; stop the other one, "
                    "and use snowid_check(take_over => true), where this is to be the node.")));
   pg_unreachable();
 }
 
-// Has the registry know the token that is kMark. token: what it is asked with beside that.
-Answer exchange(const Registry& registry, const Member& member, const char* request, int64 token,
-                int64 next_token) {
-  const Answer answer = registry_ask(registry, request, member, token, next_token);
-  if (!answer.is_held) report_lost(registry, member);
-  word_write(Word::kToken, next_token);
+// 55000. Nothing is changed.
+[[noreturn]] void report_busy(const Registry& registry, const Member& member) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"", member.number,
+                  member.node),
+           errdetail("It has checked at server \"%s\" just now, and this one was promoted or "
+                     "restored.",
+                     registry.name),
+           errhint("Stop the other one, and try again, where this server replaces it. Where this "
+                   "is a copy, use snowid_join() under a new name.")));
+  pg_unreachable();
+}
+
+// 55000: what one is to do who takes over.
+[[noreturn]] void report_retired(const Registry& registry, const Member& member) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's", member.number,
+                  member.node),
+           errdetail("Server \"%s\" says so.", registry.name),
+           errhint("Use snowid_leave() and snowid_join() to get another number.")));
+  pg_unreachable();
+}
+
+// What the registry has given besides, it may not know either.
+void warn_if_older(const Registry& registry, const Answer& answer) {
+  if (answer.verdict != Verdict::kOlder) return;
+  ereport(WARNING,
+          (errmsg("registry over server \"%s\" is older than this node", registry.name),
+           errdetail("It has learnt of number " INT64_FORMAT " from this node. It gives no new "
+                     "numbers.",
+                     answer.number),
+           errhint("Use snowid_check() on all nodes, and then snowid.settle_registry() there.")));
+}
+
+// Asks with the token that is known and the one that is asked with, which is known then.
+Answer exchange(const Registry& registry, const Member& member, const char* request, Words* words) {
+  const Answer answer = registry_ask(registry, request, member, words->known, words->asked);
+  switch (answer.verdict) {
+    case Verdict::kHeld:
+    case Verdict::kOlder:
+      break;
+    case Verdict::kMoved:
+      report_moved(registry, member);
+    case Verdict::kBusy:
+      report_busy(registry, member);
+    default:
+      report_lost(registry, member, *words);
+  }
+  warn_if_older(registry, answer);
+  words->known = words->asked;
   return answer;
 }
 
-int64 new_mark(const Member& member) {
-  const int64 token = new_token(member.incarnation);
-  word_write(Word::kMark, token);
-  return token;
+void prepare(Words* words, int64 count) {
+  words->asked = next_token(count);
+  words_write(*words);
 }
 
 }  // namespace
 
-Answer exchange_tokens(const Registry& registry, const Member& member) {
-  int64 token = word_read(Word::kToken);
-  const int64 asked = word_read(Word::kMark);
+const char* exchange_tokens(const Registry& registry, const Member& member, Words* words) {
   // An exchange whose answer was lost is finished first. That alone would not do: a copy that was
   // made meanwhile has both tokens, too.
-  if (token != asked) exchange(registry, member, kCheck, token, asked);
-  token = asked;
-  return exchange(registry, member, kCheck, token, new_mark(member));
+  if (words->known != words->asked) exchange(registry, member, kCheck, words);
+  prepare(words, CountOf(words->known));
+  const Answer answer = exchange(registry, member, kCheck, words);
+  words_write(*words);
+  return answer.identity;
 }
 
-Answer take_number_over(const Registry& registry, const Member& member) {
-  // By the one that it is known to have the registry tells whether a copy has gone on; and so again
-  // until that was heeded.
-  const int64 token = word_read(Word::kToken);
-  const Answer answer = registry_ask(registry, kTakeOver, member, token, new_mark(member));
-  if (!answer.is_held) report_lost(registry, member);
-  return answer;
+const char* take_number_over(const Registry& registry, const Member& member, Words* words) {
+  const Answer look = registry_ask(registry, kLook, member, 0, 0);
+  if (look.verdict == Verdict::kMoved) report_moved(registry, member);
+  if (look.verdict != Verdict::kHeld) report_retired(registry, member);
+  // So a request that comes late, after somebody else was granted the number, is refused.
+  const int64 expected = look.token;
+  prepare(words, CountOf(expected));
+  const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
+  if (answer.verdict == Verdict::kStale)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"", member.number,
+                    member.node),
+             errdetail("It has asked server \"%s\" at the same time.", registry.name),
+             errhint("Stop the other one, and try again.")));
+  if (!IsHeld(answer)) report_retired(registry, member);
+  warn_if_older(registry, answer);
+  words->known = words->asked;
+  return answer.identity;
 }
-
-void end_taking_over() { word_write(Word::kToken, word_read(Word::kMark)); }
 
 }  // namespace snowid::pg

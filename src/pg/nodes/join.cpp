@@ -52,76 +52,55 @@ void require_no_citus() {
   pg_unreachable();
 }
 
-// Claims a number for a member that has all but that. An earlier claim whose answer was lost is
-// made again with its tokens, of which the registry may know either; if it does, it gives the same
-// number. left: what there was before.
-Answer claim_number(const Registry& registry, Member* member, const Member& left) {
-  const int64 mark = word_read(Word::kMark);
-  member->incarnation = IncarnationOf(mark);
-  const bool is_tried =
-      NonceOf(mark) >= kLeastNonce && IsOfClaim(member->incarnation) &&
-      (left.state == MemberState::kNone || left.incarnation != member->incarnation) &&
-      IncarnationOf(word_read(Word::kToken)) == member->incarnation;
-  if (!is_tried) {
-    member->incarnation = new_incarnation(Use::kClaim);
-    const int64 token = new_token(member->incarnation);
-    word_write(Word::kToken, token);
-    word_write(Word::kMark, token);
+// Claims a number for a member that has all but that. An earlier claim that has come to no end, or
+// whose row was rolled back, is made again with its secret, and then gives the same number.
+void claim_number(const Registry& registry, Member* member, Words* words) {
+  member->registry = "";
+  Answer answer{Verdict::kLost, 0, 0, nullptr};
+  if (words->state == WordsState::kClaiming || words->state == WordsState::kJoined) {
+    member->secret = pstrdup(words->secret);
+    answer = registry_ask(registry, kResume, *member, words->known, words->asked);
   }
-  const int64 next_token = word_read(Word::kMark);
-  const Answer answer =
-      registry_ask(registry, kClaim, *member, word_read(Word::kToken), next_token);
-  word_write(Word::kToken, next_token);
+  if (!IsHeld(answer)) {
+    member->secret = new_secret();
+    const int64 token = next_token(0);
+    // Whether it was found to be a copy stays until it has joined.
+    *words = {WordsState::kClaiming, words->is_copy, 0, token, token, {}};
+    strlcpy(words->secret, member->secret, sizeof(words->secret));
+    words_write(*words);
+    answer = registry_ask(registry, kClaim, *member, 0, token);
+  }
+  words->known = words->asked;
   member->number = answer.number;
-  return answer;
+  member->registry = answer.identity;
 }
 
 // Joins as a new node.
 int64 join(Relation table, const Member& left, const char* server, const char* node) {
-  Member member{{MemberState::kJoined, 0, node, server}, new_secret(), 0};
+  Member member{{MemberState::kJoined, 0, node, server}, "", nullptr, new_incarnation()};
   require_node_name(node);
   require_no_citus();
   const Registry registry = registry_of(server, nullptr);
   require_near_clocks(registry, registry_compare_clocks(registry));
-  heed_reported(claim_number(registry, &member, left), true);
+  Words words = words_read();
+  // With a row that is true, or was, the number is not that of a claim which was rolled back.
+  if (left.state != MemberState::kNone && left.incarnation == words.incarnation)
+    words.state = WordsState::kNone;
+  claim_number(registry, &member, &words);
   // A copy of this database that was made while it had claimed, and had not yet joined, could claim
   // again with the same token.
-  exchange_tokens(registry, member);
-  member_store(table, member, true);
+  member.registry = exchange_tokens(registry, member, &words);
+  member_store(table, member, words, true);
   return member.number;
 }
 
-// Waits until nobody draws from the number any more. All have been told; those that are in the
-// middle of a transaction hear of it by its end. Meanwhile the table is not locked as it was, since
-// a transaction that waits for it would wait for this one. Returns the member as it is then.
-Member wait_for_draws(Relation table) {
-  LockRelation(table, AccessShareLock);
-  UnlockRelation(table, ShareRowExclusiveLock);
-  wait_for_transactions();
-  LockRelation(table, ShareRowExclusiveLock);
-  return member_read(table);
-}
-
-// Gives the number back. Where the registry cannot be reached it is to be called again.
-void give_back(Relation table, Member member) {
+// Has the number retired: nobody gets it again, so those who are drawing from it right now do no
+// harm. Where the registry cannot be reached nothing is changed.
+void retire(const Member& member, Words* words) {
   const Registry registry = registry_of(member.server, member.node);
-  const int64 incarnation = member.incarnation;
-  const MemberState refusing =
-      member.state == MemberState::kTaking ? MemberState::kTaking : MemberState::kLeaving;
-  if (member.state == MemberState::kJoined) {
-    exchange_tokens(registry, member);
-    word_write(Word::kMark, MarkOf(incarnation, kLeavingNonce));
-  }
-  member = wait_for_draws(table);
-  // Somebody else may have called it, too, and have been quicker.
-  if (member.state == MemberState::kNone) return;
-  if (member.state == MemberState::kJoined) report_joined(member);
-  // With another incarnation the number was taken back, and somebody else has begun to leave with
-  // it: he waits for those that have drawn meanwhile, which we have not.
-  if (member.state != refusing || member.incarnation != incarnation) report_membership(member);
-  // Where a take-over has not come to its end the registry may know either.
-  const Word other = refusing == MemberState::kTaking ? Word::kMark : Word::kToken;
-  registry_ask(registry, kRelease, member, word_read(Word::kToken), word_read(other));
+  exchange_tokens(registry, member, words);
+  const Answer answer = registry_ask(registry, kLeave, member, words->known, words->known);
+  if (answer.verdict == Verdict::kMoved) report_moved(registry, member);
 }
 
 }  // namespace
@@ -145,7 +124,7 @@ Datum snowid_join(PG_FUNCTION_ARGS) {
   Relation table = member_lock();
   const Member member = member_read(table);
   int64 number = member.number;
-  if (member.state == MemberState::kLeaving) report_membership(member);
+  if (member.state == MemberState::kLeft) report_membership(member);
   if (member.state == MemberState::kJoined) {
     if (strcmp(member.server, server) != 0 || (node != nullptr && strcmp(member.node, node) != 0))
       report_joined(member);
@@ -163,11 +142,12 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   Relation table = member_lock();
   const Member member = member_read(table);
   if (member.state == MemberState::kNone) report_membership(member);
-  if (member.state == MemberState::kJoined || member.state == MemberState::kLeaving ||
-      member.state == MemberState::kTaking)
-    give_back(table, member);
-  else  // a copy, which has no number to give back
-    word_write(Word::kMark, MarkOf(member.incarnation, kCopyNonce));
+  Words words = words_read();
+  // A copy has no number to give back.
+  if (member.state == MemberState::kJoined) retire(member, &words);
+  words.state = WordsState::kLeft;
+  words.is_copy = false;
+  words_write(words);
   member_delete(table);
   table_close(table, NoLock);
   PG_RETURN_VOID();

@@ -8,7 +8,6 @@
 #include "pg/nodes/durable_commit.hpp"
 #include "pg/nodes/member.hpp"
 #include "pg/server/own_table.hpp"
-#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
@@ -20,6 +19,7 @@ enum Column : int {
   kNumber,
   kNode,
   kServer,
+  kRegistry,
   kSecret,
   kIncarnation,
   kSystem,
@@ -28,56 +28,32 @@ enum Column : int {
   kChecked,
   kColumns,
 };
-constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID, TEXTOID,        TEXTOID,
+constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID, TEXTOID, TEXTOID,        TEXTOID,
                                   INT8OID, INT8OID, OIDOID,  TIMESTAMPTZOID, TIMESTAMPTZOID};
 constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
 
-constexpr const char* kSequences[] = {"membership_mark", "membership_token"};
-
-// What this session knows the relations by, InvalidOid before it has looked.
+// What this session knows the table by, InvalidOid before it has looked.
 Oid table_oid = InvalidOid;
-Oid mark_oid = InvalidOid;
 
-Relation open_word(Word word, LOCKMODE lock) {
-  return own_sequence_open(kSequences[static_cast<int>(word)], lock);
-}
-
-// Whether the mark is of a take-over that has not come to its end: had it, the row would be of it,
-// too. The token is, once the registry has agreed.
-bool is_being_taken(int64 incarnation, int64 mark) {
-  const int64 taking = IncarnationOf(mark);
-  if (IsOfClaim(taking) || NonceOf(mark) < kLeastNonce) return false;
-  const int64 known = IncarnationOf(word_read(Word::kToken));
-  return known == incarnation || known == taking;
-}
-
-// What a row's mark says of it. The row is this server's and this database's.
-MemberState state_of(int64 incarnation, int64 mark) {
-  if (incarnation < 1) return MemberState::kMoved;
-  if (IncarnationOf(mark) != incarnation)
-    return is_being_taken(incarnation, mark) ? MemberState::kTaking : MemberState::kMoved;
-  if (NonceOf(mark) == kLeavingNonce) return MemberState::kLeaving;
-  if (NonceOf(mark) == kCopyNonce) return MemberState::kCopy;
-  return NonceOf(mark) >= kLeastNonce ? MemberState::kJoined : MemberState::kMoved;
+// What the words say of a row. It is this server's and this database's.
+MemberState state_of(int64 incarnation) {
+  const Words words = words_read();
+  if (words.is_copy) return MemberState::kCopy;
+  if (incarnation < 1 || words.incarnation != incarnation) return MemberState::kMoved;
+  switch (words.state) {
+    case WordsState::kJoined:
+      return MemberState::kJoined;
+    case WordsState::kLeft:
+      return MemberState::kLeft;
+    default:
+      return MemberState::kMoved;
+  }
 }
 
 // The one row, or nullptr. The scan is to be ended once it has been read.
 HeapTuple find_row(Relation table, SysScanDesc* scan) {
   *scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   return systable_getnext(*scan);
-}
-
-// Has all sessions forget at once what they know of the mark, and not only when this transaction
-// commits: it may be about to fail. Those that have drawn look with each draw, the others with each
-// transaction.
-void tell_everybody(Oid relid) {
-  shared_number_change();
-  SharedInvalidationMessage message{};
-  message.rc.id = SHAREDINVALRELCACHE_ID;
-  message.rc.dbId = MyDatabaseId;
-  message.rc.relId = relid;
-  SendSharedInvalidMessages(&message, 1);
-  AcceptInvalidationMessages();
 }
 
 // To be called where the row is changed. If that were lost in a crash this database would draw from
@@ -94,22 +70,20 @@ Member member_read(Relation table) {
   table_oid = RelationGetRelid(table);
   SysScanDesc scan;
   HeapTuple row = find_row(table, &scan);
-  Member member{{MemberState::kNone, 0, nullptr, nullptr}, nullptr, 0};
+  Member member{{MemberState::kNone, 0, nullptr, nullptr}, nullptr, nullptr, 0};
   if (HeapTupleIsValid(row)) {
     Datum values[kColumns];
     bool nulls[kColumns];
     heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
     member = {{MemberState::kMoved, DatumGetInt64(values[kNumber]),
                TextDatumGetCString(values[kNode]), TextDatumGetCString(values[kServer])},
+              TextDatumGetCString(values[kRegistry]),
               TextDatumGetCString(values[kSecret]),
               DatumGetInt64(values[kIncarnation])};
-    // Opened before its page is read, which comes last: what is told of it from then on is news.
-    Relation mark = open_word(Word::kMark, AccessShareLock);
-    mark_oid = RelationGetRelid(mark);
+    // The words come last: what is told of them from then on is news.
     if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
         DatumGetObjectId(values[kDatabase]) == MyDatabaseId)
-      member.state = state_of(member.incarnation, sequence_last(mark));
-    relation_close(mark, AccessShareLock);
+      member.state = state_of(member.incarnation);
   }
   systable_endscan(scan);
   return member;
@@ -128,12 +102,11 @@ void report_membership(const Membership& member) {
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("database has not joined a registry"), errhint("Use snowid_join().")));
       break;
-    case MemberState::kLeaving:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("node \"%s\" is leaving the registry", member.node),
-               errdetail("snowid_leave() has begun and has not come to its end."),
-               errhint("Use snowid_leave() again; or, to stay, snowid_check(take_over => true).")));
+    case MemberState::kLeft:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("node \"%s\" has left the registry", member.node),
+                      errdetail("What was to forget that it had joined was rolled back."),
+                      errhint("Use snowid_leave() again.")));
       break;
     case MemberState::kMoved:
       ereport(ERROR,
@@ -154,14 +127,6 @@ void report_membership(const Membership& member) {
                        "one, and use snowid_check(take_over => true), where this is to be the "
                        "node.")));
       break;
-    case MemberState::kTaking:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("number " INT64_FORMAT " of node \"%s\" is being taken over", member.number,
-                      member.node),
-               errdetail("snowid_check(take_over => true) has begun and has not come to its end."),
-               errhint("Use it again; or, to give the number up, snowid_leave().")));
-      break;
     case MemberState::kJoined:
       break;
   }
@@ -170,25 +135,18 @@ void report_membership(const Membership& member) {
 }
 
 bool IsMembership(Oid relid) {
-  return relid == InvalidOid || relid == table_oid || relid == mark_oid;
+  return relid == InvalidOid || relid == table_oid || relid == words_relid();
 }
 
-int64 new_incarnation(Use use) {
-  uint32 random;
+int64 new_incarnation() {
+  uint64 random;
   fetch_random(&random, sizeof(random));
-  // Less than 2^31, and not 0.
-  return std::max(random >> 1 & ~uint32{1}, uint32{2}) - (use == Use::kClaim ? 1 : 0);
-}
-
-int64 new_token(int64 incarnation) {
-  uint32 random;
-  fetch_random(&random, sizeof(random));
-  return MarkOf(incarnation, std::max(int64{random}, kLeastNonce));
+  return std::max(static_cast<int64>(random >> 1), int64{1});
 }
 
 Relation member_lock() { return own_table_open(kMembership, ShareRowExclusiveLock); }
 
-void member_store(Relation table, const Member& member, bool is_new) {
+void member_store(Relation table, const Member& member, Words words, bool is_new) {
   AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
   const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
   Datum values[kColumns];
@@ -198,6 +156,7 @@ void member_store(Relation table, const Member& member, bool is_new) {
   values[kNumber] = Int64GetDatum(member.number);
   values[kNode] = CStringGetTextDatum(member.node);
   values[kServer] = CStringGetTextDatum(member.server);
+  values[kRegistry] = CStringGetTextDatum(member.registry);
   values[kSecret] = CStringGetTextDatum(member.secret);
   values[kIncarnation] = Int64GetDatum(member.incarnation);
   values[kSystem] = Int64GetDatum(static_cast<int64>(GetSystemIdentifier()));
@@ -217,6 +176,12 @@ void member_store(Relation table, const Member& member, bool is_new) {
   systable_endscan(scan);
   announce_change(table);
   CommandCounterIncrement();
+
+  words.state = WordsState::kJoined;
+  words.is_copy = false;
+  words.incarnation = member.incarnation;
+  strlcpy(words.secret, member.secret, sizeof(words.secret));
+  words_write(words);
 }
 
 void member_delete(Relation table) {
@@ -227,43 +192,6 @@ void member_delete(Relation table) {
   systable_endscan(scan);
   announce_change(table);
   CommandCounterIncrement();
-}
-
-int64 word_read(Word word) {
-  Relation sequence = open_word(word, AccessShareLock);
-  const int64 value = sequence_last(sequence);
-  relation_close(sequence, AccessShareLock);
-  return value;
-}
-
-void word_write(Word word, int64 value) {
-  AssertHasLock(table_oid, ShareRowExclusiveLock);
-  AssertHoldsNone();
-  Relation sequence = open_word(word, RowExclusiveLock);
-  const SequencePage page = sequence_page_lock(sequence);
-  const XLogRecPtr lsn = sequence_page_set(page, value);
-  sequence_page_unlock(page);
-  // Before it is durable: from here on it can only be refused more than it has to be.
-  if (word == Word::kMark && NonceOf(value) < kLeastNonce)
-    tell_everybody(RelationGetRelid(sequence));
-  sequence_make_durable(lsn);
-  relation_close(sequence, RowExclusiveLock);
-}
-
-void wait_for_transactions() {
-  AssertHoldsNone();
-  int count;
-  // A transaction that is not among these begins later, and first hears what everybody was told.
-  constexpr bool kExceptWithoutSnapshot = false;
-  constexpr bool kOfAllDatabases = false;
-  const VirtualTransactionId* running =
-      GetCurrentVirtualXIDs(InvalidTransactionId, kExceptWithoutSnapshot, kOfAllDatabases,
-                            PROC_IN_VACUUM | PROC_IS_AUTOVACUUM, &count);
-  if (count > 0)
-    ereport(NOTICE, (errmsg_plural("waiting for %d transaction of this database to end",
-                                   "waiting for %d transactions of this database to end",
-                                   static_cast<unsigned long>(count), count)));
-  for (int i = 0; i < count; i++) VirtualXactLock(running[i], true);
 }
 
 }  // namespace snowid::pg

@@ -1,5 +1,5 @@
 // Whether this database has joined a registry, and as which node: the row of snowid.membership and
-// the page of snowid.membership_mark, see member.hpp. Locking: both are changed under the table's
+// what words.hpp keeps, see member.hpp. Locking: both are changed under the table's
 // ShareRowExclusiveLock; they are read without waiting for that.
 #pragma once
 
@@ -8,13 +8,12 @@
 namespace snowid::pg {
 
 enum class MemberState : uint8_t {
-  kNone,     // it has joined no registry, or has left it
-  kJoined,   // the number is its own
-  kMoved,    // another server, or another database, than the one that joined: a restore, or a copy;
-             // also where a restore or a rollback has brought back a row that is not true any more
-  kCopy,     // the registry has found that another server goes by this number
-  kLeaving,  // snowid_leave() has begun, and has not come to its end
-  kTaking,   // taking the number over has begun, and has not come to its end
+  kNone,    // it has joined no registry, or has left it
+  kJoined,  // the number is its own
+  kMoved,   // another server, or another database, than the one that joined: a restore, or a copy;
+            // also where a restore or a rollback has brought back a row that is not true any more
+  kCopy,    // the registry has found that another server goes by this number
+  kLeft,    // the number is retired, and the row is still there: what deletes it was rolled back
 };
 
 struct Membership {

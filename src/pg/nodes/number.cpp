@@ -22,6 +22,11 @@ struct NodeNumber {
   const char* registry;  // the foreign server
 };
 
+bool must_join = false;  // snowid.must_join
+
+// A callback where that is assigned.
+void forget_number(bool, void*) { default_shard_forget(); }
+
 // Whether what the ids keep holds no longer than the transaction.
 bool is_fleeting = false;
 
@@ -100,6 +105,15 @@ void watch() {
   pg_unreachable();
 }
 
+// 55000, where snowid.must_join is on.
+void require_other_than_0() {
+  if (!must_join) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("this server has no number of its own"),
+                  errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.must_join"),
+                  errhint("Use snowid_join().")));
+}
+
 // Fills it in as far as it gets. Fails with 55000 where there is no number, with 22023 where
 // snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
 void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
@@ -118,12 +132,17 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
     result->source = "citus";
     if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
     result->number = citus.group;
+    // Not the coordinator, as far as can be told.
+    if (citus.group == 0 && !citus.is_lasting) require_other_than_0();
     return;
   }
   // A standby is not told at once of what its primary's registry has said; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
   is_fleeting = is_fleeting || is_standby;
-  if (!wants_names && shared_number_recall(&result->number)) return;
+  if (!wants_names && shared_number_recall(&result->number)) {
+    if (result->number == 0) require_other_than_0();
+    return;
+  }
   const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
   const Membership member = membership_read();
   result->source = member.state == MemberState::kNone ? "none" : "joined";
@@ -133,6 +152,7 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
   if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
     report_membership(member);
   if (!is_standby) shared_number_store(changes, member.number);
+  if (member.state == MemberState::kNone) require_other_than_0();
 }
 
 int64 number_of(const ShardSetting& setting) {
@@ -155,9 +175,22 @@ bool SaysNoNumber(const ErrorData* error) {
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
 
+// What a copy draws from named shards its original draws, too.
+void refuse_copy() {
+  const Membership member = membership_read();
+  if (member.state == MemberState::kCopy) report_membership(member);
+}
+
 }  // namespace
 
-void number_register() { shard_resolve_hook = number_of; }
+void number_register() {
+  DefineCustomBoolVariable(
+      "snowid.must_join", "Refuse to draw from 0, which is no server's own number.",
+      "For clusters in which every server has to have joined a registry, or Citus' metadata.",
+      &must_join, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
+  shard_resolve_hook = number_of;
+  may_issue_hook = refuse_copy;
+}
 
 }  // namespace snowid::pg
 

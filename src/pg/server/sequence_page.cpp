@@ -78,6 +78,15 @@ void sequence_page_store(const SequencePage& page, GenericXLogState* change, int
   data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
 }
 
+void second_page_extend(Relation relation) {
+  if (RelationGetNumberOfBlocks(relation) > kSecondBlock) return;
+  LockRelationForExtension(relation, ExclusiveLock);
+  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock)
+    UnlockReleaseBuffer(
+        ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
+  UnlockRelationForExtension(relation, ExclusiveLock);
+}
+
 SequenceValue PeekAtSequence(Buffer buffer) {
   Page page = BufferGetPage(buffer);
   const volatile FormData_pg_sequence_data* data = sequence_data(page);

@@ -56,6 +56,14 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called);
 
+// The block behind a sequence's own page: a page that is snowid's alone. setval, dumps and the
+// replication of sequences do not know it. What it holds lies in its special space, and begins with
+// a version.
+inline constexpr BlockNumber kSecondBlock = 1;
+
+// Makes the second page, empty, if there is none. No page and no LWLock may be locked.
+void second_page_extend(Relation relation);
+
 // Reads the value of a page that is pinned, without its lock: another session may be changing it.
 SequenceValue PeekAtSequence(Buffer buffer);
 

@@ -1,0 +1,98 @@
+-- Joining: a database that is a node claims its number in another database, the registry. Any database
+-- with snowid can be one; it can be a node, too. What the registry does is in nodes.sql.
+
+-- The member's side
+
+CREATE TABLE snowid.membership (
+  singleton boolean PRIMARY KEY CHECK (singleton),
+  number bigint NOT NULL
+    CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
+  node pg_catalog.text NOT NULL,
+  server pg_catalog.text NOT NULL,
+  registry pg_catalog.text NOT NULL,
+  secret pg_catalog.text NOT NULL,
+  incarnation bigint NOT NULL,
+  system_identifier bigint NOT NULL,
+  database_oid pg_catalog.oid NOT NULL,
+  joined pg_catalog.timestamptz NOT NULL,
+  checked pg_catalog.timestamptz NOT NULL
+);
+COMMENT ON TABLE snowid.membership IS
+  'as which node this database has joined a registry, see snowid_join; a row at most, kept by snowid';
+COMMENT ON COLUMN snowid.membership.singleton IS 'true: there is one row at most';
+COMMENT ON COLUMN snowid.membership.number IS 'number that the registry has given to this node';
+COMMENT ON COLUMN snowid.membership.node IS 'name of this node there';
+COMMENT ON COLUMN snowid.membership.server IS 'foreign server that is the registry';
+COMMENT ON COLUMN snowid.membership.registry IS 'identity of that registry, as snowid.registry_identity() has it there';
+COMMENT ON COLUMN snowid.membership.secret IS 'what proves to the registry that the number is this node''s';
+COMMENT ON COLUMN snowid.membership.incarnation IS
+  'what snowid.membership_words has, too, where the row is still true';
+COMMENT ON COLUMN snowid.membership.system_identifier IS 'server that has joined, as pg_control_system() has it';
+COMMENT ON COLUMN snowid.membership.database_oid IS 'database of that server that has joined';
+COMMENT ON COLUMN snowid.membership.joined IS 'when it has joined, by its clock';
+COMMENT ON COLUMN snowid.membership.checked IS 'when the registry has last confirmed it, by this server''s clock';
+COMMENT ON CONSTRAINT membership_pkey ON snowid.membership IS 'a database is one node at most';
+COMMENT ON INDEX snowid.membership_pkey IS 'a database is one node at most';
+COMMENT ON CONSTRAINT membership_number_check ON snowid.membership IS
+  'shards of the layout instagram; 0 is drawn from without joining';
+COMMENT ON CONSTRAINT membership_singleton_check ON snowid.membership IS 'a database is one node at most';
+SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regclass, ''::pg_catalog.text);
+-- Whoever may dump the database may read it, and whoever restores it may write it; nobody else is to
+-- know the secret.
+GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
+GRANT SELECT ON snowid.membership TO pg_database_owner;
+
+CREATE FUNCTION snowid.keep_membership() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_membership';
+COMMENT ON FUNCTION snowid.keep_membership() IS
+  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
+REVOKE ALL ON FUNCTION snowid.keep_membership() FROM PUBLIC;
+
+CREATE TRIGGER keep_membership BEFORE INSERT OR UPDATE OR DELETE ON snowid.membership
+  FOR EACH ROW EXECUTE FUNCTION snowid.keep_membership();
+COMMENT ON TRIGGER keep_membership ON snowid.membership IS
+  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.membership
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_membership();
+COMMENT ON TRIGGER refuse_truncate ON snowid.membership IS
+  'refuses TRUNCATE, which replication would do to others'' rows, too';
+ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER keep_membership;
+ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER refuse_truncate;
+
+-- Where words lie that no rollback takes back, see words.hpp: behind the sequence's own value, which says nothing. Not
+-- dumped: a restored database is not the one that has joined.
+CREATE SEQUENCE snowid.membership_words AS bigint NO CYCLE;
+COMMENT ON SEQUENCE snowid.membership_words IS
+  'where it is kept whether the row of snowid.membership is true, and what the registry knows of this node';
+
+CREATE FUNCTION @extschema@.snowid_join(server pg_catalog.name, node pg_catalog.text DEFAULT NULL) RETURNS bigint
+  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_join';
+COMMENT ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) IS
+  'claim this node''s number from the registry that a foreign server is; again, the same number';
+REVOKE ALL ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) TO @extowner@
+  WITH GRANT OPTION;
+
+CREATE FUNCTION @extschema@.snowid_check(take_over boolean DEFAULT false, registry_moved boolean DEFAULT false)
+  RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check';
+COMMENT ON FUNCTION @extschema@.snowid_check(boolean, boolean) IS
+  'have the registry confirm that this node''s number is its own, and no copy''s';
+REVOKE ALL ON FUNCTION @extschema@.snowid_check(boolean, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_check(boolean, boolean) TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION @extschema@.snowid_leave() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_leave';
+COMMENT ON FUNCTION @extschema@.snowid_leave() IS 'have the registry retire this node''s number';
+REVOKE ALL ON FUNCTION @extschema@.snowid_leave() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave() TO @extowner@ WITH GRANT OPTION;
+
+CREATE VIEW snowid.member AS
+  SELECT m.number, m.node, m.server AS registry, m.joined, m.checked FROM snowid.membership AS m;
+COMMENT ON VIEW snowid.member IS 'what snowid.membership has but for secrets';
+COMMENT ON COLUMN snowid.member.number IS 'number that the registry has given to this node';
+COMMENT ON COLUMN snowid.member.node IS 'name of this node there';
+COMMENT ON COLUMN snowid.member.registry IS 'foreign server that is the registry';
+COMMENT ON COLUMN snowid.member.joined IS 'when it has joined, by its clock';
+COMMENT ON COLUMN snowid.member.checked IS 'when the registry has last confirmed it, by this server''s clock';
+GRANT SELECT ON snowid.member TO pg_monitor;

@@ -1,0 +1,384 @@
+-- The registry: which numbers it has given to which nodes. A number is given once. A node that leaves has it retired,
+-- and who joins gets the least that was never given.
+--
+-- Locking: who asks locks the row of its own number, and no other, until its transaction ends. Who claims waits for
+-- others who do for a tenth of a second at most, and passes over the numbers that they are about to get.
+
+CREATE TABLE snowid.nodes (
+  number bigint PRIMARY KEY CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
+  node pg_catalog.text UNIQUE,
+  database pg_catalog.text,
+  system_identifier bigint,
+  database_oid bigint,
+  timeline bigint,
+  claimed pg_catalog.timestamptz,
+  claimed_by pg_catalog.text,
+  last_seen pg_catalog.timestamptz,
+  check_interval pg_catalog.interval,
+  left_node pg_catalog.text,
+  retired pg_catalog.timestamptz,
+  is_free boolean NOT NULL DEFAULT false,
+  secret pg_catalog.text,
+  token bigint,
+  previous_token bigint,
+  written_by pg_catalog.text
+);
+COMMENT ON TABLE snowid.nodes IS 'numbers that nodes have claimed from this database, see snowid_join; kept by snowid';
+COMMENT ON COLUMN snowid.nodes.number IS 'shard of the node''s IDs';
+COMMENT ON COLUMN snowid.nodes.node IS 'node that has the number; null where it is retired';
+COMMENT ON COLUMN snowid.nodes.database IS 'name of the node''s database';
+COMMENT ON COLUMN snowid.nodes.system_identifier IS 'server of the node, as pg_control_system() has it there';
+COMMENT ON COLUMN snowid.nodes.database_oid IS 'oid of the node''s database';
+COMMENT ON COLUMN snowid.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
+COMMENT ON COLUMN snowid.nodes.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid.nodes.claimed_by IS 'role that the node has asked as';
+COMMENT ON COLUMN snowid.nodes.last_seen IS 'when the node has last asked, and was right';
+COMMENT ON COLUMN snowid.nodes.check_interval IS 'time between the last two times';
+COMMENT ON COLUMN snowid.nodes.left_node IS 'node that had the number; null where that is not known';
+COMMENT ON COLUMN snowid.nodes.retired IS 'when the number was retired; null where it is in use';
+COMMENT ON COLUMN snowid.nodes.is_free IS 'whether snowid.free_number() has made it free to be given again';
+COMMENT ON COLUMN snowid.nodes.secret IS 'what the node proves with that the number is its own';
+COMMENT ON COLUMN snowid.nodes.token IS
+  'how many exchanges there have been, and a random number that the node was told last: of two copies only one can know it';
+COMMENT ON COLUMN snowid.nodes.previous_token IS 'the token before, which a promoted standby may know';
+COMMENT ON COLUMN snowid.nodes.written_by IS
+  'snowid.registry_identity() of when this was last known to be all that was given; another one now where the registry was '
+  'restored or promoted since';
+COMMENT ON CONSTRAINT nodes_pkey ON snowid.nodes IS 'a number is given once';
+COMMENT ON INDEX snowid.nodes_pkey IS 'a number is given once';
+COMMENT ON CONSTRAINT nodes_node_key ON snowid.nodes IS 'a node has one number';
+COMMENT ON INDEX snowid.nodes_node_key IS 'a node has one number';
+COMMENT ON CONSTRAINT nodes_number_check ON snowid.nodes IS 'shards of the layout instagram; 0 is drawn from without joining';
+SELECT pg_catalog.pg_extension_config_dump('snowid.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
+GRANT SELECT, INSERT ON snowid.nodes TO @extowner@;
+GRANT SELECT ON snowid.nodes TO pg_database_owner;
+
+CREATE FUNCTION snowid.keep_nodes() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_nodes';
+COMMENT ON FUNCTION snowid.keep_nodes() IS
+  'sees to it that replication brings no other registry''s nodes, and that no number is forgotten';
+REVOKE ALL ON FUNCTION snowid.keep_nodes() FROM PUBLIC;
+
+CREATE TRIGGER keep_nodes BEFORE INSERT OR UPDATE OR DELETE ON snowid.nodes
+  FOR EACH ROW EXECUTE FUNCTION snowid.keep_nodes();
+COMMENT ON TRIGGER keep_nodes ON snowid.nodes IS
+  'sees to it that replication brings no other registry''s nodes, and that no number is forgotten';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_nodes();
+COMMENT ON TRIGGER refuse_truncate ON snowid.nodes IS
+  'refuses TRUNCATE, which replication would do to others'' rows, too';
+ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER keep_nodes;
+ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
+
+CREATE VIEW snowid.registered_nodes AS
+  SELECT n.number, n.node, n.database, n.claimed, n.last_seen, n.left_node, n.retired, n.is_free FROM snowid.nodes AS n;
+COMMENT ON VIEW snowid.registered_nodes IS 'what snowid.nodes has but for secrets';
+COMMENT ON COLUMN snowid.registered_nodes.number IS 'shard of the node''s IDs';
+COMMENT ON COLUMN snowid.registered_nodes.node IS 'node that has the number; null where it is retired';
+COMMENT ON COLUMN snowid.registered_nodes.database IS 'name of the node''s database';
+COMMENT ON COLUMN snowid.registered_nodes.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid.registered_nodes.last_seen IS 'when the node has last asked, and was right';
+COMMENT ON COLUMN snowid.registered_nodes.left_node IS 'node that had the number; null where that is not known';
+COMMENT ON COLUMN snowid.registered_nodes.retired IS 'when the number was retired; null where it is in use';
+COMMENT ON COLUMN snowid.registered_nodes.is_free IS 'whether it is free to be given again';
+GRANT SELECT ON snowid.registered_nodes TO pg_monitor;
+
+-- Which registry this is: this table in this database of this server, since the server was last promoted. Where it is
+-- restored, promoted or upgraded it is another one, which may have lost what it has given.
+CREATE FUNCTION snowid.registry_identity() RETURNS pg_catalog.text
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN format('%s/%s/%s/%s', (SELECT c.system_identifier FROM pg_control_system() AS c),
+    (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid.nodes'::regclass::oid,
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8));
+END $$;
+COMMENT ON FUNCTION snowid.registry_identity() IS 'which registry this database is; another one once it may have lost numbers';
+REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
+
+-- What a node has been told must not be lost here in a crash, nor with a synchronous standby, whatever the session's settings.
+CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction be on disk, and on synchronous standbys, once it is committed';
+REVOKE ALL ON FUNCTION snowid.commit_durably() FROM PUBLIC;
+
+-- Inserts a node with a number. False where another one has that, or is about to.
+CREATE FUNCTION snowid.give_number(given bigint, asking snowid.nodes) RETURNS boolean
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  asking.number := given;
+  INSERT INTO snowid.nodes SELECT asking.*;
+  RETURN true;
+EXCEPTION
+  WHEN unique_violation THEN
+    IF EXISTS (SELECT FROM snowid.nodes AS n WHERE n.node = asking.node) THEN
+      RAISE 'registry has another node "%"', asking.node USING ERRCODE = 'duplicate_object',
+        HINT = 'Use another name. Where this server is to replace that node and has its data, use '
+          'snowid_check(take_over => true) instead.';
+    END IF;
+    RETURN false;
+  WHEN lock_not_available THEN
+    RETURN false;
+END $$;
+COMMENT ON FUNCTION snowid.give_number(bigint, snowid.nodes) IS 'give a number to a node, if no other has it';
+REVOKE ALL ON FUNCTION snowid.give_number(bigint, snowid.nodes) FROM PUBLIC;
+
+-- Has the row of a number say what its node tells of itself.
+CREATE FUNCTION snowid.keep_node(held bigint, asking snowid.nodes) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE snowid.nodes AS n
+     SET node = asking.node, database = asking.database, system_identifier = asking.system_identifier,
+         database_oid = asking.database_oid, timeline = asking.timeline, secret = asking.secret,
+         claimed = CASE WHEN n.node IS NULL THEN asking.claimed ELSE n.claimed END,
+         claimed_by = CASE WHEN n.node IS NULL THEN asking.claimed_by ELSE n.claimed_by END,
+         last_seen = asking.last_seen, check_interval = CASE WHEN n.node IS NOT NULL THEN asking.last_seen - n.last_seen END,
+         left_node = NULL, retired = NULL, is_free = false, token = asking.token,
+         -- What is asked twice has exchanged nothing the second time.
+         previous_token = CASE WHEN n.token = asking.token THEN n.previous_token ELSE n.token END,
+         written_by = asking.written_by
+   WHERE n.number = held;
+EXCEPTION WHEN unique_violation THEN
+  RAISE 'registry has another node "%"', asking.node USING ERRCODE = 'duplicate_object', HINT = 'Use another name.';
+END $$;
+COMMENT ON FUNCTION snowid.keep_node(bigint, snowid.nodes) IS 'note what a node tells of itself';
+REVOKE ALL ON FUNCTION snowid.keep_node(bigint, snowid.nodes) FROM PUBLIC;
+
+-- No role fills the registry.
+CREATE FUNCTION snowid.require_few_claims(role pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  most CONSTANT int := 500;
+BEGIN
+  IF (SELECT count(*) >= most FROM snowid.nodes AS n WHERE n.claimed_by = role AND n.claimed > now() - interval '1 day') THEN
+    RAISE 'role "%" has got % numbers within a day', role, most
+      USING ERRCODE = 'configuration_limit_exceeded', HINT = 'Wait, or have nodes ask as different roles.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_few_claims(pg_catalog.text) IS 'refuse a role that has got many numbers';
+REVOKE ALL ON FUNCTION snowid.require_few_claims(pg_catalog.text) FROM PUBLIC;
+
+-- Gives a node the least number that was made free, or never given.
+CREATE FUNCTION snowid.claim_number(asking snowid.nodes) RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+  given bigint;
+BEGIN
+  IF EXISTS (SELECT FROM snowid.nodes AS n WHERE n.written_by IS DISTINCT FROM asking.written_by) THEN
+    RAISE 'registry may have given numbers that it does not know of' USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = 'It was restored, promoted or upgraded, or a node knows more than it does.',
+      HINT = 'Use snowid_check(registry_moved => true) on all nodes, and then snowid.settle_registry() on the registry.';
+  END IF;
+  PERFORM snowid.require_few_claims(asking.claimed_by);
+  SELECT n.number INTO given FROM snowid.nodes AS n WHERE n.is_free ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF FOUND THEN
+    PERFORM snowid.keep_node(given, asking);
+    RETURN given;
+  END IF;
+  FOR given IN
+    SELECT g FROM generate_series(1, 8191) AS g WHERE NOT EXISTS (SELECT FROM snowid.nodes AS n WHERE n.number = g) ORDER BY g
+  LOOP
+    IF snowid.give_number(given, asking) THEN RETURN given; END IF;
+  END LOOP;
+  RAISE 'all 8191 numbers of the registry were given' USING ERRCODE = 'configuration_limit_exceeded',
+    HINT = 'Use snowid_leave(node) on the registry for nodes that are gone, and snowid.free_number() there for retired numbers.';
+END $$;
+COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
+REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
+
+-- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which the
+-- registry should have one; null for who takes the number over.
+--
+-- A token that has been exchanged more often than the one here says that the registry is older than the node: then it learns
+-- from the node. A promoted standby may know the token before, and has a later timeline. So has what was restored from an
+-- archive; and that cannot be told. So it must not displace a node that has checked within its last interval.
+CREATE FUNCTION snowid.judge_token(held snowid.nodes, asking snowid.nodes, known bigint, asked bigint) RETURNS pg_catalog.text
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  is_later CONSTANT boolean := asking.timeline > held.timeline AND asking.system_identifier = held.system_identifier
+    AND asking.database_oid = held.database_oid;
+BEGIN
+  IF known >> 32 > held.token >> 32 THEN
+    RETURN 'older';
+  ELSIF held.token IN (known, asked) AND NOT is_later THEN
+    RETURN 'held';
+  ELSIF is_later AND (held.token IN (known, asked) OR coalesce(held.previous_token IN (known, asked), false)) THEN
+    RETURN CASE WHEN asking.last_seen - held.last_seen < least(held.check_interval, interval '1 hour') THEN 'busy' ELSE 'held' END;
+  END IF;
+  RETURN 'lost';
+END $$;
+COMMENT ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) IS 'whether a number is that of who asks';
+REVOKE ALL ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) FROM PUBLIC;
+
+-- A check, a look, taking over, or leaving: what is said to a node with a number.
+CREATE FUNCTION snowid.answer_node(request pg_catalog.text, asking snowid.nodes, known bigint, OUT verdict pg_catalog.text,
+    OUT token bigint)
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  held snowid.nodes;
+BEGIN
+  SELECT * INTO held FROM snowid.nodes AS n WHERE n.number = asking.number FOR UPDATE;
+  asking.last_seen := clock_timestamp();
+  asking.claimed := asking.last_seen;
+  token := coalesce(held.token, 0);
+  IF held.secret IS NOT NULL AND (held.secret <> asking.secret OR held.node IS NULL) THEN
+    verdict := 'lost';
+    token := 0;
+  ELSIF request = 'look' THEN
+    verdict := 'held';
+  ELSIF held.secret IS NULL THEN
+    -- Given, and forgotten here.
+    verdict := CASE WHEN request = 'leave' THEN 'lost' ELSE 'older' END;
+    PERFORM snowid.require_few_claims(asking.claimed_by);
+  ELSIF request = 'take over' THEN
+    verdict := CASE WHEN held.token IN (known, asking.token) THEN 'held' ELSE 'stale' END;
+  ELSE
+    verdict := snowid.judge_token(held, asking, known, asking.token);
+  END IF;
+
+  asking.written_by := CASE verdict WHEN 'older' THEN NULL ELSE held.written_by END;
+  IF verdict NOT IN ('held', 'older') OR request = 'look' THEN
+    RETURN;
+  ELSIF request = 'leave' THEN
+    UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = asking.last_seen, last_seen = asking.last_seen
+     WHERE n.number = asking.number;
+  ELSIF held.number IS NOT NULL THEN
+    PERFORM snowid.keep_node(asking.number, asking);
+  ELSIF NOT snowid.give_number(asking.number, asking) THEN
+    verdict := 'lost';
+    RETURN;
+  END IF;
+  token := asking.token;
+  IF verdict = 'older' THEN
+    RAISE WARNING 'registry is older than node "%", and has learnt of number % from it', asking.node, asking.number;
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) IS 'answer a node that has a number';
+REVOKE ALL ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) FROM PUBLIC;
+
+-- What nodes call over dblink. All that a caller can do to a number he does by its secret.
+CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
+    known bigint, next bigint, database pg_catalog.text, system_identifier bigint, database_oid bigint, timeline bigint,
+    registry pg_catalog.text,
+    OUT verdict pg_catalog.text, OUT held_number bigint, OUT held_node pg_catalog.text, OUT token bigint,
+    OUT identity pg_catalog.text)
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  SET lock_timeout = '5s' AS $$
+DECLARE
+  asking snowid.nodes;
+BEGIN
+  IF request NOT IN ('claim', 'resume', 'check', 'look', 'take over', 'leave') THEN
+    RAISE 'unknown request of a node: "%"', request USING ERRCODE = 'invalid_parameter_value';
+  ELSIF octet_length(node) NOT BETWEEN 1 AND 255 OR octet_length(secret) NOT BETWEEN 1 AND 255 OR octet_length(database) > 255
+      OR number NOT BETWEEN 0 AND 8191 OR (number = 0) <> (request IN ('claim', 'resume')) OR known < 0 OR next < 0
+      OR next >> 32 > 2000000000 OR (next = 0) <> (request = 'look') THEN
+    RAISE 'invalid request of a node' USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Its name has 1 to 255 bytes.';
+  END IF;
+  PERFORM snowid.commit_durably();
+  identity := snowid.registry_identity();
+  held_node := node;
+  held_number := number;
+  token := 0;
+  IF registry NOT IN ('', identity) THEN
+    verdict := 'moved';
+    RETURN;
+  END IF;
+  asking := ROW(number, node, database, system_identifier, database_oid, timeline, clock_timestamp(), session_user,
+    clock_timestamp(), NULL, NULL, NULL, false, secret, next, NULL, identity);
+  IF request = 'claim' THEN
+    held_number := snowid.claim_number(asking);
+    verdict := 'held';
+    token := next;
+    RETURN;
+  ELSIF request = 'resume' THEN
+    SELECT n.number INTO held_number FROM snowid.nodes AS n
+     WHERE n.secret = asking.secret AND n.node IS NOT NULL AND n.token IN (known, next);
+    IF NOT FOUND THEN
+      verdict := 'lost';
+      held_number := 0;
+      RETURN;
+    END IF;
+    asking.number := held_number;
+  END IF;
+  SELECT a.verdict, a.token INTO verdict, token FROM snowid.answer_node(request, asking, known) AS a;
+END $$;
+COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint, pg_catalog.text,
+    bigint, bigint, bigint, pg_catalog.text) IS
+  'what snowid_join, snowid_check and snowid_leave call on the registry: who may execute it may join';
+REVOKE ALL ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint,
+  pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint,
+  pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
+
+-- What the registry's administrator does
+
+CREATE FUNCTION @extschema@.snowid_leave(node pg_catalog.text) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+BEGIN
+  PERFORM snowid.commit_durably();
+  UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = clock_timestamp() WHERE n.node = snowid_leave.node;
+  IF NOT FOUND THEN
+    RAISE 'node "%" does not exist', node USING ERRCODE = 'undefined_object',
+      HINT = 'The view snowid.registered_nodes has those that this registry knows.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) IS
+  'on the registry, for a node that is gone for good: retire its number';
+REVOKE ALL ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
+
+-- An ID has the time at which its unit began: so in a layout with long units another node would begin where this one has been
+-- before the last unit is over that the node has drawn in.
+CREATE FUNCTION snowid.free_number(number bigint, longest_unit pg_catalog.interval DEFAULT '1 day') RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+DECLARE
+  held snowid.nodes;
+BEGIN
+  PERFORM snowid.commit_durably();
+  SELECT * INTO held FROM snowid.nodes AS n WHERE n.number = free_number.number FOR UPDATE;
+  IF held.retired IS NULL THEN
+    RAISE 'number % is not retired', number USING ERRCODE = 'object_not_in_prerequisite_state',
+      HINT = 'A number is retired by snowid_leave().';
+  ELSIF longest_unit < '0' OR longest_unit > '100 years' THEN
+    RAISE 'unit of time out of range: %', longest_unit USING ERRCODE = 'invalid_parameter_value';
+  -- Clocks may differ by 10 s, and IDs be ahead of them by as much.
+  ELSIF held.retired + longest_unit + interval '1 minute' > clock_timestamp() THEN
+    RAISE 'number % may have IDs in a unit of time that is not over', number USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = format('It was retired at %s. Where units of time are %s at most it can be free at %s.', held.retired, longest_unit,
+        held.retired + longest_unit + interval '1 minute');
+  END IF;
+  UPDATE snowid.nodes AS n SET is_free = true WHERE n.number = free_number.number;
+END $$;
+COMMENT ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) IS
+  'have the registry give a retired number again, once no unit of time of its layouts can hold an ID of it';
+REVOKE ALL ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION snowid.settle_registry(greatest_number bigint) RETURNS bigint
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+DECLARE
+  forgotten bigint;
+BEGIN
+  PERFORM snowid.commit_durably();
+  IF coalesce(greatest_number NOT BETWEEN 0 AND 8191, true) THEN
+    RAISE 'number of a node out of range: %', greatest_number USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  LOCK TABLE snowid.nodes IN SHARE ROW EXCLUSIVE MODE;
+  IF greatest_number < (SELECT max(n.number) FROM snowid.nodes AS n) THEN
+    RAISE 'number % was given', (SELECT max(n.number) FROM snowid.nodes AS n) USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+  INSERT INTO snowid.nodes (number, retired)
+    SELECT g, clock_timestamp() FROM generate_series(1, greatest_number) AS g
+     WHERE NOT EXISTS (SELECT FROM snowid.nodes AS n WHERE n.number = g);
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  UPDATE snowid.nodes AS n SET written_by = snowid.registry_identity();
+  RETURN forgotten;
+END $$;
+COMMENT ON FUNCTION snowid.settle_registry(bigint) IS
+  'on a registry that was restored or promoted: say which is the greatest number that was ever given; how many it does not know';
+REVOKE ALL ON FUNCTION snowid.settle_registry(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.settle_registry(bigint) TO @extowner@ WITH GRANT OPTION;

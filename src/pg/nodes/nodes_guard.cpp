@@ -1,0 +1,26 @@
+// The trigger on the registry's table of nodes. All else of the registry is SQL, see registry.sql.
+#include "pg/base/errors.hpp"
+#include "pg/compat.hpp"
+#include "pg/server/own_table.hpp"
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_keep_nodes);
+
+// Rows that logical replication inserts, updates or deletes are about another registry's nodes, and
+// are skipped. None is deleted, for its number was given.
+Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
+  constexpr char kHint[] = "Use snowid_leave() on each node, or snowid_leave(node) here.";
+  const TriggerData* trigger = require_own_trigger(fcinfo, "keep_nodes", kHint);
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot delete from table \"snowid.nodes\""),
+                    errdetail("A number that was given is not given again."),
+                    errhint("%s", kHint)));
+  PG_RETURN_POINTER(row_of(trigger));
+}
+}

@@ -1,0 +1,118 @@
+// Reading and storing them. See words.hpp.
+#include "pg/nodes/words.hpp"
+
+#include "pg/base/locks.hpp"
+#include "pg/base/random.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/own_table.hpp"
+#include "pg/server/sequence_page.hpp"
+
+// The version of the page's form: of Kept, and of what its fields mean.
+#define SNOWID_MEMBERSHIP_PAGE 1
+
+namespace snowid::pg {
+
+namespace {
+
+constexpr char kSequence[] = "membership_words";
+
+// What the second page has in its special space.
+struct Kept {
+  uint32 version;  // SNOWID_MEMBERSHIP_PAGE
+  Words words;
+};
+
+// It fits the smallest block that PostgreSQL can be built with, 1 kB.
+static_assert(sizeof(Kept) == 88);
+static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(Kept)) <= 1024);
+
+Oid sequence_oid = InvalidOid;
+
+Relation open_sequence(LOCKMODE lock) {
+  Relation sequence = own_sequence_open(kSequence, lock);
+  sequence_oid = RelationGetRelid(sequence);
+  return sequence;
+}
+
+Kept* KeptOn(Page page) { return reinterpret_cast<Kept*>(PageGetSpecialPointer(page)); }
+
+// 0A000.
+void require_version(const Kept& kept) {
+  if (kept.version == SNOWID_MEMBERSHIP_PAGE) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+           errmsg("the membership of this node is stored in version %u of its form, and this "
+                  "library knows version %d",
+                  kept.version, SNOWID_MEMBERSHIP_PAGE),
+           errhint("Install the version of %s that has written it, or a later one.",
+                   kExtensionName)));
+}
+
+// Whether a row may mean something else by them.
+bool MeansAnother(const Words& before, const Words& words) {
+  return before.state != words.state || before.is_copy != words.is_copy ||
+         before.incarnation != words.incarnation;
+}
+
+// Has all sessions look at their number anew at once, and not only when this transaction commits:
+// it may be about to fail. Those that have drawn look with each draw, the others with each
+// transaction.
+void tell_everybody() {
+  database_doubt();
+  SharedInvalidationMessage message{};
+  message.rc.id = SHAREDINVALRELCACHE_ID;
+  message.rc.dbId = MyDatabaseId;
+  message.rc.relId = sequence_oid;
+  SendSharedInvalidMessages(&message, 1);
+  AcceptInvalidationMessages();
+}
+
+}  // namespace
+
+int64 next_token(int64 count) {
+  uint32 random;
+  fetch_random(&random, sizeof(random));
+  return (count + 1) << 32 | random;
+}
+
+Words words_read() {
+  Words words{};
+  Relation sequence = open_sequence(AccessShareLock);
+  if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
+    Buffer buffer = ReadBuffer(sequence, kSecondBlock);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    // Made, and never stored in.
+    if (!PageIsNew(page)) {
+      require_version(*KeptOn(page));
+      words = KeptOn(page)->words;
+    }
+    UnlockReleaseBuffer(buffer);
+  }
+  relation_close(sequence, AccessShareLock);
+  return words;
+}
+
+void words_write(const Words& words) {
+  AssertHoldsNone();
+  Relation sequence = open_sequence(RowExclusiveLock);
+  second_page_extend(sequence);
+  Buffer buffer = ReadBuffer(sequence, kSecondBlock);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  GenericXLogState* change = GenericXLogStart(sequence);
+  // As a whole: recovery has no page yet where it was never logged.
+  Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
+  if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Kept));
+  const bool is_news = MeansAnother(KeptOn(page)->words, words);
+  *KeptOn(page) = {SNOWID_MEMBERSHIP_PAGE, words};
+  const XLogRecPtr lsn = GenericXLogFinish(change);
+  UnlockReleaseBuffer(buffer);
+  // Before it is durable: from here on the number can only be refused more than it has to be.
+  if (is_news) tell_everybody();
+  sequence_make_durable(lsn);
+  relation_close(sequence, RowExclusiveLock);
+}
+
+Oid words_relid() { return sequence_oid; }
+}  // namespace snowid::pg

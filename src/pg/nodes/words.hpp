@@ -1,0 +1,49 @@
+// What a database keeps of its membership beside the row of snowid.membership: words that no
+// rollback takes back, and that setval, dumps and the replication of sequences do not know. They
+// lie on the second page of the sequence snowid.membership_words, whose own value says nothing. A
+// restored database has none, and so is not the one that has joined.
+//
+// Shared: the page, guarded by its buffer's content lock. Who changes it has called member_lock().
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// A token is what the registry and the node know of each other: in its upper half how many
+// exchanges there have been, in its lower half a random number, so that of two copies of a node
+// each makes another one.
+constexpr int64 CountOf(int64 token) { return token >> 32; }
+
+// The token of the exchange that comes after one with this count.
+int64 next_token(int64 count);
+
+enum class WordsState : uint32 {
+  kNone,      // nothing was ever stored, or the database has left
+  kClaiming,  // a number is being claimed with the secret and the token
+  kJoined,    // the row with the same incarnation is true
+  kLeft,      // it is not any more: the number is retired
+};
+
+struct Words {
+  WordsState state;
+  bool is_copy;       // the registry has found that another server goes by this number
+  int64 incarnation;  // which row is meant, 1 or more
+  int64 known;        // the token that the registry is known to have
+  int64 asked;        // the one that it may have by now
+  char secret[48];    // what proves that a number is this node's; of a claim, too
+};
+
+// Reads them; all are 0 where nothing was stored. Fails with 55000 where the relation is missing or
+// was altered, and with 0A000 where the page is of another version.
+Words words_read();
+
+// Stores them. Where a row means something else by them all sessions look at their number with their
+// next draw. They are on disk, and on the synchronous standbys, when this returns. Fails where
+// the wait for those is cancelled; then they may be stored all the same.
+void words_write(const Words& words);
+
+// The relation that words_read() was last called with, InvalidOid before.
+Oid words_relid();
+
+}  // namespace snowid::pg
