@@ -175,7 +175,7 @@ $node->safe_psql('member_1', 'GRANT EXECUTE ON FUNCTION snowid_check(boolean, bo
 my $checker = open_session($node, dbname => 'member_1', user => 'mallory');
 is(ask($checker, 'SELECT snowid_check()'), 'ERROR 42501', 'no right to the server');
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN SERVER registry TO mallory');
-is(ask($checker, 'SELECT snowid_check()'), 'ERROR 2F003', 'nor a password of his own');
+is(ask($checker, 'SELECT snowid_check()'), 'ERROR 28000', 'nor a password of his own');
 close_session($checker);
 # Nor does a superuser go where somebody else has him.
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO mallory; ALTER SERVER registry OWNER TO mallory');

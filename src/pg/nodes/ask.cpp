@@ -110,6 +110,7 @@ void run(const Registry& registry, const char* text, int columns, void (*read)(v
          void* argument) {
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
   if (error == nullptr) return;
+  remote_explain(registry.name, error);
   if (!IsUnreachable(error)) {
     // The context says how we have put the question, which is of no use to the user. What says
     // where we were called from is added again.

@@ -4,7 +4,7 @@
 #include "pg/compat.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/exchange.hpp"
-#include "pg/server/extension.hpp"
+#include "pg/server/remote.hpp"
 
 namespace snowid::pg {
 
@@ -81,6 +81,7 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
   require_node_name(node);
   require_no_citus();
   const Registry registry = registry_of(server, nullptr);
+  require_connect_timeout(registry.server);
   require_near_clocks(registry, registry_compare_clocks(registry));
   Words words = words_read();
   // With a row that is true, or was, the number is not that of a claim which was rolled back.
