@@ -78,6 +78,15 @@ sub messages_of_sources
             push @others, @texts;
         }
     }
+    foreach my $file (glob 'src/pg/*/*.sql')
+    {
+        my $text = slurp_file($file);
+        while ($text =~ /RAISE\s+'((?:[^']|'')*)'[^;]*?ERRCODE = '(\w+)'/g)
+        {
+            my ($message, $condition) = ($1, $2);
+            $messages{ join '.+', map { quotemeta } split /%/, $message =~ s/''/'/gr, -1 } = 'ERRCODE_' . uc $condition;
+        }
+    }
     return (\%messages, \@others, \%sqlstate);
 }
 

@@ -24,6 +24,10 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT apart.snowid_next_
 $node->safe_psql('postgres', "SELECT apart.snowid_next(3, 'twitter')");
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_segment_next('orders')) FROM generate_series(1, 250))), '250', 'numbers of a segment');
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_section_next('keys', key)) FROM generate_series(1, 7) AS key)), '1', 'and of a section');
+$node->safe_psql('postgres', <<'SQL');
+INSERT INTO snowid.nodes (number, node, last_seen, secret, token) VALUES (1, 'a', now() - interval '1 hour', 's', 1), (2, 'b', now(), 's', 2);
+INSERT INTO snowid.nodes (number, left_node, retired, secret, token) VALUES (3, 'c', now(), 's', 3);
+SQL
 
 # Each query is run in a session of its own, as the exporter's first one is.
 sub watch { my ($sql) = @_; return $node->safe_psql('postgres', "SET ROLE watcher;\n$sql") }
@@ -65,7 +69,9 @@ is(value_of('snowid_database', 'abs(wal_flush_seconds_total * 1000 - (SELECT wal
     't', 'how long flushes took');
 is(value_of('snowid_counters', 'abs(refill_seconds_total * 1000 - (SELECT sum(refill_time) FROM snowid.stat_counters WHERE kind = rows.kind AND refill_time > 0)) < 0.001',
         q(kind = 'segment')), 't', 'how long refills took');
-is(value_of('snowid_node', 'source, number, usable', 'true'), 'none|0|1', 'a node');
+is(value_of('snowid_node', 'source, number, usable, checked_timestamp_seconds', 'true'), 'none|0|1|', 'a node');
+is(value_of('snowid_registered', q(string_agg(number || node || round(extract(epoch FROM now())::numeric - seen_timestamp_seconds::numeric, -3), ' ' ORDER BY number)), 'true'),
+    '1a4000 2b0', "a registry's nodes");
 is(value_of('snowid_counters', 'relations, numbers_total', q(kind = 'segment')), '1|250', 'segments');
 is(value_of('snowid_counters', 'relations, numbers_total, keys', q(kind = 'section')), '1|7|7', 'sections');
 is(value_of('snowid_sequence', 'numbers_total, used_ratio >= 0.2 AND used_ratio < 0.5', q(relation = 'orders')), '250|t', 'a sequence');
