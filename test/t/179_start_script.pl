@@ -1,0 +1,57 @@
+# The script of docs/many-servers.md that has a server check before clients may connect, run as it stands there: a server
+# that is the node is open to clients afterwards, with the settings that it has; one that is a copy, or that cannot ask,
+# is stopped.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my ($script) = slurp_file('docs/many-servers.md') =~ /^```\n(pg_ctl .*?)^```$/ms;
+like($script, qr/snowid_check.*\n.*stop/, 'the page has a script');
+my $socket = PostgreSQL::Test::Utils::tempdir_short();
+$script =~ s{/run/starting}{$socket}g;
+$script =~ s/-d berlin/-d postgres/;
+
+my $registry = new_server('registry');
+$registry->start;
+$registry->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $node = new_server('node', allows_streaming => 1);
+$node->start;
+add_source($node, $registry, name => 'registry');
+is(attempt($node, q(SELECT snowid_join('registry', 'the node'))), '1', 'joined');
+
+# Runs the script on a server that is stopped. Returns what it says.
+sub start_by_script
+{
+    my ($server) = @_;
+    local $ENV{PGDATA} = $server->data_dir;
+    local $ENV{PGPORT} = $server->port;
+    local $ENV{PGUSER};
+    delete $ENV{PGUSER};
+    my $log = "$socket/said";
+    system('sh', '-c', "exec >$log 2>&1; $script");
+    return slurp_file($log);
+}
+sub is_running { my ($server) = @_; return system('pg_ctl', '-s', '-D', $server->data_dir, 'status') == 0 ? 1 : 0 }
+
+$node->stop;
+unlike(start_by_script($node), qr/look before/, 'the node checks');
+$node->_update_pid(1);
+is($node->safe_psql('postgres', 'SHOW unix_socket_directories'), $node->host, 'and is open to clients');
+is(attempt($node, 'SELECT snowid_shard(snowid_next())'), '1', 'and draws');
+
+$node->backup('copy');
+my $copy = PostgreSQL::Test::Cluster->new('copy');
+$copy->init_from_backup($node, 'copy');
+is(attempt($node, 'SELECT snowid_check()'), '1', 'the node has checked since it was copied');
+like(start_by_script($copy), qr/is not this server's.*look before/s, 'a copy is told');
+is(is_running($copy), 0, 'and lets nobody in');
+
+$registry->stop;
+$node->stop;
+like(start_by_script($node), qr/could not reach the registry.*look before/s, 'the registry is down');
+is(is_running($node), 0, 'which lets nobody in either');
+done_testing();
