@@ -112,7 +112,7 @@ is_deeply([ map { $_ } grep { !/\n/ } (parts_of(section('Types')))[ map { 2 * $_
 # Settings
 my %who = (user => 'anyone', superuser => 'superusers', sighup => 'the configuration file');
 my @settings = section('Settings') =~ /^\| \[`(snowid.*) \|$/mg;
-my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ') | `' || boot_val || '`' || coalesce(' ' || unit, '') || ' | '"
+my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ') | `' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || ' | '"
       . " || CASE vartype WHEN 'bool' THEN 'on, off' WHEN 'string' THEN 'text' ELSE min_val || ' to ' || max_val END"
       . " || ' | ' || context FROM pg_settings WHERE name LIKE 'snowid.%'");
 is_deeply([ sort @settings ], [ sort map { s/(\w+)$/$who{$1} \/\/ $1/er } @$settings ],

@@ -50,6 +50,30 @@ is(attempt($node, 'SELECT snowid_check()'), '1', 'the node has checked since it 
 like(start_by_script($copy), qr/is not this server's.*look before/s, 'a copy is told');
 is(is_running($copy), 0, 'and lets nobody in');
 
+# A key that a copy of the files does not get: it knows by itself, before it has asked anybody.
+sub start_with_key
+{
+    my ($server, $key) = @_;
+    $server->stop if is_running($server);
+    $server->append_conf('postgresql.conf', "snowid.server_key = '$key'\n");
+    $server->start;
+    return attempt($server, 'SELECT snowid_shard(snowid_next())');
+}
+is(start_with_key($node, 'production'), '1', 'a server is given a key: nothing is bound to it yet');
+is(attempt($node, 'SELECT snowid_check()'), '1', 'it checks, and is bound');
+is(start_with_key($node, $_->[0]), $_->[1], "with the key '$_->[0]'") foreach [ 'staging', 'ERROR 55000' ], [ '', 'ERROR 55000' ], [ 'production', '1' ];
+$node->backup('clone');
+my $clone = PostgreSQL::Test::Cluster->new('clone');
+$clone->init_from_backup($node, 'clone');
+is(start_with_key($clone, 'staging'), 'ERROR 55000', 'a copy with another key draws nothing');
+is(attempt($clone, 'SELECT snowid_check()'), 'ERROR 55000', 'and does not ask');
+like(($clone->psql('postgres', 'SELECT snowid_next()'))[2], qr/is not the database that has joined.*"snowid.server_key" is another one/s, 'it says why');
+is(attempt($node, 'SELECT snowid_check()'), '1', 'the original has not noticed');
+is(attempt($clone, q(SELECT snowid_join('registry', 'the clone'))), '2', 'the copy joins under a name of its own');
+is(start_with_key($clone, 'staging'), '2', 'and is bound to its own key');
+is(attempt($clone, q(SELECT snowid_next() > 0; SET snowid.server_key = 'production')), 'ERROR 55P02', 'which no session sets, once it knows of it');
+$clone->stop;
+
 $registry->stop;
 $node->stop;
 like(start_by_script($node), qr/could not reach the registry.*look before/s, 'the registry is down');

@@ -21,12 +21,8 @@ enum Column : int { kVerdict = 1, kHeldNumber, kHeldNode, kToken, kIdentity, kCo
 constexpr struct {
   const char* name;
   Verdict verdict;
-} kVerdicts[] = {{"held", Verdict::kHeld},
-                 {"older", Verdict::kOlder},
-                 {"lost", Verdict::kLost},
-                 {"busy", Verdict::kBusy},
-                 {"moved", Verdict::kMoved},
-                 {"stale", Verdict::kStale}};
+} kVerdicts[] = {{"held", Verdict::kHeld}, {"older", Verdict::kOlder}, {"lost", Verdict::kLost},
+                 {"busy", Verdict::kBusy}, {"moved", Verdict::kMoved}, {"stale", Verdict::kStale}};
 
 // The end of the year 9999, in Unix microseconds.
 constexpr int64 kLastMicros = 253402300799999999;

@@ -38,12 +38,11 @@ namespace {
 
 // 55000: what one is to do who takes over.
 [[noreturn]] void report_retired(const Registry& registry, const Member& member) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's", member.number,
-                  member.node),
-           errdetail("Server \"%s\" says so.", registry.name),
-           errhint("Use snowid_leave() and snowid_join() to get another number.")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's",
+                         member.number, member.node),
+                  errdetail("Server \"%s\" says so.", registry.name),
+                  errhint("Use snowid_leave() and snowid_join() to get another number.")));
   pg_unreachable();
 }
 
@@ -103,12 +102,11 @@ const char* take_number_over(const Registry& registry, const Member& member, Wor
   prepare(words, CountOf(expected));
   const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
   if (answer.verdict == Verdict::kStale)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"", member.number,
-                    member.node),
-             errdetail("It has asked server \"%s\" at the same time.", registry.name),
-             errhint("Stop the other one, and try again.")));
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"",
+                           member.number, member.node),
+                    errdetail("It has asked server \"%s\" at the same time.", registry.name),
+                    errhint("Stop the other one, and try again.")));
   if (!IsHeld(answer)) report_retired(registry, member);
   warn_if_older(registry, answer);
   words->known = words->asked;

@@ -11,6 +11,8 @@
 
 namespace snowid::pg {
 
+char* server_key = nullptr;
+
 namespace {
 
 // The columns of snowid.membership.
@@ -24,12 +26,14 @@ enum Column : int {
   kIncarnation,
   kSystem,
   kDatabase,
+  kServerKey,
   kJoined,
   kChecked,
   kColumns,
 };
-constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID, TEXTOID, TEXTOID,        TEXTOID,
-                                  INT8OID, INT8OID, OIDOID,  TIMESTAMPTZOID, TIMESTAMPTZOID};
+constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID,        TEXTOID,
+                                  TEXTOID, TEXTOID, INT8OID,        INT8OID,
+                                  OIDOID,  TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
 constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
 
 // What this session knows the table by, InvalidOid before it has looked.
@@ -48,6 +52,12 @@ MemberState state_of(int64 incarnation) {
     default:
       return MemberState::kMoved;
   }
+}
+
+// Whether this is the server that the row was stored on, as far as its key tells: a row without one
+// is bound to none.
+bool has_server_key(const char* stored) {
+  return *stored == '\0' || strcmp(stored, server_key) == 0;
 }
 
 // The one row, or nullptr. The scan is to be ended once it has been read.
@@ -82,7 +92,8 @@ Member member_read(Relation table) {
               DatumGetInt64(values[kIncarnation])};
     // The words come last: what is told of them from then on is news.
     if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
-        DatumGetObjectId(values[kDatabase]) == MyDatabaseId)
+        DatumGetObjectId(values[kDatabase]) == MyDatabaseId &&
+        has_server_key(TextDatumGetCString(values[kServerKey])))
       member.state = state_of(member.incarnation);
   }
   systable_endscan(scan);
@@ -112,9 +123,9 @@ void report_membership(const Membership& member) {
       ereport(ERROR,
               (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                errmsg("this is not the database that has joined as node \"%s\"", member.node),
-               errdetail("It was restored or copied, or the server was upgraded, since it got "
-                         "number " INT64_FORMAT ".",
-                         member.number),
+               errdetail("It was restored or copied, the server was upgraded, or its "
+                         "\"%s\" is another one, since it got number " INT64_FORMAT ".",
+                         "snowid.server_key", member.number),
                errhint("Use snowid_check(take_over => true) where this server replaces that one, "
                        "or snowid_join() under a new name where both are to live.")));
       break;
@@ -161,6 +172,7 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
   values[kIncarnation] = Int64GetDatum(member.incarnation);
   values[kSystem] = Int64GetDatum(static_cast<int64>(GetSystemIdentifier()));
   values[kDatabase] = ObjectIdGetDatum(MyDatabaseId);
+  values[kServerKey] = CStringGetTextDatum(server_key);
   values[kJoined] = now;
   values[kChecked] = now;
   std::fill_n(replaces, int{kColumns}, true);

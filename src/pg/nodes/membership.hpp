@@ -7,6 +7,10 @@
 
 namespace snowid::pg {
 
+// snowid.server_key: what tells this server from a copy of it, an empty string for nothing. A row
+// is bound to the one with which it was stored.
+extern char* server_key;
+
 enum class MemberState : uint8_t {
   kNone,    // it has joined no registry, or has left it
   kJoined,  // the number is its own

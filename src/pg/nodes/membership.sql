@@ -14,6 +14,7 @@ CREATE TABLE snowid.membership (
   incarnation bigint NOT NULL,
   system_identifier bigint NOT NULL,
   database_oid pg_catalog.oid NOT NULL,
+  server_key pg_catalog.text NOT NULL,
   joined pg_catalog.timestamptz NOT NULL,
   checked pg_catalog.timestamptz NOT NULL
 );
@@ -29,6 +30,7 @@ COMMENT ON COLUMN snowid.membership.incarnation IS
   'what snowid.membership_words has, too, where the row is still true';
 COMMENT ON COLUMN snowid.membership.system_identifier IS 'server that has joined, as pg_control_system() has it';
 COMMENT ON COLUMN snowid.membership.database_oid IS 'database of that server that has joined';
+COMMENT ON COLUMN snowid.membership.server_key IS 'snowid.server_key of that server, an empty string where it has none';
 COMMENT ON COLUMN snowid.membership.joined IS 'when it has joined, by its clock';
 COMMENT ON COLUMN snowid.membership.checked IS 'when the registry has last confirmed it, by this server''s clock';
 COMMENT ON CONSTRAINT membership_pkey ON snowid.membership IS 'a database is one node at most';

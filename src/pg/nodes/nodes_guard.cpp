@@ -17,10 +17,10 @@ Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
   const TriggerData* trigger = require_own_trigger(fcinfo, "keep_nodes", kHint);
   if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot delete from table \"snowid.nodes\""),
-                    errdetail("A number that was given is not given again."),
-                    errhint("%s", kHint)));
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot delete from table \"snowid.nodes\""),
+             errdetail("A number that was given is not given again."), errhint("%s", kHint)));
   PG_RETURN_POINTER(row_of(trigger));
 }
 }

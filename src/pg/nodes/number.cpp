@@ -188,6 +188,12 @@ void number_register() {
       "snowid.must_join", "Refuse to draw from 0, which is no server's own number.",
       "For clusters in which every server has to have joined a registry, or Citus' metadata.",
       &must_join, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
+  DefineCustomStringVariable(
+      "snowid.server_key", "What tells this server from a copy of it.",
+      "A database that has joined a registry draws no IDs where it is another one. Set it where a "
+      "copy does not "
+      "get it: on the command line, or in a file outside of the data directory.",
+      &server_key, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   shard_resolve_hook = number_of;
   may_issue_hook = refuse_copy;
 }

@@ -40,13 +40,13 @@ Kept* KeptOn(Page page) { return reinterpret_cast<Kept*>(PageGetSpecialPointer(p
 // 0A000.
 void require_version(const Kept& kept) {
   if (kept.version == SNOWID_MEMBERSHIP_PAGE) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-           errmsg("the membership of this node is stored in version %u of its form, and this "
-                  "library knows version %d",
-                  kept.version, SNOWID_MEMBERSHIP_PAGE),
-           errhint("Install the version of %s that has written it, or a later one.",
-                   kExtensionName)));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+       errmsg("the membership of this node is stored in version %u of its form, and this "
+              "library knows version %d",
+              kept.version, SNOWID_MEMBERSHIP_PAGE),
+       errhint("Install the version of %s that has written it, or a later one.", kExtensionName)));
 }
 
 // Whether a row may mean something else by them.
