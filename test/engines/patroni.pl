@@ -42,7 +42,7 @@ asked($leader, 'CREATE DATABASE load', dbname => 'postgres');
 asked($leader, <<"SQL");
 CREATE EXTENSION snowid;
 CREATE EXTENSION dblink;
-CREATE SERVER registry FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+CREATE SERVER registry FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
 CREATE USER MAPPING FOR CURRENT_USER SERVER registry OPTIONS (user '$user');
 SQL
 my $number = asked($leader, "SELECT snowid_join('registry', 'load')");
