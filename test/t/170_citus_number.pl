@@ -79,7 +79,6 @@ foreach my $name (@own_sessions)
     is(attempt($node, $_, dbname => 'two'), 'ERROR 55000', "not synchronized, $name: $_")
       foreach 'SELECT snowid_next()', 'SELECT snowid_default_shard()', 'INSERT INTO photos (n) SELECT 1';
     is(attempt($node, 'SELECT snowid_shard(snowid_next(7))', dbname => 'two'), '7', "$name: who names a shard is served");
-    is(attempt($node, 'SET snowid.shard = 8; SELECT snowid_shard(snowid_next())', dbname => 'two'), '8', "$name: or sets it");
     is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => $_->[0]), $_->[1], "$name: $_->[0] goes on")
       foreach [ 'coordinator', 0 ], [ 'one', 3 ];
 }

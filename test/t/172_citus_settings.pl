@@ -1,7 +1,8 @@
 # Citus copies what ALTER DATABASE and ALTER ROLE set to all of its nodes, which with one snowid.shard all
 # make the same IDs, without an error where the key is not the ID alone. So on a node of Citus such a shard is
 # refused when it is used, wherever PostgreSQL keeps it meanwhile. What is set for one node or one session
-# counts: the configuration file, the connection's options, SET.
+# counts: the configuration file, the connection's options, SET. But Citus carries SET LOCAL, and a distributed
+# function with its SET clause, to all nodes, so SET does not count in sessions that Citus has opened.
 
 use strict;
 use warnings;
@@ -133,16 +134,67 @@ sub are_refused
     return;
 }
 
+# What Citus does on its nodes, by the application_name of its sessions there.
+my @own_sessions = ('citus_internal gpid=10000000042', 'citus_run_command gpid=10000000042', 'citus_rebalancer gpid=10000000042');
+my $carried = 'parameter "snowid.shard" is set by SET in a session of Citus';
+$node->safe_psql('postgres', q(CREATE FUNCTION draw() RETURNS bigint SET snowid.shard = 6 LANGUAGE plpgsql AS 'BEGIN RETURN snowid_next(); END'));
+
+sub are_carried_refused
+{
+    my ($how) = @_;
+    foreach my $name (@own_sessions)
+    {
+        local $ENV{PGAPPNAME} = $name;
+        # Before the library is loaded, and after that.
+        is(ask_anew("BEGIN; SET LOCAL snowid.shard = 8; $shard"), 'ERROR 55000', "$how: $name: SET LOCAL before all else");
+        is(ask_anew('SELECT draw()'), 'ERROR 55000', "$how: $name: a function before all else");
+        my $session = new_session();
+        is(ask($session, $shard), '3', "$how: $name: its number");
+        foreach my $sql ($shard, 'SELECT snowid_default_shard()', 'INSERT INTO photos (n) VALUES (1)', 'SELECT snowid_next()')
+        {
+            is(ask($session, "BEGIN; SET LOCAL snowid.shard = 8; $sql"), 'ERROR 55000', "$how: $name: SET LOCAL: $sql");
+            like($session->{err}, qr/\Q$carried\E\nDETAIL:  Citus carries .*\nHINT:  Leave it out: /, "$how: $name: with the reason");
+            ask($session, 'ROLLBACK');
+        }
+        is(ask($session, 'SELECT draw()'), 'ERROR 55000', "$how: $name: a function's own setting");
+        is(ask($session, q(BEGIN; SELECT set_config('snowid.shard', '8', true); SELECT snowid_next())), 'ERROR 55000', "$how: $name: set_config");
+        ask($session, 'ROLLBACK; SET snowid.shard = 8');
+        is(ask($session, 'SELECT number, source, problem FROM snowid.node'), "|setting|$carried", "$how: $name: SET, shown");
+        is(ask($session, 'SELECT snowid_shard(snowid_next(9))'), '9', "$how: $name: who names a shard is served");
+        is(ask($session, "SET snowid.shard = -1; $shard"), '3', "$how: $name: so is who leaves it to the node");
+        # A session of a pool, whose clients come and go.
+        is(ask($session, "SET application_name = 'psql'; SET snowid.shard = 8; $shard"), '8', "$how: $name: another client's session");
+        is(ask($session, "SET application_name = '$name'"), '', "$how: $name: is Citus' again");
+        is(ask($session, $shard), 'ERROR 55000', "$how: $name: and refused");
+        make_parallel($session);
+        is(ask($session, 'CREATE TEMP TABLE ids AS SELECT snowid_next() FROM rows'), 'ERROR 55000', "$how: $name: parallel workers");
+        close_session($session);
+        local $ENV{PGOPTIONS} = '-c snowid.shard=5';
+        is(ask_anew($shard), '5', "$how: $name: the connection's options");
+    }
+    return;
+}
+
 are_served('without Citus');
+foreach my $name (@own_sessions)
+{
+    local $ENV{PGAPPNAME} = $name;
+    is(ask_anew("SET snowid.shard = 8; $shard"), '8', "without Citus: $name is called so by chance");
+}
 create_citus($node);
 citus_set_group($node, 3);
 are_refused('loaded at first use');
+are_carried_refused('loaded at first use');
 
 # The configuration file is each node's own.
 my $session = new_session();
 is(ask($session, $shard), '3', 'configuration: not yet');
 reload_with($node, 'snowid.shard', '4', $session);
 is(ask($session, "$shard, source FROM snowid.node"), '4|setting', 'configuration: a session that is open');
+{
+    local $ENV{PGAPPNAME} = $own_sessions[0];
+    is(ask_anew($shard), '4', 'configuration: one of Citus');
+}
 is(ask_anew($shard), '4', 'configuration: a new one');
 $node->safe_psql('postgres', 'ALTER ROLE app SET snowid.shard = 7');
 is(ask_anew($shard), 'ERROR 55000', 'configuration: what a role has goes before it');
@@ -156,6 +208,7 @@ close_session($session);
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'snowid'\n");
 $node->restart;
 are_refused('preloaded');
+are_carried_refused('preloaded');
 $node->safe_psql('postgres', 'DROP EXTENSION citus CASCADE');
 are_served('preloaded, without Citus');
 

@@ -37,7 +37,7 @@ bool ReadShard(std::string_view text, int64* shard) {
 // Has assign_shard(), which is not told, know where a value comes from: `extra` goes with it
 // wherever PostgreSQL keeps the value to come back to it. Returns false where there is no memory.
 bool keep_source(void** extra, GucSource source) {
-  if (!IsStored(source)) return true;
+  if (!MayBeShared(source)) return true;
   auto* kept = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
   if (kept == nullptr) return false;
   *kept = source;
@@ -80,7 +80,7 @@ int64 shard_resolve() {
   default_shard = kUnresolvedShard;
   changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
   if (setting.shard == kRefusedShard) report_refused_shard();
-  if (setting.shard >= 0 && !IsStored(setting.source)) return default_shard = setting.shard;
+  if (setting.shard >= 0 && !MayBeShared(setting.source)) return default_shard = setting.shard;
   const uint64 before = times_forgotten;
   int64 shard = setting.shard == kOwnNumber ? kNumberOfNone : setting.shard;
   if (shard_resolve_hook != nullptr) shard = shard_resolve_hook(setting);

@@ -17,7 +17,7 @@ extern uint64 changes_seen;
 // snowid.shard as it was given.
 struct ShardSetting {
   int64 shard;       // 0 or more, or one of the next two
-  GucSource source;  // where from, if IsStored(); else PGC_S_DEFAULT
+  GucSource source;  // where from, if MayBeShared(); else PGC_S_DEFAULT
 };
 inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
 inline constexpr int64 kRefusedShard = -2;  // the value is no shard
@@ -29,8 +29,12 @@ inline bool IsStored(GucSource source) {
   return source >= PGC_S_GLOBAL && source <= PGC_S_DATABASE_USER;
 }
 
+// Whether other servers of a cluster may have the same setting: also from SET, SET LOCAL, or a
+// function's SET clause, which a cluster may carry along with a statement.
+inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
+
 // Set by the room that knows the node's own number: gives the shard where the setting is kOwnNumber
-// or comes from a catalog, or fails. What it returns is kept until default_shard_forget(). Without
+// or MayBeShared(), or fails. What it returns is kept until default_shard_forget(). Without
 // it the node's own number is 0.
 extern int64 (*shard_resolve_hook)(const ShardSetting& setting);
 

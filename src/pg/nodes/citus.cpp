@@ -18,13 +18,6 @@ Oid group_relid = InvalidOid;
 // citus_read() was first called.
 uint32 group_hash = 0;
 
-bool is_own_session() {
-  if (application_name == nullptr) return false;
-  for (const char* beginning : kOwnSessions)
-    if (strncmp(application_name, beginning, strlen(beginning)) == 0) return true;
-  return false;
-}
-
 // Whether a relation belongs to the extension, and is not called so by chance.
 bool is_of_citus(Oid relid) {
   const Oid extension = getExtensionOfObject(RelationRelationId, relid);
@@ -105,8 +98,15 @@ CitusNode citus_read() {
   // Or it is a Citus without a cluster, as far as this session can tell, until it is another
   // client's.
   node.is_lasting = false;
-  if (is_own_session()) node.state = CitusState::kUnsynchronized;
+  if (citus_is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;
+}
+
+bool citus_is_own_session() {
+  if (application_name == nullptr) return false;
+  for (const char* beginning : kOwnSessions)
+    if (strncmp(application_name, beginning, strlen(beginning)) == 0) return true;
+  return false;
 }
 
 bool IsCitusGroup(Oid relid) { return OidIsValid(group_relid) && relid == group_relid; }

@@ -32,6 +32,9 @@ struct CitusNode {
 // Needs a transaction; may be called in a parallel worker and during recovery.
 CitusNode citus_read();
 
+// Whether this session is one that Citus has opened, as its application_name says.
+bool citus_is_own_session();
+
 // Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says
 // that citus_read() may say something else. False before it was first called.
 bool IsCitusGroup(Oid relid);

@@ -72,6 +72,27 @@ void watch() {
   pg_unreachable();
 }
 
+// 55000: so it may be on all nodes that a statement of Citus' is carried to.
+[[noreturn]] void report_carried_setting() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("parameter \"%s\" is set by SET in a session of Citus", "snowid.shard"),
+           errdetail("Citus carries SET LOCAL, and the SET clause of a function, to all nodes, "
+                     "which would then make the same IDs."),
+           errhint("Leave it out: a node's number comes from Citus by itself. Where a shard is "
+                   "meant, name it in the call, as in snowid_next(7).")));
+  pg_unreachable();
+}
+
+// 55000, where Citus may have brought a shard that was set: on its nodes.
+void require_own_setting(const CitusNode& citus, GucSource source) {
+  if (citus.state == CitusState::kNone) return;
+  if (IsStored(source)) report_stored_setting(source);
+  if (citus_is_own_session()) report_carried_setting();
+  // The next transaction may be another client's.
+  is_fleeting = true;
+}
+
 // 55000: Citus is there, and this node's number is not.
 [[noreturn]] void report_no_group(CitusState state) {
   switch (state) {
@@ -121,13 +142,10 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
   result->source = "setting";
   result->number = setting.shard;
   if (setting.shard == kRefusedShard) report_refused_shard();
-  if (setting.shard >= 0 && !IsStored(setting.source)) return;
+  if (setting.shard >= 0 && !MayBeShared(setting.source)) return;
   const CitusNode citus = citus_read();
   is_fleeting = is_fleeting || !citus.is_lasting;
-  if (setting.shard >= 0) {
-    if (citus.state != CitusState::kNone) report_stored_setting(setting.source);
-    return;
-  }
+  if (setting.shard >= 0) return require_own_setting(citus, setting.source);
   if (citus.state != CitusState::kNone) {
     result->source = "citus";
     if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
