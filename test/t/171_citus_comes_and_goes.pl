@@ -144,6 +144,25 @@ is(ask($app, 'SELECT number, source, node, registry, problem FROM snowid.node'),
 is(ask($app, 'SET default_transaction_read_only = on; SELECT number, snowid_default_shard() FROM snowid.node'), '3|3', 'also to read only');
 is(ask($app, 'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT number, snowid_default_shard() FROM snowid.node; COMMIT'), '3|3', 'or serializable');
 
+# 6. A worker whose metadata were taken away looks like a Citus without a cluster, and draws from 0 for clients of its own.
+# snowid.must_join has it refuse; not so the coordinator, and a node that has its group.
+reload_with($node, 'snowid.must_join', 'on', $session, $other);
+is(numbers(), '3 3', 'must_join: a worker');
+my $nodes = 'INSERT INTO pg_dist_node VALUES (0, 0, 0, 0)';
+ask($session, "BEGIN; DELETE FROM pg_dist_node; $group = 0; COMMIT");
+is(numbers(), 'ERROR 55000 ERROR 55000', 'must_join: one without its metadata');
+like($session->{err}, qr/ERROR:  55000: Citus has not synchronized its metadata to this node\nDETAIL:.*\nHINT:  Call start_metadata_sync_to_node\(\)/,
+    'must_join: which says what to do');
+is(shown(), 'null|citus|Citus has not synchronized its metadata to this node', 'must_join: shown');
+is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', 'must_join: who names a shard is served');
+ask($session, $nodes);
+is(numbers(), '0 0', 'must_join: the coordinator');
+ask($session, 'DELETE FROM pg_dist_node');
+is(ask($session, $drop) . numbers(), 'ERROR 55000 ERROR 55000', 'must_join: without Citus');
+like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid_join/, 'must_join: it may join');
+reload_with($node, 'snowid.must_join', 'off', $session, $other);
+is(numbers(), '0 0', 'and draws from 0 as ever without the setting');
+
 close_session($session, $other, $app);
 check_log($node);
 $node->stop;

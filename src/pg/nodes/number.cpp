@@ -151,7 +151,8 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
     if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
     result->number = citus.group;
     // Not the coordinator, as far as can be told.
-    if (citus.group == 0 && !citus.is_lasting) require_other_than_0();
+    if (must_join && citus.group == 0 && !citus.is_lasting)
+      report_no_group(CitusState::kUnsynchronized);
     return;
   }
   // A standby is not told at once of what its primary's registry has said; and it may be promoted.
