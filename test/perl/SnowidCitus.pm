@@ -9,7 +9,7 @@ use warnings;
 use Exporter 'import';
 use SnowidServers;
 
-our @EXPORT = qw(citus_sql create_citus citus_distribute citus_place citus_cluster citus_add_node citus_remove_node citus_update_node
+our @EXPORT = qw(citus_sql create_citus create_citus_commands citus_distribute citus_place citus_cluster citus_add_node citus_remove_node citus_update_node
   citus_stop_sync citus_start_sync citus_set_group);
 
 # SQL that installs it, as a session may do in a transaction of its own. The tables are made in another schema
@@ -24,7 +24,8 @@ CREATE SCHEMA citus;
 ALTER EXTENSION citus ADD SCHEMA citus;
 CREATE TABLE citus.pg_dist_local_group (groupid int NOT NULL PRIMARY KEY);
 ALTER EXTENSION citus ADD TABLE citus.pg_dist_local_group;
-CREATE TABLE citus.pg_dist_node (nodeid int PRIMARY KEY, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL);
+CREATE TABLE citus.pg_dist_node (nodeid int PRIMARY KEY, groupid int NOT NULL, nodename text NOT NULL, nodeport int NOT NULL,
+  noderole text NOT NULL DEFAULT 'primary');
 ALTER EXTENSION citus ADD TABLE citus.pg_dist_node;
 CREATE TABLE citus.pg_dist_partition (logicalrelid regclass NOT NULL PRIMARY KEY);
 ALTER EXTENSION citus ADD TABLE citus.pg_dist_partition;
@@ -49,6 +50,49 @@ sub create_citus
 {
     my ($node, $dbname) = @_;
     $node->safe_psql($dbname // 'postgres', 'BEGIN; ' . citus_sql() . 'COMMIT');
+    return;
+}
+
+# What runs commands on other nodes, each of which is a server: they are asked for the database of the same name. As in
+# Citus whatever goes wrong is an answer, too. Takes dblink.
+sub create_citus_commands
+{
+    my ($node, $dbname) = @_;
+    $node->safe_psql($dbname // 'postgres', <<'SQL');
+CREATE EXTENSION IF NOT EXISTS dblink;
+CREATE FUNCTION pg_catalog.master_run_on_worker(worker_name text[], port int[], command text[], parallel boolean,
+    OUT node_name text, OUT node_port int, OUT success boolean, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+BEGIN
+  FOR node_name, node_port, result IN SELECT * FROM unnest(worker_name, port, command) LOOP
+    BEGIN
+      SELECT coalesce(answer, '') INTO result FROM public.dblink(format('host=%s port=%s user=%s dbname=%s application_name=%L',
+        node_name, node_port, current_user, current_database(), 'citus_run_command gpid=1'), result) AS (answer text);
+      success := true;
+    EXCEPTION WHEN OTHERS THEN
+      success := false;
+      result := SQLERRM;
+    END;
+    RETURN NEXT;
+  END LOOP;
+END $$;
+ALTER EXTENSION citus ADD FUNCTION pg_catalog.master_run_on_worker;
+CREATE FUNCTION pg_catalog.run_command_on_coordinator(command text, give_warning_for_connection_errors boolean DEFAULT false,
+    OUT nodeid int, OUT success boolean, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+  name text;
+  port int;
+BEGIN
+  SELECT n.nodeid, n.nodename, n.nodeport INTO nodeid, name, port FROM pg_dist_node AS n WHERE n.groupid = 0;
+  IF NOT FOUND AND 0 <> ALL (SELECT g.groupid FROM pg_dist_local_group AS g) THEN
+    RAISE 'the coordinator is not added to the metadata';
+  ELSIF NOT FOUND THEN
+    SELECT 0, current_setting('unix_socket_directories'), current_setting('port') INTO nodeid, name, port;
+  END IF;
+  SELECT r.success, r.result INTO success, result FROM master_run_on_worker(ARRAY[name], ARRAY[port], ARRAY[command], false) AS r;
+  RETURN NEXT;
+END $$;
+ALTER EXTENSION citus ADD FUNCTION pg_catalog.run_command_on_coordinator;
+SQL
     return;
 }
 
@@ -144,18 +188,19 @@ sub citus_stop_sync
 sub citus_start_sync
 {
     my ($cluster, $name) = @_;
-    send_metadata($cluster->{places}{$name}, $cluster->{groups}{$name}, values %{ $cluster->{groups} });
+    my @nodes = map { [ $cluster->{groups}{$_}, $cluster->{places}{$_} ] } sort keys %{ $cluster->{groups} };
+    send_metadata($cluster->{places}{$name}, $cluster->{groups}{$name}, @nodes);
     return;
 }
 
-# What Citus sends to a node: its group, and the groups of the cluster.
+# What Citus sends to a node: its group, and the nodes of the cluster, each a group and a place.
 sub send_metadata
 {
-    my ($place, $group, @groups) = @_;
-    my $rows = join ', ', map { "($_, $_, 'localhost', 5432)" } @groups;
+    my ($place, $group, @nodes) = @_;
+    my $rows = join ', ', map { "($_->[0], $_->[0], '@{[ $_->[1]{node}->host ]}', @{[ $_->[1]{node}->port ]})" } @nodes;
     $place->{node}->safe_psql($place->{dbname}, "BEGIN; UPDATE pg_catalog.pg_dist_local_group SET groupid = $group;"
           . ' DELETE FROM pg_catalog.pg_dist_node;'
-          . ($rows ? "INSERT INTO pg_catalog.pg_dist_node VALUES $rows;" : '')
+          . ($rows ? "INSERT INTO pg_catalog.pg_dist_node (nodeid, groupid, nodename, nodeport) VALUES $rows;" : '')
           . ' COMMIT');
     return;
 }
@@ -164,7 +209,8 @@ sub send_metadata
 sub citus_set_group
 {
     my ($node, $group, $dbname) = @_;
-    send_metadata(citus_place($node, $dbname), $group, 0, $group || ());
+    my $place = citus_place($node, $dbname);
+    send_metadata($place, $group, map { [ $_, $place ] } 0, $group || ());
     return;
 }
 

@@ -1,11 +1,12 @@
-// The SQL function that has the registry confirm a node's number: for schedulers, and for scripts
-// that start a server. Each call exchanges a token, so whichever of two copies calls it second is
-// found out.
+// The SQL function that has the registry, or Citus, confirm a node's number: for schedulers, and
+// for scripts that start a server. Each call exchanges a token, so whichever of two copies calls it
+// second is found out.
 #include "pg/base/errors.hpp"
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/nodes/citus.hpp"
 #include "pg/nodes/exchange.hpp"
 
 namespace snowid::pg {
@@ -27,6 +28,38 @@ void go_above_others(const Registry& registry, const ClockGap& gap) {
   while (unix_now() < moment) nap(100, clock_wait_event());
 }
 
+// What snowid.is_server_of_group() says.
+bool is_server_of(int32 group) {
+  Oid type = INT4OID;
+  Datum value = Int32GetDatum(group);
+  bool is_null;
+  SPI_connect();
+  const int result = SPI_execute_with_args("SELECT snowid.is_server_of_group($1)", 1, &type, &value,
+                                           nullptr, false, 0);
+  if (result != SPI_OK_SELECT || SPI_processed != 1)
+    elog(ERROR, "SPI_execute_with_args: %d", result);
+  const bool is_so =
+      DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+  SPI_finish();
+  return is_so;
+}
+
+// Has Citus say whether this server is its group's. Where it is not, the database is marked,
+// durably, until it is found to be again.
+int32 check_group(const CitusNode& citus) {
+  if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
+  Relation table = member_lock();
+  Words words = words_read();
+  const bool is_replaced = !is_server_of(citus.group);
+  if (words.is_replaced != is_replaced) {
+    words.is_replaced = is_replaced;
+    words_write(words);
+  }
+  if (is_replaced) report_replaced(citus.group);
+  table_close(table, NoLock);
+  return citus.group;
+}
+
 }  // namespace
 
 }  // namespace snowid::pg
@@ -43,6 +76,9 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   require_nextval("snowid_check()");
   const bool takes_over = PG_GETARG_BOOL(0);
   const bool has_moved = PG_GETARG_BOOL(1);
+  if (takes_over || has_moved) require_no_citus();
+  const CitusNode citus = citus_read();
+  if (citus.state != CitusState::kNone) PG_RETURN_INT64(check_group(citus));
   Relation table = member_lock();
   Member member = member_read(table);
   // Whoever has no number may not draw: he says that he replaces who had it.

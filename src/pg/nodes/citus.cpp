@@ -109,6 +109,55 @@ bool citus_is_own_session() {
   return false;
 }
 
+void report_no_group(CitusState state) {
+  switch (state) {
+    case CitusState::kNoRow:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("this node has no group in Citus"),
+                      errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
+                      errhint("Insert the group that \"pg_catalog.%s\" on the coordinator has for "
+                              "this node, 0 on the coordinator itself.",
+                              kNodesTable)));
+      break;
+    case CitusState::kUnsynchronized:
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("Citus has not synchronized its metadata to this node"),
+               errdetail("The node's group is 0, as the coordinator's is, whose IDs it would "
+                         "make; and \"pg_catalog.%s\" is empty.",
+                         kNodesTable),
+               errhint("Call start_metadata_sync_to_node() on the coordinator.")));
+      break;
+    default:
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("table \"pg_catalog.%s\" is not as Citus makes it", kGroupTable),
+           errdetail("It should have one row, with a column \"groupid\" of type integer that is "
+                     "0 or more."),
+           errhint("Set \"snowid.shard\" in the configuration file to a number that no other "
+                   "node has.")));
+  }
+  pg_unreachable();
+}
+
+void require_no_citus() {
+  if (citus_read().state == CitusState::kNone) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("database is a node of Citus, which gives it its number"),
+                  errhint("There is nothing to join: snowid_next() draws from that number.")));
+}
+
+void report_replaced(int32 group) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("another server is that of Citus' group %d", group),
+                  errdetail("The coordinator has this node's group at another address, so both "
+                            "would make the same IDs."),
+                  errhint("Stop this server where the other one replaces it. Where the "
+                          "coordinator has been told of this one since, use snowid_check().")));
+  pg_unreachable();
+}
+
 bool IsCitusGroup(Oid relid) { return OidIsValid(group_relid) && relid == group_relid; }
 
 bool IsCitusChange(uint32 hash) { return group_hash != 0 && hash == group_hash; }

@@ -35,6 +35,13 @@ CitusNode citus_read();
 // Whether this session is one that Citus has opened, as its application_name says.
 bool citus_is_own_session();
 
+// 55000: Citus is there, and this node's number is not.
+[[noreturn]] void report_no_group(CitusState state);
+// 55000: Citus gives the nodes of its cluster their numbers.
+void require_no_citus();
+// 55000: the coordinator goes by another server as the group's, see Words::is_replaced.
+[[noreturn]] void report_replaced(int32 group);
+
 // Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says
 // that citus_read() may say something else. False before it was first called.
 bool IsCitusGroup(Oid relid);

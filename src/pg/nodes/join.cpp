@@ -34,14 +34,6 @@ void require_node_name(const char* node) {
            errdetail("It has 1 to %d bytes.", kLongestName)));
 }
 
-// 55000: Citus gives the nodes of its cluster their numbers.
-void require_no_citus() {
-  if (citus_read().state == CitusState::kNone) return;
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("database is a node of Citus, which gives it its number"),
-                  errhint("There is nothing to join: snowid_next() draws from that number.")));
-}
-
 // 55000: it has joined otherwise than it is asked to now.
 [[noreturn]] void report_joined(const Member& member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -65,7 +57,7 @@ void claim_number(const Registry& registry, Member* member, Words* words) {
     member->secret = new_secret();
     const int64 token = next_token(0);
     // Whether it was found to be a copy stays until it has joined.
-    *words = {WordsState::kClaiming, words->is_copy, 0, token, token, {}};
+    *words = {WordsState::kClaiming, words->is_copy, words->is_replaced, 0, token, token, {}};
     strlcpy(words->secret, member->secret, sizeof(words->secret));
     words_write(*words);
     answer = registry_ask(registry, kClaim, *member, 0, token);

@@ -79,7 +79,7 @@ CREATE FUNCTION @extschema@.snowid_check(take_over boolean DEFAULT false, regist
   RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check';
 COMMENT ON FUNCTION @extschema@.snowid_check(boolean, boolean) IS
-  'have the registry confirm that this node''s number is its own, and no copy''s';
+  'have the registry, or Citus'' coordinator, confirm that this node''s number is its own, and no copy''s';
 REVOKE ALL ON FUNCTION @extschema@.snowid_check(boolean, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_check(boolean, boolean) TO @extowner@ WITH GRANT OPTION;
 

@@ -6,6 +6,7 @@
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
+#include "pg/nodes/words.hpp"
 #include "pg/server/invalidation.hpp"
 #include "pg/server/subtransaction.hpp"
 
@@ -93,39 +94,6 @@ void require_own_setting(const CitusNode& citus, GucSource source) {
   is_fleeting = true;
 }
 
-// 55000: Citus is there, and this node's number is not.
-[[noreturn]] void report_no_group(CitusState state) {
-  switch (state) {
-    case CitusState::kNoRow:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("this node has no group in Citus"),
-                      errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
-                      errhint("Insert the group that \"pg_catalog.%s\" on the coordinator has for "
-                              "this node, 0 on the coordinator itself.",
-                              kNodesTable)));
-      break;
-    case CitusState::kUnsynchronized:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("Citus has not synchronized its metadata to this node"),
-               errdetail("The node's group is 0, as the coordinator's is, whose IDs it would "
-                         "make; and \"pg_catalog.%s\" is empty.",
-                         kNodesTable),
-               errhint("Call start_metadata_sync_to_node() on the coordinator.")));
-      break;
-    default:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("table \"pg_catalog.%s\" is not as Citus makes it", kGroupTable),
-           errdetail("It should have one row, with a column \"groupid\" of type integer that is "
-                     "0 or more."),
-           errhint("Set \"snowid.shard\" in the configuration file to a number that no other "
-                   "node has.")));
-  }
-  pg_unreachable();
-}
-
 // 55000, where snowid.must_join is on.
 void require_other_than_0() {
   if (!must_join) return;
@@ -146,6 +114,9 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
   const CitusNode citus = citus_read();
   is_fleeting = is_fleeting || !citus.is_lasting;
   if (setting.shard >= 0) return require_own_setting(citus, setting.source);
+  // A standby is not told at once of what its primary's words say; and it may be promoted.
+  const bool is_standby = RecoveryInProgress();
+  is_fleeting = is_fleeting || is_standby;
   if (citus.state != CitusState::kNone) {
     result->source = "citus";
     if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
@@ -153,11 +124,9 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
     // Not the coordinator, as far as can be told.
     if (must_join && citus.group == 0 && !citus.is_lasting)
       report_no_group(CitusState::kUnsynchronized);
+    if (words_read().is_replaced) report_replaced(citus.group);
     return;
   }
-  // A standby is not told at once of what its primary's registry has said; and it may be promoted.
-  const bool is_standby = RecoveryInProgress();
-  is_fleeting = is_fleeting || is_standby;
   if (!wants_names && shared_number_recall(&result->number)) {
     if (result->number == 0) require_other_than_0();
     return;
@@ -196,6 +165,10 @@ bool SaysNoNumber(const ErrorData* error) {
 
 // What a copy draws from named shards its original draws, too.
 void refuse_copy() {
+  if (words_read().is_replaced) {
+    const CitusNode citus = citus_read();
+    if (citus.state != CitusState::kNone) report_replaced(citus.group);
+  }
   const Membership member = membership_read();
   if (member.state == MemberState::kCopy) report_membership(member);
 }

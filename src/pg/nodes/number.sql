@@ -16,3 +16,36 @@ COMMENT ON COLUMN snowid.node.registry IS
   'foreign server over which this node has joined, null where that is not the source';
 COMMENT ON COLUMN snowid.node.problem IS 'why snowid_next() fails, null where it does not';
 GRANT SELECT ON snowid.node TO PUBLIC;
+
+-- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
+-- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.
+CREATE FUNCTION snowid.is_server_of_group(node_group pg_catalog.int4) RETURNS boolean
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  key CONSTANT bigint := hashtextextended(gen_random_uuid()::text, 0);
+  look CONSTANT text := format('SELECT NOT pg_catalog.pg_try_advisory_xact_lock(%s)', key);
+  ask CONSTANT text := format('SELECT (SELECT r.result FROM pg_catalog.pg_dist_node AS n, '
+    'pg_catalog.master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport], ARRAY[%L], false) AS r '
+    'WHERE n.groupid OPERATOR(pg_catalog.=) %s AND n.noderole::pg_catalog.text OPERATOR(pg_catalog.=) ''primary'')', look, node_group);
+  answer text;
+BEGIN
+  IF to_regproc('pg_catalog.run_command_on_coordinator') IS NULL THEN
+    RAISE 'this version of Citus cannot ask the coordinator' USING ERRCODE = 'feature_not_supported',
+      DETAIL = 'It has no function run_command_on_coordinator().', HINT = 'Upgrade Citus to version 11 or later.';
+  END IF;
+  PERFORM pg_advisory_xact_lock(key);
+  SELECT r.result INTO answer FROM run_command_on_coordinator(ask) AS r;
+  IF answer IN ('t', 'f') THEN
+    RETURN answer = 't';
+  ELSIF answer = '' THEN
+    RAISE 'Citus'' coordinator lists no server of group %', node_group USING ERRCODE = 'object_not_in_prerequisite_state',
+      HINT = 'On the coordinator, use citus_set_coordinator_host() where it is not listed itself, and citus_add_node() for a node '
+        'that was removed.';
+  END IF;
+  RAISE 'could not ask the server of Citus'' group %', node_group USING ERRCODE = 'connection_failure',
+    DETAIL = coalesce(answer, 'The coordinator has not answered.');
+END $$;
+COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS
+  'whether this very server is the one that Citus goes by as a group''s';
+REVOKE ALL ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) TO @extowner@ WITH GRANT OPTION;

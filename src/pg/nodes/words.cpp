@@ -52,7 +52,7 @@ void require_version(const Kept& kept) {
 // Whether a row may mean something else by them.
 bool MeansAnother(const Words& before, const Words& words) {
   return before.state != words.state || before.is_copy != words.is_copy ||
-         before.incarnation != words.incarnation;
+         before.is_replaced != words.is_replaced || before.incarnation != words.incarnation;
 }
 
 // Has all sessions look at their number anew at once, and not only when this transaction commits:
