@@ -45,6 +45,9 @@ is(attempt($worker, 'SET ROLE app; SELECT snowid_check()'), 'ERROR 42501', 'not 
 # 2. The right servers.
 is(check($worker), '1', 'a worker') for 1, 2;
 is(check($coordinator), '0', 'the coordinator');
+$coordinator->safe_psql('postgres', q(INSERT INTO pg_dist_node VALUES (9, 1, 'nowhere', 1, 'secondary')));
+is(check($worker), '1', 'a worker whose standby is listed, too');
+$coordinator->safe_psql('postgres', 'DELETE FROM pg_dist_node WHERE nodeid = 9');
 is(attempt($worker, 'BEGIN; SELECT snowid_check(); SELECT snowid_check(); COMMIT'), "1\n1", 'twice in a transaction');
 $worker->safe_psql('postgres', 'DELETE FROM pg_dist_local_group');
 is(check($worker), 'ERROR 55000', 'a worker without its group');
@@ -58,6 +61,18 @@ my $clone = new_standby($worker, 'clone');
 $clone->start;
 $worker->wait_for_catchup($clone);
 is(check($clone), 'ERROR 25006', 'a standby');
+# It goes by what its primary has found.
+my $reading = open_session($clone);
+is(ask($reading, 'SELECT snowid_default_shard()'), '1', 'which says what its primary has');
+foreach my $case ([ $coordinator->port, 'ERROR 55000', 'ERROR 55000' ], [ $worker->port, '1', '1' ])
+{
+    my ($port, $found, $read) = @$case;
+    $coordinator->safe_psql('postgres', "UPDATE pg_dist_node SET nodename = '@{[ $worker->host ]}', nodeport = $port WHERE groupid = 1");
+    is(check($worker), $found, "its primary's group is at port $port");
+    $worker->wait_for_catchup($clone);
+    is(ask($reading, 'SELECT snowid_default_shard()'), $read, 'and the standby learns of it');
+}
+close_session($reading);
 $clone->promote;
 my $drawing = open_session($clone);
 my $busy = open_session($clone);
