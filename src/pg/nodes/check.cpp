@@ -94,7 +94,11 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
     require_near_clocks(registry, gap);
     member.registry = take_number_over(registry, member, &words);
     go_above_others(registry, gap);
-    if (member.state != MemberState::kJoined) member.incarnation = new_incarnation();
+    if (member.state != MemberState::kJoined) {
+      member.incarnation = new_incarnation();
+      // Should the row be rolled back this is no claim that could be made again.
+      words.secret[0] = '\0';
+    }
   } else {
     member.registry = exchange_tokens(registry, member, &words);
     require_near_clocks(registry, gap);

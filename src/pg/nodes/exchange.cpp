@@ -99,6 +99,9 @@ const char* take_number_over(const Registry& registry, const Member& member, Wor
   if (look.verdict != Verdict::kHeld) report_retired(registry, member);
   // So a request that comes late, after somebody else was granted the number, is refused.
   const int64 expected = look.token;
+  // Of an exchange of its own whose answer was lost: should this be broken off, the next check has
+  // to know it.
+  if (expected == words->asked) words->known = expected;
   prepare(words, CountOf(expected));
   const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
   if (answer.verdict == Verdict::kStale)

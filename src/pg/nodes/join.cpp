@@ -49,7 +49,8 @@ void require_node_name(const char* node) {
 void claim_number(const Registry& registry, Member* member, Words* words) {
   member->registry = "";
   Answer answer{Verdict::kLost, 0, 0, nullptr};
-  if (words->state == WordsState::kClaiming || words->state == WordsState::kJoined) {
+  if ((words->state == WordsState::kClaiming || words->state == WordsState::kJoined) &&
+      words->secret[0] != '\0') {
     member->secret = pstrdup(words->secret);
     answer = registry_ask(registry, kResume, *member, words->known, words->asked);
   }

@@ -38,7 +38,7 @@ Relation member_lock();
 Member member_read(Relation table);
 
 // Stores the row in place of the one that is there, if any, as this server's and database's, and as
-// checked now; and its incarnation and secret in the words, so that it counts. is_new: whether it
+// checked now; and its incarnation in the words, so that it counts. is_new: whether it
 // has joined now.
 void member_store(Relation table, const Member& member, Words words, bool is_new);
 // Deletes it.

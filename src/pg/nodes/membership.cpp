@@ -192,7 +192,6 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
   words.state = WordsState::kJoined;
   words.is_copy = false;
   words.incarnation = member.incarnation;
-  strlcpy(words.secret, member.secret, sizeof(words.secret));
   words_write(words);
 }
 

@@ -32,7 +32,7 @@ struct Words {
   int64 incarnation;  // which row is meant, 1 or more
   int64 known;        // the token that the registry is known to have
   int64 asked;        // the one that it may have by now
-  char secret[48];    // what proves that a number is this node's; of a claim, too
+  char secret[48];    // of the claim, what proves that the number is this node's; empty without one
 };
 
 // Reads them; all are 0 where nothing was stored. Fails with 55000 where the relation is missing or
