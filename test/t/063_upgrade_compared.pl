@@ -92,11 +92,11 @@ my @changed = (
     [ 'not a member', 'ALTER EXTENSION snowid DROP FUNCTION @extschema@.snowid_lastval()', 'snowid_lastval', '^- function .* exists' ],
     [ 'what of it is dumped', q(SELECT pg_catalog.pg_extension_config_dump('snowid.nodes', 'WHERE false')), 'snowid[.]nodes', 'where WHERE false' ],
     [ 'a column more', 'ALTER TABLE snowid.nodes ADD COLUMN more int', 'snowid[.]nodes', 'columns = .*, more' ],
-    [ 'a column that moved', 'ALTER TABLE snowid.nodes DROP COLUMN left_node; ALTER TABLE snowid.nodes ADD COLUMN left_node pg_catalog.text;'
-          . q( COMMENT ON COLUMN snowid.nodes.left_node IS 'node that has given the number back'), 'snowid[.]nodes', 'columns = ' ],
+    [ 'a column that moved', 'ALTER TABLE snowid.nodes DROP COLUMN check_interval; ALTER TABLE snowid.nodes ADD COLUMN check_interval pg_catalog.interval;'
+          . q( COMMENT ON COLUMN snowid.nodes.check_interval IS 'time between the last two times'), 'snowid[.]nodes', 'columns = ' ],
     [ q(a column's type), 'ALTER TABLE snowid.nodes ALTER COLUMN token TYPE int', 'snowid[.]nodes', 'token: atttypid = type integer' ],
     [ q(a column's default), 'ALTER TABLE snowid.nodes ALTER COLUMN token SET DEFAULT 7', 'snowid[.]nodes', 'definition = .*7' ],
-    [ 'null allowed', 'ALTER TABLE snowid.nodes ALTER COLUMN token DROP NOT NULL', '(?:snowid[.])?nodes', 'token: attnotnull = false' ],
+    [ 'null allowed', 'ALTER TABLE snowid.nodes ALTER COLUMN is_free DROP NOT NULL', '(?:snowid[.])?nodes', 'is_free: attnotnull = false' ],
     [ q(a column's storage), 'ALTER TABLE snowid.nodes ALTER COLUMN secret SET STORAGE plain', 'snowid[.]nodes', 'attstorage = p' ],
     [ 'no CHECK', 'ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_number_check', 'nodes', '^- .*nodes_number_check .*exists' ],
     [ 'another CHECK', 'ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_number_check, ADD CONSTRAINT nodes_number_check CHECK (number > 2)',

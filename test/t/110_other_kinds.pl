@@ -331,7 +331,7 @@ my %sample = (
     'timestamp with time zone' => '2026-01-01Z', uuid => '00000000-0000-7000-8000-000000000000',
     snowid_layout => 'twitter', objectid => '0' x 24, regclass => 'pg_class', name => 'x',
     interval => '1 month', oid => '1259', smallint => '1', 'timestamp without time zone' => '2026-01-01',
-    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}');
+    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid.nodes' => '(' . ',' x 16 . ')');
 # Which arguments may be null.
 my %optional = (snowid_join => 1, snowid_release => 2);
 my @functions = split /\n/, $fresh->safe_psql('one', <<'SQL');

@@ -60,7 +60,9 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('snowid.sequence_name', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_seq']),
   ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
   ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq', 'parted', 'parted_old',
-                     'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources'])
+                     'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources']),
+  ('snowid.nodes', ARRAY[NULL, '(,,,,,,,,,,,,,,,,)', '(8191,a,d,1,1,1,2026-01-01Z,r,infinity,-1 h,a,-infinity,t,s,4294967296,-1,x)',
+                         '(-9223372036854775808,a,d,1,1,1,,,2026-01-01Z,,,,f,s,9223372036854775807,9223372036854775807,x)'])
   ) AS t (type, list), unnest(list) AS value;
 GRANT SELECT ON edges TO PUBLIC;
 

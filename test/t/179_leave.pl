@@ -1,6 +1,7 @@
-# Leaving: who waits says for whom, what has begun can be undone as long as the number is not given back, and
-# nobody draws meanwhile. The number of a node that is gone for good is given back on the registry; should it
-# live after all, it finds at its next check that it has lost the number, be it free, another's or waiting.
+# Leaving retires a number, at once: nobody gets it again, so those who are drawing from it do no harm, and nobody
+# waits for them. Where the registry is not told nothing has changed. The number of a node that is gone for good is
+# retired on the registry; should it live after all, it finds at its next check that it has lost the number. An
+# administrator can make a retired number free, once no unit of time can hold an ID of it.
 
 use strict;
 use warnings;
@@ -9,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $registry = new_server('registry');
+my $registry = new_server('registry', allows_streaming => 1);
 # Nobody but who has to flushes anything.
 $registry->append_conf('postgresql.conf', "wal_writer_delay = '10s'\nsynchronous_commit = off\n");
 start_server($registry);
@@ -37,129 +38,124 @@ sub join_as { my ($member) = @_; return at($member, "SELECT snowid_join('registr
 sub number_of { my ($member) = @_; return at($member, 'SELECT snowid_default_shard(), snowid_shard(snowid_next())') }
 sub on_registry { my ($sql) = @_; return attempt($registry, $sql) }
 sub message_of { my ($member, $sql) = @_; return ($node->psql($member, $sql))[2] }
-sub new_session
-{
-    my ($member) = @_;
-    my $session = open_session($node, dbname => $member);
-    backend_of($session);
-    return $session;
-}
-sub start_leaving
-{
-    my ($session, $notice) = @_;
-    start_asking($session, 'SELECT snowid_leave()');
-    wait_until_waiting($node, $session, 'Lock');
-    wait_for(sub { is_answered($session); $session->{err} =~ /NOTICE:.* waiting for $notice of this database to end/ }, "NOTICE of $notice");
-    return;
-}
+sub new_session { my ($member) = @_; my $session = open_session($node, dbname => $member); backend_of($session); return $session }
 my $take_over = 'SELECT snowid_check(take_over => true)';
 
 is(at('east', q(SELECT snowid_join('registry'))), 'ERROR 58000', 'nothing to be named by');
+like(message_of('east', q(SELECT snowid_join('registry'))), qr/HINT:  Name the node/, 'and what to do');
+crash($node, 'kill');
+start_server($node);
 
-# Nobody to wait for, somebody to wait for, and a cancel.
+# Nobody waits, whoever is drawing, holds a batch, or has joined just now.
 is(join_as($_->[0]), $_->[1], "$_->[0] has joined") foreach [ 'east', 1 ], [ 'west', 2 ];
-is(message_of('west', 'SELECT snowid_leave()'), '', 'nobody to wait for: nothing is said');
-is(join_as('west'), 3, 'west has joined again');
-my ($leaving, $late, $drawing) = map { new_session('east') } 1 .. 3;
-ask($late, 'BEGIN');
+my ($drawing, $batch, $idle) = map { new_session('east') } 1 .. 3;
+ask($idle, q(BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1));
+ask($drawing, 'BEGIN');
 is(ask($drawing, 'SELECT snowid_shard(snowid_next())'), '1', 'drawing');
-start_leaving($leaving, '1 transaction');
+ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000)');
+like(ask($batch, 'FETCH own'), qr/^\d+$/, 'in the middle of a batch');
+my $count = 'SELECT count(*) FROM snowid.nodes WHERE node IS NOT NULL';
+is(at('east', q(SET lock_timeout = '10s'; SELECT snowid_leave())), '', 'left, and waited for nobody');
+is(message_of('west', 'SELECT snowid_leave()'), '', 'nothing is said');
+is(on_registry($count), '0', 'both numbers are retired');
+is(ask($drawing, 'SELECT snowid_shard(snowid_next())'), '0', 'who was drawing draws from 0');
+is(ask($batch, 'MOVE 3000 FROM own'), 'ERROR 55000', 'the batch ends');
+ask($_, 'ROLLBACK') foreach $drawing, $batch, $idle;
+close_session($drawing, $batch, $idle);
+is(number_of($_), '0|0', "$_: draws from 0") foreach 'east', 'west';
+is(at('east', $_), 'ERROR 55000', "has left: $_") foreach 'SELECT snowid_leave()', 'SELECT snowid_check()', $take_over;
+is(join_as('west'), 3, 'west has joined again, with a number that was never given');
+is(on_registry(q(SELECT string_agg(number || coalesce(node, '-') || coalesce(left_node, '-'), ' ' ORDER BY number) FROM snowid.nodes)),
+    '1-east 2-west 3west-', 'which the registry knows');
+is($registry->safe_psql('postgres', 'SELECT number, node, left_node, retired IS NOT NULL, is_free FROM snowid.registered_nodes ORDER BY 1'),
+    "1||east|t|f\n2||west|t|f\n3|west||f|f", 'and shows');
+
+# Durable before it is heard of, whatever the settings.
+crash($registry, 'kill');
+start_server($registry);
+is(on_registry($count), '1', 'the registry has crashed: retired all the same');
+my $held = hold_commits($registry);
+my $leaving = new_session('west');
+start_asking($leaving, 'SELECT snowid_leave()');
+wait_for_waiting($registry, 1, 'SyncRep', 'register');
+ok(!is_answered($leaving), 'who leaves waits for the registry\'s synchronous standby');
+# He gives up: what the registry has heard of may be done.
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($leaving->{backend})");
-is(answer($leaving), 'ERROR 57014', 'cancelled');
-is(ask($drawing, $_), 'ERROR 55000', "then: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_check()';
-like($drawing->{err}, qr/is leaving the registry\nDETAIL:.* has begun and has not come to its end\.\nHINT:.*snowid_leave\(\) again; or, to stay, .*take_over/,
-    'and is told what can be done');
+is(answer($leaving), 'ERROR 57014', 'or gives up');
+release_commits($registry, $held);
+wait_for(sub { $registry->safe_psql('postgres', q(SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND query ~ 'register' AND pid <> pg_backend_pid())) eq '0' },
+    'the registry to be done');
+is(number_of('west'), '3|3', 'it was not yet retired: west goes on');
+is(at('west', 'SELECT snowid_check()'), '3', 'and is who it is');
+close_session($leaving);
 
-# Staying. Nobody draws before it is sure.
-my $taking = new_session('east');
-ask($taking, 'BEGIN');
-is(ask($taking, $take_over), '1', 'taken back');
-is(number_of('east'), 'ERROR 55000', 'nobody draws before that is committed');
-ask($taking, 'ROLLBACK');
-is(number_of('east'), 'ERROR 55000', 'nor where it is rolled back');
-is(ask($taking, $take_over), '1', 'taken back again');
-is(ask($drawing, 'SELECT snowid_shard(snowid_next())'), '1', 'all draw');
-is(at('east', 'SELECT snowid_check()'), '1', 'the registry knows it');
-is(on_registry('SELECT node FROM snowid.nodes WHERE number = 1'), 'east', 'as before');
-
-# Taken back while somebody still waits to leave, and left anew: who had waited does not give it back, for he
-# has not waited for those that have drawn meanwhile.
-start_leaving($leaving, '1 transaction');
-is(ask($taking, $take_over), '1', 'taken back while somebody waits');
-ask($late, 'COMMIT');
-is(answer($leaving), 'ERROR 55000', 'who has waited says so');
-is(number_of('east'), '1|1', 'it has stayed');
-ask($late, 'BEGIN');
-start_leaving($leaving, '1 transaction');
-is(ask($taking, $take_over), '1', 'taken back while somebody waits');
-ask($drawing, 'BEGIN; SELECT snowid_next()');
-start_leaving($taking, '3 transactions');
-ask($late, 'COMMIT');
-is(answer($leaving), 'ERROR 55000', 'who had begun first gives up');
-is(on_registry('SELECT node FROM snowid.nodes WHERE number = 1'), 'east', 'not given back while somebody draws');
-ask($drawing, 'COMMIT');
-is(answer($taking), '', 'who had begun last has left');
-is(number_of('east'), '0|0', 'it has left');
-
-# What the registry has heard of is not undone.
-is(join_as('north'), 4, 'north has joined');
-is(at('north', 'BEGIN; SELECT snowid_leave(); ROLLBACK'), '', 'left and rolled back');
-is(at('north', $take_over), 'ERROR 55000', 'what was given back is not taken back');
-is(number_of('north'), 'ERROR 55000', 'and not drawn from');
-is(at('north', 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'but left');
-close_session($leaving, $late, $drawing, $taking);
+# Not reached, refused there, or answered and lost.
+crash($registry, 'kill');
+is(at('west', 'SELECT snowid_leave()'), 'ERROR 08006', 'the registry is down: not left');
+is(number_of('west'), '3|3', 'and draws as before');
+start_server($registry);
+is(at('west', 'SELECT snowid_check()'), '3', 'and is who it is');
+is(at('west', 'BEGIN; SELECT snowid_leave(); ROLLBACK'), '', 'left and rolled back');
+is(at('west', $_), 'ERROR 55000', "what was retired is not taken back: $_") foreach $take_over, 'SELECT snowid_check()', 'SELECT snowid_next()';
+like(message_of('west', 'SELECT snowid_next()'), qr/node "west" has left the registry\nDETAIL:.*\nHINT:.*snowid_leave\(\) again/, 'and is told what to do');
+is(at('west', 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'but left');
 
 # On the registry, for who is gone. Whoever may needs no right to the table.
-is(attempt($registry, "SET ROLE mallory; SELECT snowid_leave('west')"), 'ERROR 42501', 'not for everybody');
-$registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid_leave(text) TO keeper');
+is(join_as('west'), 4, 'west has joined anew');
+is(attempt($registry, "SET ROLE mallory; $_"), 'ERROR 42501', "not for everybody: $_")
+  foreach q(SELECT snowid_leave('west')), 'SELECT snowid.free_number(1)', 'SELECT snowid.settle_registry(8000)';
+$registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid_leave(text), snowid.free_number(bigint, interval) TO keeper');
 is(on_registry("BEGIN READ ONLY; SELECT snowid_leave('west')"), 'ERROR 25006', 'read-only');
 is(on_registry('SELECT snowid_leave(NULL)'), '', 'null for none');
 foreach my $name ('nowhere', 'east')
 {
     is(on_registry("SELECT snowid_leave('$name')"), 'ERROR 42704', "no node: $name");
-    like(($registry->psql('postgres', "SELECT snowid_leave('$name')"))[2], qr/node "$name" does not exist\nHINT:.*snowid\.nodes/, "no node: $name: says so");
+    like(($registry->psql('postgres', "SELECT snowid_leave('$name')"))[2], qr/node "$name" does not exist\nHINT:.*snowid\.registered_nodes/, "no node: $name: says so");
 }
-my $row = q(SELECT node, left_node, free_from >= last_id_time + interval '1 min', free_from BETWEEN now() + interval '50 s' AND now() + interval '70 s'
-  FROM snowid.nodes WHERE number = );
+my $row = q(SELECT node, left_node, retired BETWEEN now() - interval '1 min' AND now(), is_free FROM snowid.nodes WHERE number = );
 my $session = new_session('west');
-is(ask($session, 'SELECT snowid_shard(snowid_next())'), '3', 'west draws');
-is(on_registry("SET ROLE keeper; SELECT snowid_leave('west')"), '', 'west is given back');
+is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west draws');
+is(on_registry("SET ROLE keeper; SELECT snowid_leave('west')"), '', 'west is retired');
 crash($registry, 'kill');
 start_server($registry);
-is(on_registry("$row 3"), '|west|t|t', 'so that it is free a minute later, also after a crash');
+is(on_registry("$row 4"), '|west|t|f', 'also after a crash');
 is(on_registry("SELECT snowid_leave('west')"), 'ERROR 42704', 'once only');
+is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west lives, and draws until it asks');
+close_session($session);
 sub check_lost
 {
     my ($member, $name) = @_;
     is(at($member, 'SELECT snowid_check()'), 'ERROR 55000', "$name: found at the next check");
-    is(number_of($member), 'ERROR 55000', "$name: refuses");
+    is(at($member, $_), 'ERROR 55000', "$name: refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(77)';
     crash($node, 'kill');
     start_server($node);
-    like(message_of($member, 'SELECT snowid_next()'), qr/another server goes by number/, "$name: also after a crash");
+    like(message_of($member, "SELECT snowid_next($_)"), qr/another server goes by number/, "$name: also after a crash") foreach '', 77;
     is(at($member, $take_over), 'ERROR 55000', "$name: and cannot take it over");
-    is(at($member, 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", "$name: but forget it");
+    like(message_of($member, $take_over), qr/is retired or another's/, "$name: and is told why");
+    is(at($member, 'SELECT snowid_leave(); SELECT snowid_default_shard(), snowid_shard(snowid_next(77))'), "\n0|77", "$name: but forget it");
     return;
 }
-is(ask($session, 'SELECT snowid_shard(snowid_next())'), '3', 'west lives, and draws until then');
-check_lost('west', 'given back');
-close_session($session);
+check_lost('west', 'retired');
 
-# The row was restored; the node's IDs are ahead of the clock.
+# Made free, and given to another.
 is(join_as('west'), 5, 'west has joined anew');
-is(on_registry(q(UPDATE snowid.nodes SET written_by = NULL, last_id_time = now() + interval '1 h' WHERE number = 5)), '', 'changed by hand');
-is(on_registry("SELECT snowid_leave('west')"), '', 'west is given back');
-is(on_registry("$row 5"), '|west|t|f', 'free a minute after its last ID');
-check_lost('west', 'restored and given back');
-
-# Given to another.
-is(join_as('west'), 6, 'west has joined anew');
-is(on_registry("SELECT snowid_leave('west')"), '', 'west is given back');
-$registry->safe_psql('postgres', 'UPDATE snowid.nodes SET free_from = now() WHERE number = 6');
-is(join_as('south'), 6, 'and its number to another');
+is(on_registry("SELECT snowid_leave('west')"), '', 'west is retired');
+is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '0')"), 'ERROR 55000', 'not free at once');
+set_clock(3600);
+is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5)"), 'ERROR 55000', 'nor an hour later, as long as nobody says that units are shorter');
+is(join_as('south'), 6, 'so nobody gets it');
+is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '1 h')"), 'ERROR 55000', 'nor before a minute more');
+set_clock(3720);
+is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '1 h')"), '', 'free');
+crash($registry, 'kill');
+start_server($registry);
+is(on_registry("$row 5"), '|west|f|t', 'also after a crash');
+is(join_as('north'), 5, 'and given to another');
 check_lost('west', 'given to another');
-is(at('south', 'SELECT snowid_check(), snowid_shard(snowid_next())'), '6|6', 'who has noticed nothing');
+is(at('north', 'SELECT snowid_check(), snowid_shard(snowid_next())'), '5|5', 'who has noticed nothing');
+is(on_registry('SELECT snowid.free_number(5)'), 'ERROR 55000', 'whose number is not free');
 
-# By hand no number is free too early.
+# By hand no number is forgotten.
 foreach my $setting ('', 'SET session_replication_role = replica; ')
 {
     my $sql = "${setting}DELETE FROM snowid.nodes WHERE number = 6";

@@ -189,7 +189,7 @@ foreach my $kind (@timed, 'node')
 }
 set_clock(0, $new);
 
-# 5. The registry is upgraded, its files linked. What the nodes know of it is another server's.
+# 5. The registry is upgraded, its files linked: it is another one, as far as the nodes know.
 is($registry->safe_psql('postgres', 'SELECT number, node FROM snowid.nodes ORDER BY number'), "1|the node\n2|the shop", 'the registry knows its nodes');
 my $known = contents($registry, 'postgres');
 my $new_registry = upgrade($registry, 'new_registry', 0, '--link');
@@ -198,10 +198,15 @@ is(contents($new_registry, 'postgres'), $known, 'and knows the same, upgraded');
 point_at($new, $new_registry, name => 'registry', dbname => $_) foreach qw(postgres shop);
 foreach my $database (sort keys %number)
 {
+    is(attempt($new, 'SELECT snowid_check()', dbname => $database), 'ERROR 55000', "$database: another registry");
+    is(attempt($new, 'SELECT snowid_shard(snowid_next())', dbname => $database), $number{$database}, "$database: goes on");
+    is(attempt($new, 'SELECT snowid_check(registry_moved => true)', dbname => $database), $number{$database}, "$database: is told that it has moved");
     is(attempt($new, 'SELECT snowid_check()', dbname => $database), $number{$database}, "$database: checked by the new registry") foreach 1 .. 2;
 }
 $new->safe_psql('postgres', 'CREATE DATABASE third');
 add_source($new, $new_registry, name => 'registry', dbname => 'third');
+is(attempt($new, q(SELECT snowid_join('registry', 'the third')), dbname => 'third'), 'ERROR 55000', 'which may have given what it does not know of');
+is(attempt($new_registry, 'SELECT snowid.settle_registry(2)'), '0', 'and is told that it has not');
 is(attempt($new, q(SELECT snowid_join('registry', 'the third')), dbname => 'third'), '3', 'which gives nobody a number that is taken');
 
 # 6. The extension is what it would be if it were created here, by the same role.
