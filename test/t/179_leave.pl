@@ -155,6 +155,24 @@ check_lost('west', 'given to another');
 is(at('north', 'SELECT snowid_check(), snowid_shard(snowid_next())'), '5|5', 'who has noticed nothing');
 is(on_registry('SELECT snowid.free_number(5)'), 'ERROR 55000', 'whose number is not free');
 
+# Who monitors sees all but secrets.
+my $monitor = 'SET ROLE pg_monitor; ';
+is(at('north', "${monitor}SELECT number, node, registry, joined <= checked, checked > now() - interval '1 h' FROM snowid.member"), '5|north|registry|t|t', 'a node, as monitors see it');
+is(on_registry("${monitor}SELECT node, database, claimed <= last_seen, retired FROM snowid.registered_nodes WHERE number = 5"), 'north|north|t|', 'and at the registry');
+is(at('north', $monitor . $_), 'ERROR 42501', "but not $_") foreach 'SELECT * FROM snowid.membership', 'SELECT * FROM snowid.nodes';
+is($registry->safe_psql('postgres', q(SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid IN ('snowid.member'::regclass, 'snowid.registered_nodes'::regclass)
+  AND attname ~ 'secret|token|incarnation')), '', 'no secret is in a view');
+
+# A server that must join draws from no number that is not its own.
+my $must = 'SET snowid.must_join = on; ';
+is(at('east', "${must}SELECT snowid_next()"), 'ERROR 55000', 'it has to join');
+like(at('east', "${must}SELECT problem FROM snowid.node"), qr/no number of its own/, 'and says so');
+is(at('east', "${must}SELECT snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL"), '77|t', 'it draws from shards that are named');
+is(at('east', "SELECT snowid_next() > 0; ${must}SELECT snowid_next()"), 'ERROR 55000', 'also a session that has drawn');
+is(at('east', "${must}SET snowid.shard = 7; SELECT snowid_shard(snowid_next())"), '7', 'or that a setting names');
+is(at('north', "${must}SELECT snowid_shard(snowid_next())"), '5', 'who has joined draws');
+is(at('east', "SET ROLE pg_monitor; ${must}"), 'ERROR 42501', 'superusers alone say so');
+
 # By hand no number is forgotten.
 foreach my $setting ('', 'SET session_replication_role = replica; ')
 {

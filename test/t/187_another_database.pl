@@ -95,6 +95,28 @@ is(at('east', q(BEGIN; SELECT snowid_check(); PREPARE TRANSACTION 'p')), 'ERROR 
 is(at('east', 'SELECT snowid_check()'), '5', 'the next check is right');
 is(at('north', q(BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'nor is releasing');
 
+# What another version of the library has stored is not taken for what this one would have.
+sub write_version
+{
+    my ($version) = @_;
+    my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid.membership_words')));
+    $node->stop;
+    open my $page, '+<:raw', $file or die "$file: $!";
+    # At the beginning of the special space of the second page, which is its end.
+    seek $page, 2 * 8192 - 88, 0;
+    read $page, my $before, 4;
+    seek $page, 2 * 8192 - 88, 0;
+    print $page pack 'L', $version;
+    close $page;
+    $node->start;
+    return unpack 'L', $before;
+}
+is(write_version(2), 1, 'the words are of version 1');
+is(at('east', $_), 'ERROR 0A000', "those of version 2: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)', 'SELECT snowid_check()', 'SELECT snowid_leave()';
+is(at('east', 'SELECT snowid_uuidv7() IS NOT NULL'), 't', 'but for UUIDs');
+write_version(1);
+is(number_of('east'), '5|5', 'version 1 again: as before');
+
 # A shard that is closed in memory alone is released durably, too.
 is(at('south', 'SELECT snowid_release(42) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'released, and the extension made anew');
 is(at('south', 'SET synchronous_commit = off; SELECT snowid_release(42) > 0'), 't', 'released once more, without waiting');

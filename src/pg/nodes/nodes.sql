@@ -278,6 +278,9 @@ BEGIN
       OR next >> 32 > 2000000000 OR (next = 0) <> (request = 'look') THEN
     RAISE 'invalid request of a node' USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Its name has 1 to 255 bytes.';
   END IF;
+  IF pg_is_in_recovery() THEN
+    RAISE 'registry is a standby' USING ERRCODE = 'read_only_sql_transaction';
+  END IF;
   PERFORM snowid.commit_durably();
   identity := snowid.registry_identity();
   held_node := node;
