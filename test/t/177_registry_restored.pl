@@ -231,6 +231,6 @@ is(join_as('i'), '12', 'and gives the next');
 # The old one is alive: it is found.
 ask_at('second', $backup);
 check_moved(@$_, 'the old primary lives') foreach [ 'a', 1 ], [ 'i', 12 ];
-is(join('', grep { /(?:WARNING|PANIC):|TRAP/ && !/is older than this node$/ } split /^/, slurp_file($node->logfile)), '', 'no other warning in the log of the node');
+is(join('', grep { /(?:WARNING|PANIC):|TRAP/ && !/registry is older than node|is older than this node$/ } split /^/, slurp_file($node->logfile)), '', 'no other warning in the log of the node');
 $_->stop foreach $node, $copy, $standby, $backup, $registry;
 done_testing();

@@ -70,9 +70,8 @@ inline bool IsHeld(const Answer& answer) {
 // Asks the registry. member: number, node, secret and, as `registry`, the identity that it must
 // have, an empty string for any; the number is not used with kClaim and kResume. known: the token
 // that it should have. next: the one that it is to have. Fails with 25006 where the registry is a
-// standby, with 08006 where it cannot
-// be reached or does not answer, with 08P01 where the answer is none, and with what it reports
-// itself.
+// standby, with 08006 where it cannot be reached or does not answer, with 08P01 where the answer is
+// none, and with what it reports itself.
 Answer registry_ask(const Registry& registry, const char* request, const Member& member,
                     int64 known, int64 next);
 
