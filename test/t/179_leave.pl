@@ -137,13 +137,29 @@ sub check_lost
 }
 check_lost('west', 'retired');
 
+# Who claims a number by a name, and does not come to an end, keeps others from that name, and not for ever.
+$registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid.register TO mallory');
+my $holder = open_session($registry, user => 'mallory');
+is(ask($holder, q(BEGIN; SELECT verdict FROM snowid.register('claim', 'north', 0, 'mine', 0, 17, 'd', 1, 1, 1, ''))), 'held', 'a claim that is not committed');
+my $claiming = new_session('north');
+start_asking($claiming, q(SELECT snowid_join('registry', 'north')));
+wait_for_waiting($registry, 1, 'Lock', 'snowid.register');
+set_clock(60, $registry);
+is(answer($claiming), 'ERROR 08006', 'who claims by the same name gives up');
+like($claiming->{err}, qr/somebody else is claiming a number as node "north"/, 'and says why');
+set_clock(0, $registry);
+like(ask($claiming, q(SELECT snowid_join('registry', 'the north'))), qr/^\d+$/, 'by another name it joins');
+is(ask($claiming, 'SELECT snowid_leave()'), '', 'and leaves');
+ask($holder, 'ROLLBACK');
+close_session($holder, $claiming);
+
 # Made free, and given to another.
 is(join_as('west'), 5, 'west has joined anew');
 is(on_registry("SELECT snowid_leave('west')"), '', 'west is retired');
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '0')"), 'ERROR 55000', 'not free at once');
 set_clock(3600);
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5)"), 'ERROR 55000', 'nor an hour later, as long as nobody says that units are shorter');
-is(join_as('south'), 6, 'so nobody gets it');
+is(join_as('south'), 7, 'so nobody gets it');
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '1 h')"), 'ERROR 55000', 'nor before a minute more');
 set_clock(3720);
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '1 h')"), '', 'free');
@@ -176,11 +192,11 @@ is(at('east', "SELECT snowid_next(77); SET ROLE pg_monitor; ${must}"), 'ERROR 42
 # By hand no number is forgotten.
 foreach my $setting ('', 'SET session_replication_role = replica; ')
 {
-    my $sql = "${setting}DELETE FROM snowid.nodes WHERE number = 6";
+    my $sql = "${setting}DELETE FROM snowid.nodes WHERE number = 7";
     is(on_registry($sql), 'ERROR 0A000', $sql);
 }
 like(($registry->psql('postgres', 'DELETE FROM snowid.nodes'))[2], qr/HINT:.*snowid_leave\(node\)/, 'and what to do instead');
-is(at('south', 'SELECT snowid_check()'), '6', 'nothing was deleted');
+is(at('south', 'SELECT snowid_check()'), '7', 'nothing was deleted');
 
 # The foreign server is gone.
 foreach my $sql ('SELECT snowid_check()', 'SELECT snowid_leave()', $take_over)
@@ -190,7 +206,7 @@ foreach my $sql ('SELECT snowid_check()', 'SELECT snowid_leave()', $take_over)
     like(message_of('south', $sql), qr/server "registry" does not exist\nHINT:.*rename it back: .*as node "south"/, "no server: $sql: what to do");
     unlike(message_of('west', q(SELECT snowid_join('nowhere'))), qr/HINT/, 'nothing to tell who has not joined');
     $node->safe_psql('south', 'ALTER SERVER central RENAME TO registry');
-    is(at('south', 'SELECT snowid_check()'), '6', 'renamed back: as before');
+    is(at('south', 'SELECT snowid_check()'), '7', 'renamed back: as before');
 }
 check_log($_) foreach $node, $registry;
 $_->stop foreach $node, $registry;

@@ -183,6 +183,11 @@ BEGIN
     SELECT g FROM generate_series(1, 8191) AS g WHERE NOT EXISTS (SELECT FROM snowid.nodes AS n WHERE n.number = g) ORDER BY g
   LOOP
     IF snowid.give_number(given, asking) THEN RETURN given; END IF;
+    -- Each number costs the wait for a lock where somebody else is about to get the name.
+    IF clock_timestamp() > asking.claimed + interval '30 s' THEN
+      RAISE 'somebody else is claiming a number as node "%"', asking.node USING ERRCODE = 'lock_not_available',
+        DETAIL = 'Or very many are claiming numbers.', HINT = 'Try again, or use another name.';
+    END IF;
   END LOOP;
   RAISE 'all 8191 numbers of the registry were given' USING ERRCODE = 'configuration_limit_exceeded',
     HINT = 'Use snowid_leave(node) on the registry for nodes that are gone, and snowid.free_number() there for retired numbers.';
