@@ -122,8 +122,8 @@ bool database_is_doubtful();
 void database_confirm();
 
 // Set by the room that knows whether this database is a copy of another one: fails where it may
-// issue no IDs. It may look at catalogs. It is asked where the ceiling is to be raised, until it has
-// said yes once; and again after database_doubt().
+// issue no IDs. It may look at catalogs. It is asked where the ceiling is to be raised, until it
+// has said yes once; and again after database_doubt().
 extern void (*may_issue_hook)();
 void require_may_issue();
 

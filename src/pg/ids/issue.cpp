@@ -29,7 +29,8 @@ Reach reach_of(const core::Layout& layout, bool is_common) {
 }
 
 // Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
-// it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue, too.
+// it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue,
+// too.
 void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Database* database = my_database;
   if (!is_common && !database->may_issue.load(std::memory_order_acquire)) require_may_issue();
