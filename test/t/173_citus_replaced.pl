@@ -51,6 +51,7 @@ $coordinator->safe_psql('postgres', 'DELETE FROM pg_dist_node WHERE nodeid = 9')
 is(attempt($worker, 'BEGIN; SELECT snowid_check(); SELECT snowid_check(); COMMIT'), "1\n1", 'twice in a transaction');
 $worker->safe_psql('postgres', 'DELETE FROM pg_dist_local_group');
 is(check($worker), 'ERROR 55000', 'a worker without its group');
+like(message_of($worker), qr/this node has no group in Citus/, 'is told so');
 citus_set_group($worker, 0);
 $worker->safe_psql('postgres', 'INSERT INTO pg_dist_local_group VALUES (1)');
 citus_start_sync($cluster, 'worker');
@@ -79,7 +80,11 @@ my $busy = open_session($clone);
 is(ask($drawing, 'SELECT snowid_shard(snowid_next())'), '1', 'a clone draws as its original');
 ask($busy, 'PREPARE draw AS SELECT snowid_shard(snowid_next()); BEGIN');
 is(ask($busy, 'EXECUTE draw'), '1', 'and in a transaction') for 1 .. 8;
+# The original checks, too, in a transaction that is still open.
+my $checking = open_session($worker);
+is(ask($checking, 'BEGIN; SELECT snowid_check()'), '1', 'its original is right');
 is(check($clone), 'ERROR 55000', 'it is found');
+close_session($checking);
 like(message_of($clone), qr/another server is that of Citus' group 1\nDETAIL:  .*\nHINT:  Stop this server/, 'and told why');
 is(ask($busy, 'EXECUTE draw'), 'ERROR 55000', 'it refuses in the middle of a transaction');
 is(ask($drawing, $_), 'ERROR 55000', "it refuses: $_")
