@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Utils;
 use Snowid;
 use SnowidCitus;
 use Test::More;
@@ -75,5 +76,12 @@ $node->safe_psql('coordinator', q(INSERT INTO pg_catalog.pg_dist_partition VALUE
 $node->safe_psql('coordinator', q(CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'))));
 is($node->safe_psql('coordinator', q(SELECT snowid_create_partitions('events', '1 month', '2020-01-31Z'))), 'events_2020_01', 'a partition is made');
 is($node->safe_psql('coordinator', q(SELECT snowid_drop_partitions('events', '2020-01-01Z'))), 'public.events_0', 'one is dropped');
+
+# What the page has for a column that is added to a reference table. Each row gets a value that is sent as such.
+my ($block) = slurp_file('docs/many-servers.md') =~ /^```\n(ALTER TABLE countries ADD COLUMN.*?)^```/ms;
+$node->safe_psql('berlin', q(CREATE TABLE countries (code text PRIMARY KEY); INSERT INTO countries SELECT n FROM generate_series(1, 5) AS n));
+$node->safe_psql('berlin', $block);
+$node->safe_psql('berlin', q(INSERT INTO countries VALUES ('new')));
+is($node->safe_psql('berlin', 'SELECT count(DISTINCT id), bool_and(snowid_shard(id) = 1) FROM countries'), '6|t', 'a column for old rows and new ones');
 $node->stop;
 done_testing();
