@@ -73,6 +73,9 @@ foreach my $offset (-8, 8)
     start_asking($session, $take_over);
     wait_for(sub { is_answered($session) || $session->{err} =~ /NOTICE:.*waiting until/ }, 'the NOTICE');
     ok(!is_answered($session), "the registry $offset s: taking over waits");
+    my ($until) = $session->{err} =~ /waiting until (.*)/;
+    is($registry->safe_psql('postgres', "SELECT timestamptz '$until' - timestamptz '$there' BETWEEN interval '11 s' AND interval '18 s'"),
+        't', "the registry $offset s: until its clock is as far as another one's may have been");
     set_clock(20, $node);
     set_clock(20 + $offset, $registry);
     is(answer($session), '2', "the registry $offset s: taken over");
