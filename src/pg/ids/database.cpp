@@ -68,12 +68,12 @@ void database_confirm() {
 
 bool HasStandIn() { return my_database == &stand_in; }
 
-void (*may_issue_hook)() = nullptr;
+bool (*may_issue_hook)(bool fails) = nullptr;
 
-void require_may_issue() {
+void look_whether_it_may_issue(bool fails) {
   for (bool is_so = false; !is_so;) {
     const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
-    if (may_issue_hook != nullptr) may_issue_hook();
+    if (may_issue_hook != nullptr && !may_issue_hook(fails)) return;
     // Unless something has changed meanwhile.
     LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
     is_so = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;

@@ -121,11 +121,11 @@ void database_attach();
 bool database_is_doubtful();
 void database_confirm();
 
-// Set by the room that knows whether this database is a copy of another one: fails where it may
-// issue no IDs. It may look at catalogs. It is asked where the ceiling is to be raised, until it
-// has said yes once; and again after database_doubt().
-extern void (*may_issue_hook)();
-void require_may_issue();
+// Set by the room that knows whether this database is a copy of another one, which may issue no
+// IDs. fails: whether that is an error. It may look at catalogs. It is asked where the ceiling is
+// to be raised, until it has said yes once; and again after database_doubt().
+extern bool (*may_issue_hook)(bool fails);
+void look_whether_it_may_issue(bool fails);
 
 // Has every session ask may_issue_hook with its next ID.
 void database_doubt();

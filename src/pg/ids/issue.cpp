@@ -33,7 +33,7 @@ Reach reach_of(const core::Layout& layout, bool is_common) {
 // too.
 void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Database* database = my_database;
-  if (!is_common && !database->may_issue.load(std::memory_order_acquire)) require_may_issue();
+  if (!database->may_issue.load(std::memory_order_acquire)) look_whether_it_may_issue(!is_common);
   int64_t alert = database->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);

@@ -7,7 +7,8 @@ namespace {
 
 // 55000, after all sessions have been told.
 [[noreturn]] void report_lost(const Registry& registry, const Member& member, Words words) {
-  words.is_copy = true;
+  // Not where it was about to join, which fails.
+  if (member.incarnation == words.incarnation) words.copy_of = member.incarnation;
   words_write(words);
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

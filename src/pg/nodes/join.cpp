@@ -57,8 +57,7 @@ void claim_number(const Registry& registry, Member* member, Words* words) {
   if (!IsHeld(answer)) {
     member->secret = new_secret();
     const int64 token = next_token(0);
-    // Whether it was found to be a copy stays until it has joined.
-    *words = {WordsState::kClaiming, words->is_copy, words->is_replaced, 0, token, token, {}};
+    *words = {WordsState::kClaiming, words->is_replaced, 0, words->copy_of, token, token, {}};
     strlcpy(words->secret, member->secret, sizeof(words->secret));
     words_write(*words);
     answer = registry_ask(registry, kClaim, *member, 0, token);
@@ -140,7 +139,6 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   // A copy has no number to give back.
   if (member.state == MemberState::kJoined) retire(member, &words);
   words.state = WordsState::kLeft;
-  words.is_copy = false;
   words_write(words);
   member_delete(table);
   table_close(table, NoLock);

@@ -42,8 +42,9 @@ Oid table_oid = InvalidOid;
 // What the words say of a row. It is this server's and this database's.
 MemberState state_of(int64 incarnation) {
   const Words words = words_read();
-  if (words.is_copy) return MemberState::kCopy;
-  if (incarnation < 1 || words.incarnation != incarnation) return MemberState::kMoved;
+  if (incarnation < 1) return MemberState::kMoved;
+  if (words.copy_of == incarnation) return MemberState::kCopy;
+  if (words.incarnation != incarnation) return MemberState::kMoved;
   switch (words.state) {
     case WordsState::kJoined:
       return MemberState::kJoined;
@@ -190,7 +191,6 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
   CommandCounterIncrement();
 
   words.state = WordsState::kJoined;
-  words.is_copy = false;
   words.incarnation = member.incarnation;
   words_write(words);
 }

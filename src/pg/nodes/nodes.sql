@@ -33,7 +33,7 @@ COMMENT ON COLUMN snowid.nodes.timeline IS 'timeline of the node''s WAL; a promo
 COMMENT ON COLUMN snowid.nodes.claimed IS 'when the node got the number';
 COMMENT ON COLUMN snowid.nodes.claimed_by IS 'role that the node has asked as';
 COMMENT ON COLUMN snowid.nodes.last_seen IS 'when the node has last asked, and was right';
-COMMENT ON COLUMN snowid.nodes.check_interval IS 'time between the last two times';
+COMMENT ON COLUMN snowid.nodes.check_interval IS 'time between the last two times, or half of what it was before, if that is longer';
 COMMENT ON COLUMN snowid.nodes.left_node IS 'node that had the number; null where that is not known';
 COMMENT ON COLUMN snowid.nodes.retired IS 'when the number was retired; null where it is in use';
 COMMENT ON COLUMN snowid.nodes.is_free IS 'whether snowid.free_number() has made it free to be given again';
@@ -136,7 +136,9 @@ BEGIN
          database_oid = asking.database_oid, timeline = asking.timeline, secret = asking.secret,
          claimed = CASE WHEN n.node IS NULL THEN asking.claimed ELSE n.claimed END,
          claimed_by = CASE WHEN n.node IS NULL THEN asking.claimed_by ELSE n.claimed_by END,
-         last_seen = asking.last_seen, check_interval = CASE WHEN n.node IS NOT NULL THEN asking.last_seen - n.last_seen END,
+         last_seen = asking.last_seen, -- Two exchanges in a row say little of how often there are some.
+         check_interval = CASE WHEN n.node IS NOT NULL
+           THEN greatest(asking.last_seen - n.last_seen, n.check_interval / 2) END,
          left_node = NULL, retired = NULL, is_free = false, token = asking.token,
          -- What is asked twice has exchanged nothing the second time.
          previous_token = CASE WHEN n.token = asking.token THEN n.previous_token ELSE n.token END,

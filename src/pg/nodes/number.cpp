@@ -164,13 +164,17 @@ bool SaysNoNumber(const ErrorData* error) {
 }
 
 // What a copy draws from named shards its original draws, too.
-void refuse_copy() {
+bool is_original(bool fails) {
   if (words_read().is_replaced) {
     const CitusNode citus = citus_read();
-    if (citus.state != CitusState::kNone) report_replaced(citus.group);
+    const bool is_replaced = citus.state != CitusState::kNone;
+    if (is_replaced && fails) report_replaced(citus.group);
+    if (is_replaced) return false;
   }
   const Membership member = membership_read();
-  if (member.state == MemberState::kCopy) report_membership(member);
+  if (member.state != MemberState::kCopy) return true;
+  if (fails) report_membership(member);
+  return false;
 }
 
 }  // namespace
@@ -187,7 +191,7 @@ void number_register() {
       "get it: on the command line, or in a file outside of the data directory.",
       &server_key, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   shard_resolve_hook = number_of;
-  may_issue_hook = refuse_copy;
+  may_issue_hook = is_original;
 }
 
 }  // namespace snowid::pg

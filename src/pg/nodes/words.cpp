@@ -24,7 +24,7 @@ struct Kept {
 };
 
 // It fits the smallest block that PostgreSQL can be built with, 1 kB.
-static_assert(sizeof(Kept) == 88);
+static_assert(sizeof(Kept) == 96);
 static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(Kept)) <= 1024);
 
 Oid sequence_oid = InvalidOid;
@@ -51,7 +51,7 @@ void require_version(const Kept& kept) {
 
 // Whether a row may mean something else by them.
 bool MeansAnother(const Words& before, const Words& words) {
-  return before.state != words.state || before.is_copy != words.is_copy ||
+  return before.state != words.state || before.copy_of != words.copy_of ||
          before.is_replaced != words.is_replaced || before.incarnation != words.incarnation;
 }
 

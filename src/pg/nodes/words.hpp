@@ -27,9 +27,9 @@ enum class WordsState : uint32 {
 
 struct Words {
   WordsState state;
-  bool is_copy;       // the registry has found that another server goes by this number
   bool is_replaced;   // Citus' coordinator goes by another server as this node's group's
   int64 incarnation;  // which row is meant, 1 or more
+  int64 copy_of;      // the row whose number another server goes by, as the registry has found
   int64 known;        // the token that the registry is known to have
   int64 asked;        // the one that it may have by now
   char secret[48];    // of the claim, what proves that the number is this node's; empty without one
