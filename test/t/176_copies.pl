@@ -131,6 +131,12 @@ is(number_of($original), '1|1', 'and draws');
 # The copy goes on as a node of its own, and again where that is copied.
 is(join_as($copy, 'the node'), 'ERROR 42710', 'not by the same name');
 is(attempt($copy, $_), 'ERROR 55000', "still a copy: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(7)';
+# What is rolled back has been nothing: not even where the shards of others were drawn from meanwhile.
+is(attempt($copy, "BEGIN; $_->[0]; SELECT snowid_shard(snowid_next(7)); ROLLBACK"), $_->[1], "a copy rolls back: $_->[0]"),
+  is(attempt($copy, 'SELECT snowid_next(7)'), 'ERROR 55000', 'and is still a copy'),
+  is(attempt($copy, 'SELECT snowid_next()'), 'ERROR 55000', 'in all ways'),
+  is(attempt($copy, 'SELECT problem FROM snowid.node'), 'another server goes by number 1 of node "the node"', 'and says so')
+  foreach [ 'SELECT snowid_leave()', "\n7" ], [ q(SELECT snowid_join('registry', 'the copy')), "2\n7" ];
 is(join_as($copy, 'the copy'), '2', 'it joins as a node of its own');
 is(number_of($copy), '2|2', 'and draws');
 is(attempt($copy, 'SELECT snowid_shard(snowid_next(7))'), '7', 'from other shards, too');

@@ -74,6 +74,8 @@ void look_whether_it_may_issue(bool fails) {
   for (bool is_so = false; !is_so;) {
     const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
     if (may_issue_hook != nullptr && !may_issue_hook(fails)) return;
+    // What a transaction sees that has changed the number holds for nobody else, and not for long.
+    if (HasChangedNumber()) return;
     // Unless something has changed meanwhile.
     LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
     is_so = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;

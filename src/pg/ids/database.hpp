@@ -123,7 +123,8 @@ void database_confirm();
 
 // Set by the room that knows whether this database is a copy of another one, which may issue no
 // IDs. fails: whether that is an error. It may look at catalogs. It is asked where the ceiling is
-// to be raised, until it has said yes once; and again after database_doubt().
+// to be raised, until it has said yes once; and again after database_doubt(). In a transaction that
+// has changed the number it is asked each time.
 extern bool (*may_issue_hook)(bool fails);
 void look_whether_it_may_issue(bool fails);
 

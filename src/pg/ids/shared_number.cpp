@@ -33,6 +33,8 @@ void at_end(XactEvent event, void*) {
 
 std::atomic<uint64_t>* number_word = &own_word;
 
+bool HasChangedNumber() { return has_changed; }
+
 bool shared_number_recall(int64* number) {
   if (has_changed || IsParallelWorker() || RecoveryInProgress()) return false;
   database_attach();

@@ -17,6 +17,9 @@ extern std::atomic<uint64_t>* number_word;
 constexpr int kSharedNumberBits = 16;
 constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
 
+// Whether this transaction has changed it, so that what it sees is not what the others see.
+bool HasChangedNumber();
+
 // The number that a session has stored since it became another one last. Returns false where none
 // has; in a transaction that has changed it; and in a parallel worker and during recovery, where
 // that cannot be told. Fails as table_attach() does.
