@@ -226,6 +226,20 @@ is($node->safe_psql('west', 'SELECT number FROM snowid.membership'), '2', "repli
 is($node->safe_psql('copied', 'SELECT count(*) FROM snowid.nodes'), '0', "replication: no other registry's nodes");
 is(number_of('west'), '2|2', 'replication: the number is its own');
 
+# A transaction gets one number: so nobody keeps others waiting for many.
+my $claims = q(SELECT verdict FROM snowid.register('%s', '%s', %s, 'mine', 0, 17, 'd', 1, 1, 99, ''));
+my $held = $node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes');
+foreach my $again ([ 'claim', 'two', 0 ], [ 'check', 'two', 8000 ])
+{
+    $mallory = open_session($node, user => 'mallory');
+    is(ask($mallory, 'BEGIN; SAVEPOINT one; ' . sprintf($claims, 'claim', 'one', 0)), 'held', 'one number');
+    is(ask($mallory, 'RELEASE one; SAVEPOINT two; ' . sprintf($claims, @$again)), 'ERROR 53400', "no second one by a $again->[0]");
+    is(ask($mallory, 'ROLLBACK; BEGIN; ' . sprintf($claims, 'claim', 'one', 0)), 'held', 'in another transaction');
+    ask($mallory, 'ROLLBACK');
+    close_session($mallory);
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes'), $held, 'nothing is left of it');
+
 # One role gets so many numbers a day.
 $node->safe_psql('postgres', <<'SQL');
 INSERT INTO snowid.nodes (number, node, claimed, claimed_by, secret, token, written_by)

@@ -135,6 +135,22 @@ is(join_as('d'), '6', 'what was given after the dump is not given again');
 is(given('second'), '1a 2b 3- 4c 5- 6d', 'nor later');
 is(attempt($registry, 'SELECT snowid.free_number(5)', dbname => 'second'), 'ERROR 55000', 'but if somebody says so, and not at once');
 
+# A node that lies about its number costs no other: the registry's administrator need not believe it, then and later.
+$registry->safe_psql('postgres', 'CREATE DATABASE lied_to');
+$registry->safe_psql('lied_to', 'CREATE EXTENSION snowid; GRANT EXECUTE ON FUNCTION snowid.settle_registry TO keeper');
+my $request_text = q(SELECT verdict, held_number FROM snowid.register('%s', '%s', %s, '%2$s', 1, 1, 'd', 1, 1, 1, ''));
+sub request { return attempt($registry, sprintf($request_text, @_), dbname => 'lied_to') }
+is(request('claim', 'honest', 0), 'held|1', 'an honest node');
+is(request('check', 'liar', 8191), 'older|8191', 'a node says that it has the last number');
+is(request('claim', 'next', 0), 'ERROR 55000', 'it may be so');
+is(settle('lied_to', 1), 'ERROR 55000', 'and is believed');
+is(attempt($registry, q(SELECT snowid_leave('liar')), dbname => 'lied_to'), '', 'it is not any more');
+is(request('claim', 'next', 0), 'ERROR 55000', 'but nobody has said which is the greatest');
+is(settle('lied_to', $_->[0]), $_->[1], "settled from $_->[0] on") foreach [ 0, 'ERROR 55000' ], [ 1, '0' ];
+is(request('claim', 'next', 0), 'held|2', 'the next joins');
+is(settle('lied_to', 2), '0', 'settled another time');
+is(request('claim', 'last', 0), 'held|3', 'and another one joins');
+
 # Of two copies one is found here, too.
 is(attempt($copy, q(ALTER SERVER registry OPTIONS (SET dbname 'second')), dbname => 'b'), '', 'a copy of b');
 is(attempt($copy, $moved, dbname => 'b'), '2', 'the copy of b comes first');
