@@ -53,8 +53,12 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!database->may_issue.load(std::memory_order_acquire)) return;
-  if (database->alert_us.compare_exchange_strong(alert, next_alert))
+  if (!database->alert_us.compare_exchange_strong(alert, next_alert)) return;
+  // Who doubts sets the alert to 0, which it may have been before.
+  if (database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
+  else
+    database->alert_us.store(0, std::memory_order_release);
 }
 
 }  // namespace
