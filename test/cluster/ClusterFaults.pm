@@ -21,7 +21,7 @@ sub draw_many
     my $node = pick_node($cluster);
     foreach my $layout (@{ LAYOUTS() })
     {
-        draw($cluster, $node, layout => $layout, count => 500 + int rand 8000, sessions => 1 + int rand 3);
+        draw($cluster, $node, layout => $layout, count => pick(500, 5_000, 40_000), sessions => 1 + int rand 3);
     }
     return;
 }

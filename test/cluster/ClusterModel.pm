@@ -27,6 +27,9 @@ sub new_cluster
     $cluster->{registry} = fresh_server($cluster, 'registry');
     put_clock($cluster, $cluster->{registry}, 0);
     $cluster->{registry_standby} = standby_of($cluster, $cluster->{registry}, 'registry_standby');
+    # Who would join where nobody may.
+    $cluster->{late} = fresh_server($cluster, 'late');
+    prepare_server($cluster, $cluster->{late});
     add_node($cluster, $_) foreach [ 'a', 'synchronous' ], [ 'b', 'asynchronous' ], [ 'c', '' ], [ 'd', '' ];
     for my $i (0 .. $#logical)
     {
@@ -113,7 +116,7 @@ sub draw_sql
 sub draw_from
 {
     my ($cluster, $server, $layout, $number, %options) = @_;
-    my $count = $options{count} // 200;
+    my $count = $options{count} // 300;
     my @waiting = map { $_ - 1 } 1 .. $options{sessions} // 1;
     my @keys;
     my $limit = time + 120;
@@ -122,7 +125,7 @@ sub draw_from
     {
         my @pending = map { start_query($server, draw_sql($layout, $options{logical} ? $number : undef, $count), $_) } @waiting;
         my @again;
-        if ($options{killed}) { sleep rand 0.03; kill_at($server) }
+        if ($options{killed}) { sleep rand 0.03; kill_at_once($server) }
         foreach my $pending (@pending)
         {
             my $answer = result_of($pending);
@@ -141,9 +144,6 @@ sub draw_from
     forget_sessions($server) if $options{killed};
     return \@keys;
 }
-
-# A crash in the middle of what is being drawn: the sessions are not told.
-sub kill_at { my ($server) = @_; SnowidServers::crash($server->{pg}, 'kill'); return }
 
 # Has a node draw, from its own number or a logical shard of its, and keeps what was seen.
 sub draw
@@ -196,11 +196,24 @@ sub expect_refused
     foreach my $layout (@{ LAYOUTS() })
     {
         my $text = layout_of($layout)->{text};
-        expect(query($server, "SELECT snowid_next($_, '$text')"), 'ERROR 55000', "$what: IDs of $layout from $_")
+        expect(refusal($cluster, $server, "SELECT snowid_next($_, '$text')"), 'ERROR 55000', "$what: IDs of $layout from $_")
           foreach 'snowid_default_shard()', $is_copy ? @logical : ();
     }
-    expect(query($server, 'SELECT snowid_next()'), 'ERROR 55000', "$what: snowid_next()");
+    expect(refusal($cluster, $server, 'SELECT snowid_next()'), 'ERROR 55000', "$what: snowid_next()");
     return;
+}
+
+# What a draw says once no clock stands in its way.
+sub refusal
+{
+    my ($cluster, $server, $sql) = @_;
+    foreach my $seconds (1, 10, 60, 60)
+    {
+        my $answer = query($server, $sql);
+        return $answer if $answer ne 'ERROR SN001';
+        let_time_pass($cluster, $seconds);
+    }
+    return query($server, $sql);
 }
 
 # A node joins by a new name, and gets a number that nobody has had, or an error that is returned.

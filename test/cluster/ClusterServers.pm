@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use SnowidServers;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(fresh_server copy_of standby_of start kill_server drop_server promote_server let_time_pass put_clock
+our @EXPORT = qw(fresh_server copy_of standby_of start kill_server kill_at_once drop_server promote_server let_time_pass put_clock
   clock_of query expect start_query result_of is_done forget_sessions notices event fault pick chance wait_until point at_registry);
 
 # The name that a server goes by is never used again.
@@ -131,12 +131,29 @@ sub start
     return;
 }
 
-# kill -9 of all its processes at once, or an immediate stop.
+# kill -9 of all its processes at once. Its sessions are not told.
+sub kill_at_once
+{
+    my ($server) = @_;
+    my $pg = $server->{pg};
+    my $postmaster = $pg->{_pid};
+    # Stopped it has no more children.
+    kill 'STOP', $postmaster;
+    wait_until(sub { state_of($postmaster) eq 'T' }, 'the postmaster to stop');
+    my @processes = ($postmaster, SnowidServers::children_of($postmaster));
+    kill 'KILL', @processes;
+    # Who is dead may be there until somebody asks for his status, which takes its time; and his lock files with him.
+    wait_until(sub { !grep { state_of($_) !~ /^[ZX]?$/ } @processes }, 'the processes to go');
+    unlink $pg->data_dir . '/postmaster.pid', map { $pg->host . '/.s.PGSQL.' . $pg->port . $_ } '', '.lock';
+    $pg->{_pid} = undef;
+    return;
+}
+
 sub kill_server
 {
     my ($cluster, $server) = @_;
     return if !defined $server->{pg}{_pid};
-    crash($server->{pg}, 'kill');
+    kill_at_once($server);
     forget_sessions($server);
     return;
 }
