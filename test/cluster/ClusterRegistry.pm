@@ -156,6 +156,7 @@ sub take_registry_over
     drop_server($cluster, delete $cluster->{registry_standby}) if $cluster->{registry_standby} && $cluster->{registry_standby} != $new;
     delete $cluster->{registry_standby};
     $new->{dbname} = $old->{dbname};
+    forget_sessions($new);
     put_clock($cluster, $new, 0);
     kill_server($cluster, $old) if chance(0.5);
     start($cluster, $new) if !defined $new->{pg}{_pid};

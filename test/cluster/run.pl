@@ -118,6 +118,7 @@ srand $seed;
 if (!eval { $cluster = new_cluster(); new_proxy($cluster); 1 }) { BAIL_OUT("the cluster: $@") }
 srand $seed;
 note(sprintf '%4d s: the cluster is there', time - $begun);
+$begun = $told = time;
 while (time < $begun + $seconds)
 {
     my $step = next_step();
