@@ -172,7 +172,7 @@ DROP ROLE snowid_test_nobody;
 -- The setting's range.
 SHOW snowid.section_keys;
 SELECT attempt('SET snowid.section_keys = 5');
-SELECT name, min_val, max_val, context FROM pg_settings WHERE name ~ '^snowid[.]se' ORDER BY name;
+SELECT name, min_val, max_val, context FROM pg_settings WHERE name ~ '^snowid[.]se[cg]' ORDER BY name;
 
 DROP SEQUENCE sections;
 RESET snowid.segment_adapt;
