@@ -102,10 +102,13 @@ sub write_version
     my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid.membership_words')));
     $node->stop;
     open my $page, '+<:raw', $file or die "$file: $!";
-    # At the beginning of the special space of the second page, which is its end.
-    seek $page, 2 * 8192 - 88, 0;
+    # At the beginning of the special space of the second page, whose header says where that is.
+    seek $page, 8192 + 16, 0;
+    read $page, my $special, 2;
+    my $place = 8192 + unpack 'S', $special;
+    seek $page, $place, 0;
     read $page, my $before, 4;
-    seek $page, 2 * 8192 - 88, 0;
+    seek $page, $place, 0;
     print $page pack 'L', $version;
     close $page;
     $node->start;

@@ -165,6 +165,7 @@ bool SaysNoNumber(const ErrorData* error) {
 
 // What a copy draws from named shards its original draws, too.
 bool is_original(bool fails) {
+  if (!fails && !words_are_known()) return false;
   if (words_read().is_replaced) {
     const CitusNode citus = citus_read();
     const bool is_replaced = citus.state != CitusState::kNone;

@@ -37,6 +37,22 @@ Relation open_sequence(LOCKMODE lock) {
 
 Kept* KeptOn(Page page) { return reinterpret_cast<Kept*>(PageGetSpecialPointer(page)); }
 
+// What is stored, all of it 0 where nothing was.
+Kept kept_read() {
+  Kept kept{SNOWID_MEMBERSHIP_PAGE, {}};
+  Relation sequence = open_sequence(AccessShareLock);
+  if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
+    Buffer buffer = ReadBuffer(sequence, kSecondBlock);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    // Made, and never stored in.
+    if (!PageIsNew(page)) kept = *KeptOn(page);
+    UnlockReleaseBuffer(buffer);
+  }
+  relation_close(sequence, AccessShareLock);
+  return kept;
+}
+
 // 0A000.
 void require_version(const Kept& kept) {
   if (kept.version == SNOWID_MEMBERSHIP_PAGE) return;
@@ -77,22 +93,12 @@ int64 next_token(int64 count) {
 }
 
 Words words_read() {
-  Words words{};
-  Relation sequence = open_sequence(AccessShareLock);
-  if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
-    Buffer buffer = ReadBuffer(sequence, kSecondBlock);
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    Page page = BufferGetPage(buffer);
-    // Made, and never stored in.
-    if (!PageIsNew(page)) {
-      require_version(*KeptOn(page));
-      words = KeptOn(page)->words;
-    }
-    UnlockReleaseBuffer(buffer);
-  }
-  relation_close(sequence, AccessShareLock);
-  return words;
+  const Kept kept = kept_read();
+  require_version(kept);
+  return kept.words;
 }
+
+bool words_are_known() { return kept_read().version == SNOWID_MEMBERSHIP_PAGE; }
 
 void words_write(const Words& words) {
   AssertHoldsNone();

@@ -39,6 +39,9 @@ struct Words {
 // was altered, and with 0A000 where the page is of another version.
 Words words_read();
 
+// Whether the page is of the version that this library knows.
+bool words_are_known();
+
 // Stores them. Where a row means something else by them all sessions look at their number with
 // their next draw. They are on disk, and on the synchronous standbys, when this returns. Fails
 // where the wait for those is cancelled; then they may be stored all the same.
