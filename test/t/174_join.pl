@@ -11,7 +11,8 @@ use Test::More;
 
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node = new_server('node', allows_streaming => 'logical');
-$node->append_conf('postgresql.conf', "max_connections = 250\nmax_prepared_transactions = 5\n"
+# Hundreds of sessions at once, each of which pins some buffers.
+$node->append_conf('postgresql.conf', "shared_buffers = '64MB'\nmax_connections = 250\nmax_prepared_transactions = 5\n"
       . "max_worker_processes = 20\nmax_logical_replication_workers = 10\n");
 start_server($node);
 
