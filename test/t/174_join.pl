@@ -239,6 +239,11 @@ foreach my $again ([ 'claim', 'two', 0 ], [ 'check', 'two', 8000 ])
     ask($mallory, 'ROLLBACK');
     close_session($mallory);
 }
+# Nor does he keep one by a transaction that has no session.
+$mallory = open_session($node, user => 'mallory');
+is(ask($mallory, 'BEGIN; ' . sprintf($claims, 'claim', 'one', 0)), 'held', 'one number, to be prepared');
+is(ask($mallory, q(PREPARE TRANSACTION 'claimed')), 'ERROR 0A000', 'what has asked a registry cannot be prepared');
+close_session($mallory);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes'), $held, 'nothing is left of it');
 
 # One role gets so many numbers a day.

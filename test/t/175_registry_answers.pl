@@ -136,7 +136,16 @@ my $held = hold_commits($registry);
 my $patient = open_session($node);
 start_asking($patient, 'SELECT snowid_check()');
 wait_for_waiting($registry, 1, 'SyncRep', 'register');
+# Nor does it help to set that after one has asked.
+my $careless = open_session($registry);
+ask($careless, 'BEGIN');
+is(ask($careless, "SELECT verdict FROM snowid.register('claim', 'careless', 0, 'mine', 0, 17, 'd', 1, 1, 1, '')"), 'held', 'asked in a block');
+ask($careless, 'SET LOCAL synchronous_commit = off');
+start_asking($careless, 'COMMIT');
+wait_for_waiting($registry, 1, 'SyncRep', '^COMMIT');
 release_commits($registry, $held);
+is(answer($careless), '', 'its commit has waited, too');
+close_session($careless);
 is(answer($patient), '1', 'the answer has waited for the synchronous standby');
 close_session($patient);
 # Nobody keeps others from the registry, however long his transaction takes: he locks his own number, and no other.

@@ -95,14 +95,10 @@ END $$;
 COMMENT ON FUNCTION snowid.registry_identity() IS 'which registry this database is; another one once it may have lost numbers';
 REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
 
--- What a node has been told must not be lost here in a crash, nor with a synchronous standby, whatever the session's settings.
+-- What a node has been told must not be lost here in a crash, nor with a synchronous standby, whatever the session sets
+-- until its transaction ends; and nobody keeps a number locked by PREPARE TRANSACTION.
 CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
-    PERFORM set_config('synchronous_commit', 'on', true);
-  END IF;
-END $$;
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
 COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction be on disk, and on synchronous standbys, once it is committed';
 REVOKE ALL ON FUNCTION snowid.commit_durably() FROM PUBLIC;
 
@@ -136,7 +132,8 @@ BEGIN
          database_oid = asking.database_oid, timeline = asking.timeline, secret = asking.secret,
          claimed = CASE WHEN n.node IS NULL THEN asking.claimed ELSE n.claimed END,
          claimed_by = CASE WHEN n.node IS NULL THEN asking.claimed_by ELSE n.claimed_by END,
-         last_seen = asking.last_seen, -- Two exchanges in a row say little of how often there are some.
+         last_seen = asking.last_seen,
+         -- Two exchanges in a row say little of how often there are some.
          check_interval = CASE WHEN n.node IS NOT NULL
            THEN greatest(asking.last_seen - n.last_seen, n.check_interval / 2) END,
          left_node = NULL, retired = NULL, is_free = false, token = asking.token,
@@ -204,7 +201,7 @@ COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
 REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
 
 -- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which the
--- registry should have one; null for who takes the number over.
+-- registry should have one.
 --
 -- A token that has been exchanged more often than the one here says that the registry is older than the node: then it learns
 -- from the node. A promoted standby may know the token before, and has a later timeline. So has what was restored from an

@@ -1,6 +1,8 @@
-// The trigger on the registry's table of nodes. All else of the registry is SQL, see registry.sql.
+// What the registry, which is SQL (nodes.sql), needs of C: the trigger on its table of nodes, and
+// commits that are not lost.
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
+#include "pg/nodes/durable_commit.hpp"
 #include "pg/server/own_table.hpp"
 
 using namespace snowid;
@@ -8,7 +10,15 @@ using namespace snowid::pg;
 
 extern "C" {
 
+SNOWID_FUNCTION(snowid_commit_durably);
 SNOWID_FUNCTION(snowid_keep_nodes);
+
+// snowid.commit_durably() → void
+Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_durable_commit();
+  PG_RETURN_VOID();
+}
 
 // Rows that logical replication inserts, updates or deletes are about another registry's nodes, and
 // are skipped. None is deleted, for its number was given.
