@@ -32,22 +32,18 @@ inline void AssertHasLock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE 
 #endif
 }
 inline void AssertHasObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
-                                [[maybe_unused]] LOCKMODE mode) {
+                                [[maybe_unused]] LOCKMODE mode,
+                                [[maybe_unused]] Oid database = MyDatabaseId) {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, relid, object, 0);
+  SET_LOCKTAG_OBJECT(tag, database, relid, object, 0);
   Assert(has_lock(tag, mode));
 #endif
 }
 
 // The lock of an object that all databases share, this database for one.
-inline void AssertHasSharedObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
-                                      [[maybe_unused]] LOCKMODE mode) {
-#ifdef USE_ASSERT_CHECKING
-  LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, InvalidOid, relid, object, 0);
-  Assert(has_lock(tag, mode));
-#endif
+inline void AssertHasSharedObjectLock(Oid relid, Oid object, LOCKMODE mode) {
+  AssertHasObjectLock(relid, object, mode, InvalidOid);
 }
 
 }  // namespace snowid::pg

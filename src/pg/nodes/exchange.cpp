@@ -59,8 +59,8 @@ void warn_if_older(const Registry& registry, const Answer& answer) {
 }
 
 // Asks with the token that is known and the one that is asked with, which is known then.
-Answer exchange(const Registry& registry, const Member& member, const char* request, Words* words) {
-  const Answer answer = registry_ask(registry, request, member, words->known, words->asked);
+Answer exchange(const Registry& registry, const Member& member, Words* words) {
+  const Answer answer = registry_ask(registry, kCheck, member, words->known, words->asked);
   switch (answer.verdict) {
     case Verdict::kHeld:
     case Verdict::kOlder:
@@ -87,9 +87,9 @@ void prepare(Words* words, int64 count) {
 const char* exchange_tokens(const Registry& registry, const Member& member, Words* words) {
   // An exchange whose answer was lost is finished first. That alone would not do: a copy that was
   // made meanwhile has both tokens, too.
-  if (words->known != words->asked) exchange(registry, member, kCheck, words);
+  if (words->known != words->asked) exchange(registry, member, words);
   prepare(words, CountOf(words->known));
-  const Answer answer = exchange(registry, member, kCheck, words);
+  const Answer answer = exchange(registry, member, words);
   words_write(*words);
   return answer.identity;
 }

@@ -188,8 +188,7 @@ void number_register() {
   DefineCustomStringVariable(
       "snowid.server_key", "What tells this server from a copy of it.",
       "A database that has joined a registry draws no IDs where it is another one. Set it where a "
-      "copy does not "
-      "get it: on the command line, or in a file outside of the data directory.",
+      "copy does not get it: on the command line, or in a file outside of the data directory.",
       &server_key, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   shard_resolve_hook = number_of;
   may_issue_hook = is_original;
