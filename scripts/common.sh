@@ -188,14 +188,18 @@ make_prefix() {
       "being installed there."
 }
 
+# put_fault NAME DIR: puts one of the faults of test/mutants into DIR, a copy of the checkout, and names the file.
+put_fault() { perl "$SOURCE/test/mutants/mutants.pl" put "$1" "$2"; }
+
 # build_and_install [MAKE ARGUMENT]...: builds a copy of the checkout, so that no build for another server gets into
-# it, and installs it into PREFIX.
+# it, and installs it into PREFIX. MUTANT names a fault that is put into it.
 build_and_install() {
   mapfile -t INSTALLATION < <("$PG_CONFIG" --bindir --sharedir --pkglibdir)
   state_of "${INSTALLATION[@]}" >"$WORK/installation"
   make_prefix
   BUILD=$WORK/build-$MAJOR
   copy_checkout "$BUILD"
+  [ -z "${MUTANT:-}" ] || put_fault "$MUTANT" "$BUILD"
   quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
   quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG" "$@"
   # The tests write there. (Not in PREFIX, which is full of links.)

@@ -31,6 +31,17 @@ judge() {
   add "$1" "$3" "$not_ok" "$5" "${@:6}"
 }
 
+# judge_goal NAME STATUS LOG: a goal whose program tells TAP. Where a MUTANT is tried it is to fail.
+judge_goal() {
+  if [ -z "${MUTANT:-}" ]; then
+    judge "$1" "$2" "$(count '^ok ' "$3")" "$(count '^not ok ' "$3")" "$3"
+  elif [ "$(count '^not ok ' "$3")" -gt 0 ]; then
+    add "$MUTANT was seen" 1 0
+  else
+    add "$MUTANT SURVIVED" 0 1 "$3"
+  fi
+}
+
 # installcheck NAME SETTINGS [MAKE ARGUMENT]...: the regression and isolation tests, as `make installcheck`
 # runs them anywhere, on a server with these settings, a line each.
 installcheck() {
