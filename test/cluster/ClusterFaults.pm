@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
 our @EXPORT = qw(draw_many set_clocks pass_time kill_node clone_second clone_first clone_late restore_dump restore_backup
-  fail_over_synchronous fail_over_asynchronous);
+  node_of_kind fail_over_synchronous fail_over_asynchronous);
 
 sub draw_many
 {
@@ -330,10 +330,11 @@ sub settle_fail_over
     return;
 }
 
-# An asynchronous standby that lacks what was drawn last is promoted; the old primary comes back.
+# An asynchronous standby that lacks what was drawn last is promoted; the old primary comes back. meanwhile: what else
+# it lacks.
 sub fail_over_asynchronous
 {
-    my ($cluster) = @_;
+    my ($cluster, $meanwhile) = @_;
     my $node = node_of_kind($cluster, 'asynchronous');
     my ($old, $standby) = ($node->{server}, delete $node->{standby});
     # It has all before.
@@ -341,6 +342,7 @@ sub fail_over_asynchronous
     wait_until(sub { query($standby, "SELECT pg_last_wal_replay_lsn() >= '$lsn'") eq '1' }, 'the standby to catch up');
     kill_server($cluster, $standby);
     my $mark = mark_of($cluster->{oracle});
+    $meanwhile->() if $meanwhile;
     my $checks = int rand 3;
     draw($cluster, $node, layout => $_, count => 3000) foreach @{ LAYOUTS() };
     check_node($cluster, $node) foreach 1 .. $checks;

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use ClusterAnswers;
 use ClusterFaults;
 use ClusterModel;
 use ClusterMoves;
@@ -46,6 +47,8 @@ my @steps = (
     [ 4, leave_and_come_back => \&leave_and_come_back ],
     [ 3, retire_by_administrator => \&retire_by_administrator ],
     [ 6, move_shard => \&move_shard ],
+    [ 2, release_and_fail_over => \&release_and_fail_over ],
+    [ 2, lose_release => \&lose_release ],
     [ 1, switch_over => \&switch_over ],
     [ 4, roll_back => \&roll_back ]);
 my $weights = 0;
