@@ -11,6 +11,7 @@ use SnowidChecks;
 use SnowidCatalog;
 use SnowidCitus;
 use SnowidLibrary;
+use SnowidPages;
 use SnowidPower;
 use SnowidPrefix;
 use SnowidServers;
@@ -25,7 +26,7 @@ $SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
-    @SnowidLibrary::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT, @SnowidCitus::EXPORT,
-    @SnowidCatalog::EXPORT);
+    @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
+    @SnowidCitus::EXPORT, @SnowidCatalog::EXPORT);
 
 1;

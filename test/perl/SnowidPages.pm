@@ -1,0 +1,60 @@
+# Pages that a test follows to the letter: the statements below a heading, run on the servers that they name.
+package SnowidPages;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Utils;
+use SnowidSessions;
+use Test::More;
+
+our @EXPORT = qw(section_of blocks_of follow said_in);
+
+# What a page says below a heading of any level, up to the next one.
+sub section_of
+{
+    my ($page, $heading) = @_;
+    my ($section) = slurp_file($page) =~ /^#+ \Q$heading\E\n(.*?)(?=^#+ |\z)/ms;
+    die "$page has no section \"$heading\"" unless defined $section;
+    return $section;
+}
+
+# The blocks of code below a heading, in order.
+sub blocks_of
+{
+    my ($page, $heading) = @_;
+    my (@blocks, $section);
+    $section = section_of($page, $heading);
+    while ($section =~ /^( *)```(?:sql)?\n(.*?)^\1```$/msg)
+    {
+        my ($indent, $block) = ($1, $2);
+        push @blocks, $block =~ s/^$indent//mgr;
+    }
+    return @blocks;
+}
+
+# Runs a block on a server, and checks that it gives what it is said to give. The first line says where: "-- on", and
+# what the test expects there. Options: those of attempt(); here, a function that puts what the test has in place of
+# names and passwords.
+sub follow
+{
+    my ($node, $where, $block, %options) = @_;
+    my ($named, $title) = $block =~ /\A(?:-- on (.*)\n)?(.*)$/m;
+    is($named // '', $where, "on $where: $title");
+    my $sql = $options{here} ? $options{here}->($block) : $block;
+    my @lines = split /\n/, attempt($node, $sql, %options);
+    is(join("\n", grep { length } @lines), join("\n", $block =~ /^--> (.*)$/mg), "on $where, the results of: $title");
+    return;
+}
+
+# A statement that stands in the text of a section, as code.
+sub said_in
+{
+    my ($page, $heading, $statement) = @_;
+    my $section = section_of($page, $heading) =~ s/\s+/ /gr;
+    ok(index($section, "`$statement`") >= 0, "$heading: the page has $statement");
+    return $statement;
+}
+
+1;
