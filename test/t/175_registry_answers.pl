@@ -191,8 +191,10 @@ answer_with("RETURN QUERY VALUES ('held', '2', node, '1', 'r');");
 is(at('SELECT snowid_check()'), 'ERROR 08P01', "told another's number");
 answer_with("RETURN QUERY VALUES ('lost', '2', node, '1', 'r');");
 is(at('SELECT snowid_check()'), 'ERROR 08P01', "told that another's number is lost");
+answer_with("IF request <> 'look' THEN RAISE 'not asked'; END IF; RETURN QUERY VALUES ('held', number::text, node, '9223372036854775807', 'r');");
+is(at('SELECT snowid_check(take_over => true)'), 'ERROR P0001', 'told that no more exchanges can be counted');
 ask_directly();
-is(at('SELECT snowid_check()'), '1', 'lies are forgotten');
+is(at('SELECT snowid_check()'), '1', 'lies are forgotten') for 1, 2;
 
 # Leaving: where the registry has not heard of it nothing has happened; where its answer is lost the number is retired,
 # and the next try finds that.

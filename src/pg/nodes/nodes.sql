@@ -284,7 +284,7 @@ BEGIN
     RAISE 'unknown request of a node: "%"', request USING ERRCODE = 'invalid_parameter_value';
   ELSIF octet_length(node) NOT BETWEEN 1 AND 255 OR octet_length(secret) NOT BETWEEN 1 AND 255 OR octet_length(database) > 255
       OR number NOT BETWEEN 0 AND 8191 OR (number = 0) <> (request IN ('claim', 'resume')) OR known < 0 OR next < 0
-      OR next >> 32 > 2000000000 OR (next = 0) <> (request = 'look') THEN
+      OR (next = 0) <> (request = 'look') THEN
     RAISE 'invalid request of a node' USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Its name has 1 to 255 bytes.';
   END IF;
   IF pg_is_in_recovery() THEN

@@ -89,7 +89,7 @@ void tell_everybody() {
 int64 next_token(int64 count) {
   uint32 random;
   fetch_random(&random, sizeof(random));
-  return (count + 1) << 32 | random;
+  return std::min(count + 1, int64{PG_INT32_MAX}) << 32 | random;
 }
 
 Words words_read() {

@@ -15,7 +15,8 @@ namespace snowid::pg {
 // each makes another one.
 constexpr int64 CountOf(int64 token) { return token >> 32; }
 
-// The token of the exchange that comes after one with this count.
+// The token of the exchange that comes after one with this count. Above the greatest count, which a
+// registry may have lied about, there is none: then tokens differ by the random number alone.
 int64 next_token(int64 count);
 
 enum class WordsState : uint32 {
