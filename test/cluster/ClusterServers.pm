@@ -55,6 +55,7 @@ sub fresh_server
     my $pg = new_server($name . '_' . ++$servers, allows_streaming => 1, extra => ['--wal-segsize=1']);
     $pg->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
+dynamic_shared_memory_type = mmap
 max_connections = 40
 log_min_messages = fatal
 log_checkpoints = off
