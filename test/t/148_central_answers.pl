@@ -38,23 +38,23 @@ my $answer;
 wait_for(sub { ($answer = ask($admin, $next)) ne 'ERROR 55000' }, 'the source to get there');
 cmp_ok($answer, '>', 5, 'attached to a source that is behind: none of them again');
 
-ask($admin, 'CREATE SEQUENCE boat INCREMENT 100');
+ask($admin, 'CREATE SEQUENCE boat INCREMENT 1000000000');
 is(batch('boat', 3), '1 2 3', 'its own numbers');
 ask($admin, attach_to('boat', 'INCREMENT 5'));
 my $boat = q(SELECT snowid_segment_next('boat'));
 is(ask($admin, $boat), 'ERROR 55000', 'a source that is far behind');
 like($admin->{err}, qr/sequence "boat" on server "central" is behind sequence "boat"\n/, 'says so');
-like($admin->{err}, qr/DETAIL:  It gave \d+, and here the numbers up to 100 count as given\.\nHINT:  Use setval\(\) there to set it above 100\./,
+like($admin->{err}, qr/DETAIL:  It gave \d+, and here the numbers up to 1000000000 count as given\.\nHINT:  Use setval\(\) there to set it above 1000000000\./,
     'and by how much');
 my $there = last_value($source, 'boat');
 my @callers = map { open_session($node) } 1 .. 3;
 my $began = time;
 is(ask($callers[ $_ % 3 ], $boat), 'ERROR 55000', "caller $_ is told") foreach 1 .. 12;
-# One in a second may try.
-cmp_ok(last_value($source, 'boat'), '<=', $there + 5 * (time - $began + 2), 'and few have tried');
-$source->safe_psql('postgres', q(SELECT setval('boat', 100)));
+# One in a second may try, for at most twice as many as the one before.
+cmp_ok(last_value($source, 'boat'), '<=', $there + 5 * 2**(time - $began + 3), 'and few have tried');
+$source->safe_psql('postgres', q(SELECT setval('boat', 1000000000)));
 wait_for(sub { ($answer = ask($admin, $boat)) ne 'ERROR 55000' }, 'the source to be tried again');
-is($answer, '105', 'set right it serves');
+is($answer, '1000000005', 'set right it serves');
 # As soon as the numbers given here are less.
 $source->safe_psql('postgres', q(SELECT setval('boat', 1)));
 ask($admin, q(SELECT setval('boat', 50000000)));
