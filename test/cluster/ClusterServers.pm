@@ -133,22 +133,7 @@ sub start
 }
 
 # kill -9 of all its processes at once. Its sessions are not told.
-sub kill_at_once
-{
-    my ($server) = @_;
-    my $pg = $server->{pg};
-    my $postmaster = $pg->{_pid};
-    # Stopped it has no more children.
-    kill 'STOP', $postmaster;
-    wait_until(sub { state_of($postmaster) eq 'T' }, 'the postmaster to stop');
-    my @processes = ($postmaster, SnowidServers::children_of($postmaster));
-    kill 'KILL', @processes;
-    # Who is dead may be there until somebody asks for his status, which takes its time; and his lock files with him.
-    wait_until(sub { !grep { state_of($_) !~ /^[ZX]?$/ } @processes }, 'the processes to go');
-    unlink $pg->data_dir . '/postmaster.pid', map { $pg->host . '/.s.PGSQL.' . $pg->port . $_ } '', '.lock';
-    $pg->{_pid} = undef;
-    return;
-}
+sub kill_at_once { my ($server) = @_; crash($server->{pg}, 'kill'); return }
 
 sub kill_server
 {

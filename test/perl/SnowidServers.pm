@@ -127,6 +127,8 @@ sub crash
     if ($how eq 'kill')
     {
         end_at_once($node->{_pid});
+        # Or the next one would find a process of that number, where nobody has asked yet how it ended.
+        unlink $node->data_dir . '/postmaster.pid', map { $node->host . '/.s.PGSQL.' . $node->port . $_ } '', '.lock';
         $node->{_pid} = undef;
     }
     else
@@ -145,8 +147,9 @@ sub end_at_once
     wait_for(sub { state_of($postmaster) eq 'T' }, 'the postmaster to stop');
     my @processes = ($postmaster, children_of($postmaster));
     kill 'KILL', @processes;
-    # The new server refuses to start while the old one is there, or its memory is in use.
-    wait_for(sub { !grep { kill 0, $_ } @processes }, 'the processes to go');
+    # The new server refuses to start while the old one is there, or its memory is in use. Who is dead may be there until
+    # somebody asks for his status, which takes its time.
+    wait_for(sub { !grep { state_of($_) !~ /^[ZX]?$/ } @processes }, 'the processes to go');
     return;
 }
 
