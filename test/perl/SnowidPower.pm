@@ -33,10 +33,10 @@ CONF
     return $node;
 }
 
-# Starts a server that was stopped, not crashed.
+# Starts a server that was stopped, not crashed. start: what starts it, if not start_server.
 sub power_on
 {
-    my ($node) = @_;
+    my ($node, $start) = @_;
     my ($data, $base, $aside) = ($node->data_dir, base($node), aside($node));
     system_or_bail('rm', '-rf', $base, $aside);
     mkdir $aside or die "$aside: $!";
@@ -45,7 +45,7 @@ sub power_on
     $node->append_conf('postgresql.conf', "fsync = on\n");
     {
         local %ENV = (%ENV, LD_PRELOAD => $library, SNOWID_ASIDE => $aside);
-        start_server($node);
+        ($start // \&start_server)->($node);
     }
     # That the server runs is synced before it serves, and has the next one recover.
     system_or_bail('cp', "$data/global/pg_control", "$base/global/pg_control");

@@ -39,6 +39,7 @@ sub run_changes
     }
     # What is to last is left whole.
     if ($session->{is_lasting}) { have_extension($session, $databases{plain}) }
+    end_session($session);
     return;
 }
 
@@ -56,15 +57,18 @@ sub have_extension
     return;
 }
 
-my @id_changes = (\&replace_in_transaction, \&replace_in_transaction, \&replace_apart, \&alter_ceiling, \&alter_ceiling, \&set_ceiling_lower,
-    \&set_ceiling, \&move_shard, \&move_shard, \&release_and_roll_back);
+my %id_changes = (
+    replace_in_transaction => \&replace_in_transaction, replace_apart => \&replace_apart, alter_ceiling => \&alter_ceiling,
+    set_ceiling_lower => \&set_ceiling_lower, set_ceiling => \&set_ceiling, move_shard => \&move_shard,
+    release_and_roll_back => \&release_and_roll_back);
+my @id_changes = (qw(replace_in_transaction alter_ceiling move_shard), sort keys %id_changes);
 
 sub change_ids
 {
     my ($session) = @_;
     my $change = pick(@id_changes);
-    $session->{is_rewound} && ($change == \&replace_apart) and return;
-    try($session, sub { $change->($session) });
+    return if $session->{is_rewound} && $change eq 'replace_apart';
+    $session->{counts}{$change}++ if try($session, sub { $id_changes{$change}->($session) });
     return;
 }
 
@@ -118,18 +122,18 @@ sub set_ceiling_lower
     return;
 }
 
-# Whoever comes then finds it, and draws above.
+# Above all that others raise it to meanwhile. Whoever comes then finds it, and draws above.
 sub set_ceiling
 {
     my ($session) = @_;
     return if chance(0.8);
     my ($value) = $session->{dbh}
-      ->selectrow_array(q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 3000)));
+      ->selectrow_array('SELECT setval(\'snowid.ceiling\', (extract(epoch FROM greatest(clock_timestamp(), snowid_ceiling())) * 1000)::bigint + 7000)');
     eval { $session->{dbh}->disconnect };
     delete $session->{dbh};
     return if !connect_session($session);
-    $session->{dbh}->do(q(SET snowid.max_lead = '10s'));
-    $session->{lead} = 10;
+    $session->{dbh}->do(q(SET snowid.max_lead = '20s'));
+    $session->{lead} = 20;
     my $from = monotonic();
     my ($id) = $session->{dbh}->selectrow_array('SELECT snowid_next(0)');
     record_ids($session, 'instagram', 0, $from, $id);
@@ -219,6 +223,7 @@ sub change_counters
             $dbh->do("ALTER SEQUENCE $seq RESTART WITH 1");
             $dbh->do('ROLLBACK');
         }
+        $session->{counts}{"counter_$change"}++;
     });
     return;
 }

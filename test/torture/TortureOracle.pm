@@ -266,7 +266,8 @@ sub begin_again
     foreach my $kind (values %{ $oracle->{random} })
     {
         push @{ $kind->{earlier} }, delete $kind->{now} if $kind->{now};
-        delete $kind->{of} if $is_rewound;
+            # Where IDs step over wild times the database's own are above its UUIDs, which go by the clock.
+        delete $kind->{of}{$_} foreach grep { $is_rewound || @{ $oracle->{ranges}{$_} // [] } } keys %{ $kind->{of} // {} };
         $kind->{greatest} = '';
     }
     return;

@@ -35,8 +35,8 @@ sub plan_round
     $plan->{is_down} = $is_down{ $plan->{fault} };
     $plan->{crashes} = $crashes{ $plan->{fault} };
     # Ahead just before the end, and back: IDs go with it, and what allows them is new.
-    $plan->{jump} = between(2, 60) if $plan->{crashes} && chance(0.4);
-    $plan->{jump_before} = pick(0.005, 0.02, 0.05, 0.15);
+    $plan->{jump} = chance(0.6) ? between(2, 60) : pick(600, 3600, 86_400, 864_000) * between(0.5, 1) if chance($plan->{crashes} ? 0.45 : 0.1);
+    $plan->{jump_before} = pick(0.005, 0.02, 0.05, 0.15, 0.4);
     # While sessions draw.
     $plan->{step} = step_of_clock() if chance(0.2);
     $plan->{step} = 0.2 if ($plan->{step} // 0) > 5 || abs($plan->{step} // 0) > 100 * 86_400;
@@ -121,6 +121,11 @@ sub run_round
         reap(\@children, 10);
     }
     come_back($server, $plan);
+    foreach my $line (map { split /\n/, slurp_file($_) } glob "$dir/counts.*")
+    {
+        my ($what, $count) = split ' ', $line;
+        $server->{counts}{$what} += $count;
+    }
     push @findings, map { split /\n/, slurp_file($_) } grep { -s $_ } glob "$dir/findings.*";
     return @findings;
 }
@@ -183,7 +188,7 @@ sub come_back
 {
     my ($server, $plan) = @_;
     my $offset = $server->{offset};
-    $offset -= $plan->{jump} * between(0.9, 1.1) if defined $plan->{jump};
+    $offset -= $plan->{jump} - between(-1, 3) if defined $plan->{jump};
     $offset += $plan->{step_after} if defined $plan->{step_after};
     if ($offset != $server->{offset})
     {

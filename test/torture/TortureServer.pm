@@ -18,12 +18,13 @@ our @EXPORT = qw(new_torture_server come_up go_down stop_well power_up ask answe
   drop_world backends is_up);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my $full = "$scratch/full.so";
+my ($full, $clock) = ("$scratch/full.so", "$scratch/clock.so");
 
 # A server with a database that others are copies of. Numbers of all kinds can be drawn there.
 sub new_torture_server
 {
     system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $full, 'test/modules/full/full.c', '-ldl');
+    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $clock, 'test/modules/clock/clock.c', '-ldl');
     my $node = new_powered_server('torture');
     $node->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
@@ -39,7 +40,7 @@ log_min_messages = fatal
 log_checkpoints = off
 include_if_exists = 'torture.conf'
 CONF
-    my $server = { node => $node, offset => 0, steps => [], databases => {}, worlds => 0, faults => {}, file => "$scratch/full" };
+    my $server = { node => $node, offset => 0, steps => [], databases => {}, worlds => 0, faults => {}, file => "$scratch/full", clock_file => "$scratch/clock" };
     put_clock($server, 0);
     come_up($server);
     ask($server, 'postgres', 'CREATE DATABASE model');
@@ -137,7 +138,10 @@ sub put_clock
 {
     my ($server, $offset) = @_;
     my $before = monotonic();
-    set_clock($offset, $server->{node});
+    # In one piece, which all processes have mapped.
+    open my $file, -e $server->{clock_file} ? '+<' : '>', $server->{clock_file} or die "$server->{clock_file}: $!";
+    syswrite $file, pack 'q', $offset * 1e6;
+    close $file;
     $server->{offset} = $offset;
     push @{ $server->{steps} }, [ $before, monotonic(), $offset ];
     return;
@@ -170,14 +174,12 @@ sub clock_function
     };
 }
 
-# Starts a server that is down. How often the WAL writer comes by is another each time.
+# Starts a server that is down. How often the WAL writer comes by is another each time, and how far the ceiling is raised.
 sub come_up
 {
     my ($server) = @_;
-    my $node = $server->{node};
     prepare_start($server);
-    local %ENV = (%ENV, LD_PRELOAD => $full, SNOWID_FULL => $server->{file}, SNOWID_FULL_OF => $node->data_dir);
-    start_server($node);
+    start_preloaded($server);
     return;
 }
 
@@ -187,21 +189,23 @@ sub prepare_start
     my $node = $server->{node};
     chmod 0700, $node->data_dir . '/pg_dynshmem';
     unlink $server->{file};
-    forget_faketime();
     my $conf = $node->data_dir . '/torture.conf';
     unlink $conf;
     append_to_file($conf, 'wal_writer_delay = ' . pick(200, 200, 10000) . "\nsnowid.ceiling_step = " . pick(1000, 1000, 10, 5000) . "\n");
     return;
 }
 
-# What libfaketime has shared is named after a process, and stays where that was killed, maybe locked: another one that
-# gets its number would wait for ever.
-sub forget_faketime
+sub start_preloaded
 {
-    foreach my $file (glob '/dev/shm/*faketime_s[eh]m_*')
-    {
-        unlink $file if $file =~ /_(\d+)$/ && -O $file && !-e "/proc/$1";
-    }
+    my ($server) = @_;
+    my $node = $server->{node};
+    local %ENV = (
+        %ENV,
+        LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $clock, $full),
+        SNOWID_CLOCK => $server->{clock_file},
+        SNOWID_FULL => $server->{file},
+        SNOWID_FULL_OF => $node->data_dir);
+    $node->start;
     return;
 }
 
@@ -210,7 +214,7 @@ sub power_up
 {
     my ($server) = @_;
     prepare_start($server);
-    power_on($server->{node});
+    power_on($server->{node}, sub { start_preloaded($server) });
     return;
 }
 

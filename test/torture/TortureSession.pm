@@ -14,7 +14,7 @@ use IO::Handle;
 use Time::HiRes qw(sleep);
 use TortureKinds;
 
-our @EXPORT = qw(run_session begin_session connect_session is_on try run record record_ids draw_something);
+our @EXPORT = qw(run_session begin_session end_session connect_session is_on try run record record_ids draw_something);
 
 # Databases, as far as they differ: layouts that are drawn from, and how far IDs may be ahead, in milliseconds.
 my %characters = (
@@ -33,6 +33,17 @@ sub run_session
         take_step($session);
         sleep 0.001 * rand 4 if chance(0.3);
     }
+    end_session($session);
+    return;
+}
+
+# Leaves what it has done, and the errors that it was answered, by SQLSTATE.
+sub end_session
+{
+    my ($session) = @_;
+    open my $out, '>', "$session->{dir}/counts.$session->{number}" or die $!;
+    print $out "$_ $session->{counts}{$_}\n" foreach keys %{ $session->{counts} };
+    close $out;
     return;
 }
 
@@ -84,7 +95,7 @@ sub try
     my $message = $@;
     my $dbh = $session->{dbh} // return 0;
     my $state = $dbh->state || '';
-    $session->{errors}{$state}++;
+    $session->{counts}{"error $state" =~ tr/ /_/r}++;
     # PostgreSQL's own words for a relation or a function that goes while it is looked up.
     print { $session->{findings} } "$state: $message\n"
       if $state =~ /^XX/ && $message !~ /cache lookup failed for|could not open relation with OID|tuple concurrently|could not find .* for/;
@@ -136,9 +147,9 @@ sub any_shard
 }
 
 my @draws = (
-    [ 20, \&draw_one ], [ 6, \&draw_batch ], [ 5, \&draw_reserved ], [ 1, \&draw_many ], [ 3, \&draw_stream ],
-    [ 1, \&draw_parallel ], [ 4, \&draw_rows ], [ 2, \&draw_uuids ], [ 2, \&draw_objectids ]);
-my @counter_draws = ([ 8, \&draw_segment ], [ 3, \&draw_segment_batch ], [ 6, \&draw_section ], [ 3, \&draw_central ]);
+    [ 20, \&draw_one, 'one' ], [ 6, \&draw_batch, 'batch' ], [ 5, \&draw_reserved, 'reserved' ], [ 1, \&draw_many, 'many' ], [ 3, \&draw_stream, 'stream' ],
+    [ 1, \&draw_parallel, 'parallel' ], [ 4, \&draw_rows, 'rows' ], [ 2, \&draw_uuids, 'uuids' ], [ 2, \&draw_objectids, 'objectids' ]);
+my @counter_draws = ([ 8, \&draw_segment, 'segment' ], [ 3, \&draw_segment_batch, 'segment_batch' ], [ 6, \&draw_section, 'section' ], [ 3, \&draw_central, 'central' ]);
 
 # One call. Those of a session that is quiet write no rows.
 sub draw_something
@@ -149,8 +160,10 @@ sub draw_something
     $weights += $_->[0] foreach @all;
     my $at = rand $weights;
     my ($draw) = grep { ($at -= $_->[0]) < 0 } @all;
-    return $draw->[1]->($session) if !$session->{quiet} || $draw->[1] != \&draw_rows;
-    return draw_one($session);
+    $draw = $draws[0] if $session->{quiet} && $draw->[1] == \&draw_rows;
+    $draw->[1]->($session);
+    $session->{counts}{$draw->[2]}++;
+    return;
 }
 
 sub draw_one
@@ -364,6 +377,7 @@ sub end_transaction
     # Some are left to another round.
     return if chance(0.15);
     run($session, pick('COMMIT', 'ROLLBACK') . " PREPARED $name");
+    $session->{counts}{prepared}++;
     return;
 }
 

@@ -113,6 +113,7 @@ if (@failures)
     diag("SEED=$seed, round $number:", map { "\n  $_" } @failures > 12 ? @failures[ 0 .. 11 ] : @failures);
     diag('the last rounds:', map { "\n  $_" } @history);
 }
+note(join ', ', map { "$server->{counts}{$_} $_" } sort keys %{ $server->{counts} // {} });
 ok(!@failures, sprintf '%d rounds, %d numbers, %d faults', $number, $oracle->{numbers}, faults());
 tell_figures();
 go_down($server, 'kill');
