@@ -42,11 +42,30 @@ sub settle_clock
     my %ceilings = ceilings($server);
     my $now = clock_now($server);
     my ($greatest) = sort { $b <=> $a } @ceilings{ @{ $server->{databases} }{qw(plain counters)} };
-    if ($greatest < $now + NEAR) { $server->{kept} = 0; return 'is right' }
+    if ($greatest < $now + NEAR)
+    {
+        $server->{kept} = 0;
+        return come_to_wild_time($server, $oracle) // 'is right';
+    }
     if (chance(0.45) && $server->{kept}++ < 2) { return sprintf 'is left %.1f s behind', $greatest - $now }
     $server->{kept} = 0;
     if (chance(0.4) || $greatest < $now + TOO_NEAR) { catch_up($server, $greatest + 0.2); return 'has caught up' }
     return rewind_all($server, $oracle);
+}
+
+# Time passes, until the clock is near a time that it was said to have been wild in, or there.
+sub come_to_wild_time
+{
+    my ($server, $oracle) = @_;
+    my $now = clock_now($server);
+    my @ahead = grep { $_->[0] > $now + 1 && $_->[0] < $now + 60 * DAY } map { @{ $oracle->{ranges}{$_} // [] } } values %{ $server->{databases} };
+    return undef if !@ahead || chance(0.6);
+    my $range = pick(@ahead);
+    my $length = $range->[1] - $range->[0];
+    my $moment = $range->[0] + (chance(0.5) ? between(-15, 1) : between(0, $length < 60 ? $length + 3 : 60));
+    return undef if $moment < $now;
+    catch_up($server, $moment);
+    return sprintf 'has come to a wild time, %.3f to %.3f', @$range;
 }
 
 # Time passes, until the clock shows this.

@@ -104,6 +104,8 @@ sub try
         eval { $dbh->disconnect };
         delete $session->{dbh};
     }
+    # Who is refused asks again, but not as fast as he can.
+    sleep 0.004 if $state eq 'SN001';
     return 0;
 }
 
