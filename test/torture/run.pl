@@ -64,7 +64,10 @@ sub prepare
     $far++ if is_far($server);
     if ($in_world++ == WORLD || $far > 4 || @ranges > 3 * MOST_RANGES) { begin_world() }
     end_prepared($server, $_, 0.7) foreach values %{ $server->{databases} };
-    event('the clock ' . settle_clock($server, $oracle));
+    my $settled = settle_clock($server, $oracle);
+    event("the clock $settled");
+    $server->{counts}{"the clock $1" =~ tr/ /_/r}++ if $settled =~ /^((?:is|has|was|had)(?: not)? \w+)/;
+    note("the clock $settled") if $settled =~ /^was not/;
     $plan->{is_rewound} = grep { @{ $oracle->{ranges}{$_} // [] } } values %{ $server->{databases} };
     if ($plan->{fault} eq 'cut')
     {
