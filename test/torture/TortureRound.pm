@@ -54,7 +54,7 @@ sub begin_sessions
     my $node = $server->{node};
     my %common = (
         until => $plan->{until}, dir => $dir, stop => "$dir/stop", host => $node->host, port => $node->port, quiet => $plan->{quiet},
-        is_lasting => !$plan->{crashes}, is_rewound => $plan->{is_rewound}, databases => $server->{databases});
+        jump_at => defined $plan->{jump} && $plan->{is_down} ? $plan->{until} - $plan->{jump_before} : undef, is_lasting => !$plan->{crashes}, is_rewound => $plan->{is_rewound}, databases => $server->{databases});
     my @children;
     my $number = 0;
     foreach my $character (@{ $plan->{characters} }, $plan->{changes} ? 'changes' : ())
