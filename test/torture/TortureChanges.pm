@@ -98,9 +98,20 @@ sub transact
     return;
 }
 
+# Has the server know the ceiling: what is dropped before anybody has looked since a start is lost, as guarantees.md has it.
+# Who is refused has looked.
+sub look
+{
+    my ($session) = @_;
+    my $dbh = $session->{dbh};
+    eval { $dbh->do('SELECT snowid_next(0)'); 1 } or $dbh->state eq 'SN001' or die $@;
+    return;
+}
+
 sub replace_in_transaction
 {
     my ($session) = @_;
+    look($session);
     my @again = ('DROP EXTENSION snowid', 'CREATE EXTENSION snowid');
     return transact($session, 'SAVEPOINT a', @again, 'ROLLBACK TO a', 'ALTER SEQUENCE snowid.ceiling CACHE 1') if chance(0.2);
     return transact($session, @again);
@@ -111,6 +122,7 @@ sub replace_apart
 {
     my ($session) = @_;
     return if !$session->{is_lasting};
+    look($session);
     $session->{dbh}->do('DROP EXTENSION snowid');
     sleep 0.02 * rand;
     try($session, sub { $session->{dbh}->do('CREATE EXTENSION IF NOT EXISTS snowid') }) or have_extension($session, $session->{database});
