@@ -37,13 +37,16 @@ sub plan_round
     # Ahead just before the end, and back: IDs go with it, and what allows them is new.
     $plan->{jump} = chance(0.6) ? between(2, 60) : pick(600, 3600, 86_400, 864_000) * between(0.5, 1) if chance($plan->{crashes} ? 0.45 : 0.1);
     $plan->{jump_before} = pick(0.005, 0.02, 0.05, 0.15, 0.4);
+    # Where nobody commits, and no counter is refilled, nothing but the ceiling's own flush makes it durable.
+    $plan->{lone} = $plan->{jump} && chance(0.6);
+    @{$plan}{qw(quiet changes)} = (1, 0) if $plan->{lone};
     # While sessions draw.
     $plan->{step} = step_of_clock() if chance(0.2);
     $plan->{step} = 0.2 if ($plan->{step} // 0) > 5 || abs($plan->{step} // 0) > 100 * 86_400;
     # Before the server comes back.
     $plan->{step_after} = step_of_clock() if chance($plan->{is_down} ? 0.45 : 0.15);
     $plan->{seeds} = [ map { int rand 1 << 30 } 0 .. 15 ];
-    $plan->{characters} = [ map { pick(qw(plain plain counters long)) } 0 .. 5 + rand 4 ];
+    $plan->{characters} = [ map { pick('plain', 'plain', 'long', $plan->{lone} ? () : 'counters') } 0 .. 5 + rand 4 ];
     return $plan;
 }
 
@@ -53,7 +56,7 @@ sub begin_sessions
     my ($server, $plan, $dir) = @_;
     my $node = $server->{node};
     my %common = (
-        until => $plan->{until}, dir => $dir, stop => "$dir/stop", host => $node->host, port => $node->port, quiet => $plan->{quiet},
+        until => $plan->{until} + ($plan->{jump} && $plan->{is_down} ? 1 : 0), dir => $dir, stop => "$dir/stop", host => $node->host, port => $node->port, quiet => $plan->{quiet},
         jump_at => defined $plan->{jump} && $plan->{is_down} ? $plan->{until} - $plan->{jump_before} : undef, is_lasting => !$plan->{crashes}, is_rewound => $plan->{is_rewound}, databases => $server->{databases});
     my @children;
     my $number = 0;
@@ -108,9 +111,14 @@ sub run_round
     if (defined $plan->{jump})
     {
         wait_until($plan->{until} - $plan->{jump_before});
+        my $seen = seen_in($dir);
         put_clock($server, $server->{offset} + $plan->{jump});
+        # Until some have drawn at that time, if they do.
+        my $deadline = monotonic() + 0.8;
+        sleep 0.002 while $plan->{is_down} && seen_in($dir) < $seen + 300 && monotonic() < $deadline;
+        sleep $plan->{jump_before} * rand;
     }
-    wait_until($plan->{until});
+    else { wait_until($plan->{until}) }
     end_round($server, $plan, $dir);
     my @findings;
     if (!reap(\@children, 10))
@@ -129,6 +137,9 @@ sub run_round
     push @findings, map { split /\n/, slurp_file($_) } grep { -s $_ } glob "$dir/findings.*";
     return @findings;
 }
+
+# How much sessions have written down.
+sub seen_in { my ($dir) = @_; my $sum = 0; $sum += -s $_ // 0 foreach glob "$dir/numbers.*"; return $sum }
 
 sub wait_until { my ($moment) = @_; sleep 0.001 while monotonic() < $moment; return }
 

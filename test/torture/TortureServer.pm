@@ -191,7 +191,7 @@ sub prepare_start
     unlink $server->{file};
     my $conf = $node->data_dir . '/torture.conf';
     unlink $conf;
-    append_to_file($conf, 'wal_writer_delay = ' . pick(200, 200, 10000) . "\nsnowid.ceiling_step = " . pick(1000, 1000, 10, 5000) . "\n");
+    append_to_file($conf, 'wal_writer_delay = ' . pick(200, 10000) . "\nsnowid.ceiling_step = " . pick(1000, 1000, 10, 5000) . "\n");
     return;
 }
 
