@@ -28,6 +28,7 @@ sub new_torture_server
     my $node = new_powered_server('torture');
     $node->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
+bgwriter_delay = '10s'
 max_connections = 40
 restart_after_crash = on
 max_prepared_transactions = 40
