@@ -67,6 +67,24 @@ waits('COMMIT', 10);
 is(waits('ROLLBACK', 2.35), 0, 'just below the ceiling that is durable: does not wait');
 is(waits('ROLLBACK', 0.1), 1, 'just above it: waits');
 
+# Nor is it passed where somebody else has locked its sequence: who comes near it goes on without raising it, who is
+# above it waits.
+waits('COMMIT', 10);
+my $ceiling = last_value($node, 'snowid.ceiling') / 1000;
+my $locker = open_session($node);
+ask($locker, 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT 1');
+stop_clock($ceiling - 0.02, $node);
+like(ask($session, 'SELECT snowid_next()'), qr/^\d+$/, 'locked: who is just below the ceiling goes on');
+stop_clock($now = $ceiling + 0.02, $node);
+backend_of($session);
+start_asking($session, 'SELECT snowid_next()');
+my $waits_for = "SELECT wait_event FROM pg_stat_activity WHERE pid = $session->{backend}";
+wait_for(sub { is_answered($session) || $node->safe_psql('postgres', $waits_for) eq 'relation' }, 'who draws');
+ok(!is_answered($session), 'locked: who is just above it waits');
+ask($locker, 'ROLLBACK');
+like(answer($session), qr/^\d+$/, 'locked: and draws');
+close_session($locker);
+
 # Where they come often: for three seconds, one each hundredth.
 waits('COMMIT', 10);
 ask($session, 'SET synchronous_commit = off');
