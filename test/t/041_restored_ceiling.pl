@@ -67,6 +67,20 @@ foreach my $table ('first', 'second')
 }
 ask($session, 'COMMIT');
 
+# So too in a shard that another session has begun to use meanwhile, which knows nothing of what was set.
+my $other = open_session($node, dbname => 'restored');
+ask($other, $ahead);
+ask($other, $next);
+ask($session, 'BEGIN; ALTER SEQUENCE snowid.ceiling RESTART');
+ask($session, $next);
+$set += 3_600_000;
+ask($session, "SELECT setval('snowid.ceiling', $set)");
+cmp_ok(ask($session, $next), '>', $set, 'beside another session: above what was set');
+cmp_ok(ask($other, sprintf $time, 'snowid_next(78)'), '<', $set, 'beside another session: that draws from a new shard');
+cmp_ok(ask($session, sprintf $time, 'snowid_next(78)'), '>', $set, 'beside another session: above what was set there, too');
+ask($session, 'COMMIT');
+close_session($other);
+
 # 2. A dump is restored over a running server, as a superuser would: who comes next sees it.
 my $known = ask($session, $next);
 $set = hours_on(6);
