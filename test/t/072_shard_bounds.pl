@@ -130,6 +130,29 @@ foreach my $offset (0, 600, -600)
     start_anew();
 }
 
+# So too where the clock is set back once they were forgotten, and where a transaction uses them that has replaced the
+# storage of the ceiling's sequence.
+foreach my $round ([ 0, '' ], [ 120, 'BEGIN; ALTER SEQUENCE snowid.ceiling RESTART' ])
+{
+    my ($offset, $begin) = @$round;
+    my $name = "forgotten, then set back: $begin";
+    set_clock($offset, $node);
+    my $user = open_as(undef, 'd6');
+    wait_for_shards($user, 'd6', 0, 9);
+    close_session($user);
+    set_clock($offset + 60, $node);
+    my $others = open_as(undef, 'd6');
+    wait_for_shards($others, 'd6', 1000, 1194);
+    set_clock($offset - 60, $node);
+    my $again = open_as(undef, 'd6');
+    is(ask($again, $begin), '', "$name: begun");
+    is(take($again, 'd6', 0, 4), 5, "$name: there is room");
+    is($wrong, 0, "$name: in order");
+    close_session($others, $again);
+    start_anew();
+}
+set_clock(-600, $node);
+
 # 4. Shards of a dropped database come back, even those that were ahead of the clock.
 my @keeping;
 foreach my $dbname (@databases[ 0 .. 2 ])
