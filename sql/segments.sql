@@ -149,3 +149,9 @@ DROP TABLE orders;
 DROP SEQUENCE orders_seq, long_seq, left_seq, right_seq, odd_seq, even_seq, own_seq, down_seq, round_seq, short_seq;
 DROP ROLE regress_snowid_clerk;
 RESET snowid.segment_adapt;
+
+-- No block is allocated that begins above the last number: a dump with such a value could not be restored.
+CREATE SEQUENCE last_seq INCREMENT 10 MAXVALUE 95;
+SELECT count(*), max(n) FROM snowid_segment_batch('last_seq', 95) AS n;
+SELECT last_value FROM last_seq;
+DROP SEQUENCE last_seq;
