@@ -6,7 +6,8 @@ EXTVERSION = 0.1.0
 
 # What needs no PostgreSQL to begin with, since it may install it.
 SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-clients test-monitoring bench matrix \
-	fuzz fuzz-calls test-cluster torture mutants check-style check-hard dist deb test-deb test-upgrade docs test-docs
+	fuzz fuzz-calls test-cluster torture smith mutants check-style check-hard check-memory dist deb \
+	test-deb test-upgrade docs test-docs
 .PHONY: $(SETUP_GOALS)
 
 ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)

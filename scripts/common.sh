@@ -151,7 +151,7 @@ make_work() {
 # copy_checkout DIR: makes DIR, with the checkout in it but for what builds and make dist leave.
 copy_checkout() {
   mkdir "$1"
-  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude=./output_fuzz --exclude=./output_torture --exclude='./*.zip' --exclude='*.o' \
+  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./output_*' --exclude='./*.zip' --exclude='*.o' \
     --exclude='*.bc' \
     --exclude='*.so' --exclude='*.gch' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }

@@ -119,6 +119,21 @@ no_trace() {
 # Seconds after which a TAP test is ended: several times what the longest takes.
 TAP_LIMIT=600
 
+# run_program NAME DIR ARGUMENT...: a goal's program, DIR/run.pl, whose servers are in $WORK/NAME, and its output in
+# $WORK/NAME.log. What it says that is no check which has passed is shown as it comes.
+run_program() {
+  local dir=$WORK/$1 program=$2 log=$WORK/$1.log pgxs
+  shift 2
+  pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/../..
+  as_server_user mkdir -p "$dir/left"
+  # Debian's packages are for Debian's Perl, whatever else there is.
+  as_server_user env -C "$BUILD" PATH="$BINDIR:/usr/bin:$PATH" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" \
+    TESTLOGDIR="$dir/tmp_check/log" PG_CONFIG="$PG_CONFIG" TMPDIR="$WORK" ONLY="${ONLY:-}" \
+    PG_REGRESS="$pgxs/src/test/regress/pg_regress" \
+    PERL5LIB="$pgxs/src/test/perl:$BUILD/test/perl:$BUILD/$program" perl "$program/run.pl" "$@" 2>&1 | tee "$log" |
+    grep --line-buffered -v -e '^ok ' -e '^1[.][.]'
+}
+
 # run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status, seconds and
 # servers' logs in $WORK/tap/NAME.
 run_tap() {
