@@ -195,3 +195,22 @@ SELECT attempt('SELECT snowid_next(901)') = 'SELECT 1' AS is_open;
 INSERT INTO snowid.released_shards VALUES (902, 'instagram', snowid_encode('2046-06-01Z', 902, 0), NULL, now());
 SELECT regexp_replace(attempt('SELECT snowid_accept(snowid_encode(now(), 902, 0))'), '\d{4,}', 'N');
 SELECT regexp_replace(attempt('SELECT snowid_next(902)'), '\d{4}-.*', 'T') AS stays_closed;
+
+-- Advancing a shard.
+SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7) AS moved \gset
+SELECT snowid_advance(:moved);
+SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid_timestamp(:moved)) * 1000
+         AS durable FROM snowid.ceiling;
+SELECT snowid_next(6) AS later \gset
+SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
+SELECT snowid_next(6) > :later AS never_back;
+SELECT regexp_replace(attempt(format('SELECT snowid_advance(%s)',
+         snowid_encode(clock_timestamp() + interval '1 hour', 6, 0))), '\d{7} ms', 'N ms');
+SELECT attempt('SELECT snowid_advance(-1)');
+SELECT snowid_advance(NULL) IS NULL AS null_in_null_out;
+SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7, 'twitter') AS moved \gset
+SELECT snowid_advance(:moved, 'twitter');
+SELECT snowid_next(6, 'twitter') > :moved AS above;
+SET default_transaction_read_only = on;
+SELECT attempt('SELECT snowid_advance(1)');
+RESET default_transaction_read_only;

@@ -93,26 +93,12 @@ SELECT attempt('SELECT snowid_reserve(4, 1025)');
 SELECT attempt('SELECT snowid_reserve(8192, 1)');
 SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS null_in_null_out;
 
--- Advancing a shard.
-SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7) AS moved \gset
-SELECT snowid_advance(:moved);
-SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid_timestamp(:moved)) * 1000
-         AS durable FROM snowid.ceiling;
-SELECT snowid_next(6) AS later \gset
-SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
-SELECT snowid_next(6) > :later AS never_back;
-SELECT regexp_replace(attempt(format('SELECT snowid_advance(%s)',
-         snowid_encode(clock_timestamp() + interval '1 hour', 6, 0))), '\d{7} ms', 'N ms');
-SELECT attempt('SELECT snowid_advance(-1)');
-SELECT snowid_advance(NULL) IS NULL AS null_in_null_out;
-
 -- Refused where nextval is refused.
 SET default_transaction_read_only = on;
 SELECT attempt('SELECT snowid_next()');
 SELECT attempt('SELECT snowid_next(1)');
 SELECT attempt('SELECT snowid_next_batch(1, 1)');
 SELECT attempt('SELECT snowid_reserve(1, 1)');
-SELECT attempt('SELECT snowid_advance(1)');
 SELECT snowid_shard(snowid_lastval()) AS reading_is_not_refused;
 RESET default_transaction_read_only;
 

@@ -5,6 +5,7 @@
 #include "pg/counters/counters.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/kinds/kinds.hpp"
+#include "pg/moves/moves.hpp"
 #include "pg/nodes/nodes.hpp"
 #include "pg/rewind/rewind.hpp"
 
@@ -22,5 +23,6 @@ void _PG_init(void) {
   snowid::pg::counters_register();
   snowid::pg::objectid_register();
   snowid::pg::nodes_register();
+  snowid::pg::moves_register();
   MarkGUCPrefixReserved("snowid");
 }

@@ -8,6 +8,14 @@ namespace snowid::pg {
 // Reports kTimeOutOfRange (22008), kNegativeId or kIdOutOfRange (22023) of src/core.
 [[noreturn]] void report_status(const core::Layout& layout, core::Status status);
 
+// The parts of an ID. Fails so where it is none of the layout's.
+inline core::Parts parts_of(const core::Layout& layout, int64 id) {
+  core::Parts parts;
+  const core::Status status = Decompose(layout, {id}, &parts);
+  if (status != core::Status::kOk) report_status(layout, status);
+  return parts;
+}
+
 // 22023: the layout has no such shard, or no such sequence.
 [[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
 [[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);

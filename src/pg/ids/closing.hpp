@@ -42,7 +42,4 @@ inline core::Tick LastTickByCeiling(const core::Layout& layout) {
   return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
 }
 
-// Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
-void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last);
-
 }  // namespace snowid::pg

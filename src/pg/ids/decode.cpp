@@ -9,13 +9,6 @@ namespace snowid::pg {
 
 namespace {
 
-core::Parts parts_of(const core::Layout& layout, int64 id) {
-  core::Parts parts;
-  const core::Status status = Decompose(layout, {id}, &parts);
-  if (status != core::Status::kOk) report_status(layout, status);
-  return parts;
-}
-
 TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(StartOf(layout, parts.time));
 }

@@ -18,12 +18,6 @@ namespace snowid::pg {
 // Registers the settings, and what DISCARD means to IDs. Called once, when the library is loaded.
 void ids_register();
 
-// From now on the shard issues only IDs with later ticks than `floor`, durably, whether or not the
-// transaction commits. The floor should not be much further ahead of the clock than max_lead: who
-// draws from the shard next waits for it, and after a start everybody does. Fails with 22023 where
-// the layout has no such shard, with 55000 where it is closed, and as ceiling_learn() does.
-void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor);
-
 // Sees to it, durably, that no slot of this database issues an ID with a time up to `moment` from
 // now on. Whoever draws waits for that where the clock is behind. Fails as ceiling_learn() does.
 void issue_only_above(core::UnixMicros moment);

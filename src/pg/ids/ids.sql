@@ -49,15 +49,6 @@ CREATE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snow
 COMMENT ON FUNCTION @extschema@.snowid_currval(bigint, @extschema@.snowid_layout) IS
   'last ID of a shard and layout that this session got';
 
-CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
-  RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
-COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
-  'have the ID''s shard issue only later IDs from now on, durably';
-REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) TO @extowner@
-  WITH GRANT OPTION;
-
 -- Reading IDs, and making them from their parts
 
 CREATE FUNCTION @extschema@.snowid_decode(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram',

@@ -45,12 +45,6 @@ void require_own(Batch* batch) {
 
 }  // namespace
 
-void advance_shard(PlaceDirectory* directory, int64 shard, core::Tick floor) {
-  const Place* place = place_of(directory, shard);
-  ceiling_cover(StartOf(directory->layout, TimeOf(directory->layout, floor)));
-  raise_slot(directory->layout, {static_cast<uint64>(shard)}, place->slot, floor);
-}
-
 }  // namespace snowid::pg
 
 using namespace snowid;
@@ -66,7 +60,6 @@ SNOWID_FUNCTION(snowid_next_batch);
 SNOWID_FUNCTION(snowid_reserve);
 SNOWID_FUNCTION(snowid_lastval);
 SNOWID_FUNCTION(snowid_currval);
-SNOWID_FUNCTION(snowid_advance);
 SNOWID_FUNCTION(snowid_carry_ceiling_over);
 SNOWID_FUNCTION(snowid_ceiling);
 
@@ -179,27 +172,6 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   const Place* place = directory == nullptr ? nullptr : FindPlace(directory, shard);
   if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(place->last_id);
-}
-
-// snowid_advance(id bigint, layout snowid_layout) → void
-Datum snowid_advance(PG_FUNCTION_ARGS) {
-  core::Parts parts;
-  require_read_write("snowid_advance()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  const core::Layout& layout = directory->layout;
-  const core::Status status = Decompose(layout, {PG_GETARG_INT64(0)}, &parts);
-  if (status != core::Status::kOk) report_status(layout, status);
-
-  // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
-  // start.
-  const core::UnixMicros moment = StartOf(layout, parts.time);
-  if (!ceiling_known) ceiling_learn();
-  const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
-  if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
-
-  advance_shard(directory, static_cast<int64>(parts.shard.value),
-                MakeTick(layout, parts.time, parts.sequence));
-  PG_RETURN_VOID();
 }
 
 // snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows.

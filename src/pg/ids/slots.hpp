@@ -33,7 +33,7 @@ struct Slot {
 };
 
 // A session holds a slot three times at most: by its place, while its transaction moves the shard
-// (nodes/pending.cpp), and for a moment. No server has a quarter as many processes (MAX_BACKENDS in
+// (moves/pending.cpp), and for a moment. No server has a quarter as many processes (MAX_BACKENDS in
 // PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million a second, and
 // then begins anew.
 #ifndef SNOWID_USER_BITS

@@ -5,8 +5,8 @@
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
-#include "pg/nodes/durable_commit.hpp"
 #include "pg/nodes/member.hpp"
+#include "pg/server/durable_commit.hpp"
 #include "pg/server/own_table.hpp"
 
 namespace snowid::pg {

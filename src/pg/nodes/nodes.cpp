@@ -2,13 +2,9 @@
 #include "pg/nodes/nodes.hpp"
 
 #include "pg/nodes/number.hpp"
-#include "pg/nodes/released.hpp"
 
 namespace snowid::pg {
 
-void nodes_register() {
-  number_register();
-  released_register();
-}
+void nodes_register() { number_register(); }
 
 }  // namespace snowid::pg

@@ -1,5 +1,4 @@
-// The room of what takes more than one server: the node's own number, shards that move, and what
-// helps tables follow. Nothing is shared here.
+// The room of a node's own number: Citus, membership and registry. Nothing is shared here.
 #pragma once
 
 #include "pg/prelude.hpp"

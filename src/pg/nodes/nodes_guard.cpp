@@ -2,7 +2,7 @@
 // commits that are not lost.
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
-#include "pg/nodes/durable_commit.hpp"
+#include "pg/server/durable_commit.hpp"
 #include "pg/server/own_table.hpp"
 
 using namespace snowid;

@@ -1,5 +1,5 @@
 // Commits that must not be lost, nor put off. See durable_commit.hpp.
-#include "pg/nodes/durable_commit.hpp"
+#include "pg/server/durable_commit.hpp"
 
 namespace snowid::pg {
 

@@ -1,11 +1,11 @@
 // The table of released shards. See released.hpp.
-#include "pg/nodes/released.hpp"
+#include "pg/moves/released.hpp"
 
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
-#include "pg/nodes/pending.hpp"
+#include "pg/moves/pending.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
 #include "pg/server/own_table.hpp"
@@ -179,10 +179,8 @@ HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
 
 // Fails with 22023 where `id` is no ID of the shard.
 void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
-  core::Parts parts;
   require_shard(layout, shard);
-  const core::Status status = Decompose(layout, {id}, &parts);
-  if (status != core::Status::kOk) report_status(layout, status);
+  const core::Parts parts = parts_of(layout, id);
   if (parts.shard.value != static_cast<uint64>(shard))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));

@@ -63,7 +63,16 @@ REVOKE ALL ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layo
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) TO @extowner@
   WITH GRANT OPTION;
 
--- Servers that take over from others
+-- Shards that go on above an ID, and servers that take over from others
+
+CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
+COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
+  'have the ID''s shard issue only later IDs from now on, durably';
+REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) TO @extowner@
+  WITH GRANT OPTION;
 
 CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';

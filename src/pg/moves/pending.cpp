@@ -2,10 +2,10 @@
 //
 // What a transaction has done is a stack, newest first. What a part of it has done that is rolled
 // back lies on top.
-#include "pg/nodes/pending.hpp"
+#include "pg/moves/pending.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/nodes/durable_commit.hpp"
+#include "pg/server/durable_commit.hpp"
 
 namespace snowid::pg {
 

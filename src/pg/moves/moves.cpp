@@ -1,14 +1,15 @@
-// The SQL functions by which shards, and all that a server issues, move to another one.
+// The SQL functions by which shards move to another server.
 //
 // Shared: the table of released shards and their slots, under released_lock(); the ceiling. Its
 // lock is taken after that of the table (docs/design.md, "The SQL face"). Who waits for the clock
 // has no lock, but where a row tells of a later time than the caller.
-#include "pg/base/clock.hpp"
+#include "pg/moves/moves.hpp"
+
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
-#include "pg/nodes/pending.hpp"
-#include "pg/nodes/released.hpp"
+#include "pg/moves/pending.hpp"
+#include "pg/moves/released.hpp"
 
 namespace snowid::pg {
 
@@ -16,14 +17,6 @@ namespace {
 
 core::Tick TickOf(const core::Layout& layout, const core::Parts& parts) {
   return MakeTick(layout, parts.time, parts.sequence);
-}
-
-// The parts of an ID, which must be one of the layout's.
-core::Parts parts_of(const core::Layout& layout, int64 id) {
-  core::Parts parts;
-  const core::Status status = Decompose(layout, {id}, &parts);
-  if (status != core::Status::kOk) report_status(layout, status);
-  return parts;
 }
 
 // Closes the shard, and returns the first tick that it has not issued, nor ever will here.
@@ -51,6 +44,8 @@ void open_at_commit(Slot* slot, core::Tick last) {
 
 }  // namespace
 
+void moves_register() { released_register(); }
+
 }  // namespace snowid::pg
 
 using namespace snowid;
@@ -60,7 +55,6 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_release);
 SNOWID_FUNCTION(snowid_accept);
-SNOWID_FUNCTION(snowid_advance_all);
 
 // snowid_release(shard bigint, layout snowid_layout, moved_to text) → bigint
 Datum snowid_release(PG_FUNCTION_ARGS) {
@@ -134,21 +128,6 @@ Datum snowid_accept(PG_FUNCTION_ARGS) {
     RaiseTo(slot->last_tick, last);
   }
   table_close(table, NoLock);
-  PG_RETURN_VOID();
-}
-
-// snowid_advance_all(moment timestamptz) → void
-Datum snowid_advance_all(PG_FUNCTION_ARGS) {
-  require_nextval("snowid_advance_all()");
-  const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
-  if (TIMESTAMP_IS_NOEND(argument))
-    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-                    errmsg("cannot advance all shards to infinity")));
-  const core::UnixMicros moment = from_timestamptz(argument);
-  // No ID has an earlier time, for the ceiling cannot.
-  if (moment.value < 0) PG_RETURN_VOID();
-  wait_until_allowed("moment", moment);
-  issue_only_above(moment);
   PG_RETURN_VOID();
 }
 }
