@@ -1,6 +1,7 @@
 // The module itself: its magic block, what happens when a process loads it, and the list of its
 // families. Loading allocates no shared memory, so that it makes no difference whether
 // shared_preload_libraries lists the library.
+#include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counters.hpp"
 #include "pg/ids/ids.hpp"
@@ -18,6 +19,7 @@ SNOWID_EXPORT void _PG_init(void);
 }
 
 void _PG_init(void) {
+  snowid::pg::ceiling_register();
   snowid::pg::ids_register();
   snowid::pg::rewind_register();
   snowid::pg::counters_register();

@@ -9,7 +9,7 @@
 #
 #   name: flush
 #   seen by: torture 010_crash
-#   file: src/pg/ids/ceiling.cpp
+#   file: src/pg/ceiling/publish.cpp
 #   - what stands there, once in the file
 #   + what is to stand there instead; nothing, where this is left out
 #

@@ -34,12 +34,12 @@ extern ClosedShards closed_shards;
 // Whether an ID with the layout's last time may have been issued. Where none may, a slot that is at
 // its end is closed.
 inline bool IsUsedUp(const core::Layout& layout) {
-  return my_database->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
+  return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }
 
 // Above all that a closed slot has issued, where nobody knows its last tick any more.
 inline core::Tick LastTickByCeiling(const core::Layout& layout) {
-  return LastTickAt(layout, {my_database->ceiling_us.load(std::memory_order_acquire)});
+  return LastTickAt(layout, {my_ceiling->ceiling_us.load(std::memory_order_acquire)});
 }
 
 }  // namespace snowid::pg

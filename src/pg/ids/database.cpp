@@ -5,14 +5,11 @@
 
 namespace snowid::pg {
 
-Database* my_database = nullptr;
 Database* shared_database = nullptr;
 
 namespace {
 
-void begin(void* entry) { LWLockInitialize(&static_cast<Database*>(entry)->lock, shared_tranche); }
-
-Database stand_in;
+void begin(void* entry) { BeginCeiling(&static_cast<Database*>(entry)->ceiling); }
 
 // As this session has found it.
 TransactionId row_xmin;
@@ -54,7 +51,8 @@ void database_attach() {
   if (made) database->row_xmin.store(row_xmin);
   is_doubtful = database->row_xmin.load() != row_xmin;
   table_release(databases, database);
-  my_database = shared_database = database;
+  shared_database = database;
+  PlaceCeiling(&database->ceiling, &database->wild, &database->raises);
   number_word = &database->number;
   if (is_doubtful) database_doubt();
 }
@@ -66,8 +64,6 @@ void database_confirm() {
   is_doubtful = false;
 }
 
-bool HasStandIn() { return my_database == &stand_in; }
-
 bool (*may_issue_hook)(bool fails) = nullptr;
 
 void look_whether_it_may_issue(bool fails) {
@@ -77,40 +73,20 @@ void look_whether_it_may_issue(bool fails) {
     // What a transaction sees that has changed the number holds for nobody else, and not for long.
     if (HasChangedNumber()) return;
     // Unless something has changed meanwhile.
-    LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+    LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
     is_so = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;
     if (is_so) shared_database->may_issue.store(true, std::memory_order_release);
-    LWLockRelease(&shared_database->lock);
+    LWLockRelease(&shared_ceiling->lock);
   }
-  stand_in.may_issue.store(true, std::memory_order_relaxed);
 }
 
 void database_doubt() {
   shared_number_change();
-  LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+  LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
   // The next ID asks.
-  shared_database->alert_us.store(0, std::memory_order_release);
-  LWLockRelease(&shared_database->lock);
-}
-
-void database_stand_in(bool wanted) {
-  if (wanted && !HasStandIn()) {
-    begin(&stand_in);
-    stand_in.relation = InvalidOid;
-    stand_in.file = 0;
-    LWLockAcquire(&shared_database->lock, LW_SHARED);
-    stand_in.written_us = shared_database->written_us;
-    LWLockRelease(&shared_database->lock);
-    stand_in.written_lsn = InvalidXLogRecPtr;
-    stand_in.ceiling_us.store(shared_database->ceiling_us.load());
-    stand_in.alert_us.store(shared_database->alert_us.load());
-    stand_in.may_issue.store(shared_database->may_issue.load());
-    stand_in.floor_us.store(shared_database->floor_us.load());
-    stand_in.swept_us.store(0);
-    stand_in.swept_ceiling_us.store(0);
-  }
-  my_database = wanted ? &stand_in : shared_database;
+  shared_ceiling->alert_us.store(0, std::memory_order_release);
+  LWLockRelease(&shared_ceiling->lock);
 }
 
 }  // namespace snowid::pg

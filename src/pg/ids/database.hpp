@@ -5,45 +5,29 @@
 // a sweep removes its entry with the last of its slots, see slots.cpp.
 #pragma once
 
-#include "pg/compat.hpp"
-#include "pg/shared/abi.hpp"
+#include "pg/ceiling/ceiling.hpp"
 #include "pg/shared/table.hpp"
 
-// The number of the family's ABI: of the form of Database, Slot, ShardEvents and Warnings, and of
-// what their fields mean.
+// The number of the family's ABI: of the form of Database, with the parts of it that the room of
+// the ceiling has, of Slot, ShardEvents and Warnings, and of what their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 4
+#define SNOWID_IDS_ABI 5
 #endif
 
 namespace snowid::pg {
 
 // Events that the log is told of, see events.hpp.
-enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal, kSlowRaise };
-inline constexpr int kEventKinds = 4;
+enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal };
+inline constexpr int kEventKinds = 3;
 
 struct Database {
   Oid oid;  // the key
   std::atomic<uint32_t> users;
 
-  // Held, in exclusive mode, to raise the ceiling. It guards the next four fields and the storing
-  // of ceiling_us. The other times are also raised without it, by compare-and-swap; all are read
-  // without it.
-  LWLock lock;
-  Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
-  FileNumber file;   // and its storage, which ALTER SEQUENCE may replace
-  int64 written_us;  // what the sequence holds, as far as this server knows; the ceiling or more
-  // The end of the WAL record of that, InvalidXLogRecPtr where there is none to wait for.
-  XLogRecPtr written_lsn;
-  // No ID may be issued with a time above this one. Durable before it is stored here.
-  std::atomic<int64_t> ceiling_us;
-  // Never above the ceiling. Before a session issues an ID with a time above this one it has the
-  // ceiling raised, or knows that another session does.
-  std::atomic<int64_t> alert_us;
-  // Every time up to this one may have been used, so a new slot starts above it.
-  std::atomic<int64_t> floor_us;
+  Ceiling ceiling;
   // Sweeps may have removed slots whose last unit of time had ended by swept_us, and had begun by
-  // swept_ceiling_us, the ceiling when it was swept. A new slot starts above all of those. The
-  // three only grow, but for rewinding, which is done alone.
+  // swept_ceiling_us, the ceiling when it was swept. A new slot starts above all of those. They
+  // and the floor only grow, but for rewinding, which is done alone.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
   std::atomic<uint64_t> number;  // the node's own, see shared_number.hpp
@@ -51,18 +35,14 @@ struct Database {
   std::atomic<uint32_t> row_xmin;
   // Statistics, see events.hpp. Only the first, which hardly ever changes, is in the cache line of
   // what every ID reads.
-  std::atomic<int64_t> reset_us;    // when they were reset, as Unix microseconds; 0 where never
-  std::atomic<int64_t> clock_us;    // about the latest clock that anybody has seen
-  std::atomic<uint64_t> raises;     // how often the ceiling was raised
-  std::atomic<uint64_t> flushes;    // and somebody waited for WAL to be flushed for that
-  std::atomic<int64_t> flushes_us;  // for how long in all
+  std::atomic<int64_t> reset_us;  // when they were reset, as Unix microseconds; 0 where never
+  std::atomic<int64_t> clock_us;  // about the latest clock that anybody has seen
+  RaiseCounts raises;
   // When the log was last told of each kind of event, in microseconds of a clock that nobody sets;
   // 0 where never.
   std::atomic<int64_t> logged_us[kEventKinds];
 
-  // The wild times, of the shared entry alone, and whether there are any. See wild.hpp.
-  core::WildTimes wild;
-  std::atomic<bool> has_wild;
+  SharedWild wild;
   // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
   // Whether this database was asked, and may issue IDs at all, see may_issue_hook.
@@ -71,14 +51,7 @@ struct Database {
 
 SNOWID_PIN(Database, oid, 0);
 SNOWID_PIN(Database, users, 4);
-SNOWID_PIN(Database, lock, 8);
-SNOWID_PIN(Database, relation, kLockSize + 8);
-SNOWID_PIN(Database, file, kLockSize + 12);
-SNOWID_PIN(Database, written_us, kLockSize + 16);
-SNOWID_PIN(Database, written_lsn, kLockSize + 24);
-SNOWID_PIN(Database, ceiling_us, kLockSize + 32);
-SNOWID_PIN(Database, alert_us, kLockSize + 40);
-SNOWID_PIN(Database, floor_us, kLockSize + 48);
+SNOWID_PIN(Database, ceiling, 8);
 SNOWID_PIN(Database, swept_us, kLockSize + 56);
 SNOWID_PIN(Database, swept_ceiling_us, kLockSize + 64);
 SNOWID_PIN(Database, number, kLockSize + 72);
@@ -86,28 +59,16 @@ SNOWID_PIN(Database, row_xmin, kLockSize + 80);
 SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN(Database, clock_us, kLockSize + 96);
 SNOWID_PIN(Database, raises, kLockSize + 104);
-SNOWID_PIN(Database, flushes, kLockSize + 112);
-SNOWID_PIN(Database, flushes_us, kLockSize + 120);
-SNOWID_PIN(Database, logged_us, kLockSize + 128);
+SNOWID_PIN(Database, logged_us, kLockSize + 136);
 SNOWID_PIN(Database, wild, kLockSize + 160);
-SNOWID_PIN(Database, has_wild, kLockSize + 680);
 SNOWID_PIN(Database, longest_unit_us, kLockSize + 688);
 SNOWID_PIN(Database, may_issue, kLockSize + 696);
 SNOWID_PIN_SIZE(Database, kLockSize + 704);
-SNOWID_PIN(core::Wild, from, 0);
-SNOWID_PIN(core::Wild, until, 8);
-SNOWID_PIN_SIZE(core::Wild, 16);
-SNOWID_PIN(core::WildTimes, count, 0);
-SNOWID_PIN(core::WildTimes, at, 8);
-SNOWID_PIN_SIZE(core::WildTimes, 520);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;
 
-// This session's database, from database_attach() on: the shared entry, or the session's own
-// stand-in for it, see database_stand_in().
-extern Database* my_database;
-// The shared entry, whether or not there is a stand-in.
+// This session's database, from database_attach() on.
 extern Database* shared_database;
 
 // Finds or makes the shared entry, and counts this session in. Later calls cost next to nothing.
@@ -130,12 +91,5 @@ void look_whether_it_may_issue(bool fails);
 
 // Has every session ask may_issue_hook with its next ID.
 void database_doubt();
-
-// Points `my_database` to a stand-in that belongs to this session (true), or to the shared entry
-// (false). A stand-in begins as a copy of the shared entry. With it a transaction that has made the
-// ceiling's sequence anew can issue IDs, and others do not see a ceiling that may yet be rolled
-// back.
-void database_stand_in(bool wanted);
-bool HasStandIn();
 
 }  // namespace snowid::pg

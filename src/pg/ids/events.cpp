@@ -3,6 +3,7 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/base/layouts.hpp"
+#include "pg/base/log_limit.hpp"
 #include "pg/server/subtransaction.hpp"
 
 namespace snowid::pg {
@@ -12,15 +13,9 @@ SharedTable shard_events = {
 
 namespace {
 
-// The log is told of waits, for the clock or the disk, that are longer than this.
-constexpr int64 kLongWaitUs = USECS_PER_SEC;
-
 // What was looked up last.
 const Slot* recent_slot = nullptr;
 ShardEvents* recent_events = nullptr;
-
-// How long this session has last waited for a ceiling to be flushed; 0 where the log knows.
-int64 last_flush_us = 0;
 
 // An entry to be found or made.
 struct Wanted {
@@ -70,14 +65,8 @@ ShardEvents* events_of(const Slot* slot) {
 }
 
 // Whether the log is to be told of an event now. Not by the clock that events are about.
-bool MayLog(EventKind kind) {
-  std::atomic<int64_t>& logged_us = shared_database->logged_us[static_cast<int>(kind)];
-  instr_time now;
-  INSTR_TIME_SET_CURRENT(now);
-  const int64 now_us = static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
-  int64_t last = logged_us.load(std::memory_order_relaxed);
-  return (last == 0 || now_us - last >= kLogEveryUs) &&
-         logged_us.compare_exchange_strong(last, now_us, std::memory_order_relaxed);
+bool MayLogEvent(EventKind kind) {
+  return MayLog(&shared_database->logged_us[static_cast<int>(kind)]);
 }
 
 // "shard 1 of layout "instagram"", in the current memory context.
@@ -86,8 +75,6 @@ const char* name_of(const EventOf& event) {
   return psprintf("shard " UINT64_FORMAT " of layout \"%s\"", event.shard.value,
                   layout_text(event.layout.spec));
 }
-
-int64 ToMillis(int64 us) { return (us + 999) / 1000; }
 
 }  // namespace
 
@@ -101,7 +88,7 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
   }
   if (waited_us < kLongWaitUs || wait->is_logged) return;
   wait->is_logged = true;
-  if (MayLog(EventKind::kLongWait))
+  if (MayLogEvent(EventKind::kLongWait))
     ereport(
         LOG_SERVER_ONLY,
         (errmsg("a caller has waited for the clock for " INT64_FORMAT " ms", ToMillis(waited_us)),
@@ -113,7 +100,7 @@ void note_refusal(const EventOf& event, const char* reason) {
   ShardEvents* events = events_of(event.slot);
   uint64 count = 1;
   if (events != nullptr) count += events->refusals.fetch_add(1, std::memory_order_relaxed);
-  if (MayLog(EventKind::kRefusal))
+  if (MayLogEvent(EventKind::kRefusal))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller was refused an ID of %s", name_of(event)),
              errdetail("%s Refused by this shard so far: " UINT64_FORMAT ".", reason, count)));
@@ -145,30 +132,12 @@ void note_clock(const Slot* slot) {
   if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
   if (!is_back) return;
   events->clock_steps_back.fetch_add(1, std::memory_order_relaxed);
-  if (MayLog(EventKind::kClockSetBack))
+  if (MayLogEvent(EventKind::kClockSetBack))
     ereport(LOG_SERVER_ONLY,
             (errmsg("the clock was set back by " INT64_FORMAT " ms or more",
                     ToMillis(seen - now.value)),
              errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
                        moment_text({seen}), moment_text(now))));
-}
-
-void NoteRaise() { shared_database->raises.fetch_add(1, std::memory_order_relaxed); }
-
-void NoteFlush(instr_time since) {
-  last_flush_us = ElapsedUs(since);
-  shared_database->flushes.fetch_add(1, std::memory_order_relaxed);
-  shared_database->flushes_us.fetch_add(last_flush_us, std::memory_order_relaxed);
-}
-
-void log_slow_flush() {
-  const int64 took_us = last_flush_us;
-  last_flush_us = 0;
-  if (took_us >= kLongWaitUs && MayLog(EventKind::kSlowRaise))
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("raising the ceiling of IDs took " INT64_FORMAT " ms", ToMillis(took_us)),
-             errdetail("That is how long its WAL record took to be flushed, here and on "
-                       "synchronous standbys.")));
 }
 
 void ForgetEvents() {

@@ -1,6 +1,6 @@
 // What happens to IDs that is out of the ordinary, counted and told to the log: callers that wait
-// for the clock or are refused, a clock that was set back, a ceiling that is hard to raise. All of
-// it is behind the slow path, or once in a transaction.
+// for the clock or are refused, a clock that was set back. All of it is behind the slow path, or
+// once in a transaction.
 //
 // Shared: ShardEvents, an entry of the table "shard events" for each slot that has something to
 // count, and the last fields of Database; all of them atomics that no promise rests on. An entry is
@@ -65,14 +65,6 @@ void note_lead(const Slot* slot, int64 lead_us);
 // than kClockNoiseUs goes unnoticed: processors' clocks may differ.
 void note_clock(const Slot* slot);
 inline constexpr int64 kClockNoiseUs = 5000;
-
-// The ceiling was raised. Somebody has waited since `since` for its WAL to be flushed here and on
-// standbys. Never fail; they may be called with Database::lock held.
-void NoteRaise();
-void NoteFlush(instr_time since);
-
-// Tells the log if that took this session over a second. No LWLock may be held.
-void log_slow_flush();
 
 // Forgets which entry was looked up last. To be called when the session lets go of its slots.
 void ForgetEvents();

@@ -2,13 +2,11 @@
 #include "pg/ids/ids.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/ids/wild.hpp"
 #include "pg/server/discard.hpp"
 
 namespace snowid::pg {
 
 void (*common_set_back_hook)() = nullptr;
-Reach (*reach_hook)(const core::Layout&) = nullptr;
 
 namespace {
 
@@ -21,9 +19,24 @@ void forget() {
   session_last_id = kNoId;
 }
 
+// What the room of the ceiling asks, see CeilingUsers.
+
+void attach() {
+  slots_attach();
+  if (!database_is_doubtful()) return;
+  closed_shards.close();
+  database_confirm();
+}
+
+bool MayIssue() { return shared_database->may_issue.load(std::memory_order_relaxed); }
+
 }  // namespace
 
 void ids_register() {
+  // Whoever is the first to learn the ceiling makes the table of warnings, too, which is needed
+  // once a year.
+  ceiling_users = {attach, warnings_attach, lift_slots, MayIssue,
+                   shared_number_change_with_transaction};
   id_settings_register();
   discard_subscribe(forget);
 }
@@ -41,7 +54,7 @@ void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Seq
     const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
     place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
   }
-  const int64 floor_us = my_database->floor_us.load(std::memory_order_acquire);
+  const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
   // Where this database's slots were lifted over wild times that is no reason for others to be.
   const core::UnixMicros clock = unix_now();
   if (floor_us > clock.value && floor_us <= LeadFromNow(clock).value) {

@@ -1,5 +1,5 @@
 // What other rooms may use of IDs: places and slots of shards, the closing and opening of them, and
-// the ceiling, for shards that move (closing.hpp, slots.hpp, ceiling.hpp); and ticks of slots that
+// the ceiling, for shards that move (closing.hpp, slots.hpp); and ticks of slots that
 // all databases of the server share, for the kinds of ID that know no shard.
 //
 // Shared: the slots, see slots.hpp.
@@ -9,9 +9,9 @@
 #include "pg/ids/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"
+#include "pg/ids/reach.hpp"
 #include "pg/ids/shared_number.hpp"
 #include "pg/ids/statistics.hpp"
-#include "pg/ids/wild.hpp"
 
 namespace snowid::pg {
 
@@ -51,7 +51,7 @@ static pg_attribute_always_inline core::Tick issue_common(const core::Layout& la
 inline bool common_is_ready(const CommonPlace& place) {
   if (unlikely(!ceiling_known)) ceiling_learn();
   return place.slot != nullptr &&
-         place.floor_us == my_database->floor_us.load(std::memory_order_acquire);
+         place.floor_us == my_ceiling->floor_us.load(std::memory_order_acquire);
 }
 
 }  // namespace snowid::pg

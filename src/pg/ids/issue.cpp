@@ -2,10 +2,9 @@
 #include "pg/ids/issue.hpp"
 
 #include "pg/base/nap.hpp"
-#include "pg/ids/ceiling.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
-#include "pg/ids/wild.hpp"
+#include "pg/ids/reach.hpp"
 
 namespace snowid::pg {
 
@@ -32,13 +31,14 @@ Reach reach_of(const core::Layout& layout, bool is_common) {
 // it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue,
 // too.
 void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
-  Database* database = my_database;
-  if (!database->may_issue.load(std::memory_order_acquire)) look_whether_it_may_issue(!is_common);
-  int64_t alert = database->alert_us.load(std::memory_order_acquire);
+  Ceiling* shared = my_ceiling;
+  if (!shared_database->may_issue.load(std::memory_order_acquire))
+    look_whether_it_may_issue(!is_common);
+  int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
-  const int64 ceiling = database->ceiling_us.load(std::memory_order_acquire);
+  const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
   // Up to wild times the alert stays where it is, and nobody asks early.
-  const core::UnixMicros alert_end = UnliftedUntil(WildTimesNow(), SharedFloor());
+  const core::UnixMicros alert_end = AlertEnd();
   const bool is_before_wild = moment > alert_end;
   if (is_before_wild && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
@@ -52,13 +52,13 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
   // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
-  if (!database->may_issue.load(std::memory_order_acquire)) return;
-  if (!database->alert_us.compare_exchange_strong(alert, next_alert)) return;
+  if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
+  if (!shared->alert_us.compare_exchange_strong(alert, next_alert)) return;
   // Who doubts sets the alert to 0, which it may have been before.
-  if (database->may_issue.load(std::memory_order_acquire))
+  if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
-    database->alert_us.store(0, std::memory_order_release);
+    shared->alert_us.store(0, std::memory_order_release);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     make_room(next, now, is_common);
     const core::UnixMicros limit{
         std::min({reach.lead_from.value + max_lead_us(),
-                  my_database->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
+                  my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
     const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
     if (grant.count > 0) {
       const core::Tick end{grant.first.value + grant.count - 1};

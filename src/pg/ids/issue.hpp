@@ -1,13 +1,13 @@
 // Issuing IDs: the clock, the tick and the ceiling put together. This is the path that every ID
 // takes.
 //
-// Shared: the slot's tick word, moved as core/tick.hpp says, and my_database->alert_us, read. The
+// Shared: the slot's tick word, moved as core/tick.hpp says, and my_ceiling->alert_us, read. The
 // quick path takes no lock; the slow one, behind issue_slowly(), waits for the clock and raises the
 // ceiling.
 #pragma once
 
 #include "pg/base/clock.hpp"
-#include "pg/ids/ceiling.hpp"
+#include "pg/ceiling/ceiling.hpp"
 #include "pg/ids/counts.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/place.hpp"
@@ -49,7 +49,7 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
   __builtin_prefetch(&slot->last_tick, kToWrite);
   const core::UnixMicros now = unix_now();
   const core::UnixMicros limit{
-      std::min({now.value + max_lead_us(), my_database->alert_us.load(std::memory_order_acquire),
+      std::min({now.value + max_lead_us(), my_ceiling->alert_us.load(std::memory_order_acquire),
                 warn_from(layout).value})};
   const core::Grant grant = Take(slot->last_tick, layout, TimeAt(layout, now), limit, want, span);
   if (unlikely(grant.count == 0)) return issue_slowly(layout, shard, slot, want, span);

@@ -1,5 +1,4 @@
 // The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
-#include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
@@ -60,8 +59,6 @@ SNOWID_FUNCTION(snowid_next_batch);
 SNOWID_FUNCTION(snowid_reserve);
 SNOWID_FUNCTION(snowid_lastval);
 SNOWID_FUNCTION(snowid_currval);
-SNOWID_FUNCTION(snowid_carry_ceiling_over);
-SNOWID_FUNCTION(snowid_ceiling);
 
 // snowid_next() → bigint
 Datum snowid_next(PG_FUNCTION_ARGS) {
@@ -172,19 +169,5 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   const Place* place = directory == nullptr ? nullptr : FindPlace(directory, shard);
   if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(place->last_id);
-}
-
-// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows.
-Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
-  ceiling_carry_over();
-  shared_number_change_with_transaction();
-  PG_RETURN_VOID();
-}
-
-// snowid_ceiling() → timestamptz
-Datum snowid_ceiling(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
-  PG_RETURN_TIMESTAMPTZ(to_timestamptz(MicrosOf(ceiling_read().ceiling)));
 }
 }

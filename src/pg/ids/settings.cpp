@@ -11,7 +11,6 @@ ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
 int64 (*shard_resolve_hook)(const ShardSetting& setting) = nullptr;
 int max_lead_ms = 1000;
 int max_wait_ms = kDefaultMaxWaitMs;
-int ceiling_step_ms = 1000;
 
 namespace {
 
@@ -117,11 +116,6 @@ void id_settings_register() {
       "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
       "A caller that would have to wait for longer is refused at once.", &max_wait_ms,
       kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable(
-      "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
-      "Where IDs come seldom it is 2.4 times as far, or five seconds. After a start of the server "
-      "IDs go on above that time, so the first caller may have to wait for as long.",
-      &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
 }  // namespace snowid::pg

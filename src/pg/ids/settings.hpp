@@ -45,9 +45,6 @@ void default_shard_forget();
 extern int max_lead_ms;  // snowid.max_lead: 0 to INT_MAX
 extern int max_wait_ms;  // snowid.max_wait: 0 to INT_MAX
 inline constexpr int kDefaultMaxWaitMs = 5000;
-// snowid.ceiling_step: 10 to 5000. After a restart callers may have to wait for as long, so it is
-// no more than the default of snowid.max_wait. See also core/ceiling.hpp.
-extern int ceiling_step_ms;
 
 // Defines the settings of IDs. Called once, when the library is loaded.
 void id_settings_register();
@@ -68,6 +65,5 @@ inline int64 shard_by_default() {
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
 inline int64 max_wait_us() { return int64{max_wait_ms} * 1000; }
-inline int64 ceiling_step_us() { return int64{ceiling_step_ms} * 1000; }
 
 }  // namespace snowid::pg

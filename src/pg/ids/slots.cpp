@@ -42,13 +42,6 @@ namespace {
 Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
                AccountsNamed("slots of databases", "slots of roles")};
 
-// Raises a time, unless it is above.
-void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
-  int64_t was = time_us->load(std::memory_order_relaxed);
-  while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
-  }
-}
-
 // What says where slots of a database start.
 struct Start {
   core::UnixMicros floor;
@@ -57,7 +50,7 @@ struct Start {
 };
 
 Start StartOf(const Database* database) {
-  return {{database->floor_us.load(std::memory_order_acquire)},
+  return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
           {database->swept_us.load(std::memory_order_acquire)},
           {database->swept_ceiling_us.load(std::memory_order_acquire)}};
 }
@@ -69,11 +62,11 @@ core::Tick StartTickOf(const core::Layout& layout, const Start& start) {
   return std::max(LastTickAt(layout, start.floor), gone);
 }
 
-// Where a slot of this database starts. A stand-in knows of times that are in use only here, the
-// shared entry of what others have done meanwhile.
+// Where a slot of this database starts. The floor of a stand-in knows of times that are in use only
+// here, the shared entry of what others have done meanwhile.
 core::Tick MyStartTick(const core::Layout& layout) {
-  return std::max(StartTickOf(layout, StartOf(my_database)),
-                  StartTickOf(layout, StartOf(shared_database)));
+  const core::UnixMicros floor{my_ceiling->floor_us.load(std::memory_order_acquire)};
+  return std::max(LastTickAt(layout, floor), StartTickOf(layout, StartOf(shared_database)));
 }
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.
@@ -108,11 +101,11 @@ HTAB* sweep_databases(Bound bound) {
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
     if (bound == Bound::kServer || database->oid == MyDatabaseId) {
       RaiseTime(&database->swept_us, past_us);
-      RaiseTime(&database->swept_ceiling_us, database->ceiling_us.load());
+      RaiseTime(&database->swept_ceiling_us, database->ceiling.ceiling_us.load());
     }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
-    swept->ceiling = {database->ceiling_us.load(std::memory_order_acquire)};
+    swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
     swept->start = StartOf(database);
   }
   dshash_seq_term(&scan);
@@ -165,7 +158,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
   if (database == nullptr) return;
-  RaiseTime(&database->floor_us, swept.start.floor.value);
+  RaiseTime(&database->ceiling.floor_us, swept.start.floor.value);
   table_release(databases, database);
 }
 
@@ -302,13 +295,13 @@ void close_slot(const core::Layout& layout, int64 shard) {
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
   // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
   // slot open. (Another one's stand-in has another lock: see ceiling_hold().)
-  LWLockAcquire(&shared_database->lock, LW_EXCLUSIVE);
+  LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   last = std::max(last, MyStartTick(layout));
   if (IsAtEnd(slot, layout))
     Open(slot->last_tick, last);
   else
     RaiseTo(slot->last_tick, last);
-  LWLockRelease(&shared_database->lock);
+  LWLockRelease(&shared_ceiling->lock);
 }
 
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
@@ -331,20 +324,11 @@ void visit_slots(SlotVisitor visit, void* context) {
 }
 
 void lift_slots(core::UnixMicros floor) {
-  AssertHoldsExclusively(my_database->lock);
-  // Stored before the scan: a slot that the scan does not meet is made after it, and sees the
-  // floor.
-  RaiseTime(&my_database->floor_us, floor.value);
   const auto lift = [](Slot* slot, const core::Layout& layout, void* to) {
     if (!OidIsValid(slot->key.database)) return;
     RaiseTo(slot->last_tick, LastTickAt(layout, *static_cast<const core::UnixMicros*>(to)));
   };
   visit_slots(lift, &floor);
-}
-
-void lift_everywhere(core::UnixMicros floor) {
-  RaiseTime(&shared_database->floor_us, floor.value);
-  lift_slots(floor);
 }
 
 }  // namespace snowid::pg

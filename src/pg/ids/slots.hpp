@@ -6,7 +6,7 @@
 // what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
-// Locks are taken in this order: Database::lock, the partition of "databases", those of the
+// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the
 // accounts of slots (shared/accounts.hpp), the partition of "slots".
 #pragma once
 
@@ -117,11 +117,9 @@ Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
 void visit_slots(SlotVisitor visit, void* context);
 
-// Raises this database's floor: from now on no slot of it issues an ID with a time up to `floor`.
-// The caller holds my_database->lock. Closed slots stay closed; open_slot() sees the floor.
+// Raises all slots of this database above a floor, see CeilingUsers::lift. Those that are made
+// later are above it because the floor itself has been raised before. Closed slots stay closed;
+// open_slot() sees the floor.
 void lift_slots(core::UnixMicros floor);
-
-// The same, and whatever becomes of this transaction: what a stand-in knows goes with it.
-void lift_everywhere(core::UnixMicros floor);
 
 }  // namespace snowid::pg

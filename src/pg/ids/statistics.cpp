@@ -77,9 +77,9 @@ bool HasLastId(const ShardStatistics& shard, const core::Layout& layout) {
 
 DatabaseStatistics read_database_statistics() {
   slots_attach();
-  return {shared_database->raises.load(std::memory_order_relaxed),
-          shared_database->flushes.load(std::memory_order_relaxed),
-          shared_database->flushes_us.load(std::memory_order_relaxed),
+  return {raise_counts->raises.load(std::memory_order_relaxed),
+          raise_counts->flushes.load(std::memory_order_relaxed),
+          raise_counts->flushes_us.load(std::memory_order_relaxed),
           {shared_database->reset_us.load(std::memory_order_relaxed)}};
 }
 
@@ -93,9 +93,9 @@ void reset_id_statistics() {
     if (slot->key.database == MyDatabaseId) ForgetIssued(slot);
   dshash_seq_term(&scan);
   reset_events();
-  shared_database->raises.store(0, std::memory_order_relaxed);
-  shared_database->flushes.store(0, std::memory_order_relaxed);
-  shared_database->flushes_us.store(0, std::memory_order_relaxed);
+  raise_counts->raises.store(0, std::memory_order_relaxed);
+  raise_counts->flushes.store(0, std::memory_order_relaxed);
+  raise_counts->flushes_us.store(0, std::memory_order_relaxed);
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 

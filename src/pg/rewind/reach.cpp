@@ -1,4 +1,4 @@
-// Stepping over wild times: how far IDs may go. See ids/wild.hpp.
+// Stepping over wild times: how far IDs may go. See ids/reach.hpp.
 #include "pg/base/clock.hpp"
 #include "pg/rewind/rewind.hpp"
 

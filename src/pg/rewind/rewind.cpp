@@ -196,7 +196,7 @@ void set_back(const Plan& plan) {
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
   if (WildAt(plan.wild, SharedFloor()) != nullptr || SharedFloor() < plan.resume)
-    shared_database->floor_us.store(resume_us, std::memory_order_release);
+    shared_ceiling->floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
   visit_slots(SetSlotBack, const_cast<Plan*>(&plan));

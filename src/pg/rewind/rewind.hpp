@@ -2,7 +2,7 @@
 // up. Which these are a superuser states, with the database to himself. See core/wild.hpp for what
 // becomes of them.
 //
-// Shared: what ids/wild.hpp says.
+// Shared: what ceiling/wild.hpp and ids/reach.hpp say.
 #pragma once
 
 #include "pg/ids/ids.hpp"

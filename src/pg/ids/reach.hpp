@@ -1,26 +1,15 @@
-// Wild times of a database (core/wild.hpp), as ids meet them: no ID gets one. The quick path knows
-// nothing of them: the alert ends before the first one that slots have not been lifted over. On the
-// slow path another room says how far IDs may go, and lifts the slots.
+// How far IDs may go at wild times (core/wild.hpp): no ID gets one. The quick path knows nothing of
+// them: the alert ends before the first one that slots have not been lifted over. On the slow path
+// another room says how far IDs may go, and lifts the slots.
 //
-// Shared: Database::wild and has_wild of the shared entry. They are written by the first session
-// that reads the ceiling's page, with the lock held, and by who has the database alone
-// (ceiling_set_back). So once has_wild is seen the ranges can be read without a lock.
+// Shared: Database::longest_unit_us, and what ceiling/wild.hpp reads.
 #pragma once
 
 #include "pg/ids/database.hpp"
 
 namespace snowid::pg {
 
-// The wild times. The ceiling must have been learned, here and in the next two.
-inline const core::WildTimes& WildTimesNow() {
-  static constexpr core::WildTimes kNone{};
-  return shared_database->has_wild.load(std::memory_order_acquire) ? shared_database->wild : kNone;
-}
-
-// Up to when every time counts as used.
-inline core::UnixMicros SharedFloor() {
-  return {shared_database->floor_us.load(std::memory_order_acquire)};
-}
+// The ceiling must have been learned, here and in the next one.
 
 // How long before a range slots are lifted over it, in microseconds.
 inline int64 LiftEarlyUs() {

@@ -1,5 +1,5 @@
 // Reading and raising both pages. See ceiling_page.hpp.
-#include "pg/ids/ceiling_page.hpp"
+#include "pg/ceiling/ceiling_page.hpp"
 
 #include "pg/server/extension.hpp"
 

@@ -6,8 +6,8 @@
 // relations that it took to replace or drop them, so nobody else writes there.
 #pragma once
 
+#include "pg/ceiling/ceiling_page.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ceiling_page.hpp"
 
 namespace snowid::pg {
 

@@ -1,8 +1,8 @@
 // Finding earlier storage by earlier versions of rows. See earlier_storage.hpp.
-#include "pg/ids/earlier_storage.hpp"
+#include "pg/ceiling/earlier_storage.hpp"
 
+#include "pg/ceiling/ceiling_page.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ceiling_page.hpp"
 
 namespace snowid::pg {
 

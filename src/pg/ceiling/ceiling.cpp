@@ -1,0 +1,33 @@
+// What the room registers, and its SQL functions. See ceiling.hpp.
+#include "pg/ceiling/ceiling.hpp"
+
+#include "pg/base/clock.hpp"
+
+namespace snowid::pg {
+
+void ceiling_register() { ceiling_settings_register(); }
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_carry_ceiling_over);
+SNOWID_FUNCTION(snowid_ceiling);
+
+// snowid.carry_ceiling_over() → void: has the sequence hold the ceiling that this server knows.
+Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  ceiling_carry_over();
+  ceiling_users.carried_over();
+  PG_RETURN_VOID();
+}
+
+// snowid_ceiling() → timestamptz
+Datum snowid_ceiling(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(MicrosOf(ceiling_read().ceiling)));
+}
+}

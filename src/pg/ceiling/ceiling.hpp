@@ -1,0 +1,21 @@
+// The ceiling: the one durable thing behind all IDs of a database. It is a time, kept as last_value
+// of the sequence snowid.ceiling, and no ID is issued with a time above it. Whatever happens to the
+// server, every time up to the ceiling counts as used when it starts again. The idea is max_seq of
+// WeChat's seqsvr.
+//
+// This is all that other rooms see of it. The room knows no slots: what it has done to them it asks
+// of CeilingUsers (state.hpp).
+#pragma once
+
+#include "pg/ceiling/learn.hpp"
+#include "pg/ceiling/raise.hpp"
+#include "pg/ceiling/settings.hpp"
+#include "pg/ceiling/state.hpp"
+#include "pg/ceiling/wild.hpp"
+
+namespace snowid::pg {
+
+// Registers the setting. Called once, when the library is loaded.
+void ceiling_register();
+
+}  // namespace snowid::pg

@@ -1,0 +1,96 @@
+// Opening and locking the sequence. See held.hpp.
+#include "pg/ceiling/held.hpp"
+
+#include "pg/base/locks.hpp"
+#include "pg/ceiling/raises.hpp"
+#include "pg/server/extension.hpp"
+
+namespace snowid::pg {
+
+Oid ceiling_relid = InvalidOid;
+TimestampTz looked_in = 0;
+
+namespace {
+
+Oid look_up_ceiling() {
+  const Oid relid = extension_relation(kCeilingName);
+  if (!OidIsValid(relid))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
+                           kCeilingName, kExtensionName),
+                    errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
+  return relid;
+}
+
+}  // namespace
+
+void require_no_recovery() {
+  if (RecoveryInProgress())
+    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                    errmsg("cannot issue IDs during recovery")));
+}
+
+Relation open_ceiling(Urgency urgency) {
+  Relation relation = nullptr;
+  while (relation == nullptr) {
+    if (!OidIsValid(ceiling_relid)) ceiling_relid = look_up_ceiling();
+    if (urgency == Urgency::kMust)
+      LockRelationOid(ceiling_relid, RowExclusiveLock);
+    else if (!ConditionalLockRelationOid(ceiling_relid, RowExclusiveLock))
+      return nullptr;
+    relation = try_relation_open(ceiling_relid, NoLock);
+    if (relation == nullptr) {
+      UnlockRelationOid(ceiling_relid, RowExclusiveLock);
+      ceiling_relid = InvalidOid;
+    }
+  }
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("relation \"%s.%s\" is not a permanent sequence", kOwnSchemaName, kCeilingName),
+             errdetail("IDs could repeat after a crash."),
+             errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kOwnSchemaName,
+                     kCeilingName)));
+  return relation;
+}
+
+bool is_made_here(Relation relation) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relation->rd_id);
+  const bool is_made_here =
+      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
+  ReleaseSysCache(row);
+  return is_made_here;
+}
+
+HeldCeiling lock_ceiling_in(Relation relation) {
+  second_page_extend(relation);
+  LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
+  const bool has_workers = IsInParallelMode() && looked_in == GetCurrentStatementStartTimestamp();
+  return {relation, my_ceiling, has_workers};
+}
+
+HeldCeiling lock_ceiling(Urgency urgency) {
+  require_no_recovery();
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return {nullptr, nullptr, false};
+  // Only a command of this transaction can change that, and ceiling_learn() comes after it.
+  if (is_made_here(relation) != HasStandIn())
+    elog(ERROR, "the ceiling of IDs was made anew within a call");
+  return lock_ceiling_in(relation);
+}
+
+void unlock_ceiling(const HeldCeiling& held) {
+  LWLockRelease(&held.ceiling->lock);
+  relation_close(held.relation, RowExclusiveLock);
+  log_slow_flush();
+}
+
+bool is_durable_in(const HeldCeiling& held) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  return held.ceiling->relation == RelationGetRelid(held.relation) &&
+         held.ceiling->file == file_of(held.relation);
+}
+
+}  // namespace snowid::pg

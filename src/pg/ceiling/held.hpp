@@ -1,0 +1,61 @@
+// The ceiling's sequence, opened and locked together with the ceiling that it holds.
+//
+// Shared: a session takes first the relation's lock, which it may have to wait for, then
+// Ceiling::lock, then the buffer's.
+#pragma once
+
+#include "pg/ceiling/state.hpp"
+#include "pg/server/sequence_page.hpp"
+
+namespace snowid::pg {
+
+inline constexpr char kCeilingName[] = "ceiling";
+
+// The sequence that this session uses, InvalidOid before it has looked.
+extern Oid ceiling_relid;
+
+// The start of the parallel statement in which this process has last looked at the sequence, 0
+// where it was in none.
+extern TimestampTz looked_in;
+
+// What the holder of the lock knows.
+struct HeldCeiling {
+  Relation relation;  // nullptr where the lock is not held
+  Ceiling* ceiling;   // its lock is held, exclusively
+  // Whether parallel workers, or their leader, may have raised the sequence since this process has
+  // last looked at it, and nobody else can have called setval in this transaction: while workers
+  // run nobody can. (A client's message may hold a setval between two statements that run in
+  // parallel; it is taken for such a raise.)
+  bool has_workers;
+
+  bool IsStandIn() const { return ceiling != shared_ceiling; }
+};
+
+// 25006 during recovery. A standby's transactions are read-only, but some extensions have them pass
+// for others.
+void require_no_recovery();
+
+// Opens the sequence in RowExclusiveLock. Returns nullptr only with kEarly, where the lock is not
+// to be had at once. Fails with 55000 where it is missing, or not a permanent sequence.
+Relation open_ceiling(Urgency urgency);
+
+// Whether this transaction has made the sequence or its storage, so that no other session sees
+// them, and none will if it rolls back. (Or has changed something else about it, which does no
+// harm.)
+bool is_made_here(Relation relation);
+
+// Opens the sequence and takes the lock of the ceiling that this session goes by. Returns nullptr
+// as open_ceiling() does, with no lock taken. ceiling_learn() must have been called. Fails as
+// open_ceiling() and require_no_recovery() do.
+HeldCeiling lock_ceiling(Urgency urgency);
+
+// The same with a sequence that is open.
+HeldCeiling lock_ceiling_in(Relation relation);
+
+// Lets go of both locks, and tells the log of a slow flush.
+void unlock_ceiling(const HeldCeiling& held);
+
+// Whether the sequence is the one that the ceiling is durable in.
+bool is_durable_in(const HeldCeiling& held);
+
+}  // namespace snowid::pg

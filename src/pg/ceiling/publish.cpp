@@ -1,0 +1,133 @@
+// Writing and publishing the ceiling. See publish.hpp.
+#include "pg/ceiling/publish.hpp"
+
+#include "pg/base/locks.hpp"
+#include "pg/ceiling/ceiling_page.hpp"
+#include "pg/ceiling/earlier_storage.hpp"
+#include "pg/ceiling/raises.hpp"
+#include "pg/ceiling/settings.hpp"
+#include "pg/ceiling/wild.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Raises the sequence's value to `target`, unless it is there, and returns what it was before. Sets
+// *lsn to the end of the WAL record, which is not flushed yet, or to InvalidXLogRecPtr.
+core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target, XLogRecPtr* lsn) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  const CeilingPage page = ceiling_page_lock(held.relation);
+  const CeilingKept kept = ceiling_page_read(page);
+  const core::UnixMillis before = kept.ceiling;
+  // Who only looks raises nothing, but puts right what a setval has set back.
+  const bool is_to_be_raised = before < target || (before == target && !kept.are_alike);
+  // What somebody else has set need not be durable.
+  const bool is_to_be_logged = before == target && !is_durable_in(held);
+  *lsn = is_to_be_raised || is_to_be_logged
+             ? ceiling_page_set(page, std::max(before, target), WildTimesNow())
+             : InvalidXLogRecPtr;
+  ceiling_page_unlock(page);
+  learn_wild(held, kept.wild);
+  return before;
+}
+
+// Raises what this transaction, which has a stand-in, goes back to if it is rolled back. Whoever
+// draws then is not to take that for somebody's setval: the shared slots know what was issued.
+void cover_rollback(const HeldCeiling& held, core::UnixMillis target) {
+  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+  const KnownCeiling known{shared_ceiling->relation, shared_ceiling->file};
+  LWLockRelease(&shared_ceiling->lock);
+  // Without that lock, since catalogs are read. Nobody else can raise what is known meanwhile.
+  const RaisedStorage raised = raise_earlier_storage(held.relation, known, target);
+  learn_wild(held, raised.wild);
+  if (!XLogRecPtrIsInvalid(raised.known)) {
+    LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
+    shared_ceiling->written_us = std::max(shared_ceiling->written_us, target.value * 1000);
+    shared_ceiling->written_lsn = std::max(shared_ceiling->written_lsn, raised.known);
+    LWLockRelease(&shared_ceiling->lock);
+  }
+  if (!XLogRecPtrIsInvalid(raised.last)) held.ceiling->written_lsn = raised.last;
+}
+
+// The end of the record of what others know the sequence to hold. This transaction, which has a
+// stand-in, began with that, or a worker of it has raised it, and it need not be durable yet.
+XLogRecPtr shared_written_lsn() {
+  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+  const XLogRecPtr lsn = shared_ceiling->written_lsn;
+  LWLockRelease(&shared_ceiling->lock);
+  return lsn;
+}
+
+// Whether it was a parallel worker of this transaction, or its leader, who has raised a sequence
+// that only the transaction can see.
+bool is_raised_by_worker(const HeldCeiling& held) {
+  return held.IsStandIn() && held.has_workers && is_durable_in(held);
+}
+
+}  // namespace
+
+void lift_slots_to(const HeldCeiling& held, core::UnixMicros floor) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  // Stored before slots are looked at: one that is made meanwhile sees the floor.
+  RaiseTime(&held.ceiling->floor_us, floor.value);
+  ceiling_users.lift(floor);
+}
+
+void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  const core::UnixMillis known{held.ceiling->written_us / 1000};
+  XLogRecPtr lsn;
+  // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
+  // above what is there.
+  // But the wild times of that storage must be known, which this one has not.
+  const bool is_wild_known = shared_wild->has_any.load(std::memory_order_acquire);
+  if (held.IsStandIn() && (target.value > 0 || !is_wild_known)) cover_rollback(held, target);
+  target = std::max(target, known);
+  const core::UnixMillis before = raise_sequence(held, target, &lsn);
+  // The sequence says more than this server has raised it to: the server has started, or a dump was
+  // restored, or somebody called setval. All times up to there may be in use.
+  if (before > known && !is_raised_by_worker(held)) lift_slots_to(held, MicrosOf(before));
+
+  held.ceiling->written_us = std::max(before, target).value * 1000;
+  // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
+  if (!XLogRecPtrIsInvalid(lsn)) held.ceiling->written_lsn = lsn;
+  // Last, since a worker raises what others know before it raises what was found here.
+  if (held.IsStandIn())
+    held.ceiling->written_lsn = std::max(held.ceiling->written_lsn, shared_written_lsn());
+}
+
+bool is_written_ahead(const HeldCeiling& held) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  return held.ceiling->written_us > held.ceiling->ceiling_us.load(std::memory_order_relaxed);
+}
+
+void store_alert(const HeldCeiling& held, int64 alert_us) {
+  AssertHoldsExclusively(held.ceiling->lock);
+  if (!ceiling_users.may_issue()) alert_us = 0;
+  held.ceiling->alert_us.store(std::min(alert_us, AlertEnd().value), std::memory_order_release);
+}
+
+void publish_ceiling(const HeldCeiling& held) {
+  Ceiling* ceiling = held.ceiling;
+  AssertHoldsExclusively(ceiling->lock);
+  const int64 ceiling_us = ceiling->written_us;
+  const XLogRecPtr lsn = ceiling->written_lsn;
+  if (!XLogRecPtrIsInvalid(lsn)) {
+    instr_time since;
+    INSTR_TIME_SET_CURRENT(since);
+    const bool is_to_wait = !sequence_is_durable(lsn);
+    XLogFlush(lsn);
+    LWLockRelease(&ceiling->lock);
+    sequence_make_durable(lsn);
+    LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
+    if (is_to_wait) NoteFlush(since);
+  }
+  ceiling->relation = RelationGetRelid(held.relation);
+  ceiling->file = file_of(held.relation);
+  if (ceiling_us < ceiling->ceiling_us.load(std::memory_order_relaxed)) return;
+  if (ceiling_us > ceiling->ceiling_us.load(std::memory_order_relaxed)) NoteRaise();
+  ceiling->ceiling_us.store(ceiling_us, std::memory_order_release);
+  store_alert(held, ceiling_us - ceiling_step_us() / 2);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,44 @@
+// The shared ceiling and the stand-in. See state.hpp.
+#include "pg/ceiling/state.hpp"
+
+namespace snowid::pg {
+
+Ceiling* my_ceiling = nullptr;
+Ceiling* shared_ceiling = nullptr;
+SharedWild* shared_wild = nullptr;
+RaiseCounts* raise_counts = nullptr;
+CeilingUsers ceiling_users;
+
+namespace {
+
+Ceiling stand_in;
+
+}  // namespace
+
+void BeginCeiling(Ceiling* ceiling) { LWLockInitialize(&ceiling->lock, shared_tranche); }
+
+void PlaceCeiling(Ceiling* ceiling, SharedWild* wild, RaiseCounts* counts) {
+  my_ceiling = shared_ceiling = ceiling;
+  shared_wild = wild;
+  raise_counts = counts;
+}
+
+bool HasStandIn() { return my_ceiling == &stand_in; }
+
+void use_stand_in(bool wanted) {
+  if (wanted && !HasStandIn()) {
+    BeginCeiling(&stand_in);
+    stand_in.relation = InvalidOid;
+    stand_in.file = 0;
+    LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+    stand_in.written_us = shared_ceiling->written_us;
+    LWLockRelease(&shared_ceiling->lock);
+    stand_in.written_lsn = InvalidXLogRecPtr;
+    stand_in.ceiling_us.store(shared_ceiling->ceiling_us.load());
+    stand_in.alert_us.store(shared_ceiling->alert_us.load());
+    stand_in.floor_us.store(shared_ceiling->floor_us.load());
+  }
+  my_ceiling = wanted ? &stand_in : shared_ceiling;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,8 @@
+// Who says how far IDs may go. See reach.hpp.
+#include "pg/ids/reach.hpp"
+
+namespace snowid::pg {
+
+Reach (*reach_hook)(const core::Layout&) = nullptr;
+
+}  // namespace snowid::pg
