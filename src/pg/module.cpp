@@ -23,7 +23,7 @@ void _PG_init(void) {
   snowid::pg::ids_register();
   snowid::pg::rewind_register();
   snowid::pg::counters_register();
-  snowid::pg::objectid_register();
+  snowid::pg::kinds_register();
   snowid::pg::nodes_register();
   snowid::pg::moves_register();
   MarkGUCPrefixReserved("snowid");

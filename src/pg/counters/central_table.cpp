@@ -1,8 +1,9 @@
 // The table of sources, and what guards it. Its rows say whose rights a sequence is refilled with,
 // and from where, so they hold the oids that the names stood for when they were written: what has
 // taken over a name since gets no rights by it. Nothing is shared but the table.
+#include "pg/counters/central_table.hpp"
+
 #include "pg/compat.hpp"
-#include "pg/counters/central.hpp"
 #include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/own_table.hpp"

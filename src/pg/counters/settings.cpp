@@ -1,17 +1,12 @@
-// The settings of counters. See settings.hpp and counters.hpp.
+// The settings of counters. See settings.hpp.
 #include "pg/counters/settings.hpp"
-
-#include "pg/counters/counters.hpp"
-#include "pg/counters/stats.hpp"
-#include "pg/server/stat_reset.hpp"
 
 namespace snowid::pg {
 
 bool segment_adapt = true;
 int section_keys = kDefaultSectionKeys;
 
-void counters_register() {
-  stat_reset_subscribe(counters_reset_counts);
+void counter_settings_register() {
   DefineCustomBoolVariable(
       "snowid.segment_adapt",
       "Whether more numbers at a time are made durable while they are used up quickly.",

@@ -15,4 +15,7 @@ extern int section_keys;    // snowid.section_keys: 1 to 1,000,000
 
 inline constexpr int kDefaultSectionKeys = SNOWID_SECTION_KEYS;
 
+// Defines them. Called once, when the library is loaded.
+void counter_settings_register();
+
 }  // namespace snowid::pg

@@ -5,6 +5,6 @@ namespace snowid::pg {
 
 // Has ObjectIDs differ from earlier ones where they are set back. Called once, when the library is
 // loaded.
-void objectid_register();
+void kinds_register();
 
 }  // namespace snowid::pg

@@ -5,11 +5,12 @@
 //
 // Shared: the counter, a slot that all databases share (ids/ids.hpp); and the random number, in the
 // one entry of the table "objectid", which is never deleted.
+#include "pg/kinds/objectid_next.hpp"
+
 #include "pg/base/errors.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
-#include "pg/kinds/kinds.hpp"
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
@@ -71,16 +72,13 @@ void make_ready() {
                     {counter & core::kObjectIdLayout.max_sequence.value});
 }
 
-// What common_set_back_hook is for.
-void draw_anew() {
+}  // namespace
+
+void objectid_draw_anew() {
   const uint64 fresh = fresh_random();
   attach();
   process->random.store(fresh, std::memory_order_release);
 }
-
-}  // namespace
-
-void objectid_register() { common_set_back_hook = draw_anew; }
 
 }  // namespace snowid::pg
 

@@ -30,8 +30,14 @@ struct Member : Membership {
   int64 incarnation;
 };
 
-// Opens the table in ShareRowExclusiveLock, which the transaction keeps: there is one change at a
-// time. Close it with NoLock. Fails as own_table_open() does.
+// Opens the table. Fails as own_table_open() does.
+Relation member_open(LOCKMODE mode);
+
+// What this session knows it by, InvalidOid before member_read() was first called.
+Oid member_relid();
+
+// The same in ShareRowExclusiveLock, which the transaction keeps: there is one change at a
+// time. Close it with NoLock.
 Relation member_lock();
 
 // Reads the row, in the current memory context, as it is now: the caller's snapshot may be older.

@@ -1,7 +1,8 @@
-// Having the database alone. See rewind.hpp.
+// Having the database alone. See alone.hpp.
+#include "pg/rewind/alone.hpp"
+
 #include "pg/base/nap.hpp"
 #include "pg/compat.hpp"
-#include "pg/rewind/rewind.hpp"
 
 namespace snowid::pg {
 

@@ -15,6 +15,9 @@
 #include "pg/base/layouts.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/rewind/alone.hpp"
+#include "pg/rewind/step_over.hpp"
 
 namespace snowid::pg {
 
@@ -228,6 +231,8 @@ void rewind(FunctionCallInfo fcinfo) {
 }
 
 }  // namespace
+
+void rewind_register() { reach_hook = step_over; }
 
 }  // namespace snowid::pg
 

@@ -5,17 +5,11 @@
 // Shared: what ceiling/wild.hpp and ids/reach.hpp say.
 #pragma once
 
-#include "pg/ids/ids.hpp"
+#include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
 // Has ids step over wild times. Called once, when the library is loaded.
 void rewind_register();
-
-// Takes the lock that keeps sessions from beginning in this database, until alone_unlock() or the
-// end of the transaction. Fails with 55006 where somebody else is connected, or has prepared a
-// transaction, five seconds long; with 55P03 where another one has the lock for as long.
-void alone_lock();
-void alone_unlock();
 
 }  // namespace snowid::pg

@@ -1,6 +1,7 @@
-// Stepping over wild times: how far IDs may go. See ids/reach.hpp.
+// Stepping over wild times: how far IDs may go. See step_over.hpp.
+#include "pg/rewind/step_over.hpp"
+
 #include "pg/base/clock.hpp"
-#include "pg/rewind/rewind.hpp"
 
 namespace snowid::pg {
 
@@ -8,7 +9,9 @@ namespace {
 
 constexpr core::UnixMicros kNever{PG_INT64_MAX};
 
-Reach reach_of(const core::Layout& layout) {
+}  // namespace
+
+Reach step_over(const core::Layout& layout) {
   for (;;) {
     const core::UnixMicros clock = unix_now();
     const core::WildTimes& times = WildTimesNow();
@@ -26,9 +29,5 @@ Reach reach_of(const core::Layout& layout) {
     return {clock, lead_from, {ahead->from.value - layout.unit_us}, {ahead->from.value - early_us}};
   }
 }
-
-}  // namespace
-
-void rewind_register() { reach_hook = reach_of; }
 
 }  // namespace snowid::pg

@@ -1,9 +1,10 @@
 // A node asks its registry. See registry.hpp. What comes back is not trusted: whoever can change
 // the registry could otherwise have this server do anything.
+#include "pg/nodes/registry.hpp"
+
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
-#include "pg/nodes/registry.hpp"
 #include "pg/server/remote.hpp"
 
 namespace snowid::pg {

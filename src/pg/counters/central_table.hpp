@@ -1,0 +1,31 @@
+// The table snowid.segment_sources, which says which sequences have a central source. Nothing is
+// shared but the table.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+inline constexpr char kSourcesTable[] = "segment_sources";
+
+// A row of the table.
+struct CentralSource {
+  Oid relid;           // the sequence here
+  Oid owner;           // the role that owned it when it was attached
+  Oid server_oid;      // the foreign server that it was attached to, InvalidOid where that is gone
+  const char* server;  // its name, nullptr where there is no row
+  const char* remote;  // the sequence there, as written for regclass
+};
+
+// Fails as require_sequence() does, and with 42501 where the user does not own the sequence.
+void require_own_sequence(Oid relid);
+
+// Opens the table in AccessShareLock. Fails with 55000 where there is none.
+Relation central_open_table();
+
+// Sets *source to the source of a sequence, in the caller's memory context; source->server is
+// nullptr where it has none. Fails as central_open_table() does, and with 55000 where the table was
+// altered.
+void central_find(Oid relid, CentralSource* source);
+
+}  // namespace snowid::pg

@@ -1,0 +1,177 @@
+// Reading and storing the row. See member.hpp.
+#include "pg/nodes/member.hpp"
+
+#include "pg/base/locks.hpp"
+#include "pg/base/random.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/server/durable_commit.hpp"
+#include "pg/server/own_table.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The columns of snowid.membership.
+enum Column : int {
+  kSingleton,
+  kNumber,
+  kNode,
+  kServer,
+  kRegistry,
+  kSecret,
+  kIncarnation,
+  kSystem,
+  kDatabase,
+  kServerKey,
+  kJoined,
+  kChecked,
+  kColumns,
+};
+constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID,        TEXTOID,
+                                  TEXTOID, TEXTOID, INT8OID,        INT8OID,
+                                  OIDOID,  TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
+
+Oid table_oid = InvalidOid;
+
+// What the words say of a row. It is this server's and this database's.
+MemberState state_of(int64 incarnation) {
+  const Words words = words_read();
+  if (incarnation < 1) return MemberState::kMoved;
+  if (words.copy_of == incarnation) return MemberState::kCopy;
+  if (words.incarnation != incarnation) return MemberState::kMoved;
+  switch (words.state) {
+    case WordsState::kJoined:
+      return MemberState::kJoined;
+    case WordsState::kLeft:
+      return MemberState::kLeft;
+    default:
+      return MemberState::kMoved;
+  }
+}
+
+// Whether this is the server that the row was stored on, as far as its key tells: a row without one
+// is bound to none.
+bool has_server_key(const char* stored) {
+  return *stored == '\0' || strcmp(stored, server_key) == 0;
+}
+
+// The one row, or nullptr. The scan is to be ended once it has been read.
+HeapTuple find_row(Relation table, SysScanDesc* scan) {
+  *scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  return systable_getnext(*scan);
+}
+
+// To be called where the row is changed. If that were lost in a crash this database would draw from
+// 0 again, or from what it has left; if it were prepared, nobody would hear of its commit.
+void announce_change(Relation table) {
+  require_durable_commit();
+  shared_number_change_with_transaction();
+  CacheInvalidateRelcache(table);
+}
+
+}  // namespace
+
+Oid member_relid() { return table_oid; }
+
+Relation member_open(LOCKMODE mode) { return own_table_open(kMembership, mode); }
+
+Relation member_lock() { return member_open(ShareRowExclusiveLock); }
+
+Member member_read(Relation table) {
+  table_oid = RelationGetRelid(table);
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  Member member{{MemberState::kNone, 0, nullptr, nullptr}, nullptr, nullptr, 0};
+  if (HeapTupleIsValid(row)) {
+    Datum values[kColumns];
+    bool nulls[kColumns];
+    heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+    member = {{MemberState::kMoved, DatumGetInt64(values[kNumber]),
+               TextDatumGetCString(values[kNode]), TextDatumGetCString(values[kServer])},
+              TextDatumGetCString(values[kRegistry]),
+              TextDatumGetCString(values[kSecret]),
+              DatumGetInt64(values[kIncarnation])};
+    // The words come last: what is told of them from then on is news.
+    if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
+        DatumGetObjectId(values[kDatabase]) == MyDatabaseId &&
+        has_server_key(TextDatumGetCString(values[kServerKey])))
+      member.state = state_of(member.incarnation);
+  }
+  systable_endscan(scan);
+  return member;
+}
+
+int64 new_incarnation() {
+  uint64 random;
+  fetch_random(&random, sizeof(random));
+  return std::max(static_cast<int64>(random >> 1), int64{1});
+}
+
+void member_store(Relation table, const Member& member, Words words, bool is_new) {
+  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
+  const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
+  Datum values[kColumns];
+  bool nulls[kColumns] = {};
+  bool replaces[kColumns];
+  values[kSingleton] = BoolGetDatum(true);
+  values[kNumber] = Int64GetDatum(member.number);
+  values[kNode] = CStringGetTextDatum(member.node);
+  values[kServer] = CStringGetTextDatum(member.server);
+  values[kRegistry] = CStringGetTextDatum(member.registry);
+  values[kSecret] = CStringGetTextDatum(member.secret);
+  values[kIncarnation] = Int64GetDatum(member.incarnation);
+  values[kSystem] = Int64GetDatum(static_cast<int64>(GetSystemIdentifier()));
+  values[kDatabase] = ObjectIdGetDatum(MyDatabaseId);
+  values[kServerKey] = CStringGetTextDatum(server_key);
+  values[kJoined] = now;
+  values[kChecked] = now;
+  std::fill_n(replaces, int{kColumns}, true);
+  replaces[kJoined] = is_new;
+
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  if (HeapTupleIsValid(row))
+    CatalogTupleUpdate(table, &row->t_self,
+                       heap_modify_tuple(row, RelationGetDescr(table), values, nulls, replaces));
+  else
+    CatalogTupleInsert(table, heap_form_tuple(RelationGetDescr(table), values, nulls));
+  systable_endscan(scan);
+  announce_change(table);
+  CommandCounterIncrement();
+
+  words.state = WordsState::kJoined;
+  words.incarnation = member.incarnation;
+  words_write(words);
+}
+
+void member_delete(Relation table) {
+  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
+  SysScanDesc scan;
+  HeapTuple row = find_row(table, &scan);
+  if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);
+  systable_endscan(scan);
+  announce_change(table);
+  CommandCounterIncrement();
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_keep_membership);
+
+// The trigger on snowid.membership. Rows that logical replication brings are another node's, and
+// are skipped; one that is restored counts from now on.
+Datum snowid_keep_membership(PG_FUNCTION_ARGS) {
+  const TriggerData* trigger = require_own_trigger(
+      fcinfo, "keep_membership", "Use snowid_join(), snowid_check() and snowid_leave().");
+  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  announce_change(trigger->tg_relation);
+  PG_RETURN_POINTER(row_of(trigger));
+}
+}
