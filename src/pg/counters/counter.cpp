@@ -2,6 +2,7 @@
 #include "pg/counters/counter.hpp"
 
 #include "pg/base/errors.hpp"
+#include "pg/server/at_end.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
 
@@ -55,7 +56,7 @@ enum class Which : uint8_t { kStale, kAll };
 
 // Counts this session out of the shared entries of its counters: of all; or of those that it has to
 // look at again, since their sequences may be dropped, and a sweep could not remove the entries. No
-// draw may be under way. Runs in callbacks at the end of transactions, and so must not fail: it
+// draw may be under way. Runs at the end of transactions, and so must not fail: it
 // allocates nothing.
 void let_go_of(Which which) {
   if (counters == nullptr) return;
@@ -70,7 +71,7 @@ void let_go_of(Which which) {
 
 // Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
 // A transaction that fails has released them itself.
-void end_of_transaction(XactEvent event, void*) {
+void end_draws(XactEvent event) {
   FlushDrawn();
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -96,7 +97,7 @@ void end_of_transaction(XactEvent event, void*) {
 
 // A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
 // and it may have been refilling.
-void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+void end_draws_of_part(SubXactEvent event, SubTransactionId, SubTransactionId) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
   EndRefillInSubtransaction();
   unpin_pages();
@@ -118,10 +119,10 @@ void look_again(Oid relid) {
     counter->is_looked_at = false;
 }
 
-// A callback at the process's exit. A transaction may still be open, and a sweep can delete entries
+// At the process's exit. A transaction may still be open, and a sweep can delete entries
 // as soon as this session is counted out of them. So before that it leaves the queue of a right
 // that it waits for, and gives back the one that it has.
-void leave(int, Datum) {
+void leave_counters() {
   ConditionVariableCancelSleep();
   EndRefill();
   FlushDrawn();
@@ -134,9 +135,7 @@ void make_counters() {
   options.entrysize = sizeof(Counter);
   HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
   invalidation_subscribe(look_again);
-  RegisterXactCallback(end_of_transaction, nullptr);
-  RegisterSubXactCallback(end_of_subtransaction, nullptr);
-  before_shmem_exit(leave, 0);
+  at_end_subscribe(AtEndOrder::kCounters, {end_draws, end_draws_of_part, leave_counters});
   // Last, so that no counter is ever without its callbacks.
   counters = made;
 }

@@ -2,6 +2,7 @@
 #include "pg/ids/counts.hpp"
 
 #include "pg/ids/events.hpp"
+#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -13,8 +14,8 @@ Uncounted* listed = nullptr;
 // Whether this transaction has got an ID.
 bool has_begun = false;
 
-// A callback at the end of the transaction, in a parallel worker, too.
-void flush_at_end(XactEvent event, void*) {
+// At the end of the transaction, in a parallel worker, too.
+void tell_slots(XactEvent event) {
   switch (event) {
     case XACT_EVENT_PARALLEL_PRE_COMMIT:
     case XACT_EVENT_PRE_COMMIT:
@@ -29,9 +30,7 @@ void flush_at_end(XactEvent event, void*) {
 // What a transaction does with its first ID: it looks at the clock once more, for one that was set
 // back by less than what the lead allows, which nobody else would see.
 void begin(const Slot* slot) {
-  static bool is_registered = false;
-  if (!is_registered) RegisterXactCallback(flush_at_end, nullptr);
-  is_registered = true;
+  at_end_subscribe(AtEndOrder::kIssued, {tell_slots, nullptr, nullptr});
   has_begun = true;
   note_clock(slot);
 }

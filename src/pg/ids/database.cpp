@@ -2,6 +2,7 @@
 #include "pg/ids/database.hpp"
 
 #include "pg/ids/shared_number.hpp"
+#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -23,10 +24,10 @@ TransactionId find_row_xmin() {
   return xmin;
 }
 
-// A callback at the process's exit: counts it out. `shared_database` keeps its value, since a
-// transaction may still be open and callbacks of its end come after this one. The entry is there
+// At the process's exit: counts it out. `shared_database` keeps its value, since a
+// transaction may still be open and its end comes after this. The entry is there
 // for as long: nobody can drop a database to which a process is connected.
-void leave(int, Datum) {
+void leave_database() {
   Database* left = shared_database;
   LetGo(left);
 }
@@ -37,12 +38,8 @@ SharedTable databases = {{"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Datab
                          nullptr};
 
 void database_attach() {
-  static bool is_registered = false;
   if (shared_database != nullptr) return;
-  if (!is_registered) {
-    before_shmem_exit(leave, 0);
-    is_registered = true;
-  }
+  at_end_subscribe(AtEndOrder::kDatabase, {nullptr, nullptr, leave_database});
   row_xmin = find_row_xmin();
   table_attach(&databases);
   bool made;

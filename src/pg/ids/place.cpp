@@ -4,6 +4,7 @@
 #include "pg/base/errors.hpp"
 #include "pg/ids/counts.hpp"
 #include "pg/ids/events.hpp"
+#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -101,8 +102,8 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
   }
 }
 
-// A callback at the process's exit.
-void leave(int, Datum) {
+// At the process's exit.
+void leave_places() {
   // The transaction may still be open, and its end finds no slots any more.
   CountsFlush();
   ForgetEvents();
@@ -138,12 +139,8 @@ PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
 }
 
 Place* place_make(PlaceDirectory* directory, int64 shard) {
-  static bool is_registered = false;
   require_shard(directory->layout, shard);
-  if (!is_registered) {
-    before_shmem_exit(leave, 0);
-    is_registered = true;
-  }
+  at_end_subscribe(AtEndOrder::kPlaces, {nullptr, nullptr, leave_places});
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
   PlaceChunk* chunk;

@@ -2,6 +2,7 @@
 #include "pg/ids/shared_number.hpp"
 
 #include "pg/ids/database.hpp"
+#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -21,7 +22,7 @@ void CountUp() {
   }
 }
 
-void at_end(XactEvent event, void*) {
+void tell_of_change(XactEvent event) {
   if (!has_changed) return;
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
     return;
@@ -58,11 +59,7 @@ void shared_number_change() {
 }
 
 void shared_number_change_with_transaction() {
-  static bool is_registered = false;
-  if (!is_registered) {
-    RegisterXactCallback(at_end, nullptr);
-    is_registered = true;
-  }
+  at_end_subscribe(AtEndOrder::kNumber, {tell_of_change, nullptr, nullptr});
   shared_number_change();
   has_changed = true;
 }

@@ -5,6 +5,7 @@
 #include "pg/moves/pending.hpp"
 
 #include "pg/compat.hpp"
+#include "pg/server/at_end.hpp"
 #include "pg/server/durable_commit.hpp"
 
 namespace snowid::pg {
@@ -53,7 +54,7 @@ void LetGoOf(Move* move) {
 }
 
 // Opens what was to be opened. The slots' locks are held until all of it has been done.
-void at_commit() {
+void open_accepted() {
   for (; moves != nullptr; moves = moves->older) {
     if (moves->kind == Kind::kToOpen && !moves->is_undone)
       open_slot(moves->slot, LayoutOf(moves->slot), moves->last);
@@ -74,11 +75,11 @@ void undo_newest() {
   LetGoOf(move);
 }
 
-void at_end(XactEvent event, void*) {
+void follow_transaction(XactEvent event) {
   if (moves == nullptr) return;
   switch (event) {
     case XACT_EVENT_COMMIT:
-      at_commit();
+      open_accepted();
       break;
     case XACT_EVENT_ABORT:
       while (moves != nullptr) undo_newest();
@@ -88,7 +89,7 @@ void at_end(XactEvent event, void*) {
   }
 }
 
-void at_end_of_part(SubXactEvent event, SubTransactionId part, SubTransactionId parent, void*) {
+void follow_part(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
   if (event == SUBXACT_EVENT_ABORT_SUB)
     while (moves != nullptr && moves->part == part) undo_newest();
   if (event == SUBXACT_EVENT_COMMIT_SUB)
@@ -99,12 +100,7 @@ void at_end_of_part(SubXactEvent event, SubTransactionId part, SubTransactionId 
 // A move that is not yet on the stack, so that nothing can fail once it is. What is released may be
 // another server's once the client has heard of it, also where there is nothing left to close.
 Move* make_move(Slot* slot, Kind kind) {
-  static bool is_registered = false;
-  if (!is_registered) {
-    RegisterXactCallback(at_end, nullptr);
-    RegisterSubXactCallback(at_end_of_part, nullptr);
-    is_registered = true;
-  }
+  at_end_subscribe(AtEndOrder::kMoves, {follow_transaction, follow_part, nullptr});
   require_durable_commit();
   auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
   *move = {moves, slot, {0}, GetCurrentSubTransactionId(), kind, nullptr, false, false};

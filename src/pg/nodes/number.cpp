@@ -7,6 +7,7 @@
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
 #include "pg/nodes/words.hpp"
+#include "pg/server/at_end.hpp"
 #include "pg/server/invalidation.hpp"
 #include "pg/server/subtransaction.hpp"
 
@@ -40,8 +41,8 @@ void forget_class(Datum, int, uint32 hash) {
   if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
 }
 
-// A callback at the end of the transaction.
-void forget_fleeting(XactEvent, void*) {
+// At the end of the transaction.
+void forget_fleeting(XactEvent) {
   if (!is_fleeting) return;
   is_fleeting = false;
   default_shard_forget();
@@ -53,7 +54,7 @@ void watch() {
   if (is_watching) return;
   invalidation_subscribe(forget_relation);
   CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
-  RegisterXactCallback(forget_fleeting, nullptr);
+  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_fleeting, nullptr, nullptr});
   is_watching = true;
 }
 

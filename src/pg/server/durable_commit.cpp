@@ -1,6 +1,8 @@
 // Commits that must not be lost, nor put off. See durable_commit.hpp.
 #include "pg/server/durable_commit.hpp"
 
+#include "pg/server/at_end.hpp"
+
 namespace snowid::pg {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 bool is_required = false;
 
 // At the end, since the session may change the setting until then.
-void at_end(XactEvent event, void*) {
+void commit_durably(XactEvent event) {
   if (!is_required) return;
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -35,11 +37,7 @@ void at_end(XactEvent event, void*) {
 }  // namespace
 
 void require_durable_commit() {
-  static bool is_registered = false;
-  if (!is_registered) {
-    RegisterXactCallback(at_end, nullptr);
-    is_registered = true;
-  }
+  at_end_subscribe(AtEndOrder::kDurableCommit, {commit_durably, nullptr, nullptr});
   is_required = true;
 }
 
