@@ -114,11 +114,16 @@ choose_postgres() {
   die "No supported PostgreSQL ($SUPPORTED_MAJORS) can be installed here."
 }
 
-clean_up() {
-  local status=$? server
+stop_servers() {
+  local server
   for server in "${SERVERS[@]}"; do
     as_server_user "$BINDIR/pg_ctl" -D "$server/data" -m immediate -s stop >/dev/null 2>&1 || true
   done
+}
+
+clean_up() {
+  local status=$?
+  stop_servers
   # What is still in the background would write there.
   wait
   [ -z "${WORK:-}" ] || rm -rf "$WORK"

@@ -49,7 +49,7 @@ build_server() {
   unset MAKELEVEL MAKEFLAGS
   mkdir "$tree"
   tar -C "$tree" --strip-components=1 -xf "$(ls "$WORK"/source/*.orig.tar.*)"
-  cd "$tree"
+  cd "$tree" || exit
   quietly ./configure --prefix="$1" --enable-cassert --enable-debug --enable-tap-tests --without-readline \
     --without-zlib --without-icu CFLAGS="-O1 -g -DUSE_VALGRIND"
   quietly make -s -j"$(nproc)"
@@ -57,7 +57,7 @@ build_server() {
   quietly make -s install
   quietly make -s -C contrib install
   cp src/tools/valgrind.supp "$1"
-  cd "$SOURCE"
+  cd "$SOURCE" || exit
 }
 
 # take_built_server: has PG_CONFIG and BINDIR be those of the server that is kept, which is built where there is none;
@@ -73,6 +73,8 @@ take_built_server() {
     mkdir -p "$KEPT"
     build_server "$KEPT"
   fi
+  # shellcheck disable=SC2034
   PG_CONFIG=$KEPT/bin/pg_config
+  # shellcheck disable=SC2034
   BINDIR=$KEPT/bin
 }

@@ -134,12 +134,22 @@ run_program() {
     grep --line-buffered -v -e '^ok ' -e '^1[.][.]'
 }
 
+# initdb_once: has PREFIX's initdb make files of a kind once, and copy them from then on.
+initdb_once() {
+  local initdb=$BINDIR/initdb
+  [ ! -e "$initdb.itself" ] || return 0
+  as_server_user mkdir -p "$WORK/clusters"
+  mv "$initdb" "$initdb.itself"
+  printf '%s\n' '#!/bin/sh' "exec perl '$BUILD/test/initdb.pl' '$initdb.itself' '$WORK/clusters' \"\$@\"" >"$initdb"
+  chmod 755 "$initdb"
+}
+
 # run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status, seconds and
 # servers' logs in $WORK/tap/NAME.
 run_tap() {
   local dir=$WORK/tap/${1##*/} status=0 begun=$SECONDS pgxs
   pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/../..
-  as_server_user mkdir -p "$dir"
+  as_server_user mkdir -p "$dir" "$WORK/libraries"
   as_server_user env -C "$BUILD" PATH="$BINDIR:$PATH" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" \
     TESTLOGDIR="$dir/tmp_check/log" PG_CONFIG="$PG_CONFIG" TMPDIR="$WORK" \
     PG_REGRESS="$pgxs/src/test/regress/pg_regress" SNOWID_LIBRARIES="$WORK/libraries" \
@@ -148,15 +158,12 @@ run_tap() {
   echo "$status $((SECONDS - begun))" >"$dir.status"
 }
 
-# end_of_one: waits until one of the TAP tests RUNNING, by process, has ended, and counts it.
-end_of_one() {
-  local pid file dir status took server_log
-  wait -n -p pid "${!RUNNING[@]}" || true
-  file=${RUNNING[$pid]}
-  unset "RUNNING[$pid]"
-  dir=$WORK/tap/${file##*/}
-  read -r status took <"$dir.status"
-  judge "${file##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log" "$took"
+# tap FILE: a TAP test as a stage.
+tap() {
+  local dir=$WORK/tap/${1##*/} status server_log
+  run_tap "$1"
+  read -r status _ <"$dir.status"
+  judge "${1##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log"
   [ "$status" != 0 ] || return 0
   for server_log in "$dir"/tmp_check/log/*; do
     say "== $server_log"
@@ -164,21 +171,62 @@ end_of_one() {
   done
 }
 
-# taps FILE...: TAP tests, named as in the tree, four for each processor at a time, since mostly they wait.
-# First those that build a library, then the longest files, which are about the longest tests, or one of them
-# would be left to end alone. A line for each as it ends.
+# Stages that run beside one another, by process; each one's output, and what it has counted, in $WORK/beside.
+declare -A BESIDE=()
+
+# beside NAME COMMAND [ARGUMENT]...: has a stage run in the background as soon as there are fewer than four for each
+# processor, since mostly they wait. What it says and counts follows when it has ended.
+beside() {
+  mkdir -p "$WORK/beside"
+  while [ ${#BESIDE[@]} -ge $((4 * $(nproc))) ]; do end_of_one; done
+  run_beside "$@" >"$WORK/beside/$1" 2>&1 &
+  BESIDE[$!]=$1
+}
+
+# run_beside NAME COMMAND [ARGUMENT]...: the process of such a stage, which counts for itself and has servers of its own.
+run_beside() {
+  passed=0
+  failed=0
+  # shellcheck disable=SC2034
+  SERVERS=()
+  since=$SECONDS
+  trap stop_servers EXIT
+  "${@:2}"
+  echo "$passed $failed" >"$WORK/beside/$1.counted"
+}
+
+# end_of_one: waits until one of them has ended, and counts it. A stage that broke off has failed.
+end_of_one() {
+  local pid log count_passed count_failed
+  wait -n -p pid "${!BESIDE[@]}" || true
+  log=$WORK/beside/${BESIDE[$pid]}
+  cat "$log"
+  if [ ! -f "$log.counted" ]; then
+    say "${BESIDE[$pid]} broke off"
+    echo "0 1" >"$log.counted"
+  fi
+  read -r count_passed count_failed <"$log.counted"
+  passed=$((passed + count_passed))
+  failed=$((failed + count_failed))
+  rm "$log.counted"
+  unset "BESIDE[$pid]"
+}
+
+# all_beside: waits until all of them have ended.
+all_beside() {
+  while [ ${#BESIDE[@]} -gt 0 ]; do end_of_one; done
+  since=$SECONDS
+}
+
+# taps FILE...: TAP tests, named as in the tree, beside one another. First those that build a library, then the longest
+# files, which are about the longest tests, or one of them would be left to end alone.
 taps() {
   local file order
-  local -A RUNNING=()
-  as_server_user mkdir -p "$WORK/tap" "$WORK/libraries"
   # What libfaketime shares is named after a process, and stays where that is killed, maybe locked: another one that
   # gets its number would wait for ever.
   as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
+  initdb_once
   order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
-  for file in $order; do
-    if [ ${#RUNNING[@]} = $((4 * $(nproc))) ]; then end_of_one; fi
-    run_tap "$file" &
-    RUNNING[$!]=$file
-  done
-  while [ ${#RUNNING[@]} -gt 0 ]; do end_of_one; done
+  for file in $order; do beside "${file##*/}" tap "$file"; done
+  all_beside
 }

@@ -47,14 +47,15 @@ sub build_in
     return;
 }
 
-# The objects of the sources under a directory that name one of these macros, or whose headers do.
+# The objects of the sources under a directory that use one of these macros, or whose headers do. To give it a value
+# where it has none is no use of it.
 sub objects_of
 {
     my ($src, @macros) = @_;
     my $named = join '|', @macros;
     my @sources;
     find(sub { push @sources, $File::Find::name if /[.]cpp$/ }, "$src/pg");
-    my @objects = map { s/[.]cpp$/.o/r } grep { names($src, $_, qr/\b(?:$named)\b/, {}) } @sources;
+    my @objects = map { s/[.]cpp$/.o/r } grep { names($src, $_, qr/^(?!#ifndef |#define (?:$named) ).*\b(?:$named)\b/m, {}) } @sources;
     die "nothing names @macros" unless @objects;
     return @objects;
 }
