@@ -48,7 +48,7 @@ ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 # servers of their own. PROVE_TESTS chooses among them. Not as root.
 ifdef TAP
 TAP_TESTS = 1
-PROVE_TESTS ?= test/t/*.pl
+PROVE_TESTS ?= test/t/*/*.pl
 export PG_CONFIG
 endif
 

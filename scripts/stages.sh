@@ -145,9 +145,9 @@ initdb_once() {
 }
 
 # run_tap FILE: runs a TAP test, with servers of its own, and leaves its output, exit status, seconds and
-# servers' logs in $WORK/tap/NAME.
+# servers' logs in $WORK/tap/FAMILY/NAME.
 run_tap() {
-  local dir=$WORK/tap/${1##*/} status=0 begun=$SECONDS pgxs
+  local dir=$WORK/tap/${1#test/t/} status=0 begun=$SECONDS pgxs
   pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/../..
   as_server_user mkdir -p "$dir" "$WORK/libraries"
   as_server_user env -C "$BUILD" PATH="$BINDIR:$PATH" TESTDIR="$dir" TESTDATADIR="$dir/tmp_check" \
@@ -160,10 +160,11 @@ run_tap() {
 
 # tap FILE: a TAP test as a stage.
 tap() {
-  local dir=$WORK/tap/${1##*/} status server_log
+  local name=${1#test/t/} status server_log dir
+  dir=$WORK/tap/$name
   run_tap "$1"
   read -r status _ <"$dir.status"
-  judge "${1##*/}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log"
+  judge "${name%.pl}" "$status" "$(count '^ok ' "$dir.log")" "$(count '^not ok ' "$dir.log")" "$dir.log"
   [ "$status" != 0 ] || return 0
   for server_log in "$dir"/tmp_check/log/*; do
     say "== $server_log"
@@ -177,7 +178,7 @@ declare -A BESIDE=()
 # beside NAME COMMAND [ARGUMENT]...: has a stage run in the background as soon as there are fewer than four for each
 # processor, since mostly they wait. What it says and counts follows when it has ended.
 beside() {
-  mkdir -p "$WORK/beside"
+  mkdir -p "$(dirname "$WORK/beside/$1")"
   while [ ${#BESIDE[@]} -ge $((4 * $(nproc))) ]; do end_of_one; done
   run_beside "$@" >"$WORK/beside/$1" 2>&1 &
   BESIDE[$!]=$1
@@ -227,6 +228,6 @@ taps() {
   as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
   initdb_once
   order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
-  for file in $order; do beside "${file##*/}" tap "$file"; done
+  for file in $order; do beside "${file#test/t/}" tap "$file"; done
   all_beside
 }

@@ -8,7 +8,7 @@
 # A fault is some lines, with an empty one after it:
 #
 #   name: flush
-#   seen by: torture 010_crash
+#   seen by: torture ids/crash
 #   file: src/pg/ceiling/publish.cpp
 #   - what stands there, once in the file
 #   + what is to stand there instead; nothing, where this is left out

@@ -1,7 +1,7 @@
 # Segments: sessions draw the numbers of a sequence from blocks that they share. In order across
 # sessions and without gaps; through crashes and a fail-over none comes twice; while one session refills
 # the others go on; the last numbers are all handed out. How much is allocated at a time is
-# 131_segment_blocks.pl, what others do to the sequence meanwhile 135_segment_changes.pl.
+# segment_blocks.pl, what others do to the sequence meanwhile segment_changes.pl.
 
 use strict;
 use warnings;

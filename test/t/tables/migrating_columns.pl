@@ -1,4 +1,4 @@
-# docs/migrating.md as in 192, the ways with new columns: from an integer serial, where keys get 8 bytes before they
+# docs/migrating.md as in migrating.pl, the ways with new columns: from an integer serial, where keys get 8 bytes before they
 # can be IDs, and from UUIDs, of which there are several versions, with a column for their time.
 
 use strict;

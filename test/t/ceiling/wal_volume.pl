@@ -1,7 +1,7 @@
 # How much WAL it takes: one record for so many numbers of a segment, or of a section's busiest key, as
 # INCREMENT says; for IDs two at most for each snowid.ceiling_step that the ceiling goes on, since it is
 # raised half of one early, however many IDs, shards and sessions there are. The clock stands still, so
-# the IDs' times, and not the machine, say how far that is. (For what IDs take that come seldom see 087.)
+# the IDs' times, and not the machine, say how far that is. (For what IDs take that come seldom see lone_ids.pl.)
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
 # ALTER EXTENSION snowid UPDATE, from every version that was released: an upgraded extension is the one that
-# CREATE EXTENSION makes, in objects, definitions, rights, comments and memberships (063 shows what the comparison
+# CREATE EXTENSION makes, in objects, definitions, rights, comments and memberships (upgrade_compared.pl shows what the comparison
 # sees). What is stored stays, the library serves the old script's objects until then, sessions go on, and
 # nothing repeats. Whoever may create the extension can upgrade it, nobody else.
 #

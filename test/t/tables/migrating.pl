@@ -1,7 +1,7 @@
 # docs/migrating.md, whose steps run as they stand there, on four tables with 100,000 rows, while sessions insert,
 # update and delete: from bigserial, identities, Instagram's function and pgEdge's snowflake columns, and back again.
 # No session is told of an error, no ID comes twice, no row and no update is lost, foreign keys hold, no table is
-# written anew, and IDs are above the keys that were there. 193 has the ways with new columns.
+# written anew, and IDs are above the keys that were there. migrating_columns.pl has the ways with new columns.
 # Where old rows get new keys, these have the rows' times, and references follow.
 
 use strict;
