@@ -148,6 +148,11 @@ is(answer($careless), '', 'its commit has waited, too');
 close_session($careless);
 is(answer($patient), '1', 'the answer has waited for the synchronous standby');
 close_session($patient);
+# A request that was held up, and arrives when a later one was granted.
+my $held_up = "SELECT verdict FROM snowid.nodes AS n, snowid.register('take over', n.node, n.number, n.secret, n.token - 2, n.token - 1, "
+  . "n.database, n.system_identifier, n.database_oid, n.timeline, '') WHERE n.number = 1";
+is($registry->safe_psql('postgres', $held_up), 'stale', 'taking over with a token of before');
+is(at('SELECT snowid_check()'), '1', 'unseats nobody');
 # Nobody keeps others from the registry, however long his transaction takes: he locks his own number, and no other.
 $registry->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; GRANT EXECUTE ON FUNCTION snowid.register TO mallory');
 my @mine = map { open_session($registry, user => 'mallory') } 1 .. 3;
