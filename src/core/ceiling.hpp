@@ -37,4 +37,41 @@ constexpr CeilingWish WishOf(UnixMicros moment, UnixMicros now, UnixMicros alert
   return {{target}, {target - step_us / 2}};
 }
 
+// The ceiling as somebody finds it who is to raise it, and holds its lock. What was durable already
+// of what others have written is published.
+struct CeilingFound {
+  bool is_replaced;    // what is durable is so in another sequence
+  bool was_ahead;      // somebody before has written ahead
+  UnixMicros written;  // what the sequence holds: the ceiling or more
+  UnixMicros ceiling;  // what is published
+};
+
+// What he is to do.
+enum class RaiseStep : uint8_t {
+  kNothing,          // it is high enough, or has just been written ahead
+  kWrite,            // ahead: the next commit flushes it, and whoever comes next publishes it
+  kPublish,          // wait until what was written is durable, and publish it
+  kWriteAndPublish,  // both
+  kNudge,            // have the WAL writer flush what was written ahead: nobody has committed
+};
+
+// The step of who asks for an ID with the time `moment`.
+constexpr RaiseStep StepOf(UnixMicros moment, const CeilingWish& wish, const CeilingFound& found) {
+  const bool is_low = found.written < wish.enough;
+  if (found.is_replaced) return RaiseStep::kWriteAndPublish;
+  if (moment > found.ceiling) return is_low ? RaiseStep::kWriteAndPublish : RaiseStep::kPublish;
+  if (found.written > found.ceiling)
+    return found.was_ahead ? RaiseStep::kNudge : RaiseStep::kNothing;
+  return is_low ? RaiseStep::kWrite : RaiseStep::kNothing;
+}
+
+// The alert after that: from where on IDs ask again, at or below the ceiling. next: where the next
+// one asks while the ceiling is being raised.
+constexpr UnixMicros AlertOf(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
+                             UnixMicros written, UnixMicros ceiling) {
+  // What was written ahead is to be published before the ceiling is reached.
+  if (written > ceiling) return std::min(next, ceiling);
+  return {ceiling.value - (wish.enough.value - moment.value)};
+}
+
 }  // namespace snowid::core

@@ -141,6 +141,22 @@ constexpr UnixMicros LeadFrom(const WildTimes& times, UnixMicros clock, UnixMicr
   return from;
 }
 
+// How far IDs of a layout may go, as of one look at the clock.
+struct Reach {
+  UnixMicros clock;
+  UnixMicros lead_from;   // from when on their lead counts
+  UnixMicros limit;       // no unit of time may begin after this
+  UnixMicros limit_ends;  // when the clock is here that limit is another
+};
+
+// How long the ID whose unit of time begins at `next` has to wait for the clock, in microseconds; 0
+// or less where it has not. lead_us: how far IDs may be ahead of where their lead counts from.
+constexpr int64_t WaitFor(UnixMicros next, const Reach& reach, int64_t lead_us) {
+  const int64_t for_lead = next.value - reach.lead_from.value - lead_us;
+  if (next <= reach.limit) return for_lead;
+  return std::max(for_lead, reach.limit_ends.value - reach.clock.value);
+}
+
 // The first range that IDs have not been lifted over and the clock has not come to, nullptr where
 // there is none. None must be due.
 constexpr const Wild* WildAhead(const WildTimes& times, UnixMicros floor) {

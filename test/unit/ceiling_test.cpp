@@ -50,5 +50,53 @@ TEST(CeilingTest, AClockSetBackIsNoPause) {
   EXPECT_EQ(WishOf(kNow, After(-3600 * kSecond), After(-1), kSecond).target, After(kSecond));
 }
 
+// What somebody finds whose ID asks for a ceiling of two steps, where one and a half are enough.
+constexpr CeilingWish kWish{{kNow.value + 2 * kSecond}, {kNow.value + 3 * kSecond / 2}};
+
+RaiseStep StepWhere(int64_t moment_us, int64_t written_us, int64_t ceiling_us, bool was_ahead) {
+  return StepOf(After(moment_us), kWish, {false, was_ahead, After(written_us), After(ceiling_us)});
+}
+
+TEST(CeilingTest, ARaiseThatIsEarlyIsWrittenAhead) {
+  EXPECT_EQ(StepWhere(0, 1, 1, false), RaiseStep::kWrite);
+  // Also where what was ahead has just been published.
+  EXPECT_EQ(StepWhere(1, 1, 1, true), RaiseStep::kWrite);
+}
+
+TEST(CeilingTest, IsNotRaisedWhereItIsHighEnough) {
+  EXPECT_EQ(StepWhere(0, 3 * kSecond / 2, 3 * kSecond / 2, false), RaiseStep::kNothing);
+  EXPECT_EQ(StepWhere(0, 3 * kSecond / 2 - 1, 3 * kSecond / 2 - 1, false), RaiseStep::kWrite);
+}
+
+TEST(CeilingTest, WhatIsWrittenAheadIsNudgedByTheNextWhoComes) {
+  EXPECT_EQ(StepWhere(0, 2 * kSecond, 1, false), RaiseStep::kNothing);
+  EXPECT_EQ(StepWhere(0, 2 * kSecond, 1, true), RaiseStep::kNudge);
+  // Though it is low by now: it is published first.
+  EXPECT_EQ(StepWhere(0, 2, 1, true), RaiseStep::kNudge);
+}
+
+TEST(CeilingTest, AnIdAboveItWaits) {
+  EXPECT_EQ(StepWhere(2, 2 * kSecond, 1, true), RaiseStep::kPublish);
+  EXPECT_EQ(StepWhere(2, 2 * kSecond, 1, false), RaiseStep::kPublish);
+  EXPECT_EQ(StepWhere(2, 1, 1, false), RaiseStep::kWriteAndPublish);
+  EXPECT_EQ(StepWhere(2, 3 * kSecond / 2 - 1, 1, true), RaiseStep::kWriteAndPublish);
+}
+
+TEST(CeilingTest, IsWrittenToAnotherSequenceHoweverHighItIs) {
+  for (const int64_t ceiling_us : {int64_t{-1}, int64_t{1}, 9 * kSecond})
+    EXPECT_EQ(StepOf(kNow, kWish, {true, false, After(9 * kSecond), After(ceiling_us)}),
+              RaiseStep::kWriteAndPublish);
+}
+
+TEST(CeilingTest, TheNextAskBeforeTheCeilingWhileItIsWrittenAhead) {
+  EXPECT_EQ(AlertOf(kNow, After(5), kWish, After(2 * kSecond), After(9)), After(5));
+  EXPECT_EQ(AlertOf(kNow, After(5), kWish, After(2 * kSecond), After(4)), After(4));
+}
+
+TEST(CeilingTest, TheAlertIsAsFarBelowItAsWouldBeEnoughAboveTheId) {
+  EXPECT_EQ(AlertOf(kNow, After(5), kWish, After(2 * kSecond), After(2 * kSecond)),
+            After(kSecond / 2));
+}
+
 }  // namespace
 }  // namespace snowid::core

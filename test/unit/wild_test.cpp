@@ -155,6 +155,24 @@ TEST(WildTest, ARangeIsForgottenThatIsPastByADayAndMore) {
   EXPECT_TRUE(IsLongPast(range, {At(210 + kDay).value + 1}, kEarly));
 }
 
+TEST(WildTest, AnIDWaitsForTheClockBeyondTheLead) {
+  const UnixMicros never{INT64_MAX};
+  const Reach reach{At(100), At(100), never, never};
+  EXPECT_EQ(WaitFor(At(101), reach, kSecond), 0);
+  EXPECT_EQ(WaitFor(At(103), reach, kSecond), 2 * kSecond);
+  EXPECT_LT(WaitFor(At(99), reach, kSecond), 0);
+  // Above a range that has been stepped over the lead counts from there.
+  EXPECT_EQ(WaitFor(At(203), {At(100), At(202), never, never}, kSecond), 0);
+}
+
+TEST(WildTest, AnIDThatWouldComeToARangeWaitsUntilThatIsSteppedOver) {
+  const Reach reach{At(80), At(80), At(99), At(90)};
+  EXPECT_LE(WaitFor(At(99), reach, 30 * kSecond), 0);
+  EXPECT_EQ(WaitFor(At(100), reach, 30 * kSecond), 10 * kSecond);
+  // Where the lead has it wait for longer, so long.
+  EXPECT_EQ(WaitFor(At(100), reach, kSecond), 19 * kSecond);
+}
+
 // A clock that goes its way, and back at times, beside a few IDs and many: none gets a wild time,
 // none comes again, most are not refused.
 TEST(WildTest, NoIDGetsAWildTime) {

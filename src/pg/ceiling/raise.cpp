@@ -10,14 +10,17 @@ namespace snowid::pg {
 
 namespace {
 
-// Says where IDs are to ask for more. moment, wish: what was asked for now.
-void set_alert(const HeldCeiling& held, core::UnixMicros moment, core::CeilingWish wish) {
-  AssertHoldsExclusively(held.ceiling->lock);
-  const int64 ceiling_us = held.ceiling->ceiling_us.load(std::memory_order_relaxed);
-  // What was written ahead is to be published before the ceiling is reached.
-  const int64 alert_us = is_written_ahead(held) ? std::min(next_alert_us(moment), ceiling_us)
-                                                : ceiling_us - (wish.enough.value - moment.value);
-  store_alert(held, alert_us);
+// What is there, after publishing what is durable of it already.
+core::CeilingFound find_ceiling(const HeldCeiling& held) {
+  const Ceiling* ceiling = held.ceiling;
+  const bool is_replaced = !is_durable_in(held);
+  // Who was here before has written ahead, and a commit or the WAL writer has flushed that since.
+  const bool was_ahead = !is_replaced && is_written_ahead(held);
+  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(held);
+  return {is_replaced,
+          was_ahead,
+          {ceiling->written_us},
+          {ceiling->ceiling_us.load(std::memory_order_relaxed)}};
 }
 
 }  // namespace
@@ -25,24 +28,16 @@ void set_alert(const HeldCeiling& held, core::UnixMicros moment, core::CeilingWi
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
   const HeldCeiling held = lock_ceiling(urgency);
   if (held.relation == nullptr) return;
-  const bool is_replaced = !is_durable_in(held);
-  // Who was here before has written ahead, and a commit or the WAL writer has flushed that since.
-  const bool was_ahead = !is_replaced && is_written_ahead(held);
-  if (was_ahead && sequence_is_durable(held.ceiling->written_lsn)) publish_ceiling(held);
-  const core::UnixMicros known{held.ceiling->written_us};
-  const bool is_low = known < wish.enough;
-  const core::UnixMillis target = RoundUp(wish.target);
-  if (is_replaced || moment.value > held.ceiling->ceiling_us.load(std::memory_order_relaxed)) {
-    if (is_replaced || is_low) write_ceiling(held, target);
+  const Ceiling* ceiling = held.ceiling;
+  const core::RaiseStep step = StepOf(moment, wish, find_ceiling(held));
+  if (step == core::RaiseStep::kWrite || step == core::RaiseStep::kWriteAndPublish)
+    write_ceiling(held, RoundUp(wish.target));
+  if (step == core::RaiseStep::kPublish || step == core::RaiseStep::kWriteAndPublish)
     publish_ceiling(held);
-  } else if (!is_written_ahead(held)) {
-    // Need wait for no disk and no standby: the next commit takes it along.
-    if (is_low) write_ceiling(held, target);
-  } else if (was_ahead) {
-    // Nobody has committed for a while.
-    XLogSetAsyncXactLSN(held.ceiling->written_lsn);
-  }
-  set_alert(held, moment, wish);
+  if (step == core::RaiseStep::kNudge) XLogSetAsyncXactLSN(ceiling->written_lsn);
+  const core::UnixMicros published{ceiling->ceiling_us.load(std::memory_order_relaxed)};
+  store_alert(
+      held, AlertOf(moment, {next_alert_us(moment)}, wish, {ceiling->written_us}, published).value);
   unlock_ceiling(held);
 }
 

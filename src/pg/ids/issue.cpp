@@ -19,10 +19,23 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// How far IDs of a layout may go; those of a kind that all databases share go by the clock alone,
-// through wild times as well, for they have random bits.
-Reach reach_of(const core::Layout& layout, bool is_common) {
-  if (reach_hook != nullptr && !is_common) return reach_hook(layout);
+// A caller who takes the slow path.
+struct SlowDraw {
+  const core::Layout& layout;
+  core::Shard shard;
+  Slot* slot;
+  uint32 want;
+  core::Span span;
+  bool is_common;  // whether the IDs are of a kind that all databases share
+  ClockWait wait;
+
+  EventOf Event() const { return {layout, shard, slot}; }
+};
+
+// How far its IDs may go. Those of a kind that all databases share go by the clock alone, through
+// wild times as well, for they have random bits.
+core::Reach reach_of(const SlowDraw& draw) {
+  if (reach_hook != nullptr && !draw.is_common) return reach_hook(draw.layout);
   const core::UnixMicros clock = unix_now();
   return {clock, clock, {PG_INT64_MAX}, {PG_INT64_MAX}};
 }
@@ -61,6 +74,52 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
     shared->alert_us.store(0, std::memory_order_release);
 }
 
+// Reports why the slot, whose last tick is `last`, has no next one; or returns where it has been
+// opened since.
+void refuse_at_end(const SlowDraw& draw, core::Tick last) {
+  if (last == EndOf(draw.layout) && !draw.is_common) {
+    closed_shards.refuse(draw.layout, draw.shard, draw.slot);
+    // It may have been opened and closed again since that was asked.
+    if (!IsAtEnd(draw.slot, draw.layout) || !IsUsedUp(draw.layout)) return;
+  }
+  note_refusal(draw.Event(), "The layout's time is used up.");
+  report_used_up(draw.layout);
+}
+
+// Waits a while for the clock, `wait_us` of it, to come to an ID with the time `next`; or reports
+// that this is longer than the caller may wait.
+void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
+  ClockWait* wait = &draw->wait;
+  if (!MayWait(wait, wait_us)) {
+    const int64 ahead_us = wait_us + max_lead_us();
+    note_refusal(draw->Event(), behind_text(ahead_us));
+    report_clock_behind({draw->layout, draw->shard, !draw->is_common, next}, ahead_us);
+  }
+  // Before, too: who gives up in the middle has waited.
+  note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
+  wait_a_while(wait_us);
+  note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
+}
+
+// Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
+// taken that, and what comes next is beyond the limit.
+core::Grant take(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
+  const core::Layout& layout = draw.layout;
+  const core::UnixMicros now = reach.clock;
+  if (next >= warn_from(layout)) warn_daily(layout, now);
+  make_room(next, now, draw.is_common);
+  const core::UnixMicros limit{
+      std::min({reach.lead_from.value + max_lead_us(),
+                my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
+  const core::Grant grant =
+      Take(draw.slot->last_tick, layout, TimeAt(layout, now), limit, draw.want, draw.span);
+  if (grant.count > 0) {
+    const core::Tick end{grant.first.value + grant.count - 1};
+    note_lead(draw.slot, StartOf(layout, TimeOf(layout, end)).value - now.value);
+  }
+  return grant;
+}
+
 }  // namespace
 
 bool MayWait(ClockWait* wait, int64 for_us) {
@@ -91,55 +150,27 @@ void wait_until_allowed(const char* what, core::UnixMicros moment) {
 
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span) {
-  ClockWait wait{};
-  const EventOf event{layout, shard, slot};
-  const bool is_common = !OidIsValid(slot->key.database);
+  SlowDraw draw{layout, shard, slot, want, span, !OidIsValid(slot->key.database), {}};
   note_clock(slot);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     // Before how far IDs may go is asked: who lifts slots over a wild time says so first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-    const Reach reach = reach_of(layout, is_common);
-    const core::UnixMicros now = reach.clock;
-    const core::Time now_time = TimeAt(layout, now);
-    const core::Time next_time = TimeOf(layout, FirstTick(layout, last, now_time, want, span));
-    const core::UnixMicros next = StartOf(layout, next_time);
-    if (next_time > layout.max_time) {
-      if (last == EndOf(layout) && !is_common) {
-        closed_shards.refuse(layout, shard, slot);
-        // It may have been opened and closed again since that was asked.
-        if (!IsAtEnd(slot, layout) || !IsUsedUp(layout)) continue;
-      }
-      note_refusal(event, "The layout's time is used up.");
-      report_used_up(layout);
-    }
-
-    int64 ahead_us = next.value - reach.lead_from.value;
-    if (next > reach.limit)
-      ahead_us = std::max(ahead_us, reach.limit_ends.value - now.value + max_lead_us());
-    const int64 wait_us = ahead_us - max_lead_us();
-    if (wait_us > 0) {
-      if (!MayWait(&wait, wait_us)) {
-        note_refusal(event, behind_text(ahead_us));
-        report_clock_behind({layout, shard, !is_common, next}, ahead_us);
-      }
-      // Before, too: who gives up in the middle has waited.
-      note_wait(event, &wait.counted, ElapsedUs(wait.since), next);
-      wait_a_while(wait_us);
-      note_wait(event, &wait.counted, ElapsedUs(wait.since), next);
+    const core::Reach reach = reach_of(draw);
+    const core::Time now = TimeAt(layout, reach.clock);
+    const core::Time time = TimeOf(layout, FirstTick(layout, last, now, want, span));
+    if (time > layout.max_time) {
+      refuse_at_end(draw, last);
       continue;
     }
-    if (next >= warn_from(layout)) warn_daily(layout, now);
-    make_room(next, now, is_common);
-    const core::UnixMicros limit{
-        std::min({reach.lead_from.value + max_lead_us(),
-                  my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
-    const core::Grant grant = Take(slot->last_tick, layout, now_time, limit, want, span);
-    if (grant.count > 0) {
-      const core::Tick end{grant.first.value + grant.count - 1};
-      note_lead(slot, StartOf(layout, TimeOf(layout, end)).value - now.value);
-      return grant;
+    const core::UnixMicros next = StartOf(layout, time);
+    const int64 wait_us = WaitFor(next, reach, max_lead_us());
+    if (wait_us > 0) {
+      wait_for_clock(&draw, next, wait_us);
+      continue;
     }
+    const core::Grant grant = take(draw, reach, next);
+    if (grant.count > 0) return grant;
   }
 }
 

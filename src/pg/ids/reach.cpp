@@ -3,6 +3,6 @@
 
 namespace snowid::pg {
 
-Reach (*reach_hook)(const core::Layout&) = nullptr;
+core::Reach (*reach_hook)(const core::Layout&) = nullptr;
 
 }  // namespace snowid::pg

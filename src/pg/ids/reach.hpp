@@ -21,16 +21,8 @@ inline core::UnixMicros LeadFromNow(core::UnixMicros clock) {
   return LeadFrom(WildTimesNow(), clock, SharedFloor(), LiftEarlyUs());
 }
 
-// How far IDs of a layout may go.
-struct Reach {
-  core::UnixMicros clock;
-  core::UnixMicros lead_from;   // from when on their lead counts
-  core::UnixMicros limit;       // no unit of time may begin after this
-  core::UnixMicros limit_ends;  // when the clock is here that limit is another
-};
-
 // Set by the room that steps over wild times: reads the clock, and lifts this database's slots over
 // a range that is due, durably. Fails as ceiling_lift() does.
-extern Reach (*reach_hook)(const core::Layout& layout);
+extern core::Reach (*reach_hook)(const core::Layout& layout);
 
 }  // namespace snowid::pg

@@ -11,7 +11,7 @@ constexpr core::UnixMicros kNever{PG_INT64_MAX};
 
 }  // namespace
 
-Reach step_over(const core::Layout& layout) {
+core::Reach step_over(const core::Layout& layout) {
   for (;;) {
     const core::UnixMicros clock = unix_now();
     const core::WildTimes& times = WildTimesNow();

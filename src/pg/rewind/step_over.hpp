@@ -9,6 +9,6 @@
 namespace snowid::pg {
 
 // What reach_hook is for. Fails as ceiling_lift() does.
-Reach step_over(const core::Layout& layout);
+core::Reach step_over(const core::Layout& layout);
 
 }  // namespace snowid::pg
