@@ -20,6 +20,7 @@
 #include "core/adapting_step.hpp"
 #include "core/backfill.hpp"
 #include "core/ceiling.hpp"
+#include "core/central.hpp"
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"
 #include "core/objectid.hpp"

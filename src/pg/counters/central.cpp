@@ -67,7 +67,7 @@ enum Column : int { kFirst = 1, kBlocks, kIncrement, kMax, kCycles, kColumns = k
 struct Request {
   const CentralSource& source;
   uint64 blocks;
-  CentralBlocks* allocated;
+  core::GivenBlocks* allocated;
 };
 
 // 08P01: the other server's answer is not one that the statement can give.
@@ -92,7 +92,7 @@ int64 number_column(const CentralSource& source, Column column) {
 }
 
 // Whether a sequence can have given these blocks. most: how many were asked for.
-bool IsPossible(const CentralBlocks& allocated, uint64 most) {
+bool IsPossible(const core::GivenBlocks& allocated, uint64 most) {
   if (allocated.increment < 1 || allocated.blocks < 1 || allocated.first > allocated.max)
     return false;
   const uint64 blocks = static_cast<uint64>(allocated.blocks);
@@ -109,8 +109,8 @@ void read_answer(void* argument) {
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
   if (SPI_processed > 1) report_nonsense(source);
-  const CentralBlocks allocated{number_column(source, kFirst), number_column(source, kBlocks),
-                                number_column(source, kIncrement), number_column(source, kMax)};
+  const core::GivenBlocks allocated{number_column(source, kFirst), number_column(source, kBlocks),
+                                    number_column(source, kIncrement), number_column(source, kMax)};
   const char* cycles = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kCycles);
   if (cycles == nullptr) report_nonsense(source);
   if (strcmp(cycles, "t") == 0 || allocated.increment < 0)
@@ -156,7 +156,8 @@ void central_report_changed(const CentralSource& source) {
   pg_unreachable();
 }
 
-ErrorData* central_allocate(const CentralSource& source, uint64 blocks, CentralBlocks* allocated) {
+ErrorData* central_allocate(const CentralSource& source, uint64 blocks,
+                            core::GivenBlocks* allocated) {
   Request request{source, blocks, allocated};
   const char* text = psprintf(kAllocate, quote_literal_cstr(source.remote), blocks);
   ErrorData* error =

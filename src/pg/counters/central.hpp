@@ -7,14 +7,6 @@
 
 namespace snowid::pg {
 
-// Blocks allocated at once, each `increment` after the one before.
-struct CentralBlocks {
-  int64 first;
-  int64 blocks;
-  int64 increment;
-  int64 max;  // of the sequence there
-};
-
 // Whether owner and server are the ones that they were when the sequence was attached. If not,
 // nobody has agreed that blocks are allocated with the present owner's rights.
 bool central_is_as_attached(const CentralSource& source);
@@ -26,7 +18,8 @@ int central_changed_sqlstate(const CentralSource& source);
 
 // Allocates 1 to `blocks` blocks durably, none of which begins above `max` there. The source is as
 // it was attached. Returns and fails as remote_run() does; the error has been explained.
-ErrorData* central_allocate(const CentralSource& source, uint64 blocks, CentralBlocks* allocated);
+ErrorData* central_allocate(const CentralSource& source, uint64 blocks,
+                            core::GivenBlocks* allocated);
 
 // 08006. why: the error of this try, or nullptr where the source was not tried, because it failed a
 // moment ago.

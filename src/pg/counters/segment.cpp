@@ -12,11 +12,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The number that is so far above another. The caller knows that there is one.
-constexpr int64 Plus(int64 number, uint64 distance) {
-  return static_cast<int64>(static_cast<uint64>(number) + distance);
-}
-
 // Blocks from `first` on that were allocated, of which no number is above `max`.
 struct Allocation {
   int64 first;
@@ -112,7 +107,7 @@ Outcome refill_here(Counter* counter, uint64 size, const CounterOptions& options
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
     blocks = std::min(blocks, room / spacing.increment + 1);
     lsn = counter_change(page, counter, &counter->segment->known,
-                         Plus(first, (blocks - 1) * spacing.increment));
+                         core::Above(first, (blocks - 1) * spacing.increment));
   }
   counter_page_unlock(page);
   if (is_exhausted) return Outcome::kExhausted;
@@ -163,96 +158,94 @@ void require_not_behind(const Counter* counter, const CentralSource& source, int
   if (at < first) report_behind(source, at, first);
 }
 
-// Drops the blocks that begin below `first`. Returns false where none is left.
-bool DropBelow(CentralBlocks* blocks, int64 first) {
-  if (blocks->first >= first) return true;
-  const uint64 below = static_cast<uint64>(first) - static_cast<uint64>(blocks->first);
-  const uint64 increment = static_cast<uint64>(blocks->increment);
-  const uint64 dropped = (below - 1) / increment + 1;
-  if (dropped >= static_cast<uint64>(blocks->blocks)) return false;
-  blocks->first = Plus(blocks->first, dropped * increment);
-  blocks->blocks -= static_cast<int64>(dropped);
-  return true;
+// Remembers that the source is behind, and reports it with kMust.
+Outcome note_behind(const Counter* counter, const CentralSource& source, int64 at, int64 first,
+                    Urgency urgency, core::UnixMicros began) {
+  counter->segment->behind_at.store(at);
+  const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
+                             " count as given.",
+                             at, first - 1);
+  note_failure(counter, source,
+               {SourceFailure::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why}, urgency,
+               began);
+  if (urgency == Urgency::kMust) report_behind(source, at, first);
+  return Outcome::kFailed;
 }
 
 // Takes the blocks that the central source gave, but for those with numbers that may have been
-// given here before, and publishes them.
-Outcome take_over(Counter* counter, CentralBlocks there, const CounterOptions& options,
+// given here before, and publishes them. began: when the source was tried.
+Outcome take_over(Counter* counter, const core::GivenBlocks& there, const CounterOptions& options,
                   const CentralSource& source, core::Spacing spacing, Urgency urgency,
-                  core::UnixMicros now) {
-  SharedSegment* segment = counter->segment;
-  const int64 at = Plus(there.first, (static_cast<uint64>(there.blocks) - 1) * spacing.increment);
+                  core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
-  int64 first;
-  const int64 max = std::min(options.max, there.max);
-  bool is_exhausted =
-      !find_first(counter, SequencePageValue(page), options.increment, &first) || first > max;
-  const bool is_behind = !is_exhausted && !DropBelow(&there, first);
-  is_exhausted = is_exhausted || (!is_behind && there.first > max);
-  if (is_exhausted || is_behind) {
-    counter_page_unlock(page);
-    if (is_exhausted) return Outcome::kExhausted;
-    segment->behind_at.store(at);
-    const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
-                               " count as given.",
-                               at, first - 1);
-    note_failure(counter, source,
-                 {SourceFailure::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why}, urgency,
-                 now);
-    if (urgency == Urgency::kMust) report_behind(source, at, first);
-    return Outcome::kFailed;
-  }
-  const uint64 room = static_cast<uint64>(max) - static_cast<uint64>(there.first);
-  const uint64 blocks = std::min(static_cast<uint64>(there.blocks), room / spacing.increment + 1);
-  const int64 last = Plus(there.first, (blocks - 1) * spacing.increment);
-  // The sequence here says how far the numbers have come: what it would give next, whatever its own
-  // increment is, is above them.
-  int64 next;
-  const bool has_next = !pg_add_s64_overflow(last, there.increment, &next) && next <= options.max;
-  const XLogRecPtr lsn =
-      counter_change(page, counter, &segment->known, has_next ? next : options.max, !has_next);
+  core::OwnNumbers own{false, 0, options.max};
+  own.has_next = find_first(counter, SequencePageValue(page), options.increment, &own.next);
+  const core::TakenBlocks taken = core::TakeBlocks(there, own);
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  if (taken.taking == core::Taking::kTaken)
+    lsn = counter_change(page, counter, &counter->segment->known, taken.says, !taken.has_next);
   counter_page_unlock(page);
 
+  switch (taken.taking) {
+    case core::Taking::kExhausted:
+      return Outcome::kExhausted;
+    case core::Taking::kBehind:
+      return note_behind(counter, source, core::LastOf(there), own.next, urgency, began);
+    case core::Taking::kTaken:
+      break;
+  }
   sequence_make_durable(lsn);
-  publish(counter, {there.first, blocks, spacing, max}, now);
+  publish(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
   return Outcome::kRefilled;
 }
 
-// Refills from the central source. With kMust its failure is reported.
+// The sequence has another owner, or the server is another one, than when it was attached: nothing
+// is asked. With kMust that is reported.
+Outcome note_changed(const Counter* counter, const CentralSource& source, Urgency urgency,
+                     core::UnixMicros now) {
+  const int sqlstate = central_changed_sqlstate(source);
+  if (urgency == Urgency::kMust) {
+    CountFailure(&counter->segment->source, sqlstate);
+    central_report_changed(source);
+  }
+  note_failure(counter, source,
+               {SourceFailure::kOther, sqlstate,
+                "The sequence has another owner, or the server is another one, than when it was "
+                "attached."},
+               urgency, now);
+  return Outcome::kFailed;
+}
+
+// The source has failed with this error. With kMust that is reported.
+Outcome note_error(const Counter* counter, const CentralSource& source, ErrorData* error,
+                   Urgency urgency, core::UnixMicros began) {
+  const bool is_down = IsUnreachable(error);
+  const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
+  note_failure(counter, source,
+               {is_down ? SourceFailure::kDown : SourceFailure::kOther,
+                is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
+                detail != nullptr ? detail : error->message},
+               urgency, began);
+  if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
+  if (urgency == Urgency::kMust) central_report_down(source, error);
+  return Outcome::kFailed;
+}
+
+// Refills from the central source: where it is as it was attached, and numbers are left here, it is
+// asked for blocks, of which those are taken that are above what was given here. With kMust its
+// failure is reported.
 Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& options,
                      const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
-  const bool is_as_attached = central_is_as_attached(source);
+  if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
   int64 first;
   if (urgency == Urgency::kMust) {
-    if (!is_as_attached) {
-      CountFailure(&segment->source, central_changed_sqlstate(source));
-      central_report_changed(source);
-    }
     if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
     require_not_behind(counter, source, first);
-  } else if (!is_as_attached) {
-    note_failure(counter, source,
-                 {SourceFailure::kOther, central_changed_sqlstate(source),
-                  "The sequence has another owner, or the server is another one, than when it was "
-                  "attached."},
-                 urgency, now);
-    return Outcome::kFailed;
   }
-  CentralBlocks there;
+  core::GivenBlocks there;
   ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
-  if (error != nullptr) {
-    const bool is_down = IsUnreachable(error);
-    const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-    note_failure(counter, source,
-                 {is_down ? SourceFailure::kDown : SourceFailure::kOther,
-                  is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-                  detail != nullptr ? detail : error->message},
-                 urgency, now);
-    if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
-    if (urgency == Urgency::kMust) central_report_down(source, error);
-    return Outcome::kFailed;
-  }
+  if (error != nullptr) return note_error(counter, source, error, urgency, now);
   segment->retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
     note_failure(counter, source,
@@ -261,6 +254,7 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
                  urgency, now);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
+  // With kMust it fails there.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
   return take_over(counter, there, options, source, spacing, urgency, now);
 }

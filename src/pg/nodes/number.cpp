@@ -104,7 +104,35 @@ void require_other_than_0() {
                   errhint("Use snowid_join().")));
 }
 
-// Fills it in as far as it gets. Fails with 55000 where there is no number, with 22023 where
+// The next two fill the answer in as far as they get, and fail where there is no number.
+
+// By Citus, which is there. Fails with 55000.
+void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
+  result->source = "citus";
+  if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
+  result->number = citus.group;
+  // Not the coordinator, as far as can be told.
+  if (must_join && citus.group == 0 && !citus.is_lasting)
+    report_no_group(CitusState::kUnsynchronized);
+  if (words_read().is_replaced) report_replaced(citus.group);
+}
+
+// By the membership. Fails as membership_read() does, and with 55000.
+void resolve_by_membership(NodeNumber* result, bool is_standby) {
+  const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
+  const Membership member = membership_read();
+  result->source = member.state == MemberState::kNone ? "none" : "joined";
+  result->node = member.node;
+  result->registry = member.server;
+  result->number = member.number;
+  if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
+    report_membership(member);
+  if (!is_standby) shared_number_store(changes, member.number);
+  if (member.state == MemberState::kNone) require_other_than_0();
+}
+
+// Asks, in this order: the setting, Citus, what another session has learned, the membership. Fills
+// the answer in as far as it gets. Fails with 55000 where there is no number, with 22023 where
 // snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
 void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
   watch();
@@ -118,30 +146,10 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
   // A standby is not told at once of what its primary's words say; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
   is_fleeting = is_fleeting || is_standby;
-  if (citus.state != CitusState::kNone) {
-    result->source = "citus";
-    if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
-    result->number = citus.group;
-    // Not the coordinator, as far as can be told.
-    if (must_join && citus.group == 0 && !citus.is_lasting)
-      report_no_group(CitusState::kUnsynchronized);
-    if (words_read().is_replaced) report_replaced(citus.group);
-    return;
-  }
-  if (!wants_names && shared_number_recall(&result->number)) {
-    if (result->number == 0) require_other_than_0();
-    return;
-  }
-  const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
-  const Membership member = membership_read();
-  result->source = member.state == MemberState::kNone ? "none" : "joined";
-  result->node = member.node;
-  result->registry = member.server;
-  result->number = member.number;
-  if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
-    report_membership(member);
-  if (!is_standby) shared_number_store(changes, member.number);
-  if (member.state == MemberState::kNone) require_other_than_0();
+  if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
+  if (wants_names || !shared_number_recall(&result->number))
+    return resolve_by_membership(result, is_standby);
+  if (result->number == 0) require_other_than_0();
 }
 
 int64 number_of(const ShardSetting& setting) {

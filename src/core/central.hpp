@@ -1,0 +1,75 @@
+// Blocks that a central source has given: which of them a sequence here takes, since some may have
+// been given here before, and some lie above its maximum. Plain arithmetic; nothing here is shared.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace snowid::core {
+
+// Blocks that begin at `first`, each `increment` after the one before.
+struct GivenBlocks {
+  int64_t first;
+  int64_t blocks;     // 1 or more
+  int64_t increment;  // 1 or more
+  int64_t max;        // of the sequence there
+};
+
+// What the sequence here is like.
+struct OwnNumbers {
+  bool has_next;  // whether there is a number that its next block may begin at
+  int64_t next;   // the least such number
+  int64_t max;
+};
+
+enum class Taking : uint8_t {
+  kTaken,
+  kBehind,     // all of them begin below the numbers that count as given here
+  kExhausted,  // no number is left, here or there
+};
+
+struct TakenBlocks {
+  Taking taking;
+  // The rest is set with kTaken.
+  int64_t first;
+  uint64_t blocks;
+  int64_t max;    // no number of them is above
+  bool has_next;  // whether the sequence here can say how far the numbers have come:
+  int64_t says;   // this is the next one; else it is at its maximum
+};
+
+// The number that is so far above another. The caller knows that there is one.
+constexpr int64_t Above(int64_t number, uint64_t distance) {
+  return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
+}
+
+// Where the last block begins.
+constexpr int64_t LastOf(const GivenBlocks& given) {
+  return Above(given.first,
+               (static_cast<uint64_t>(given.blocks) - 1) * static_cast<uint64_t>(given.increment));
+}
+
+// Takes what begins at or above own.next. What the sequence here says then, whatever its own
+// increment is, is above all that was taken.
+constexpr TakenBlocks TakeBlocks(GivenBlocks given, const OwnNumbers& own) {
+  const int64_t max = std::min(own.max, given.max);
+  if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
+  const auto increment = static_cast<uint64_t>(given.increment);
+  if (given.first < own.next) {
+    const uint64_t below = static_cast<uint64_t>(own.next) - static_cast<uint64_t>(given.first);
+    const uint64_t dropped = (below - 1) / increment + 1;
+    if (dropped >= static_cast<uint64_t>(given.blocks)) return {Taking::kBehind, 0, 0, 0, false, 0};
+    given.first = Above(given.first, dropped * increment);
+    given.blocks -= static_cast<int64_t>(dropped);
+  }
+  if (given.first > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
+  const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(given.first);
+  const uint64_t blocks = std::min(static_cast<uint64_t>(given.blocks), room / increment + 1);
+  const int64_t last = Above(given.first, (blocks - 1) * increment);
+  const bool has_next = increment <= static_cast<uint64_t>(own.max) - static_cast<uint64_t>(last);
+  return {Taking::kTaken, given.first,
+          blocks,         max,
+          has_next,       has_next ? Above(last, increment) : own.max};
+}
+
+}  // namespace snowid::core
