@@ -8,14 +8,27 @@ EXTVERSION = 0.1.0
 SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-clients test-monitoring bench matrix \
 	fuzz fuzz-calls test-cluster torture smith mutants check-style check-hard check-memory dist deb \
 	test-deb test-upgrade docs test-docs
-.PHONY: $(SETUP_GOALS)
+.PHONY: $(SETUP_GOALS) help
+
+# What the scripts say of the goals: of each the first sentence.
+help:
+	@echo 'make, make install, make installcheck: as of any extension of PostgreSQL (PG_CONFIG)'
+	@perl -0777 -ne 'while (/^# (make [a-z-]+): (.*?)(?:[.;:]\s|\n#\n|\n(?!#))/smg) { my ($$goal, $$text) = ($$1, $$2); \
+	  print "$$goal: ", $$text =~ s/\n# / /gr, "\n" }' $(filter-out %.sh,$(wildcard scripts/*))
 
 ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
 
-$(filter-out demo-stop,$(SETUP_GOALS)):
+OTHER_GOALS = demo-stop fuzz-calls test-cluster test-docs test-monitoring torture
+$(filter-out $(OTHER_GOALS),$(SETUP_GOALS)):
 	@scripts/$@
 demo-stop:
 	@scripts/demo stop
+fuzz-calls test-cluster torture:
+	@scripts/long-run $@
+test-docs:
+	@LOOK=1 scripts/docs
+test-monitoring:
+	@ONLY=prometheus scripts/test-engines
 
 else
 
