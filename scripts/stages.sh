@@ -227,7 +227,7 @@ taps() {
   # gets its number would wait for ever.
   as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
   initdb_once
-  order=$(cd "$BUILD" && for with in -l -L; do grep $with build_library "$@" | xargs -r ls -S || true; done)
+  order=$(cd "$BUILD" && for with in -l -L; do grep -E $with 'build_library|lower_bounds' "$@" | xargs -r ls -S || true; done)
   for file in $order; do beside "${file#test/t/}" tap "$file"; done
   all_beside
 }

@@ -1,5 +1,5 @@
 # Variants of the library, built with macros of their own, and databases that use them in place of the
-# installed one.
+# installed one. Most tests need but the one for tests, whose bounds can be lowered.
 package SnowidLibrary;
 
 use strict;
@@ -12,7 +12,7 @@ use File::Spec;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(build_library use_library);
+our @EXPORT = qw(build_library use_library lower_bounds);
 
 # Where variants are kept: all tests of a run share them, where SNOWID_LIBRARIES names a directory.
 my $libraries = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir());
@@ -79,6 +79,17 @@ sub use_library
     $library //= '$libdir/snowid';
     $node->safe_psql($dbname,
         "UPDATE pg_proc SET probin = '$library' WHERE probin ~ '/snowid([.]so)?\$'");
+    return;
+}
+
+# Has new sessions of a database use the library for tests, with some of its bounds (SNOWID_BOUND in src/pg) lowered;
+# without any, the installed library again.
+sub lower_bounds
+{
+    my ($node, $dbname, %bounds) = @_;
+    use_library($node, $dbname, %bounds ? build_library('tests', '-DSNOWID_DEBUG') : undef);
+    my @changes = %bounds ? map { "SET snowid.debug_$_ = $bounds{$_}" } sort keys %bounds : 'RESET ALL';
+    $node->safe_psql($dbname, join '; ', map { "ALTER DATABASE $dbname $_" } @changes);
     return;
 }
 

@@ -3,15 +3,7 @@
 
 #include "pg/prelude.hpp"
 
-// Once in so many seconds the server's log is told of what is alike: of a kind of event in a
-// database, of the refills of a sequence, of a source's failures.
-#ifndef SNOWID_LOG_EVERY
-#define SNOWID_LOG_EVERY 60
-#endif
-
 namespace snowid::pg {
-
-inline constexpr int64 kLogEveryUs = SNOWID_LOG_EVERY * USECS_PER_SEC;
 
 // Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
 inline core::UnixMicros unix_now() {

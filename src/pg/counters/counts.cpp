@@ -2,6 +2,7 @@
 #include "pg/counters/counts.hpp"
 
 #include "pg/base/clock.hpp"
+#include "pg/base/log_limit.hpp"
 
 namespace snowid::pg {
 
@@ -32,7 +33,7 @@ void CountFailure(SourceCounts* counts, int sqlstate) {
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
   if (took_us < kSlowUs) return;
   const core::UnixMicros now = unix_now();
-  if (IsRecent({counts->logged_us.load(std::memory_order_relaxed)}, kLogEveryUs, now)) return;
+  if (IsRecent({counts->logged_us.load(std::memory_order_relaxed)}, LogEveryUs(), now)) return;
   counts->logged_us.store(now.value, std::memory_order_relaxed);
   const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
   const double total_ms = Milliseconds(counts->total_us.load(std::memory_order_relaxed));

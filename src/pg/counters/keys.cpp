@@ -1,6 +1,7 @@
 // Making and freeing tables of keys. See keys.hpp.
 #include "pg/counters/keys.hpp"
 
+#include "pg/counters/bounds.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/server/subtransaction.hpp"
 #include "pg/shared/accounts.hpp"
@@ -43,7 +44,7 @@ core::KeyTable* keys_at(dsa_pointer table) {
 }
 
 Bound keys_bound(uint64 capacity) {
-  const uint64 limit = std::max(section_keys, kDefaultSectionKeys);
+  const uint64 limit = std::max(section_keys, least_section_keys);
   const uint64 mine = uint64{count_of_database(accounts, MyDatabaseId)} + capacity;
   const uint64 all = uint64{CountOfServer(accounts)} + capacity;
   // A section's worth is each database's own, whatever others have.

@@ -1,6 +1,8 @@
 // The settings of counters. See settings.hpp.
 #include "pg/counters/settings.hpp"
 
+#include "pg/counters/bounds.hpp"
+
 namespace snowid::pg {
 
 bool segment_adapt = true;
@@ -22,6 +24,9 @@ void counter_settings_register() {
       "Past that keys leave that were not used since half as many others were. A key that comes "
       "back goes on above every number that was given to one that left.",
       &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+  bound_register("snowid.debug_max_counters", &max_counters);
+  bound_register("snowid.debug_reserved_counters", &reserved_counters);
+  bound_register("snowid.debug_least_section_keys", &least_section_keys);
 }
 
 }  // namespace snowid::pg

@@ -2,6 +2,7 @@
 #include "pg/counters/source_failure.hpp"
 
 #include "pg/base/clock.hpp"
+#include "pg/base/log_limit.hpp"
 
 namespace snowid::pg {
 
@@ -10,7 +11,7 @@ namespace {
 // Whether the log is to be told of a failure, which is not counted yet. It then counts as told.
 bool IsToBeLogged(SourceCounts* counts, int sqlstate, core::UnixMicros now) {
   const bool is_new = counts->sqlstate.load() != static_cast<uint32_t>(sqlstate);
-  if (!is_new && IsRecent({counts->logged_us.load()}, kLogEveryUs, now)) return false;
+  if (!is_new && IsRecent({counts->logged_us.load()}, LogEveryUs(), now)) return false;
   counts->logged_us.store(now.value);
   return true;
 }

@@ -5,20 +5,10 @@
 // the server: the next one to draw begins above what the sequence itself says.
 #include "pg/counters/store.hpp"
 
+#include "pg/counters/bounds.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/shared/quota.hpp"
-
-// The most segments and sections of a server, at 320 bytes a segment and 1,280 a section.
-// Keys of sections have bounds of their own, see keys.hpp.
-#ifndef SNOWID_MAX_COUNTERS
-#define SNOWID_MAX_COUNTERS 100000
-#endif
-
-// A database that has fewer can make more even where the server is full.
-#ifndef SNOWID_RESERVED_COUNTERS
-#define SNOWID_RESERVED_COUNTERS 1000
-#endif
 
 namespace snowid::pg {
 
@@ -52,7 +42,7 @@ SharedTable sections = {
     {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
     nullptr};
 
-Quota quota = {"segments and sections", BoundsOf(SNOWID_MAX_COUNTERS, SNOWID_RESERVED_COUNTERS),
+Quota quota = {"segments and sections", [] { return BoundsOf(max_counters, reserved_counters); },
                AccountsNamed("counters of databases", "counters of roles")};
 
 // An entry that nobody used when it was looked at.

@@ -1,7 +1,9 @@
 // The settings of IDs. See settings.hpp.
 #include "pg/ids/settings.hpp"
 
+#include "pg/base/log_limit.hpp"
 #include "pg/compat.hpp"
+#include "pg/ids/bounds.hpp"
 
 namespace snowid::pg {
 
@@ -116,6 +118,10 @@ void id_settings_register() {
       "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
       "A caller that would have to wait for longer is refused at once.", &max_wait_ms,
       kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  bound_register("snowid.debug_max_shards", &max_shards);
+  bound_register("snowid.debug_reserved_shards", &reserved_shards);
+  bound_register("snowid.debug_most_idle_shards", &most_idle_shards);
+  bound_register("snowid.debug_log_every", &log_every);
 }
 
 }  // namespace snowid::pg

@@ -14,24 +14,10 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/base/locks.hpp"
+#include "pg/ids/bounds.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/shared/quota.hpp"
-
-// 80 bytes each.
-#ifndef SNOWID_MAX_SLOTS
-#define SNOWID_MAX_SLOTS 1000000
-#endif
-
-// A database with fewer is not refused for what others have.
-#ifndef SNOWID_RESERVED_SLOTS
-#define SNOWID_RESERVED_SLOTS 10000
-#endif
-
-// The most slots that one sweep removes, which bounds its memory. The next one can come soon.
-#ifndef SNOWID_MOST_IDLE
-#define SNOWID_MOST_IDLE (1 << 16)
-#endif
 
 namespace snowid::pg {
 
@@ -39,7 +25,7 @@ SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullp
 
 namespace {
 
-Quota quota = {"shards", BoundsOf(SNOWID_MAX_SLOTS, SNOWID_RESERVED_SLOTS),
+Quota quota = {"shards", [] { return BoundsOf(max_shards, reserved_shards); },
                AccountsNamed("slots of databases", "slots of roles")};
 
 // What says where slots of a database start.
@@ -82,8 +68,6 @@ struct Swept {
   core::UnixMicros ceiling;
   Start start;
 };
-
-constexpr uint32 kMostIdle = SNOWID_MOST_IDLE;
 
 // Stores, in the databases that count for the bound, up to when they are swept, and returns a table
 // of Swept with all databases. That is up to a second ago, since a slot that was used since is
@@ -128,8 +112,8 @@ core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Sw
 }
 
 // Finds the slots that may go and count for the bound, or are of dropped databases; at most
-// kMostIdle of them. Raises the floors of dropped databases to the last time that any of their
-// slots has used: in `found` only, raise_floor_of() stores it.
+// most_idle_shards of them. Raises the floors of dropped databases to the last time that any of
+// their slots has used: in `found` only, raise_floor_of() stores it.
 uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -147,7 +131,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
                !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
       continue;
     }
-    if (count < kMostIdle) idle[count++] = slot->key;
+    if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
   }
   dshash_seq_term(&scan);
   return count;
@@ -212,7 +196,7 @@ void sweep(Bound bound) {
   while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
     swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
 
-  auto* idle = static_cast<SlotKey*>(palloc(kMostIdle * sizeof(SlotKey)));
+  auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
   const uint32 count = find_idle(found, bound, idle);
   hash_seq_init(&scan, found);
   while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))

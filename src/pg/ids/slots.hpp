@@ -10,6 +10,7 @@
 // accounts of slots (shared/accounts.hpp), the partition of "slots".
 #pragma once
 
+#include "pg/base/debug.hpp"
 #include "pg/ids/database.hpp"
 
 namespace snowid::pg {
@@ -36,10 +37,8 @@ struct Slot {
 // (moves/pending.cpp), and for a moment. No server has a quarter as many processes (MAX_BACKENDS in
 // PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million a second, and
 // then begins anew.
-#ifndef SNOWID_USER_BITS
-#define SNOWID_USER_BITS 20
-#endif
-inline constexpr int kUserBits = SNOWID_USER_BITS;
+// Tests have few users.
+inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
 SNOWID_PIN(SlotKey, layout, 0);

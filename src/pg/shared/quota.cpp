@@ -10,7 +10,7 @@ namespace {
 // 53200.
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
   const char* name = quota.counted;
-  const Bounds& bounds = quota.bounds;
+  const Bounds bounds = quota.bounds();
   const char* role = GetUserNameFromId(GetSessionUserId(), true);
   switch (bound) {
     case Bound::kRole:
@@ -43,7 +43,7 @@ namespace {
 
 Bound bound_of(const Quota& quota) {
   AssertHoldsNone();
-  const Bounds& bounds = quota.bounds;
+  const Bounds bounds = quota.bounds();
   const Oid user = GetSessionUserId();
   const uint32 server = CountOfServer(quota.accounts);
   const uint32 database = count_of_database(quota.accounts, MyDatabaseId);

@@ -32,7 +32,7 @@ constexpr Bounds BoundsOf(uint32 server, uint32 reserved) {
 // A thing that there are bounds on. Belongs to one process, but for the accounts.
 struct Quota {
   const char* counted;  // what it is called in errors, in the plural
-  Bounds bounds;
+  Bounds (*bounds)();
   Accounts accounts;
 };
 

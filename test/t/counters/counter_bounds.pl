@@ -12,7 +12,7 @@ use Snowid;
 use Test::More;
 
 # A database may have 24, a role 12 of them. On a full server a database gets 20 even so, a role 2.
-my $low = build_library('low', '-DSNOWID_MAX_COUNTERS=96 -DSNOWID_RESERVED_COUNTERS=20');
+my %low = (max_counters => 96, reserved_counters => 20);
 my $node = new_server('counters');
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; GRANT alice TO mallory');
@@ -21,7 +21,7 @@ foreach my $dbname (@databases)
 {
     $node->safe_psql('postgres', "CREATE DATABASE $dbname");
     $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
-    use_library($node, $dbname, $low);
+    lower_bounds($node, $dbname, %low);
     $node->safe_psql($dbname, join '; ', (map { "CREATE SEQUENCE c$_ INCREMENT 100" } 1 .. 60),
         'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO PUBLIC');
 }

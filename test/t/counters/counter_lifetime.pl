@@ -47,8 +47,8 @@ sub make_sequences
 
 # 1. Sequences that a transaction drops and then does not, while others draw from them. Here so few
 # counters fit that those of dropped sequences are looked for at each new one.
-my $low = build_library('low', '-DSNOWID_MAX_COUNTERS=16 -DSNOWID_RESERVED_COUNTERS=2');
-use_library($node, $_, $low) foreach @databases;
+my %low = (max_counters => 16, reserved_counters => 2);
+lower_bounds($node, $_, %low) foreach @databases;
 foreach my $kind ('section', 'segment')
 {
     foreach my $heir ('postgres', 'other')
@@ -82,7 +82,7 @@ $node->restart;
 
 # 2. All at once: sessions that draw from many sequences, in transactions of their own, while others drop
 # them all, draw from new ones and roll back, and others yet make and drop their own.
-use_library($node, $_) foreach @databases;
+lower_bounds($node, $_) foreach @databases;
 $node->restart;
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my @names = map { "crowded_$_" } 1 .. 40;
@@ -138,7 +138,7 @@ is(scalar(map { %{ $drawn{$_} } ? 1 : () } grep { /^crowded/ } keys %drawn), 120
 
 # 3. Counters that nobody uses, of living databases: they give way, those in use do not. Four databases
 # have all that there is; each may have 4, and the server 16.
-use_library($node, $_, $low) foreach @databases;
+lower_bounds($node, $_, %low) foreach @databases;
 $node->restart;
 $repeated = 0;
 %seen = ();

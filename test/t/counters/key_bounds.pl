@@ -11,11 +11,12 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-# A section has 1,000 keys by default, so a database 50,000, the server 200,000. A section begins with
+# A section has 1,000 keys, so a database 50,000, the server 200,000. A section begins with
 # room for 100, come what may.
-my $low = build_library('low', '-DSNOWID_SECTION_KEYS=1000');
+my %low = (least_section_keys => 1000);
 my ($keys, $first, $sections) = (1000, 100, 60);
 my $node = new_server('keys');
+$node->append_conf('postgresql.conf', "snowid.section_keys = $keys\n");
 $node->start;
 my @databases = map { "d$_" } 1 .. 5;
 
@@ -24,7 +25,7 @@ sub make_database
     my ($dbname) = @_;
     $node->safe_psql('postgres', "CREATE DATABASE $dbname");
     $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
-    use_library($node, $dbname, $low);
+    lower_bounds($node, $dbname, %low);
     $node->safe_psql($dbname, join '; ', 'CREATE TABLE drawn (section int, key int, number bigint)',
         map { "CREATE SEQUENCE s$_ INCREMENT 100000" } 1 .. $sections);
     return;

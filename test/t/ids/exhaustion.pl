@@ -49,8 +49,8 @@ sub check_unharmed
 
 # 1. The bounds on shards, which callers choose: of the server, and of one database. Here they are low,
 # with nothing in reserve, and all shards are in use.
-my $low = build_library('low', '-DSNOWID_MAX_SLOTS=100 -DSNOWID_RESERVED_SLOTS=0');
-use_library($node, $_, $low) foreach @databases, @more_databases, 'fifth';
+my %low = (max_shards => 100, reserved_shards => 0);
+lower_bounds($node, $_, %low) foreach @databases, @more_databases, 'fifth';
 $node->restart;
 my %session = map { $_ => open_session($node, dbname => $_) } @databases;
 
@@ -85,7 +85,7 @@ check_bound($_, 25) foreach @databases;
 $node->restart;
 %session = map { $_ => open_session($node, dbname => $_) } @databases;
 is(take($session{postgres}, 'postgres', 'snowid_next(n)', 50, 74), 25, 'bound: a restart makes room');
-use_library($node, $_) foreach @databases, @more_databases, 'fifth';
+lower_bounds($node, $_) foreach @databases, @more_databases, 'fifth';
 
 # 2. Main shared memory, used up before snowid is used for the first time since the start.
 my $hog = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/hog.so';

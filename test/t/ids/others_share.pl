@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 # A database has 20 of each, a role in it 10.
-my $low = build_library('low', '-DSNOWID_MAX_SLOTS=80 -DSNOWID_MAX_COUNTERS=80');
+my %low = (max_shards => 80, max_counters => 80);
 my $day = 'time:20 shard:30 seq:13 unit:1d epoch:2020-01-01T00:00:00Z';
 my $node = new_server('share');
 # At noon, so that no day ends while the test runs.
@@ -25,7 +25,7 @@ foreach my $dbname (qw(victim attacked))
 {
     $node->safe_psql('postgres', "CREATE DATABASE $dbname");
     $node->safe_psql($dbname, 'CREATE EXTENSION snowid; GRANT CREATE ON SCHEMA public TO mallory');
-    use_library($node, $dbname, $low);
+    lower_bounds($node, $dbname, %low);
     $node->safe_psql($dbname, 'CREATE SEQUENCE invoice_seq INCREMENT 1000; CREATE SEQUENCE inbox_seq INCREMENT 10000;'
           . ' GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO alice');
 }

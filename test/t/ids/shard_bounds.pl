@@ -12,14 +12,14 @@ use Test::More;
 
 # A server has 800, a database 200, a role in it 100. Where the server has no more, 50 are reserved for
 # each database, and 5 for each role in each.
-my $low = build_library('low', '-DSNOWID_MAX_SLOTS=800 -DSNOWID_RESERVED_SLOTS=50');
+my %low = (max_shards => 800, reserved_shards => 50);
 my $node = new_server('bounds');
 my @databases = map { "d$_" } 1 .. 9;
 start_server($node);
 $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN');
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach @databases, 'fresh', 'restored';
 $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach @databases, 'fresh';
-use_library($node, $_, $low) foreach @databases, 'fresh';
+lower_bounds($node, $_, %low) foreach @databases, 'fresh';
 
 # With nothing in memory.
 sub start_anew
@@ -84,7 +84,7 @@ $node->safe_psql('d1', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowi
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
 command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('d1') ], 'a dump');
 command_ok([ 'pg_restore', '-d', $node->connstr('restored'), $dump ], 'its restore');
-use_library($node, 'restored', $low);
+lower_bounds($node, 'restored', %low);
 is(attempt($node, "INSERT INTO photos (title) VALUES ('one') RETURNING title", dbname => 'restored'),
     'one', 'has new IDs');
 is($wrong, 0, 'mallory: in order');

@@ -11,7 +11,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 # A server has 100 slots, a database 25; a sweep forgets 5 at a time.
-my $low = build_library('few', '-DSNOWID_MAX_SLOTS=100 -DSNOWID_RESERVED_SLOTS=0 -DSNOWID_MOST_IDLE=5');
+my %low = (max_shards => 100, reserved_shards => 0, most_idle_shards => 5);
 my $node = new_server('node');
 start_server($node);
 my @databases = map { "d$_" } 1 .. 4;
@@ -21,7 +21,7 @@ foreach my $dbname (@databases)
     $oid++;
     $node->safe_psql('postgres', "CREATE DATABASE $dbname OID $oid");
     $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
-    use_library($node, $dbname, $low);
+    lower_bounds($node, $dbname, %low);
 }
 $node->stop;
 start_server($node);
@@ -62,7 +62,7 @@ $node->safe_psql('postgres', 'DROP DATABASE d1');
 is(ask($others[0], 'SELECT snowid_next(26)'), 'ERROR 53200', 'a sweep, which makes no room where all is in use');
 $node->safe_psql('postgres', 'CREATE DATABASE d1 OID 100001');
 $node->safe_psql('d1', 'CREATE EXTENSION snowid');
-use_library($node, 'd1', $low);
+lower_bounds($node, 'd1', %low);
 is(attempt($node, "SET snowid.max_wait = '20s'; SELECT snowid_timestamp(snowid_next(40))"
           . " BETWEEN '$ceiling'::timestamptz - interval '5 s' AND '$ceiling'::timestamptz + interval '1 min'", dbname => 'd1'),
     't', 'the new one goes on as the clock has it');
@@ -71,7 +71,7 @@ is(attempt($node, "SET snowid.max_wait = '20s'; SELECT snowid_timestamp(snowid_n
 $node->safe_psql('postgres', 'DROP DATABASE d1');
 $node->safe_psql('postgres', 'CREATE DATABASE d5');
 $node->safe_psql('d5', 'CREATE EXTENSION snowid');
-use_library($node, 'd5', $low);
+lower_bounds($node, 'd5', %low);
 my $heir = open_session($node, dbname => 'd5');
 ask($heir, q(SET snowid.max_wait = '20s'));
 my $inherited = 0;

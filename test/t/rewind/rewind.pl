@@ -386,13 +386,13 @@ foreach my $name ('dumped', 'restored')
 # 13. Slots that a sweep has removed under the wrong clock. A database has 25.
 set_clock(0);
 $node->stop;
-my $few = build_library('few', '-DSNOWID_MAX_SLOTS=100 -DSNOWID_RESERVED_SLOTS=0');
+my %low = (max_shards => 100, reserved_shards => 0);
 my $hours = "'time:20 shard:10 seq:10 unit:1h epoch:2020-01-01T00:00:00Z'";
 my $full_hour = 2 * 3600 - time % 3600;
 set_clock($full_hour - 3600);
 start_server($node);
 make('swept');
-use_library($node, 'swept', $few);
+lower_bounds($node, 'swept', %low);
 $node->stop;
 start_server($node);
 set_clock($full_hour + 600);

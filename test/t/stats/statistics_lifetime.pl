@@ -10,12 +10,12 @@ use Snowid;
 use Test::More;
 
 # A database has 200 shards, each of them room for 1,023 users; the log hears of everything.
-my $low = build_library('cleared', '-DSNOWID_MAX_SLOTS=800 -DSNOWID_RESERVED_SLOTS=50 -DSNOWID_LOG_EVERY=0 -DSNOWID_USER_BITS=10');
+my %low = (max_shards => 800, reserved_shards => 50, log_every => 0);
 my $node = new_server('lifetime', allows_streaming => 1);
 start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 $node->safe_psql('postgres', objects_for_workers());
-use_library($node, 'postgres', $low);
+lower_bounds($node, 'postgres', %low);
 # With nothing in memory of what the other library has made.
 $node->stop;
 start_server($node);

@@ -1,0 +1,17 @@
+// How much memory segments and sections may take. See shared/quota.hpp for who is refused.
+#pragma once
+
+#include "pg/base/debug.hpp"
+#include "pg/counters/settings.hpp"
+
+namespace snowid::pg {
+
+// The most segments and sections of a server, at 320 bytes a segment and 1,280 a section. Keys of
+// sections have bounds of their own, see keys.hpp.
+SNOWID_BOUND(max_counters, 100000);
+// A database that has fewer can make more even where the server is full.
+SNOWID_BOUND(reserved_counters, 1000);
+// A section's keys are counted as this many where snowid.section_keys is less: its default.
+SNOWID_BOUND(least_section_keys, kDefaultSectionKeys);
+
+}  // namespace snowid::pg
