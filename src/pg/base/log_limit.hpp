@@ -1,5 +1,5 @@
-// Telling the log of what may happen often: once in log_every seconds, whatever the session. Nothing
-// is shared here but the atomic that the caller gives.
+// Telling the log of what may happen often: once in log_every seconds, whatever the session.
+// Nothing is shared here but the atomic that the caller gives.
 #pragma once
 
 #include "pg/base/clock.hpp"
