@@ -13,14 +13,15 @@ inline const core::LayoutSpec& layout_spec_arg(FunctionCallInfo fcinfo, int numb
 // The layout that layout_of() made last, so that a constant argument is made ready only once.
 extern core::Layout recent_layout;
 
-// A layout, ready to compute with. Holds until the next call.
+// A layout, ready to compute with. Holds until the next call: it is not copied, since that would
+// cost each call that reads an ID. So nobody keeps it beyond a row, and none takes two layouts.
 inline const core::Layout& layout_of(const core::LayoutSpec& spec) {
   if (spec == core::kInstagram.spec) return core::kInstagram;
   if (!(spec == recent_layout.spec)) recent_layout = core::MakeLayout(spec);
   return recent_layout;
 }
 
-// An argument of that type, ready to compute with. Holds until the next call.
+// An argument of that type, ready to compute with. Holds as long.
 inline const core::Layout& layout_arg(FunctionCallInfo fcinfo, int number) {
   return layout_of(layout_spec_arg(fcinfo, number));
 }

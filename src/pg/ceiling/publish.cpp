@@ -116,6 +116,8 @@ void publish_ceiling(const HeldCeiling& held) {
     instr_time since;
     INSTR_TIME_SET_CURRENT(since);
     const bool is_to_wait = !sequence_is_durable(lsn);
+    // With the lock, so that who waits for it finds the ceiling published, and need not flush, nor
+    // count as one who has. What comes after it then only waits for standbys.
     XLogFlush(lsn);
     LWLockRelease(&ceiling->lock);
     sequence_make_durable(lsn);

@@ -34,9 +34,13 @@ void use_stand_in(bool wanted) {
     stand_in.written_us = shared_ceiling->written_us;
     LWLockRelease(&shared_ceiling->lock);
     stand_in.written_lsn = InvalidXLogRecPtr;
-    stand_in.ceiling_us.store(shared_ceiling->ceiling_us.load());
-    stand_in.alert_us.store(shared_ceiling->alert_us.load());
-    stand_in.floor_us.store(shared_ceiling->floor_us.load());
+    // Nobody else sees the stand-in.
+    stand_in.ceiling_us.store(shared_ceiling->ceiling_us.load(std::memory_order_acquire),
+                              std::memory_order_relaxed);
+    stand_in.alert_us.store(shared_ceiling->alert_us.load(std::memory_order_acquire),
+                            std::memory_order_relaxed);
+    stand_in.floor_us.store(shared_ceiling->floor_us.load(std::memory_order_acquire),
+                            std::memory_order_relaxed);
   }
   my_ceiling = wanted ? &stand_in : shared_ceiling;
 }

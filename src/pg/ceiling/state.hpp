@@ -25,7 +25,8 @@ struct Ceiling {
   // No ID may be issued with a time above this one. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
   // Never above the ceiling. Before a session issues an ID with a time above this one it has the
-  // ceiling raised, or knows that another session does.
+  // ceiling raised, or knows that another session does. It is released after ceiling_us, and after
+  // may_issue of the database: who acquires it sees those.
   std::atomic<int64_t> alert_us;
   // The floor: every time up to this one may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;
@@ -110,7 +111,8 @@ struct CeilingUsers {
 };
 extern CeilingUsers ceiling_users;
 
-// Raises a time, unless it is above.
+// Raises a time, unless it is above. Who acquires it sees what was written before it was raised;
+// where it was above, somebody else has released it.
 inline void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {

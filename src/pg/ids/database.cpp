@@ -44,9 +44,10 @@ void database_attach() {
   table_attach(&databases);
   bool made;
   auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
-  database->users.fetch_add(1);
-  if (made) database->row_xmin.store(row_xmin);
-  is_doubtful = database->row_xmin.load() != row_xmin;
+  // With the partition's lock, which orders it with a sweep that is to remove the entry.
+  database->users.fetch_add(1, std::memory_order_relaxed);
+  if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
+  is_doubtful = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
   table_release(databases, database);
   shared_database = database;
   PlaceCeiling(&database->ceiling, &database->wild, &database->raises);
@@ -57,7 +58,8 @@ void database_attach() {
 bool database_is_doubtful() { return is_doubtful; }
 
 void database_confirm() {
-  shared_database->row_xmin.store(row_xmin);
+  // Released after what was seen to: who acquires it finds that done.
+  shared_database->row_xmin.store(row_xmin, std::memory_order_release);
   is_doubtful = false;
 }
 

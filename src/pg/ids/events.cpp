@@ -53,8 +53,9 @@ ShardEvents* events_of(const Slot* slot) {
   // Where no subtransaction can be tried, an event is counted only if there was one before: a
   // parallel worker makes no entry.
   if (wanted.found == nullptr && !IsInParallelMode()) {
+    // Nobody is to be refused an ID because it cannot be counted, and dshash raises an error where
+    // there is no memory. That is once for a session and shard, behind the slow path.
     ErrorData* error = try_in_subtransaction(make, &wanted);
-    // Nobody is to be refused an ID because it cannot be counted.
     if (error != nullptr && !SaysNoMemory(error)) ReThrowError(error);
     if (error != nullptr) FreeErrorData(error);
   }

@@ -66,7 +66,11 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  if (!shared->alert_us.compare_exchange_strong(alert, next_alert)) return;
+  // Acquires what database_doubt() has released with its 0: then the next line sees the doubt.
+  // Where that 0 comes later it stays.
+  if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed))
+    return;
   // Who doubts sets the alert to 0, which it may have been before.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);

@@ -85,7 +85,8 @@ HTAB* sweep_databases(Bound bound) {
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
     if (bound == Bound::kServer || database->oid == MyDatabaseId) {
       RaiseTime(&database->swept_us, past_us);
-      RaiseTime(&database->swept_ceiling_us, database->ceiling.ceiling_us.load());
+      RaiseTime(&database->swept_ceiling_us,
+                database->ceiling.ceiling_us.load(std::memory_order_acquire));
     }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
@@ -247,6 +248,7 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const bool is_new = slot == nullptr;
   // Without a slot's lock, since it may have to wait for a transaction.
   if (is_new) {
+    // Before the slot is there: who finds it, by the lock of its partition, finds this, too.
     RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, closed_shards.lock(layout, shard));
   }

@@ -34,17 +34,17 @@ const char* dblink_schema() {
   return quote_identifier(schema);
 }
 
-// The name of the connection: a random one, so that nobody can have a connection of that name.
-char connection_name[48];
-// Whether there may be a connection of this name.
-bool may_be_connected = false;
-// What it is to, looked up at first: the server may be gone when the connection is closed.
-const char* server_name;
+// The connection of one statement.
+struct Connection {
+  char name[48];       // a random one, so that nobody can have a connection of that name
+  const char* server;  // looked up at first: it may be gone when the connection is closed
+  bool may_be_there;   // whether there may be a connection of this name
+};
 
-void name_connection() {
+void name_connection(Connection* connection) {
   uint64 random;
   fetch_random(&random, sizeof(random));
-  snprintf(connection_name, sizeof(connection_name), "snowid " UINT64_FORMAT, random);
+  snprintf(connection->name, sizeof(connection->name), "snowid " UINT64_FORMAT, random);
 }
 
 // The columns of the answer, as dblink is told of them. All are text, since what another server
@@ -68,8 +68,8 @@ bool has_given_nonzero() {
 // Waits until the other server has answered, or the connection is gone. Interruptible: we wait by
 // ourselves, since a call of dblink's that waits heeds no interrupt in PostgreSQL 15, and later
 // only every second one. Needs SPI.
-void wait_for_answer(const char* schema) {
-  const char* const name[] = {connection_name};
+void wait_for_answer(const Connection& connection, const char* schema) {
+  const char* const name[] = {connection.name};
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
   for (long nap_ms = 1;; nap_ms = NextNap(nap_ms)) {
     execute(is_busy, 1, name);
@@ -91,11 +91,11 @@ void set_client_encoding(const char* encoding) {
 // session. So a server that falls silent there would hold up a stop of this one. dblink takes no
 // option that says the encoding, so the environment does, as long as dblink connects. Every
 // encoding of a database can be a client's; with SQL_ASCII nothing is converted. Needs SPI.
-void make_connection(const char* schema) {
-  const char* const parameters[] = {connection_name, server_name};
+void make_connection(Connection* connection, const char* schema) {
+  const char* const parameters[] = {connection->name, connection->server};
   const char* value = getenv(kClientEncoding);
   const char* before = value != nullptr ? pstrdup(value) : nullptr;
-  may_be_connected = true;
+  connection->may_be_there = true;
   set_client_encoding(GetDatabaseEncodingName());
   PG_TRY();
   { execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
@@ -110,15 +110,15 @@ void make_connection(const char* schema) {
 }
 
 // Runs the statement over a connection of its own. Needs SPI.
-void ask(const RemoteStatement& statement) {
+void ask(Connection* connection, const RemoteStatement& statement) {
   const char* schema = dblink_schema();
-  make_connection(schema);
-  const char* const query[] = {connection_name, statement.text};
+  make_connection(connection, schema);
+  const char* const query[] = {connection->name, statement.text};
   execute(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
   if (!has_given_nonzero())
     ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                    errmsg("could not send a query to server \"%s\"", server_name)));
-  wait_for_answer(schema);
+                    errmsg("could not send a query to server \"%s\"", connection->server)));
+  wait_for_answer(*connection, schema);
   execute(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
                    column_list(statement.columns)),
           1, query);
@@ -127,10 +127,10 @@ void ask(const RemoteStatement& statement) {
 
 // Closes the connection, if there is one. Fails where dblink is gone and the connection is not.
 // Needs SPI.
-void disconnect(const RemoteStatement&) {
-  if (!may_be_connected) return;
+void disconnect(Connection* connection, const RemoteStatement&) {
+  if (!connection->may_be_there) return;
   const char* schema = dblink_schema();
-  const char* const name[] = {connection_name};
+  const char* const name[] = {connection->name};
   execute(psprintf("SELECT %s.dblink_disconnect($1)"
                    " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
                    schema, schema),
@@ -139,7 +139,8 @@ void disconnect(const RemoteStatement&) {
 
 // What can be done in a subtransaction.
 struct Step {
-  void (*take)(const RemoteStatement& statement);
+  void (*take)(Connection* connection, const RemoteStatement& statement);
+  Connection* connection;
   const RemoteStatement& statement;
 };
 
@@ -150,7 +151,7 @@ void take_as_role(void* argument) {
       role_enter(step.statement.role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
   SPI_connect();
   PushActiveSnapshot(GetTransactionSnapshot());
-  step.take(step.statement);
+  step.take(step.connection, step.statement);
   PopActiveSnapshot();
   SPI_finish();
   role_leave(caller);
@@ -184,6 +185,8 @@ TimeoutId patience = MAX_TIMEOUTS;
 volatile bool is_out_of_patience = false;
 
 void lose_patience() {
+  // Somebody else has cancelled the query, and is to be told of that.
+  if (QueryCancelPending) return;
   is_out_of_patience = true;
   InterruptPending = true;
   QueryCancelPending = true;
@@ -191,17 +194,21 @@ void lose_patience() {
 }
 
 // Asks, and gives up after a while, as remote_run() says.
-ErrorData* try_to_ask(const RemoteStatement& statement) {
+ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) {
   const char* option = server_option(statement.server, kConnectTimeout);
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
   enable_timeout_after(patience, (connect_seconds + 10) * 1000);
-  ErrorData* error = try_to({ask, statement});
+  ErrorData* error = try_to({ask, connection, statement});
   disable_timeout(patience, false);
   if (!is_out_of_patience) return error;
-  QueryCancelPending = false;
-  if (IsCancelledHere(error)) error->message = pstrdup("the server does not answer");
+  // The cancel has come to an error; or it has not, since the answer came at the same moment. (Who
+  // cancels the query in just that moment is not heard: it cannot be told from our own.)
+  if (IsCancelledHere(error))
+    error->message = pstrdup("the server does not answer");
+  else
+    QueryCancelPending = false;
   return error;
 }
 
@@ -228,17 +235,16 @@ int RefusedLogin(const ErrorData* error) {
 ErrorData* remote_run(const RemoteStatement& statement) {
   AssertHoldsNone();
   Assert(!IsInParallelMode());
-  name_connection();
-  may_be_connected = false;
-  server_name = GetForeignServer(statement.server)->servername;
-  ErrorData* error = try_to_ask(statement);
+  Connection connection{{}, GetForeignServer(statement.server)->servername, false};
+  name_connection(&connection);
+  ErrorData* error = try_to_ask(&connection, statement);
   // Not left to the end of the transaction: dblink's connections outlive it.
   hold_interrupts();
-  ErrorData* leftover = try_to({disconnect, statement});
+  ErrorData* leftover = try_to({disconnect, &connection, statement});
   resume_interrupts();
   if (leftover != nullptr)
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
-                    errmsg("could not close the connection to server \"%s\"", server_name),
+                    errmsg("could not close the connection to server \"%s\"", connection.server),
                     errdetail_internal("%s", leftover->message)));
   if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
   return error;

@@ -93,7 +93,9 @@ int64 table_memory(const char* name);
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;
 
-// The tranche of snowid's LWLocks, with which locks in entries are initialized.
+// The tranche of snowid's LWLocks, with which locks in entries are initialized. One for all, so
+// pg_stat_activity does not tell which lock somebody waits for. They are held for microseconds, but
+// for a ceiling's; and who holds that is seen to wait for the WAL.
 extern int shared_tranche;
 
 // Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
