@@ -40,7 +40,7 @@ void begin(const Slot* slot) {
 Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot) {
   if (!has_begun) begin(slot);
   Uncounted* kept = directory->kept[number];
-  *kept->in_use = kept;
+  directory->uncounted[number] = kept;
   kept->next = listed;
   return listed = kept;
 }
@@ -53,8 +53,9 @@ void count_many(Slot* slot, uint32 count) {
 void CountsFlush() {
   constexpr int kToWrite = 1;
   for (Uncounted* uncounted = listed; uncounted != nullptr; uncounted = uncounted->next) {
-    *uncounted->in_use = nullptr;
-    const Place* places = uncounted->chunk->places;
+    const PlaceDirectory* directory = uncounted->directory;
+    directory->uncounted[uncounted->number] = nullptr;
+    const Place* places = directory->chunks[uncounted->number]->places;
     // Slots of many shards may be far away: all of a chunk come while the first are told.
     for (uint32 at = 0; at < PlaceChunk::kShards; at++)
       if (uncounted->ids[at] > 0) __builtin_prefetch(places[at].slot, kToWrite);

@@ -50,8 +50,6 @@ void widen(PlaceDirectory* directory, uint64 number) {
   auto** chunks = lengthen(directory->chunks, directory->capacity, capacity);
   auto** kept = lengthen(directory->kept, directory->capacity, capacity);
   auto** uncounted = lengthen(directory->uncounted, directory->capacity, capacity);
-  for (uint32 at = 0; at < directory->capacity; at++)
-    if (kept[at] != nullptr) kept[at]->in_use = &uncounted[at];
   replace(directory->chunks, chunks);
   replace(directory->kept, kept);
   replace(directory->uncounted, uncounted);
@@ -65,11 +63,11 @@ PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
   if (chunk != nullptr) return chunk;
   void* memory = allocate(sizeof(Uncounted) + kLine);
   auto* kept = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
-  PlaceChunk* made = make_chunk();
-  kept->chunk = made;
-  kept->in_use = &directory->uncounted[number];
+  kept->directory = directory;
+  kept->number = number;
+  chunk = make_chunk();
   directory->kept[number] = kept;
-  return chunk = made;
+  return chunk;
 }
 
 PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {

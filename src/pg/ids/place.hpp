@@ -20,6 +20,8 @@ struct Place {
   int64 last_id;  // the last ID that the session got from it, kNoId before the first
 };
 
+struct PlaceDirectory;
+
 // Neighbouring shards.
 struct PlaceChunk {
   static constexpr uint32 kShards = 64;
@@ -30,9 +32,9 @@ struct PlaceChunk {
 // Not in the chunk: of these bytes all that are used stay in the cache, on a line for each chunk.
 struct Uncounted {
   uint8 ids[PlaceChunk::kShards];
-  const PlaceChunk* chunk;
-  Uncounted** in_use;  // where the directory points to it while there are any
-  Uncounted* next;     // a list of those, too
+  PlaceDirectory* directory;  // of which it is
+  uint64 number;              // the chunk's
+  Uncounted* next;            // a list of those in which there are any
 };
 
 // The places of a layout. Made once and kept for as long as the session lasts.

@@ -60,6 +60,42 @@ int32 check_group(const CitusNode& citus) {
   return citus.group;
 }
 
+// Takes the number over from whoever has it, and goes above what that one has issued.
+void take_over(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
+  // Before anything is taken. A copy is found out also where its clock is wrong.
+  require_near_clocks(registry, gap);
+  member->registry = take_number_over(registry, *member, words);
+  go_above_others(registry, gap);
+  if (member->state == MemberState::kJoined) return;
+  member->incarnation = new_incarnation();
+  // Should the row be rolled back this is no claim that could be made again.
+  words->secret[0] = '\0';
+}
+
+// Has the registry confirm the number of the membership, or gives that to this database where it
+// takes over.
+int64 check_membership(bool takes_over, bool has_moved) {
+  Relation table = member_lock();
+  Member member = member_read(table);
+  // Whoever has no number may not draw: it says that it replaces who had it.
+  const bool can_take_over = takes_over && member.state != MemberState::kNone;
+  if (member.state != MemberState::kJoined && !can_take_over) report_membership(member);
+  if (has_moved) member.registry = "";
+
+  const Registry registry = registry_of(member.server, member.node);
+  const ClockGap gap = registry_compare_clocks(registry);
+  Words words = words_read();
+  if (takes_over) {
+    take_over(registry, gap, &member, &words);
+  } else {
+    member.registry = exchange_tokens(registry, member, &words);
+    require_near_clocks(registry, gap);
+  }
+  member_store(table, member, words, false);
+  table_close(table, NoLock);
+  return member.number;
+}
+
 }  // namespace
 
 }  // namespace snowid::pg
@@ -79,32 +115,6 @@ Datum snowid_check(PG_FUNCTION_ARGS) {
   if (takes_over || has_moved) require_no_citus();
   const CitusNode citus = citus_read();
   if (citus.state != CitusState::kNone) PG_RETURN_INT64(check_group(citus));
-  Relation table = member_lock();
-  Member member = member_read(table);
-  // Whoever has no number may not draw: he says that he replaces who had it.
-  const bool can_take_over = takes_over && member.state != MemberState::kNone;
-  if (member.state != MemberState::kJoined && !can_take_over) report_membership(member);
-  if (has_moved) member.registry = "";
-
-  const Registry registry = registry_of(member.server, member.node);
-  const ClockGap gap = registry_compare_clocks(registry);
-  Words words = words_read();
-  if (takes_over) {
-    // Before anything is taken. A copy is found out also where its clock is wrong.
-    require_near_clocks(registry, gap);
-    member.registry = take_number_over(registry, member, &words);
-    go_above_others(registry, gap);
-    if (member.state != MemberState::kJoined) {
-      member.incarnation = new_incarnation();
-      // Should the row be rolled back this is no claim that could be made again.
-      words.secret[0] = '\0';
-    }
-  } else {
-    member.registry = exchange_tokens(registry, member, &words);
-    require_near_clocks(registry, gap);
-  }
-  member_store(table, member, words, false);
-  table_close(table, NoLock);
-  PG_RETURN_INT64(member.number);
+  PG_RETURN_INT64(check_membership(takes_over, has_moved));
 }
 }
