@@ -1,6 +1,8 @@
 // What other rooms may use of the other kinds of ID. Nothing is shared here.
 #pragma once
 
+#include "pg/prelude.hpp"
+
 namespace snowid::pg {
 
 // Has ObjectIDs differ from earlier ones where they are set back. Called once, when the library is
