@@ -1,6 +1,6 @@
 # Every layout on real servers: each that has a name and some that have none keep the promises that
 # Instagram's keeps, under load and to the end of their time. No two of them share a tick. Clients record
-# every ID that they saw. Crashes are crash.pl, dumps layout_dump.pl.
+# every ID that they saw. Crashes are crash.pl, dumps ceiling/dump.pl.
 
 use strict;
 use warnings;
