@@ -30,7 +30,7 @@ if (!defined $data || -e $data || grep { /^(?:-X|--waldir|--pgdata)/ } @others)
     exec $initdb, @ARGV[ 2 .. $#ARGV ] or die "$initdb: $!\n";
 }
 
-my $made = "$kept/" . md5_hex(join "\0", @others, map { "$_=$ENV{$_}" } grep { /^(?:LANG|LC_)/ } sort keys %ENV);
+my $made = "$kept/" . md5_hex(join "\0", $initdb, @others, map { "$_=$ENV{$_}" } grep { /^(?:LANG|LC_)/ } sort keys %ENV);
 {
     # Who finds it locked waits until the other has made it.
     open my $lock, '>', "$made.lock" or die "$made.lock: $!\n";
