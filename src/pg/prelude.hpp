@@ -1,4 +1,4 @@
-// The one door to PostgreSQL's headers. They are C, and up to PostgreSQL 15 do not say so to a C++
+// The only way to PostgreSQL's headers. They are C, and up to PostgreSQL 15 do not say so to a C++
 // compiler; they also redefine names of the C library, so the C++ library and src/core come first.
 #pragma once
 

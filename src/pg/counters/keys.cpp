@@ -16,9 +16,9 @@ Accounts accounts = AccountsNamed("keys of databases", "keys of roles");
 constexpr Oid kNoRole = InvalidOid;
 
 void free_table(dsa_pointer table, Oid database) {
-  const Payers payers = accounts_lock(&accounts, database, kNoRole);
-  CountGone(payers, keys_at(table)->capacity);
-  accounts_unlock(payers);
+  const LockedAccounts locked = accounts_lock(&accounts, database, kNoRole);
+  CountGone(locked, keys_at(table)->capacity);
+  accounts_unlock(locked);
   dsa_free(shared_area, table);
 }
 
@@ -71,9 +71,9 @@ dsa_pointer keys_allocate(uint32 capacity) {
       dsa_allocate_extended(shared_area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE);
   PG_TRY();
   {
-    const Payers payers = accounts_lock(&accounts, MyDatabaseId, kNoRole);
-    CountMade(payers, capacity);
-    accounts_unlock(payers);
+    const LockedAccounts locked = accounts_lock(&accounts, MyDatabaseId, kNoRole);
+    CountMade(locked, capacity);
+    accounts_unlock(locked);
   }
   PG_CATCH();
   {

@@ -76,7 +76,7 @@ List* find_idle(const SharedTable& table, Bound bound) {
 }
 
 void remove_if_idle(const SharedTable& table, const Idle& idle) {
-  const Payers payers = accounts_lock(&quota.accounts, idle.key.database, idle.role);
+  const LockedAccounts locked = accounts_lock(&quota.accounts, idle.key.database, idle.role);
   auto* entry = static_cast<Entry*>(table_find(table, &idle.key, true));
   if (entry != nullptr) {
     if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
@@ -87,12 +87,12 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
         keys_free_all(section, idle.key.database);
       }
       table_delete(table, entry);
-      CountGone(payers);
+      CountGone(locked);
     } else {
       table_release(table, entry);
     }
   }
-  accounts_unlock(payers);
+  accounts_unlock(locked);
 }
 
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
@@ -169,14 +169,14 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
     quota_require_room(&quota, sweep);
     if (table == &sections) remove_dropped_keys();
     const Oid role = GetSessionUserId();
-    const Payers payers = accounts_lock(&quota.accounts, MyDatabaseId, role);
+    const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
     bool made;
     entry = static_cast<Entry*>(table_find_or_make(*table, &key, &made));
     if (made) {
       entry->role = role;
-      CountMade(payers);
+      CountMade(locked);
     }
-    accounts_unlock(payers);
+    accounts_unlock(locked);
   }
   // With the partition locked, before which a sweep may remove the entry.
   AssertHoldsSome();

@@ -1,4 +1,4 @@
-// The room's face to others. See ids.hpp.
+// What the room offers to others. See ids.hpp.
 #include "pg/ids/ids.hpp"
 
 #include "pg/base/clock.hpp"

@@ -159,7 +159,7 @@ void remove_events(const Slot& slot) {
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
   if (database == nullptr) return;
-  const Payers payers = accounts_lock(&quota.accounts, idle.database, idle.role);
+  const LockedAccounts locked = accounts_lock(&quota.accounts, idle.database, idle.role);
   auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
@@ -167,12 +167,12 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
         IsBehind(slot, LayoutOf(slot, &recent), StartOf(database), is_dropped)) {
       remove_events(*slot);
       table_delete(slots, slot);
-      CountGone(payers);
+      CountGone(locked);
     } else {
       table_release(slots, slot);
     }
   }
-  accounts_unlock(payers);
+  accounts_unlock(locked);
   table_release(databases, database);
 }
 
@@ -222,16 +222,16 @@ SlotKey KeyOf(const core::Layout& layout, int64 shard) {
 Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
   quota_require_room(&quota, sweep);
   const Oid role = GetSessionUserId();
-  const Payers payers = accounts_lock(&quota.accounts, MyDatabaseId, role);
+  const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) {
     const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
     slot->last_tick.store(last.value, std::memory_order_relaxed);
     slot->key.role = role;
-    CountMade(payers);
+    CountMade(locked);
   }
-  accounts_unlock(payers);
+  accounts_unlock(locked);
   return slot;
 }
 

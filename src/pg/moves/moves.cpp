@@ -1,8 +1,8 @@
 // The SQL functions by which shards move to another server.
 //
 // Shared: the table of released shards and their slots, under released_lock(); the ceiling. Its
-// lock is taken after that of the table (docs/design.md, "The SQL face"). Who waits for the clock
-// has no lock, but where a row tells of a later time than the caller.
+// lock is taken after that of the table (docs/design.md, "The SQL interface"). Who waits for the
+// clock has no lock, but where a row tells of a later time than the caller.
 #include "pg/moves/moves.hpp"
 
 #include "pg/base/errors.hpp"

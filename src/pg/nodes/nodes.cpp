@@ -1,4 +1,4 @@
-// The room's face to others. See nodes.hpp.
+// What the room offers to others. See nodes.hpp.
 #include "pg/nodes/nodes.hpp"
 
 #include "pg/nodes/number.hpp"

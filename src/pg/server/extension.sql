@@ -1,4 +1,4 @@
--- The SQL face of snowid.
+-- The SQL interface of snowid.
 --
 -- This script runs as superuser, in a schema that somebody else may have filled before. So each name is
 -- written with its schema, each argument is of the exact type, and the script calls nothing but what is

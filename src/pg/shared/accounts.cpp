@@ -47,36 +47,36 @@ uint32 count_of_role(const Accounts& accounts, Oid database, Oid role) {
   return count;
 }
 
-Payers accounts_lock(Accounts* accounts, Oid database, Oid role) {
+LockedAccounts accounts_lock(Accounts* accounts, Oid database, Oid role) {
   Assert(accounts->server != nullptr);
-  Payers payers{accounts, nullptr, nullptr};
-  payers.database =
+  LockedAccounts locked{accounts, nullptr, nullptr};
+  locked.database =
       static_cast<DatabaseAccount*>(table_find_or_make(accounts->databases, &database, nullptr));
   const RoleKey key{database, role};
   if (OidIsValid(role))
-    payers.role = static_cast<RoleAccount*>(table_find_or_make(accounts->roles, &key, nullptr));
-  return payers;
+    locked.role = static_cast<RoleAccount*>(table_find_or_make(accounts->roles, &key, nullptr));
+  return locked;
 }
 
-void CountMade(const Payers& payers, uint32 count) {
+void CountMade(const LockedAccounts& locked, uint32 count) {
   AssertHoldsSome();
-  payers.accounts->server->count.fetch_add(count, std::memory_order_relaxed);
-  payers.database->count.fetch_add(count, std::memory_order_relaxed);
-  if (payers.role != nullptr) payers.role->count.fetch_add(count, std::memory_order_relaxed);
+  locked.accounts->server->count.fetch_add(count, std::memory_order_relaxed);
+  locked.database->count.fetch_add(count, std::memory_order_relaxed);
+  if (locked.role != nullptr) locked.role->count.fetch_add(count, std::memory_order_relaxed);
 }
 
-void CountGone(const Payers& payers, uint32 count) {
+void CountGone(const LockedAccounts& locked, uint32 count) {
   AssertHoldsSome();
-  Assert(Read(payers.accounts->server->count) >= count && Read(payers.database->count) >= count);
-  Assert(payers.role == nullptr || Read(payers.role->count) >= count);
-  payers.accounts->server->count.fetch_sub(count, std::memory_order_relaxed);
-  payers.database->count.fetch_sub(count, std::memory_order_relaxed);
-  if (payers.role != nullptr) payers.role->count.fetch_sub(count, std::memory_order_relaxed);
+  Assert(Read(locked.accounts->server->count) >= count && Read(locked.database->count) >= count);
+  Assert(locked.role == nullptr || Read(locked.role->count) >= count);
+  locked.accounts->server->count.fetch_sub(count, std::memory_order_relaxed);
+  locked.database->count.fetch_sub(count, std::memory_order_relaxed);
+  if (locked.role != nullptr) locked.role->count.fetch_sub(count, std::memory_order_relaxed);
 }
 
-void accounts_unlock(const Payers& payers) {
-  if (payers.role != nullptr) settle(payers.accounts->roles, payers.role, payers.role->count);
-  settle(payers.accounts->databases, payers.database, payers.database->count);
+void accounts_unlock(const LockedAccounts& locked) {
+  if (locked.role != nullptr) settle(locked.accounts->roles, locked.role, locked.role->count);
+  settle(locked.accounts->databases, locked.database, locked.database->count);
 }
 
 }  // namespace snowid::pg

@@ -71,7 +71,7 @@ uint32 count_of_database(const Accounts& accounts, Oid database);
 uint32 count_of_role(const Accounts& accounts, Oid database, Oid role);
 
 // The accounts that a thing counts on, with their partitions locked exclusively.
-struct Payers {
+struct LockedAccounts {
   Accounts* accounts;
   DatabaseAccount* database;
   RoleAccount* role;  // nullptr where the thing is on no role's account
@@ -80,13 +80,13 @@ struct Payers {
 // Locks the accounts that a thing counts on, and makes those that do not exist. role: InvalidOid
 // where the thing is on no role's account. Fails with an error of class 53 where there is no memory
 // for an account that has to be made.
-Payers accounts_lock(Accounts* accounts, Oid database, Oid role);
+LockedAccounts accounts_lock(Accounts* accounts, Oid database, Oid role);
 
 // Adds to the counts, the server's too, or subtracts from them. Never fail.
-void CountMade(const Payers& payers, uint32 count = 1);
-void CountGone(const Payers& payers, uint32 count = 1);
+void CountMade(const LockedAccounts& locked, uint32 count = 1);
+void CountGone(const LockedAccounts& locked, uint32 count = 1);
 
 // Lets go of the locks, and deletes accounts whose count is 0.
-void accounts_unlock(const Payers& payers);
+void accounts_unlock(const LockedAccounts& locked);
 
 }  // namespace snowid::pg
