@@ -192,7 +192,8 @@ void look_at(Counter* counter) {
 }
 
 // That this process has the right to refill what is known of.
-void AssertHasRight([[maybe_unused]] const Counter* counter, [[maybe_unused]] const Known* known) {
+void AssertHasRight([[maybe_unused]] const Counter* counter,
+                    [[maybe_unused]] const core::Known* known) {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&
           IsMine(counter->segment->refill)) ||
          (counter->section != nullptr && known == &counter->section->known &&
@@ -253,18 +254,14 @@ Counter* counter_open(Oid relid, AclMode rights) {
   return counter;
 }
 
-bool counter_is_as_known(Counter* counter, const Known& known) {
+bool counter_is_as_known(Counter* counter, const core::Known& known) {
   Assert(counter->locked_in == current_lxid());
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = PeekAtSequence(counter->buffer);
-  // Or as it was before a change that is under way, if the numbers in memory counted before it: who
-  // changes a sequence that was changed by others says so before he says what it was.
-  return IsAsKnown(counter, known, value) ||
-         (value.last == known.before.load(std::memory_order_acquire) &&
-          value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
-          value.lsn == known.lsn_before.load(std::memory_order_acquire) &&
-          known.file.load(std::memory_order_acquire) == file_of(counter->file));
+  const uint32_t file = file_of(counter->file);
+  return core::IsAsKnown(known, file, SaysOf(value)) ||
+         core::IsAsBefore(known, file, SaysOf(value));
 }
 
 CounterOptions counter_options(Oid relid) {
@@ -305,30 +302,19 @@ void counter_page_unlock(const SequencePage& page) {
   relation_close(page.relation, NoLock);
 }
 
-XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
+XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called) {
   AssertHasRight(counter, known);
-  const SequenceValue value = SequencePageValue(page);
-  // What is in memory counts for nothing until it goes with the new value, whatever happens here.
-  if (!IsAsKnown(counter, *known, value)) known->file.store(0, std::memory_order_release);
-  known->before.store(value.last, std::memory_order_release);
-  known->lsn_before.store(value.lsn, std::memory_order_release);
-  known->lsn_after.store(InvalidXLogRecPtr, std::memory_order_release);
-  known->after.store(last, std::memory_order_release);
-  known->is_called.store(is_called, std::memory_order_release);
+  const core::PageSays before = SaysOf(SequencePageValue(page));
+  core::Announce(*known, file_of(counter->file), before, last, is_called);
   const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
-  const SequenceValue now = SequencePageValue(page);
-  known->log_cnt.store(now.log_cnt, std::memory_order_release);
-  known->lsn_after.store(now.lsn, std::memory_order_release);
+  core::NoteChanged(*known, SaysOf(SequencePageValue(page)));
   return lsn;
 }
 
-void counter_settle(const Counter* counter, Known* known) {
+void counter_settle(const Counter* counter, core::Known* known) {
   AssertHasRight(counter, known);
-  known->before.store(known->after.load(std::memory_order_relaxed), std::memory_order_release);
-  known->lsn_before.store(known->lsn_after.load(std::memory_order_relaxed),
-                          std::memory_order_release);
-  known->file.store(file_of(counter->file), std::memory_order_release);
+  core::Settle(*known, file_of(counter->file));
 }
 
 }  // namespace snowid::pg

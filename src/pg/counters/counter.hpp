@@ -53,7 +53,7 @@ Counter* counter_open(Oid relid, AclMode rights);
 
 // Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
 // page without a lock. The counter is open in this transaction.
-bool counter_is_as_known(Counter* counter, const Known& known);
+bool counter_is_as_known(Counter* counter, const core::Known& known);
 
 // The sequence's options. Fails with 55000 where it cycles, since numbers would repeat, or counts
 // down.
@@ -71,22 +71,24 @@ void counter_page_unlock(const SequencePage& page);
 // next one; and *known to match. Until counter_settle() the numbers that were in memory before go
 // on to count, if they did. Returns the end of the WAL record as sequence_page_set() does. The
 // caller has the right to refill.
-XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, Known* known,
+XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 
 // Says in *known that the numbers in memory are those of the sequence as it was last changed. To be
 // called once the change is durable and the numbers are in memory.
-void counter_settle(const Counter* counter, Known* known);
+void counter_settle(const Counter* counter, core::Known* known);
+
+// What the page says, as core/known.hpp has it.
+static_assert(InvalidXLogRecPtr == 0);
+inline core::PageSays SaysOf(const SequenceValue& value) {
+  return {value.last, value.is_called, value.lsn, value.log_cnt};
+}
 
 // Whether a sequence with this value on its page is as it was when its numbers in memory were
 // allocated.
-inline bool IsAsKnown(const Counter* counter, const Known& known, SequenceValue value) {
-  const XLogRecPtr lsn = known.lsn_after.load(std::memory_order_acquire);
-  return known.file.load(std::memory_order_acquire) == file_of(counter->file) &&
-         value.last == known.after.load(std::memory_order_acquire) &&
-         value.is_called == known.is_called.load(std::memory_order_acquire) &&
-         value.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
-         (value.lsn == lsn || XLogRecPtrIsInvalid(lsn));
+inline bool IsAsKnown(const Counter* counter, const core::Known& known,
+                      const SequenceValue& value) {
+  return core::IsAsKnown(known, file_of(counter->file), SaysOf(value));
 }
 
 }  // namespace snowid::pg

@@ -28,7 +28,7 @@ CounterStat* add_to(CounterStats* stats) {
   return added;
 }
 
-void copy_known(CounterStat* stat, const Known& known) {
+void copy_known(CounterStat* stat, const core::Known& known) {
   stat->is_known = known.file.load(std::memory_order_relaxed) != 0;
   stat->last_value = known.after.load(std::memory_order_relaxed);
 }

@@ -30,25 +30,6 @@ struct CounterKey {
   Oid relid;
 };
 
-// What a sequence held when a block of it was last allocated. If it holds anything else, somebody
-// has changed it, by setval or ALTER SEQUENCE say, and the numbers in memory do not count. Nor do
-// they if the value is the same, but was logged at another place in the WAL or has lost its mark:
-// then it was another value in between. Stored by whoever has the right to refill, or removes the
-// entry.
-struct Known {
-  std::atomic<uint32_t> file;  // its storage, 0 where nothing in memory counts
-  // Its last value, before and after the change that is under way; the same twice where none is.
-  // And the places in the WAL where its page was changed to hold them.
-  std::atomic<int64_t> before;
-  std::atomic<int64_t> after;
-  std::atomic<uint64_t> lsn_before;
-  // InvalidXLogRecPtr while the page is being changed, or where the change was not logged. Then the
-  // place is not compared.
-  std::atomic<uint64_t> lsn_after;
-  std::atomic<bool> is_called;   // after the change
-  std::atomic<int64_t> log_cnt;  // the mark on its page, see sequence_page_set()
-};
-
 // How a central source has failed.
 enum class SourceFailure : uint8_t {
   kOther,   // it is not as it was attached, or has reported an error
@@ -62,7 +43,7 @@ struct SharedSegment {
   std::atomic<uint32_t> users;
   Oid role;  // on whose account it is
   RefillRight refill;
-  Known known;
+  core::Known known;      // stored by whoever has the right to refill, or removes the entry
   core::Segment numbers;  // see core/segment.hpp
   // The last failure of a central source, stored by whoever has the right to refill: when the
   // source may be tried again, and when it failed, as Unix microseconds. retry_us is 0 where it has
@@ -98,7 +79,7 @@ struct SharedSection {
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit; guards the next three fields
-  Known known;
+  core::Known known;
   // How many the limit was raised by, 0 before the first time. Others read it, too.
   std::atomic<uint64_t> increments;
   int64 raised_us;  // when, as Unix microseconds
@@ -128,14 +109,14 @@ SNOWID_PIN(CounterKey, database, 0);
 SNOWID_PIN(CounterKey, relid, 4);
 SNOWID_PIN_SIZE(CounterKey, 8);
 
-SNOWID_PIN(Known, file, 0);
-SNOWID_PIN(Known, before, 8);
-SNOWID_PIN(Known, after, 16);
-SNOWID_PIN(Known, lsn_before, 24);
-SNOWID_PIN(Known, lsn_after, 32);
-SNOWID_PIN(Known, is_called, 40);
-SNOWID_PIN(Known, log_cnt, 48);
-SNOWID_PIN_SIZE(Known, 56);
+SNOWID_PIN(core::Known, file, 0);
+SNOWID_PIN(core::Known, before, 8);
+SNOWID_PIN(core::Known, after, 16);
+SNOWID_PIN(core::Known, lsn_before, 24);
+SNOWID_PIN(core::Known, lsn_after, 32);
+SNOWID_PIN(core::Known, is_called, 40);
+SNOWID_PIN(core::Known, log_cnt, 48);
+SNOWID_PIN_SIZE(core::Known, 56);
 
 SNOWID_PIN(RefillRight, holder, 0);
 SNOWID_PIN(RefillRight, released, 4);

@@ -1,0 +1,84 @@
+// What a sequence held when a block of it was last allocated, so that a look at its page tells
+// whether the numbers in memory count: whether nobody else has changed it since, by setval or ALTER
+// SEQUENCE say.
+//
+// Shared: Known, atomics. One process at a time changes it, who also changes the page; all others
+// read it, at any moment of a change.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace snowid::core {
+
+// What a sequence's page says. The last two tell whether others have changed it, even if to the
+// same value: who changes a page logs that, and so moves its place in the WAL; where nothing is
+// logged, he removes the mark.
+struct PageSays {
+  int64_t last;     // the last value, or the next one where is_called is false
+  bool is_called;   // whether that value was given
+  uint64_t lsn;     // where in the WAL the page was last changed; 0 is no place
+  int64_t log_cnt;  // the mark
+};
+
+// If the page says anything else, the numbers in memory do not count.
+struct Known {
+  std::atomic<uint32_t> file;  // the sequence's storage, 0 where nothing in memory counts
+  // The last value, before and after the change that is under way; the same twice where none is.
+  // And the places in the WAL where the page was changed to hold them.
+  std::atomic<int64_t> before;
+  std::atomic<int64_t> after;
+  std::atomic<uint64_t> lsn_before;
+  // 0 while the page is being changed, or where the change was not logged. Then the place is not
+  // compared.
+  std::atomic<uint64_t> lsn_after;
+  std::atomic<bool> is_called;   // after the change
+  std::atomic<int64_t> log_cnt;  // the mark
+};
+
+// Whether the page of this storage is as it was after the last change.
+inline bool IsAsKnown(const Known& known, uint32_t file, const PageSays& page) {
+  const uint64_t lsn = known.lsn_after.load(std::memory_order_acquire);
+  return known.file.load(std::memory_order_acquire) == file &&
+         page.last == known.after.load(std::memory_order_acquire) &&
+         page.is_called == known.is_called.load(std::memory_order_acquire) &&
+         page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
+         (page.lsn == lsn || lsn == 0);
+}
+
+// Whether it is as it was before a change that is under way, and the numbers in memory counted
+// then: who changes a sequence that was changed by others says so before he says what it was.
+inline bool IsAsBefore(const Known& known, uint32_t file, const PageSays& page) {
+  return page.last == known.before.load(std::memory_order_acquire) &&
+         page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
+         page.lsn == known.lsn_before.load(std::memory_order_acquire) &&
+         known.file.load(std::memory_order_acquire) == file;
+}
+
+// A change in three steps. Before the page, which says `page`, is changed to `last` and is_called:
+// what is in memory counts for nothing until Settle() if others have changed it.
+inline void Announce(Known& known, uint32_t file, const PageSays& page, int64_t last,
+                     bool is_called) {
+  if (!IsAsKnown(known, file, page)) known.file.store(0, std::memory_order_release);
+  known.before.store(page.last, std::memory_order_release);
+  known.lsn_before.store(page.lsn, std::memory_order_release);
+  known.lsn_after.store(0, std::memory_order_release);
+  known.after.store(last, std::memory_order_release);
+  known.is_called.store(is_called, std::memory_order_release);
+}
+
+// Once it says `page`, and before anybody else can change it.
+inline void NoteChanged(Known& known, const PageSays& page) {
+  known.log_cnt.store(page.log_cnt, std::memory_order_release);
+  known.lsn_after.store(page.lsn, std::memory_order_release);
+}
+
+// Once the change is durable, and the numbers in memory are those of it.
+inline void Settle(Known& known, uint32_t file) {
+  known.before.store(known.after.load(std::memory_order_relaxed), std::memory_order_release);
+  known.lsn_before.store(known.lsn_after.load(std::memory_order_relaxed),
+                         std::memory_order_release);
+  known.file.store(file, std::memory_order_release);
+}
+
+}  // namespace snowid::core
