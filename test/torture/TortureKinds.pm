@@ -8,7 +8,10 @@ use warnings;
 use Exporter 'import';
 use Time::HiRes ();
 
-our @EXPORT = qw(%LAYOUTS layout_of time_of shard_of runs_of monotonic pick chance between);
+our @EXPORT = qw(SLOWLY %LAYOUTS layout_of time_of shard_of runs_of monotonic pick chance between);
+
+# How many times as long a round lasts, and sessions wait: for a server under valgrind.
+use constant SLOWLY => $ENV{SLOWLY} // 1;
 
 sub pick { return $_[ rand @_ ] }
 sub chance { return rand() < $_[0] }

@@ -31,7 +31,7 @@ sub plan_round
     $weights += $_->[0] foreach @faults;
     my $at = rand $weights;
     my ($fault) = grep { ($at -= $_->[0]) < 0 } @faults;
-    my $plan = { number => $number, fault => $fault->[1], seconds => between(0.5, 1.6), quiet => chance(0.35), changes => chance(0.5) };
+    my $plan = { number => $number, fault => $fault->[1], seconds => between(0.5, 1.6) * SLOWLY, quiet => chance(0.35), changes => chance(0.5) };
     $plan->{is_down} = $is_down{ $plan->{fault} };
     $plan->{crashes} = $crashes{ $plan->{fault} };
     # Ahead just before the end, and back: IDs go with it, and what allows them is new.

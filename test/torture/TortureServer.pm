@@ -125,7 +125,7 @@ sub connect_to
     my $deadline = time + 60;
     while (1)
     {
-        my $dbh = DBI->connect("dbi:Pg:dbname=$database;host=" . $node->host . ';port=' . $node->port . ';connect_timeout=5', 'postgres', '',
+        my $dbh = DBI->connect("dbi:Pg:dbname=$database;host=" . $node->host . ';port=' . $node->port . ';connect_timeout=' . 5 * SLOWLY, 'postgres', '',
             { AutoCommit => 1, RaiseError => 0, PrintError => 0, PrintWarn => 0, pg_server_prepare => 0, AutoInactiveDestroy => 1 });
         if ($dbh) { $dbh->{RaiseError} = 1; return $dbh }
         die "cannot connect to $database: $DBI::errstr\n" if time > $deadline;

@@ -67,13 +67,13 @@ sub is_on { my ($session) = @_; return monotonic() < $session->{until} && !-e $s
 sub connect_session
 {
     my ($session) = @_;
-    my $dbh = DBI->connect("dbi:Pg:dbname=$session->{database};host=$session->{host};port=$session->{port};connect_timeout=5",
+    my $dbh = DBI->connect("dbi:Pg:dbname=$session->{database};host=$session->{host};port=$session->{port};connect_timeout=" . 5 * SLOWLY,
         'postgres', '', { AutoCommit => 1, RaiseError => 0, PrintError => 0, PrintWarn => 0, pg_server_prepare => 0 })
       or return 0;
     $dbh->{RaiseError} = 1;
     my $lead = pick(@{ $characters{ $session->{character} }{leads} });
     my $commit = $session->{quiet} || chance(0.3) ? 'off' : 'on';
-    my $timeout = pick(0, 0, 500, 2000);
+    my $timeout = SLOWLY * pick(0, 0, 500, 2000);
     my $wait = pick(0, 50, 300, 1000);
     my $is_set = eval {
         $dbh->do("LOAD 'snowid'; SET snowid.max_lead = $lead; SET snowid.max_wait = $wait; SET synchronous_commit = $commit;"
