@@ -47,8 +47,9 @@ identify($data);
 
 sub run { system(@_) == 0 or die "This failed: @_\n"; return }
 
-# Gives a copy a new system identifier, made as initdb makes it. It is in the first page of WAL, whose checksum is of
-# records alone, and at the beginning of pg_control, which has its own checksum behind all that it covers.
+# Gives a copy a new system identifier, made as initdb makes it. It is in the first page of each segment of
+# WAL, whose checksums are of records alone, and at the beginning of pg_control, which has its own checksum behind all
+# that it covers.
 sub identify
 {
     my ($dir) = @_;
@@ -59,9 +60,11 @@ sub identify
     my $end = end_of_checked($content);
     my $old = substr $content, 0, 8, $identifier;
     write_at($control, 0, substr($content, 0, $end) . pack('L', crc32c(substr $content, 0, $end)));
-    my ($wal, @more) = glob "$dir/pg_wal/0*";
-    die "$dir is not as initdb leaves it.\n" if @more || read_at($wal, 24, 8) ne $old;
-    write_at($wal, 24, $identifier);
+    foreach my $segment (glob "$dir/pg_wal/0*")
+    {
+        die "$segment is not as initdb leaves it.\n" if read_at($segment, 24, 8) ne $old;
+        write_at($segment, 24, $identifier);
+    }
     return;
 }
 
