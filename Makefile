@@ -10,12 +10,6 @@ SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-cli
 	test-deb test-upgrade docs test-docs
 .PHONY: $(SETUP_GOALS) help
 
-# What the scripts say of the goals: of each the first sentence.
-help:
-	@echo 'make, make install, make installcheck: as of any extension of PostgreSQL (PG_CONFIG)'
-	@perl -0777 -ne 'while (/^# (make [a-z-]+): (.*?)(?:[.;:]\s|\n#\n|\n(?!#))/smg) { my ($$goal, $$text) = ($$1, $$2); \
-	  print "$$goal: ", $$text =~ s/\n# / /gr, "\n" }' $(filter-out %.sh,$(wildcard scripts/*))
-
 ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
 
 OTHER_GOALS = demo-stop fuzz-calls test-cluster test-docs test-monitoring torture
@@ -105,3 +99,9 @@ $(OBJS:.o=.bc): private COMPILE.cxx.bc += -include prelude.bc
 endif
 
 endif
+
+# What the scripts say of the goals: of each the first sentence.
+help:
+	@echo 'make, make install, make installcheck: as of any extension of PostgreSQL (PG_CONFIG)'
+	@perl -0777 -ne 'while (/^# (make [a-z-]+): (.*?)(?:[.;:]\s|\n#\n|\n(?!#))/smg) { my ($$goal, $$text) = ($$1, $$2); \
+	  print "$$goal: ", $$text =~ s/\n# / /gr, "\n" }' $(filter-out %.sh,$(wildcard scripts/*))
