@@ -10,7 +10,7 @@ SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-cli
 	test-deb test-upgrade docs test-docs
 .PHONY: $(SETUP_GOALS) help
 
-ifneq ($(filter $(SETUP_GOALS),$(MAKECMDGOALS)),)
+ifneq ($(filter $(SETUP_GOALS) help,$(MAKECMDGOALS)),)
 
 OTHER_GOALS = demo-stop fuzz-calls test-cluster test-docs test-monitoring torture
 $(filter-out $(OTHER_GOALS),$(SETUP_GOALS)):
