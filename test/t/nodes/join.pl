@@ -114,24 +114,40 @@ is(attempt($node, q(SELECT snowid.free_number(5, '0'))), 'ERROR 55000', 'a minut
 is(at($east_two, q(SELECT snowid_join('registry'))), '8', 'the next');
 set_clock(0);
 
-# Many at once: 200 that claim, and a dozen that join.
-$node->safe_psql('postgres', 'CREATE TABLE got (number bigint)');
-my $claim = "$dir/claim.sql";
-append_to_file($claim, <<'SQL');
-INSERT INTO got SELECT held_number FROM snowid.register('claim', 'claimer ' || :client_id, 0, 'a secret of mine',
-  0, (1::bigint << 32) + :client_id, 'claimer', 1, :client_id, 1, '')
+# Many at once: 200 that claim, and a dozen that join. Who finds too many others at it is told to try again.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE got (number bigint);
+CREATE FUNCTION claim(client bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  LOOP
+    BEGIN
+      RETURN (SELECT held_number FROM snowid.register('claim', 'claimer ' || client, 0, 'a secret of mine',
+        0, (1::bigint << 32) + client, 'claimer', 1, client, 1, ''));
+    EXCEPTION WHEN lock_not_available THEN NULL;
+    END;
+  END LOOP;
+END $$;
 SQL
+my $claim = "$dir/claim.sql";
+append_to_file($claim, 'INSERT INTO got SELECT claim(:client_id)');
 my @dozen = map { new_member("member_$_") } 1 .. 12;
 my @joining = map { open_session($node, dbname => $_) } @dozen;
-start_asking($_, q(SELECT snowid_join('registry'))) foreach @joining;
+my $join = q(SELECT snowid_join('registry'));
+start_asking($_, $join) foreach @joining;
 command_ok([ 'pgbench', '-n', '-c', 200, '-j', 2, '-t', 1, '-f', $claim, '-d', $node->connstr('postgres') ], '200 at once');
-my %numbers = map { answer($_) => 1 } @joining;
+my %numbers;
+foreach my $session (@joining)
+{
+    my $number = answer($session);
+    $number = ask($session, $join) while $number =~ /55P03/;
+    $numbers{$number} = 1;
+}
 is(scalar(grep { /^\d+$/ } keys %numbers), 12, 'a dozen join at once: numbers of their own');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT number) FROM got'), '200', '200 claim at once: so do they');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM got JOIN snowid.nodes n USING (number) WHERE n.node LIKE \'claimer %\''),
     '200', 'which nobody else has');
 close_session(@joining);
-$node->safe_psql('postgres', 'DROP TABLE got');
+$node->safe_psql('postgres', 'DROP TABLE got; DROP FUNCTION claim');
 
 # Rights. Whoever lacks the one function is refused; whoever has it sees and changes nothing of others.
 $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN');
