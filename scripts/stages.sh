@@ -134,10 +134,10 @@ run_program() {
     grep --line-buffered -v -e '^ok ' -e '^1[.][.]'
 }
 
-# initdb_once: has PREFIX's initdb make files of a kind once, and copy them from then on.
+# initdb_once: has PREFIX's initdb make files of a kind once, and copy them from then on. To be called once, before
+# anything uses it.
 initdb_once() {
   local initdb=$BINDIR/initdb
-  [ ! -e "$initdb.itself" ] || return 0
   as_server_user mkdir -p "$WORK/clusters"
   mv "$initdb" "$initdb.itself"
   printf '%s\n' '#!/bin/sh' "exec perl '$BUILD/test/initdb.pl' '$initdb.itself' '$WORK/clusters' \"\$@\"" >"$initdb"
@@ -226,7 +226,6 @@ taps() {
   # What libfaketime shares is named after a process, and stays where that is killed, maybe locked: another one that
   # gets its number would wait for ever.
   as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
-  initdb_once
   order=$(cd "$BUILD" && for with in -l -L; do grep -E $with 'build_library|lower_bounds' "$@" | xargs -r ls -S || true; done)
   for file in $order; do beside "${file#test/t/}" tap "$file"; done
   all_beside
