@@ -4,25 +4,27 @@
 EXTENSION = snowid
 EXTVERSION = 0.1.0
 
-# What needs no PostgreSQL to begin with, since it may install it.
-SETUP_GOALS = demo demo-stop demo-cluster test test-server test-engines test-clients test-monitoring bench matrix \
-	fuzz fuzz-calls test-cluster torture smith mutants check-style check-hard check-memory dist deb \
-	test-deb test-upgrade docs test-docs
+# What needs no PostgreSQL to begin with, since it may install it. Goals that share a script are told to it.
+BY_CHANCE = fuzz fuzz-calls test-cluster torture smith
+HARD = check-hard check-memory
+DEMOS = demo demo-stop demo-cluster
+OTHERS = test-engines test-monitoring test-clients
+PACKAGES = deb dist docs test-docs
+ROOTS = matrix test-deb test-upgrade
+SETUP_GOALS = test test-server bench mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(ROOTS)
 .PHONY: $(SETUP_GOALS) help
 
 ifneq ($(filter $(SETUP_GOALS) help,$(MAKECMDGOALS)),)
 
-OTHER_GOALS = demo-stop fuzz-calls test-cluster test-docs test-monitoring torture
-$(filter-out $(OTHER_GOALS),$(SETUP_GOALS)):
-	@scripts/$@
-demo-stop:
-	@scripts/demo stop
-fuzz-calls test-cluster torture:
-	@scripts/long-run $@
-test-docs:
-	@LOOK=1 scripts/docs
-test-monitoring:
-	@ONLY=prometheus scripts/test-engines
+$(SETUP_GOALS): SCRIPT = $@
+$(BY_CHANCE): SCRIPT = by-chance
+$(HARD): SCRIPT = check-hard
+$(DEMOS): SCRIPT = demo
+$(OTHERS): SCRIPT = others
+$(PACKAGES): SCRIPT = package
+$(ROOTS): SCRIPT = roots
+$(SETUP_GOALS):
+	@scripts/$(SCRIPT) $@
 
 else
 
@@ -86,12 +88,12 @@ $(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL)) Makefile
 # make PRECOMPILED=1 reads the headers that all files begin with once for each compiler, which takes a third
 # of the time. For builds from scratch: whatever of them changes makes everything anew, with PRECOMPILED or
 # without. Of an object the compiler does not write down what it has had by them; so what they include is said to
-# be the objects', too.
+# be the objects', too: of those that there are when that is read, not when it is written.
 ifdef PRECOMPILED
 prelude.gch: src/pg/prelude.hpp Makefile
-	$(COMPILE.cc) -w -MT '$@ $(OBJS)' -x c++-header $< -o $@
+	$(COMPILE.cc) -w -MT '$@ $$(OBJS)' -x c++-header $< -o $@
 prelude.bc.gch: src/pg/prelude.hpp Makefile
-	$(COMPILE.cxx.bc) -w -MT '$@ $(OBJS:.o=.bc)' -x c++-header $< -o $@
+	$(COMPILE.cxx.bc) -w -MT '$@ $$(OBJS:.o=.bc)' -x c++-header $< -o $@
 $(OBJS): prelude.gch
 $(OBJS): private COMPILE.cc += -Winvalid-pch -include prelude
 $(OBJS:.o=.bc): prelude.bc.gch

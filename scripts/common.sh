@@ -213,15 +213,18 @@ make_prefix() {
 put_fault() { perl "$SOURCE/test/mutants/mutants.pl" put "$1" "$2"; }
 
 # build_and_install [MAKE ARGUMENT]...: builds a copy of the checkout, so that no build for another server gets into
-# it, and installs it into PREFIX. MUTANT names a fault that is put into it.
+# it, and installs it into PREFIX. MUTANT names a fault that is put into it. KEEP_BUILD names a directory where the next
+# goal finds what this one has built, of the same checkout for the same server.
 build_and_install() {
+  say "Building snowid for PostgreSQL $MAJOR"
   mapfile -t INSTALLATION < <("$PG_CONFIG" --bindir --sharedir --pkglibdir)
   state_of "${INSTALLATION[@]}" >"$WORK/installation"
   make_prefix
   BUILD=$WORK/build-$MAJOR
-  copy_checkout "$BUILD"
+  if [ -d "${KEEP_BUILD:-}" ]; then cp -a "$KEEP_BUILD" "$BUILD"; else copy_checkout "$BUILD"; fi
   [ -z "${MUTANT:-}" ] || put_fault "$MUTANT" "$BUILD"
   quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
+  [ -z "${KEEP_BUILD:-}" ] || [ -d "$KEEP_BUILD" ] || cp -a "$BUILD" "$KEEP_BUILD"
   quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG" "$@"
   # The tests write there. (Not in PREFIX, which is full of links.)
   if [ "$(id -un)" != "$SERVER_USER" ]; then

@@ -4,7 +4,7 @@
 # confirmed. In asynchronous mode none comes twice of a row that the new leader has: what may come twice is
 # above the ceiling that it knows of, so that whoever was given it has lost his row. The cluster's number goes
 # along.
-# Needs: patroni etcd-server python3-etcd
+# Unpacks: patroni etcd-server python3-etcd
 
 use strict;
 use warnings;

@@ -3,7 +3,7 @@
 # of each of its databases. Every panel of the dashboard shows something. While all is well no alert fires; when
 # a clock is set back, IDs are refused, a source fails, a copy is found, a sequence or a layout comes to its end,
 # the alerts for that do. What each of them is told by, in figures, is in alerts_test.yaml.
-# Needs: prometheus-postgres-exporter prometheus
+# Unpacks: prometheus-postgres-exporter prometheus
 
 use strict;
 use warnings;
