@@ -233,7 +233,7 @@ build_and_install() {
   fi
 }
 
-# Installs what is missing (the server, the compilers, and the packages named) and makes WORK.
+# Installs what is missing (the server, the compilers, and the packages named), says which server it is, and makes WORK.
 get_ready() {
   choose_postgres
   if [ "${PG_CONFIG#/usr/lib/postgresql/}" != "$PG_CONFIG" ]; then
@@ -241,6 +241,7 @@ get_ready() {
   elif command -v dpkg-query >/dev/null; then
     install_packages g++ "$@"
   fi
+  say "$("$PG_CONFIG" --version)"
   BINDIR=$("$PG_CONFIG" --bindir)
   make_work
 }

@@ -215,6 +215,7 @@ end_of_one() {
 
 # all_beside: waits until all of them have ended.
 all_beside() {
+  if [ ${#BESIDE[@]} -gt 1 ]; then say "To end: ${BESIDE[*]}"; fi
   while [ ${#BESIDE[@]} -gt 0 ]; do end_of_one; done
   since=$SECONDS
 }
@@ -227,6 +228,7 @@ taps() {
   # gets its number would wait for ever.
   as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
   order=$(cd "$BUILD" && for with in -l -L; do grep -E $with 'build_library|lower_bounds' "$@" | xargs -r ls -S || true; done)
+  say "$# TAP tests, each in seconds to minutes, up to $((4 * $(nproc))) stages beside one another"
   for file in $order; do beside "${file#test/t/}" tap "$file"; done
   all_beside
 }
