@@ -1,7 +1,9 @@
-# What a central source answers is not taken on trust: numbers that were given here before are skipped, or
-# the source is refused as behind; and what no sequence can answer is an error, not a loop nor a number.
-# Nobody on the source can hold refills up by the advisory lock that they try for. A source that is read-only is
-# called so. Where the source is, the log says, and no client is told.
+# What a central source answers is not taken on trust: what no sequence can answer is an error, not a loop nor a number.
+# It is asked for numbers and nothing else, whatever the encodings of the two databases: dblink would have it change
+# another encoding, and would heed no cancel until that is answered, so snowid has it begin with the right one, by an
+# environment variable, which is as before afterwards. Nobody on the source can hold refills up by the advisory lock that
+# they try for, nor have its role run anything. A source that is read-only is called so. Where it is, the log says, and no
+# client is told.
 
 use strict;
 use warnings;
@@ -12,6 +14,7 @@ use Snowid;
 use Test::More;
 
 my $source = new_server('source', allows_streaming => 1);
+$source->append_conf('postgresql.conf', "log_statement = 'all'\n");
 $source->start;
 my $node = new_server('node');
 $node->append_conf('postgresql.conf', "snowid.segment_adapt = off\n");
@@ -29,91 +32,7 @@ sub attach_to
 }
 sub batch { return ask($admin, "SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('$_[0]', $_[1]) AS n") }
 
-# 1. Numbers that were given here before.
-ask($admin, 'CREATE SEQUENCE ship');
-is(batch('ship', 5), '1 2 3 4 5', 'its own numbers');
-ask($admin, attach_to('ship', ''));
-my $next = q(SELECT snowid_segment_next('ship'));
-my $answer;
-wait_for(sub { ($answer = ask($admin, $next)) ne 'ERROR 55000' }, 'the source to get there');
-cmp_ok($answer, '>', 5, 'attached to a source that is behind: none of them again');
-
-ask($admin, 'CREATE SEQUENCE boat INCREMENT 1000000000');
-is(batch('boat', 3), '1 2 3', 'its own numbers');
-ask($admin, attach_to('boat', 'INCREMENT 5'));
-my $boat = q(SELECT snowid_segment_next('boat'));
-is(ask($admin, $boat), 'ERROR 55000', 'a source that is far behind');
-like($admin->{err}, qr/sequence "boat" on server "central" is behind sequence "boat"\n/, 'says so');
-like($admin->{err}, qr/DETAIL:  It gave \d+, and here the numbers up to 1000000000 count as given\.\nHINT:  Use setval\(\) there to set it above 1000000000\./,
-    'and by how much');
-my $there = last_value($source, 'boat');
-my @callers = map { open_session($node) } 1 .. 3;
-my $began = time;
-is(ask($callers[ $_ % 3 ], $boat), 'ERROR 55000', "caller $_ is told") foreach 1 .. 12;
-# One in a second may try, for at most twice as many as the one before.
-cmp_ok(last_value($source, 'boat'), '<=', $there + 5 * 2**(time - $began + 3), 'and few have tried');
-$source->safe_psql('postgres', q(SELECT setval('boat', 1000000000)));
-wait_for(sub { ($answer = ask($admin, $boat)) ne 'ERROR 55000' }, 'the source to be tried again');
-is($answer, '1000000005', 'set right it serves');
-# As soon as the numbers given here are less.
-$source->safe_psql('postgres', q(SELECT setval('boat', 1)));
-ask($admin, q(SELECT setval('boat', 50000000)));
-is(ask($admin, $boat), 'ERROR 55000', 'set back it is behind');
-ask($admin, q(SELECT setval('boat', 1, false)));
-like(ask($admin, $boat), qr/^\d+$/, 'unless the sequence here is, too');
-
-# Some of a refill are above.
-ask($admin, 'CREATE SEQUENCE part');
-ask($admin, attach_to('part', 'INCREMENT 10'));
-ask($admin, q(SET snowid.segment_adapt = on));
-is(batch('part', 20), join(' ', 1 .. 20), 'allocated at a rate');
-$there = last_value($source, 'part');
-ask($admin, "SELECT setval('part', $there + 24)");
-is(ask($admin, q(SELECT snowid_segment_next('part'))), $there + 30, 'blocks that begin at what was given are skipped');
-ask($admin, q(SET snowid.segment_adapt = off));
-
-# The sequence here is at its end, which is no fault of the source's, nor has that to give more.
-ask($admin, 'CREATE SEQUENCE ending INCREMENT 100 MAXVALUE 30');
-ask($admin, attach_to('ending', 'INCREMENT 10'));
-is(batch('ending', 30), join(' ', 1 .. 30), 'up to the end');
-$there = last_value($source, 'ending');
-is(ask($admin, q(SELECT snowid_segment_next('ending'))), 'ERROR 2200H', 'at its end') foreach 1 .. 3;
-is(last_value($source, 'ending'), $there, 'and asks for no more');
-
-# Detached, going on by itself, and attached anew.
-ask($admin, 'CREATE SEQUENCE back INCREMENT 25');
-ask($admin, attach_to('back', 'INCREMENT 10 START 1001'));
-my %seen;
-$seen{$_}++ foreach split / /, batch('back', 90);
-ask($admin, q(SELECT snowid_segment_detach('back')));
-$seen{$_}++ foreach split / /, batch('back', 300);
-ask($admin, q(SELECT snowid_segment_attach('back', 'central', 'back')));
-foreach my $draw (1 .. 100)
-{
-    $answer = batch('back', 1);
-    $seen{$answer}++ if $answer ne 'ERROR 55000';
-}
-is(scalar(grep { $seen{$_} > 1 } keys %seen), 0, 'detached and attached anew: none twice');
-
-# Lowered before it is attached: what was handed out counts, whatever INCREMENT is.
-ask($admin, 'CREATE SEQUENCE low INCREMENT 1000');
-is(batch('low', 3), '1 2 3', 'a large INCREMENT');
-ask($admin, 'ALTER SEQUENCE low INCREMENT 1');
-ask($admin, attach_to('low', 'START 2'));
-wait_for(sub { ($answer = batch('low', 1)) ne 'ERROR 55000' }, 'the source to get there');
-cmp_ok($answer, '>', 3, 'lowered and attached: none again');
-
-# Its own INCREMENT is larger than that there. After a restart only the sequence knows what was given.
-ask($admin, 'CREATE SEQUENCE wide INCREMENT 1000');
-ask($admin, attach_to('wide', 'INCREMENT 10'));
-is(batch('wide', 30), join(' ', 1 .. 30), 'a larger INCREMENT here');
-close_session($admin, @callers);
-$node->restart;
-$admin = open_session($node);
-my $reached = last_value($source, 'wide');
-is(batch('wide', 3), join(' ', $reached + 10, $reached + 11, $reached + 12), 'goes on after a restart');
-
-# 2. Anybody there can hold the lock that refills try for.
+# 1. Anybody there can hold the lock that refills try for.
 ask($admin, 'CREATE SEQUENCE locked');
 ask($admin, attach_to('locked', 'INCREMENT 2'));
 my $oid = $source->safe_psql('postgres', q(SELECT 'locked'::regclass::oid));
@@ -130,7 +49,49 @@ wait_for(sub {
 ask($holder, 'ROLLBACK');
 unlike(answer($admin), qr/ERROR/, 'a refill has the lock');
 
-# 3. A server that speaks the protocol, and answers what it is told to.
+# The options of the sequence there change while a refill waits for it.
+ask($admin, 'CREATE SEQUENCE altered; SET snowid.segment_adapt = on');
+ask($admin, attach_to('altered', 'INCREMENT 100'));
+ask($holder, 'BEGIN; ALTER SEQUENCE altered INCREMENT 5');
+start_asking($admin, q(SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('altered', 12) AS n));
+wait_for_waiting($source, 1, 'Lock', 'nextval');
+ask($holder, 'COMMIT');
+my %drawn = map { $_ => 1 } split / /, answer($admin);
+is(scalar(keys %drawn), 12, 'it gets its numbers');
+my @there = map { $source->safe_psql('postgres', q(SELECT nextval('altered'))) } 1 .. 5;
+is(scalar(grep { $drawn{$_} } @there), 0, 'which the sequence there does not give again') or diag("@there");
+
+# Operators that anybody may have made on the source, for all operands that a refill could have.
+my @types = qw(numeric bigint integer oid regclass);
+my ($made, $traps) = (0, '');
+foreach my $name (qw(* - = | << / + <))
+{
+    foreach my $left (@types)
+    {
+        foreach my $right (@types)
+        {
+            my $result = $name =~ /[=<]$/ && $name ne '<<' ? 'boolean' : 'numeric';
+            my $value = $result eq 'boolean' ? 'true' : '1::numeric';
+            $traps .= <<"SQL";
+CREATE FUNCTION trap_$made($left, $right) RETURNS $result LANGUAGE sql
+  AS \$\$ INSERT INTO ran VALUES ('$name'); SELECT $value \$\$;
+CREATE OPERATOR public.$name (FUNCTION = trap_$made, LEFTARG = $left, RIGHTARG = $right);
+SQL
+            $made++;
+        }
+    }
+}
+$source->safe_psql('postgres', "CREATE TABLE ran (operator text); $traps");
+ask($admin, 'CREATE SEQUENCE trapped');
+ask($admin, attach_to('trapped', 'INCREMENT 100'));
+is(batch('trapped', 1), '1', 'a refill with operators of others in its way');
+is($source->safe_psql('postgres', 'SELECT count(*) FROM ran'), '0', 'of which none was run');
+is($source->safe_psql('postgres', 'SELECT count(*) FROM pg_operator WHERE oprnamespace = $$public$$::regnamespace'),
+    $made, 'though they were all there');
+close_session($holder);
+
+# 2. What sources answer, real ones and a server that speaks the protocol and answers what it is told to, and what a caller
+# gets. First such a server.
 my $socket_dir = PostgreSQL::Test::Utils::tempdir_short();
 sub message { return $_[0] . pack('N', 4 + length $_[1]) . $_[1] }
 sub row
@@ -191,40 +152,95 @@ sub fake
     POSIX::_exit(0);
 }
 my $max = '9223372036854775807';
-my @answers = (
-    [ 'no block', [ 1, 0, 10, $max, 'f' ] ],
-    [ 'fewer than no blocks', [ 1, -1, 10, $max, 'f' ] ],
-    [ 'more blocks than asked for', [ 1, 2, 10, $max, 'f' ] ],
-    [ 'very many blocks', [ 1, $max, 1, $max, 'f' ] ],
-    [ 'no increment', [ 1, 1, 0, $max, 'f' ] ],
-    [ 'above its end', [ 101, 1, 10, 100, 'f' ] ],
-    [ 'a number that is too large', [ '9223372036854775808', 1, 10, $max, 'f' ] ],
-    [ 'no number', [ 'one', 1, 10, $max, 'f' ] ],
-    [ 'an empty text', [ 1, '', 10, $max, 'f' ] ],
-    [ 'two rows', [ 1, 1, 10, $max, 'f' ], [ 11, 1, 10, $max, 'f' ] ]);
-push @answers, map { my $row = [ 1, 1, 10, $max, 'f' ]; $row->[$_] = undef; [ "null in column $_", $row ] } 0 .. 4;
+my $good = [ 1, 1, 10, $max, 'f' ];
+# What no sequence can answer.
+my $nonsense = [ 'ERROR 08P01', qr/server "central_\d+" has not answered as a server with sequence "\w+" does/ ];
+my $wrong_columns = [ 'ERROR 08P01', qr/server "central_\d+" has not answered with the columns asked for/ ];
+# The name of each; the rows that it answers, or what makes a thing called NAME on the real source; what a caller
+# gets, and is told, and what the sequence here says then, if not 1.
+my @cases = (
+    [ 'no block', [ [ 1, 0, 10, $max, 'f' ] ], @$nonsense ],
+    [ 'fewer than no blocks', [ [ 1, -1, 10, $max, 'f' ] ], @$nonsense ],
+    [ 'more blocks than asked for', [ [ 1, 2, 10, $max, 'f' ] ], @$nonsense ],
+    [ 'very many blocks', [ [ 1, $max, 1, $max, 'f' ] ], @$nonsense ],
+    [ 'no increment', [ [ 1, 1, 0, $max, 'f' ] ], @$nonsense ],
+    [ 'above its end', [ [ 101, 1, 10, 100, 'f' ] ], @$nonsense ],
+    [ 'a number that is too large', [ [ '9223372036854775808', 1, 10, $max, 'f' ] ], @$nonsense ],
+    [ 'no number', [ [ 'one', 1, 10, $max, 'f' ] ], @$nonsense ],
+    [ 'an empty text', [ [ 1, '', 10, $max, 'f' ] ], @$nonsense ],
+    [ 'two rows', [ $good, [ 11, 1, 10, $max, 'f' ] ], @$nonsense ],
+    (map { my @row = @$good; $row[$_] = undef; [ "null in column $_", [ \@row ], @$nonsense ] } 0 .. 4),
+    [ 'too few columns', [ [ 1, 1 ] ], @$wrong_columns ],
+    [ 'too many columns', [ [ @$good, 1 ] ], @$wrong_columns ],
+    [ 'no columns', ['LISTEN'], @$wrong_columns ],
+    [ 'a good one', [$good], '1', undef, '11' ],
+    [ 'at its end', [ [ $max, 1, $max, $max, 'f' ] ], $max, undef, $max ],
+    [ 'negative', [ [ 1, 1, -10, $max, 'f' ] ], 'ERROR 55000', qr/sequence "s\d+" on server "central_\d+" cycles or counts down/ ],
+    [ 'no row', [], 'ERROR 42809', qr/"s\d+" is not a sequence on server "central_\d+"/ ],
+    [ 'nothing', '', 'ERROR 42P01', qr/relation "s\d+" does not exist/ ],
+    [ 'a table', 'CREATE TABLE NAME ()', 'ERROR 42809', qr/"s\d+" is not a sequence on server "central"/ ],
+    [ 'one that cycles', 'CREATE SEQUENCE NAME INCREMENT 10 CYCLE', 'ERROR 55000', qr/sequence "s\d+" on server "central" cycles/ ],
+    [ 'one that counts down', 'CREATE SEQUENCE NAME INCREMENT -10', 'ERROR 55000', qr/sequence "s\d+" on server "central" cycles or counts down/ ]);
 my $port = 1;
-foreach my $case (@answers, [ 'a good one', [ 1, 1, 10, $max, 'f' ] ], [ 'negative', [ 1, 1, -10, $max, 'f' ] ],
-    [ 'no row' ], [ 'at its end', [ $max, 1, $max, $max, 'f' ] ], [ 'too few columns', [ 1, 1 ] ],
-    [ 'too many columns', [ 1, 1, 10, $max, 'f', 1 ] ], [ 'no columns', 'LISTEN' ])
+foreach my $case (@cases)
 {
-    my ($name, @rows) = @$case;
-    my $process = fake(++$port, @rows);
-    ask($admin, "CREATE SERVER fake$port FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$socket_dir', port '$port', connect_timeout '2')");
-    ask($admin, "CREATE USER MAPPING FOR PUBLIC SERVER fake$port; CREATE SEQUENCE s$port; SELECT snowid_segment_attach('s$port', 'fake$port', 's')");
-    my $got = ask($admin, "SELECT snowid_segment_next('s$port')");
-    my $expected = { 'a good one' => '1', 'negative' => 'ERROR 55000', 'no row' => 'ERROR 42809',
-        'at its end' => $max }->{$name} // 'ERROR 08P01';
-    is($got, $expected, "$name: $expected") or diag($admin->{err});
-    my $what = $name =~ /columns/ ? 'with the columns asked for' : 'as a server with sequence "s" does';
-    like($admin->{err}, qr/server "fake$port" has not answered $what/, "$name: says so") if $expected eq 'ERROR 08P01';
-    is(last_value($node, "s$port"), { 'a good one' => '11', 'at its end' => $max }->{$name} // '1', "$name: what the sequence says then");
-    kill 'TERM', $process;
-    waitpid $process, 0;
-    delete $fakes{$process};
+    my ($name, $answers, $expected, $message, $says) = @$case;
+    my $sequence = 's' . ++$port;
+    my $server = ref $answers ? "central_$port" : 'central';
+    my $process = ref $answers ? fake($port, @$answers) : undef;
+    if ($process)
+    {
+        ask($admin, "CREATE SERVER $server FOREIGN DATA WRAPPER dblink_fdw"
+              . " OPTIONS (host '$socket_dir', port '$port', connect_timeout '2'); CREATE USER MAPPING FOR PUBLIC SERVER $server");
+    }
+    else
+    {
+        $source->safe_psql('postgres', $answers =~ s/NAME/$sequence/r);
+    }
+    ask($admin, "CREATE SEQUENCE $sequence; SELECT snowid_segment_attach('$sequence', '$server', '$sequence')");
+    foreach my $attempt (1 .. ($process ? 1 : 2))
+    {
+        is(ask($admin, "SELECT snowid_segment_next('$sequence')"), $expected, "$name: $expected") or diag($admin->{err});
+        like($admin->{err}, $message, "$name: says so") if defined $message;
+    }
+    is(last_value($node, $sequence), $says // '1', "$name: what the sequence says then");
+    if ($process)
+    {
+        kill 'TERM', $process;
+        waitpid $process, 0;
+        delete $fakes{$process};
+        next;
+    }
+    check_no_connection($source, "$name: no connection is left");
 }
 
-# 4. A source that is read-only, for the user or as a standby, and one of several hosts that is not.
+# The source's end, and the end here.
+ask($admin, 'CREATE SEQUENCE ending INCREMENT 1000; CREATE SEQUENCE short MAXVALUE 1005');
+ask($admin, attach_to('ending', 'INCREMENT 10 MAXVALUE 35'));
+sub check_end
+{
+    my ($name, $sequence, $end) = @_;
+    foreach my $attempt (1 .. 2)
+    {
+        is(batch($sequence, 1), 'ERROR 2200H', "$name: then an error");
+        like($admin->{err}, qr/reached maximum value of sequence "$sequence" \($end\)/, "$name: says so");
+    }
+    return;
+}
+is(batch('ending', 35), join(' ', 1 .. 35), 'MAXVALUE there: all numbers are handed out');
+check_end('MAXVALUE there', 'ending', 35);
+$source->safe_psql('postgres', 'ALTER SEQUENCE ending MAXVALUE 1000');
+is(batch('ending', 1), '41', 'MAXVALUE there: raised');
+ask($admin, attach_to('short', 'INCREMENT 10 START 991'));
+is(batch('short', 15), join(' ', 991 .. 1005), 'MAXVALUE here: numbers up to it');
+check_end('MAXVALUE here', 'short', 1005);
+is(ask($admin, q(SELECT snowid_segment_detach('short'))), '', 'MAXVALUE here: detached');
+is(batch('short', 1), 'ERROR 2200H', 'MAXVALUE here: there is nothing above it');
+check_no_connection($source, 'no connection is left');
+
+ask($admin, 'SET snowid.segment_adapt = off');
+
+# 3. A source that is read-only, for the user or as a standby, and one of several hosts that is not.
 ask($admin, 'CREATE SEQUENCE unread');
 ask($admin, attach_to('unread', 'INCREMENT 10'));
 sub check_read_only
@@ -250,13 +266,79 @@ ask($admin, 'ALTER SERVER central OPTIONS (DROP target_session_attrs)');
 point_at($node, $source);
 $standby->stop;
 
+# 4. What a source is asked for: numbers, and no encoding. Each database's sequence begins above the one before.
+my @encodings = qw(SQL_ASCII UTF8 LATIN1);
+my $create = q(CREATE DATABASE %1$s ENCODING '%1$s' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C');
+my $start = 1;
+foreach my $encoding (@encodings)
+{
+    $_->safe_psql('postgres', sprintf($create, $encoding)) foreach $node, $source;
+    $source->safe_psql(lc $encoding, "CREATE SEQUENCE there INCREMENT 10 START $start");
+    $start += 1000;
+    add_source($node, $source, dbname => lc $encoding);
+    $node->safe_psql(lc $encoding, q(CREATE SEQUENCE here; SELECT snowid_segment_attach('here', 'central', 'there')));
+}
+
+my $setting = qr/statement: set client_encoding/i;
+my $at = "host=" . $source->host . " port=" . $source->port . " dbname=utf8";
+
+# What the source has logged since.
+sub logged_since { return slurp_file($source->logfile, $_[0]) }
+
+# Has somebody of the database connect by himself, and says whether the source was asked for another encoding.
+sub is_set
+{
+    my ($session) = @_;
+    my $from = -s $source->logfile;
+    is(ask($session, "SELECT * FROM dblink('$at', 'SELECT 7') AS t(n int)"), '7', 'his own connection');
+    return logged_since($from) =~ $setting ? 1 : 0;
+}
+
+foreach my $encoding (@encodings)
+{
+    my $session = open_session($node, dbname => lc $encoding);
+    is(ask($session, 'SHOW server_encoding'), $encoding, "$encoding here");
+    foreach my $there (@encodings)
+    {
+        ask($session, sprintf(q(ALTER SERVER central OPTIONS (SET dbname '%s')), lc $there));
+        ask($session, q(SELECT setval('here', last_value, is_called) FROM here));
+        my $from = -s $source->logfile;
+        like(ask($session, q(SELECT snowid_segment_next('here'))), qr/^\d+$/, "$encoding here, $there there: a number");
+        my $log = logged_since($from);
+        like($log, qr/nextval/, "$encoding here, $there there: the source was asked for it");
+        unlike($log, $setting, "$encoding here, $there there: and for no encoding");
+    }
+    next if $encoding eq 'UTF8';
+    is(is_set($session), 1, "$encoding: others connect as before");
+    ask($session, q(ALTER SERVER central OPTIONS (SET dbname 'nosuch')));
+    ask($session, q(SELECT setval('here', last_value, is_called) FROM here));
+    is(ask($session, q(SELECT snowid_segment_next('here'))), 'ERROR 08006', "$encoding: dblink cannot connect");
+    is(is_set($session), 1, "$encoding: others connect as before");
+    close_session($session);
+}
+
+# Where the environment has said it, it says the same.
+close_session($admin);
+$node->stop;
+{
+    local $ENV{PGCLIENTENCODING} = 'LATIN1';
+    $node->start;
+}
+my $session = open_session($node, dbname => 'latin1');
+is(is_set($session), 0, 'an encoding of the environment');
+ask($session, q(ALTER SERVER central OPTIONS (SET dbname 'latin1')));
+like(ask($session, q(SELECT snowid_segment_next('here'))), qr/^\d+$/, 'a number');
+is(is_set($session), 0, 'the encoding of the environment is as it was');
+close_session($session);
+$admin = open_session($node);
+
 # 5. What a client is told of a source that is down, and the log.
 ask($admin, 'CREATE SEQUENCE quiet');
 ask($admin, attach_to('quiet', 'INCREMENT 100'));
 ask($admin, q(SELECT snowid_segment_batch('quiet', 2)));
 $source->stop;
 my $from = -s $node->logfile;
-my $told = '';
+my ($answer, $told) = ('', '');
 foreach my $level ('log', 'debug5')
 {
     ask($admin, "SET client_min_messages = $level");
@@ -275,7 +357,7 @@ my $host = $source->host;
 unlike($told, qr/\Q$host\E/, 'no client is told where it is');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not allocate numbers from server "central" for sequence "quiet"\n.*DETAIL:.*\Q$host\E/,
     'the log is');
-close_session($admin, $holder);
+close_session($admin);
 check_log($node);
 $node->stop;
 done_testing();

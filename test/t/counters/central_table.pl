@@ -1,7 +1,8 @@
-# The table of sources says whose rights a refill is made with, and where. Its trigger function, put on
-# any other table or in any other way, must be refused, and not read what is not there. A server, or an
-# owner, that has taken another's place since a sequence was attached gets nothing by that, also by way of
-# a dump.
+# Attaching a sequence to a central source, and detaching it: what other sessions notice, and where numbers go on. None
+# that was given here comes again: they are skipped, or the source is refused as behind. The table of sources says whose
+# rights a refill is made with, and where: its trigger function, put on any other table or in any other way, must be
+# refused, and not read what is not there; a server, or an owner, that has taken another's place since a sequence was
+# attached gets nothing by that, also by way of a dump.
 
 use strict;
 use warnings;
@@ -15,6 +16,8 @@ my $source = new_server('source');
 $source->start;
 $source->safe_psql('postgres', <<'SQL');
 CREATE SEQUENCE orders_seq START 1000001 INCREMENT 10;
+CREATE SEQUENCE ours_seq START 100001 INCREMENT 100;
+CREATE SEQUENCE others_seq START 7000001 INCREMENT 100;
 CREATE DATABASE fake;
 SQL
 $source->safe_psql('fake', 'CREATE SEQUENCE orders_seq START 6000001 INCREMENT 10');
@@ -23,7 +26,178 @@ $node->start;
 add_source($node, $source);
 my $admin = open_session($node);
 
-# 1. The trigger function.
+# 1. Sessions that have numbers left notice at once that it is attached, and detached.
+$node->safe_psql('postgres', 'CREATE ROLE bob LOGIN; CREATE SEQUENCE ours_seq; GRANT USAGE ON SEQUENCE ours_seq TO bob');
+my $ours = q(SELECT snowid_segment_next('ours_seq'));
+my $bob = open_session($node);
+ask($bob, 'SET ROLE bob');
+my @sessions = map { open_session($node) } 1 .. 3;
+sub drawn { return map { ask($_, $ours) } @sessions }
+is(join(' ', drawn()), '1 2 3', 'its own numbers');
+ask($admin, q(BEGIN; SELECT snowid_segment_attach('ours_seq', 'central', 'ours_seq')));
+is(ask($admin, $ours), '100001', 'attached: who has done it draws from the source');
+ask($admin, 'ROLLBACK');
+is(scalar(grep { $_ > 3 && $_ < 100000 } drawn()), 3, 'rolled back: its own numbers go on');
+is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'rolled back: nothing is attached');
+ask($admin, 'ALTER SEQUENCE ours_seq INCREMENT 50');
+my @own = drawn();
+is($own[2] - $own[0], 2, 'a block of its own');
+ask($admin, q(SELECT snowid_segment_attach('ours_seq', 'central', 'ours_seq')));
+# What is attached goes on without a time-out.
+ask($admin, 'ALTER SERVER central OPTIONS (DROP connect_timeout)');
+my @allocated = drawn();
+ask($admin, q(ALTER SERVER central OPTIONS (ADD connect_timeout '2')));
+cmp_ok($allocated[0], '>', 100001, 'attached: sessions draw from the source at once');
+is("$allocated[1] $allocated[2]", join(' ', $allocated[0] + 1, $allocated[0] + 2), 'attached: all of them');
+is(ask($bob, $ours), $allocated[2] + 1, 'so does who has the right to the sequence, and none to the server');
+ask($admin, q(SELECT snowid_segment_attach('ours_seq', 'central', 'others_seq')));
+is(join(' ', drawn()), '7000001 7000002 7000003', 'attached to another: all draw from that');
+foreach my $how ('ROLLBACK', 'COMMIT')
+{
+    ask($admin, q(BEGIN; SELECT snowid_segment_detach('ours_seq')));
+    ask($admin, $how);
+    my @after = drawn();
+    my $top = $source->safe_psql('postgres', 'SELECT last_value + 99 FROM others_seq');
+    is(scalar(grep { $how eq 'COMMIT' ? $_ > $top : $_ <= $top } @after), 3, "detached, $how: all notice")
+      or diag("@after");
+}
+is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'detached: the table says so');
+
+# Numbers of its own go on above those allocated, whatever the two increments are, and after a crash.
+foreach my $increment (1, 100, 1000)
+{
+    ask($admin, "DROP SEQUENCE IF EXISTS detached_seq; CREATE SEQUENCE detached_seq INCREMENT $increment");
+    ask($admin, q(SELECT snowid_segment_attach('detached_seq', 'central', 'ours_seq')));
+    my ($last) = ask($admin, q(SELECT snowid_segment_batch('detached_seq', 20))) =~ /(\d+)\z/;
+    ask($admin, q(SELECT snowid_segment_detach('detached_seq')));
+    my $top = $source->safe_psql('postgres', 'SELECT last_value + 99 FROM ours_seq');
+    cmp_ok(ask($admin, q(SELECT snowid_segment_next('detached_seq'))), '>', $top,
+        "detached: above all that was allocated, INCREMENT $increment");
+}
+$node->append_conf('postgresql.conf', "wal_writer_delay = '10s'\n");
+$node->reload;
+ask($admin, 'DROP SEQUENCE detached_seq; CREATE SEQUENCE detached_seq; CHECKPOINT');
+ask($admin, q(SELECT snowid_segment_attach('detached_seq', 'central', 'ours_seq')));
+my $last = ask($admin, q(SELECT snowid_segment_next('detached_seq')));
+crash($node, 'kill');
+close_session($admin, $bob, @sessions);
+$node->start;
+$admin = open_session($node);
+ask($admin, q(SELECT snowid_segment_detach('detached_seq')));
+cmp_ok(ask($admin, q(SELECT snowid_segment_next('detached_seq'))), '>', $last, 'detached after a crash: above what was drawn');
+
+# Another source than the one that is down.
+my $other = q(SELECT snowid_segment_next('other_seq'));
+ask($admin, q(CREATE SERVER dead FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '/nowhere', connect_timeout '2')));
+ask($admin, q(CREATE USER MAPPING FOR postgres SERVER dead; CREATE SEQUENCE other_seq));
+ask($admin, q(SELECT snowid_segment_attach('other_seq', 'dead', 'ours_seq')));
+is(ask($admin, $other), 'ERROR 08006', 'a source that is down');
+ask($admin, q(SELECT snowid_segment_attach('other_seq', 'central', 'ours_seq')));
+like(ask($admin, $other), qr/^\d+$/, 'is not the one that is attached then');
+ask($admin, q(SELECT snowid_segment_detach('other_seq'); DROP SEQUENCE ours_seq, detached_seq, other_seq));
+
+# 2. Numbers that were given here before do not come again, wherever the source is.
+$node->safe_psql('postgres', 'CREATE DATABASE given');
+add_source($node, $source, dbname => 'given');
+$node->safe_psql('given', q(LOAD 'snowid'; ALTER DATABASE given SET snowid.segment_adapt = off));
+my $caller = open_session($node, dbname => 'given');
+ask($caller, q(SET statement_timeout = '1min'));
+
+# Makes a sequence there, with the options given, and says what attaches one here to it.
+sub attach_to
+{
+    my ($sequence, $options) = @_;
+    $source->safe_psql('postgres', "DROP SEQUENCE IF EXISTS $sequence; CREATE SEQUENCE $sequence $options");
+    return "SELECT snowid_segment_attach('$sequence', 'central', '$sequence')";
+}
+sub batch { return ask($caller, "SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('$_[0]', $_[1]) AS n") }
+
+ask($caller, 'CREATE SEQUENCE ship');
+is(batch('ship', 5), '1 2 3 4 5', 'its own numbers');
+ask($caller, attach_to('ship', ''));
+my $ship = q(SELECT snowid_segment_next('ship'));
+my $answer;
+wait_for(sub { ($answer = ask($caller, $ship)) ne 'ERROR 55000' }, 'the source to get there');
+cmp_ok($answer, '>', 5, 'attached to a source that is behind: none of them again');
+
+ask($caller, 'CREATE SEQUENCE boat INCREMENT 1000000000');
+is(batch('boat', 3), '1 2 3', 'its own numbers');
+ask($caller, attach_to('boat', 'INCREMENT 5'));
+my $boat = q(SELECT snowid_segment_next('boat'));
+is(ask($caller, $boat), 'ERROR 55000', 'a source that is far behind');
+like($caller->{err}, qr/sequence "boat" on server "central" is behind sequence "boat"\n/, 'says so');
+like($caller->{err}, qr/DETAIL:  It gave \d+, and here the numbers up to 1000000000 count as given\.\nHINT:  Use setval\(\) there to set it above 1000000000\./,
+    'and by how much');
+my $there = last_value($source, 'boat');
+my @others = map { open_session($node, dbname => 'given') } 1 .. 3;
+my $began = time;
+is(ask($others[ $_ % 3 ], $boat), 'ERROR 55000', "caller $_ is told") foreach 1 .. 12;
+# One in a second may try, for at most twice as many as the one before.
+cmp_ok(last_value($source, 'boat'), '<=', $there + 5 * 2**(time - $began + 3), 'and few have tried');
+$source->safe_psql('postgres', q(SELECT setval('boat', 1000000000)));
+wait_for(sub { ($answer = ask($caller, $boat)) ne 'ERROR 55000' }, 'the source to be tried again');
+is($answer, '1000000005', 'set right it serves');
+# As soon as the numbers given here are less.
+$source->safe_psql('postgres', q(SELECT setval('boat', 1)));
+ask($caller, q(SELECT setval('boat', 50000000)));
+is(ask($caller, $boat), 'ERROR 55000', 'set back it is behind');
+ask($caller, q(SELECT setval('boat', 1, false)));
+like(ask($caller, $boat), qr/^\d+$/, 'unless the sequence here is, too');
+
+# Some of a refill are above.
+ask($caller, 'CREATE SEQUENCE part');
+ask($caller, attach_to('part', 'INCREMENT 10'));
+ask($caller, q(SET snowid.segment_adapt = on));
+is(batch('part', 20), join(' ', 1 .. 20), 'allocated at a rate');
+$there = last_value($source, 'part');
+ask($caller, "SELECT setval('part', $there + 24)");
+is(ask($caller, q(SELECT snowid_segment_next('part'))), $there + 30, 'blocks that begin at what was given are skipped');
+ask($caller, q(SET snowid.segment_adapt = off));
+
+# The sequence here is at its end, which is no fault of the source's, nor has that to give more.
+ask($caller, 'CREATE SEQUENCE ending INCREMENT 100 MAXVALUE 30');
+ask($caller, attach_to('ending', 'INCREMENT 10'));
+is(batch('ending', 30), join(' ', 1 .. 30), 'up to the end');
+$there = last_value($source, 'ending');
+is(ask($caller, q(SELECT snowid_segment_next('ending'))), 'ERROR 2200H', 'at its end') foreach 1 .. 3;
+is(last_value($source, 'ending'), $there, 'and asks for no more');
+
+# Detached, going on by itself, and attached anew.
+ask($caller, 'CREATE SEQUENCE back INCREMENT 25');
+ask($caller, attach_to('back', 'INCREMENT 10 START 1001'));
+my %seen;
+$seen{$_}++ foreach split / /, batch('back', 90);
+ask($caller, q(SELECT snowid_segment_detach('back')));
+$seen{$_}++ foreach split / /, batch('back', 300);
+ask($caller, q(SELECT snowid_segment_attach('back', 'central', 'back')));
+foreach my $draw (1 .. 100)
+{
+    $answer = batch('back', 1);
+    $seen{$answer}++ if $answer ne 'ERROR 55000';
+}
+is(scalar(grep { $seen{$_} > 1 } keys %seen), 0, 'detached and attached anew: none twice');
+
+# Lowered before it is attached: what was handed out counts, whatever INCREMENT is.
+ask($caller, 'CREATE SEQUENCE low INCREMENT 1000');
+is(batch('low', 3), '1 2 3', 'a large INCREMENT');
+ask($caller, 'ALTER SEQUENCE low INCREMENT 1');
+ask($caller, attach_to('low', 'START 2'));
+wait_for(sub { ($answer = batch('low', 1)) ne 'ERROR 55000' }, 'the source to get there');
+cmp_ok($answer, '>', 3, 'lowered and attached: none again');
+
+# Its own INCREMENT is larger than that there. After a restart only the sequence knows what was given.
+ask($caller, 'CREATE SEQUENCE wide INCREMENT 1000');
+ask($caller, attach_to('wide', 'INCREMENT 10'));
+is(batch('wide', 30), join(' ', 1 .. 30), 'a larger INCREMENT here');
+close_session($admin, $caller, @others);
+$node->restart;
+$admin = open_session($node);
+$caller = open_session($node, dbname => 'given');
+my $reached = last_value($source, 'wide');
+is(batch('wide', 3), join(' ', $reached + 10, $reached + 11, $reached + 12), 'goes on after a restart');
+close_session($caller);
+
+# 3. The trigger function.
 my $function = 'EXECUTE FUNCTION snowid.check_source()';
 ask($admin, 'CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory');
 ask($admin, 'CREATE TEMP TABLE own (a oid)');
@@ -75,7 +249,7 @@ foreach my $event ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
     ask($admin, 'ROLLBACK');
 }
 
-# 2. What the columns hold.
+# 4. What the columns hold.
 sub row { return ask($admin, "SELECT seq, server, remote_seq, owner, server_oid = (SELECT oid FROM pg_foreign_server
   WHERE srvname = server), owner_oid = owner::regrole FROM snowid.segment_sources ORDER BY seq::text") }
 my $next = q(SELECT snowid_segment_next('orders_seq'));
@@ -98,7 +272,7 @@ is(ask($admin, q(UPDATE snowid.segment_sources SET owner = 'postgres' WHERE seq 
   RETURNING owner)), 'alice', 'and stays it');
 ask($admin, 'ROLLBACK');
 
-# 3. Renamed, all is as it was.
+# 5. Renamed, all is as it was.
 ask($admin, 'ALTER SERVER central RENAME TO hub');
 forget();
 like(ask($admin, $next), qr/^1\d{6}$/, 'a server that is renamed is the same');
@@ -142,7 +316,7 @@ is(ask($admin, q(SELECT snowid_segment_next('reassigned'))), 'ERROR 42501', 'rea
 is(last_value($source, 'orders_seq'), $there, 'whose rights are not used');
 ask($admin, 'RESET ROLE');
 
-# 4. A dump keeps all that, also of names that need quoting, and in other schemas.
+# 6. A dump keeps all that, also of names that need quoting, and in other schemas.
 ask($admin, 'CREATE SCHEMA "Far Away"; CREATE SEQUENCE "Far Away"."My Seq"');
 ask($admin, q(SELECT snowid_segment_attach('"Far Away"."My Seq"', 'central', 'orders_seq')));
 ask($admin, 'ALTER SEQUENCE "Far Away"."My Seq" RENAME TO "His Seq"; ALTER SEQUENCE orders_seq SET SCHEMA "Far Away"');
@@ -160,7 +334,7 @@ is(row(), $rows, 'with all its sources');
 like(ask($admin, q(SELECT snowid_segment_next('"Far Away"."His Seq"'))), qr/^1\d{6}$/, 'which serve');
 is(ask($admin, q(SELECT snowid_segment_next('reassigned'))), 'ERROR 42501', 'save one that did not before');
 
-# 5. The extension goes while others refill.
+# 7. The extension goes while others refill.
 is(ask($admin, 'CREATE SEQUENCE plain; SELECT snowid_segment_next($$plain$$)'), '1', 'a sequence of its own');
 my $refiller = open_session($node, dbname => 'restored');
 backend_of($refiller);
@@ -174,7 +348,7 @@ foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP 
     is(answer($refiller), 'ERROR 55000', "$drop: a refill beside it");
 }
 
-# 6. Something else in the place of the table is no table.
+# 8. Something else in the place of the table is no table.
 $node->safe_psql('postgres', 'CREATE DATABASE replaced');
 foreach my $thing ('VIEW', 'TABLE')
 {
