@@ -1,10 +1,20 @@
 # The right to refill, which one session has at a time. It is no lock that pg_locks shows, since readers of
 # it, and detectors of deadlocks, would take it for DDL. Whatever becomes of the session that has it, or
 # of a part of its transaction, others go on; and where each number has to be allocated, none comes twice.
+#
+# A central source may fall silent once it has taken a connection: before it has let the client in, or
+# right after, or since its process has stopped. Others draw on while one is stuck there; who finds no number
+# left waits, and can be cancelled, as the one who is stuck can; without that there is 08006 when
+# connect_timeout and ten seconds are over; and all are served when the source answers again. Nor does who is
+# stuck right after hold up an end of his session, or a stop of the server.
+#
+# PostgreSQL 15's dblink cannot be interrupted while it connects: who is stuck there stays so, for as long
+# as connect_timeout says or until the source acts.
 
 use strict;
 use warnings;
 
+use IO::Socket::UNIX;
 use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
@@ -13,8 +23,8 @@ my $source = new_server('source');
 $source->start;
 $source->safe_psql('postgres', 'CREATE SEQUENCE there INCREMENT 10');
 my $node = new_server('node', allows_streaming => 1);
-$node->append_conf('postgresql.conf', "snowid.segment_adapt = off\n");
-$node->start;
+$node->append_conf('postgresql.conf', "max_connections = 20\nsnowid.segment_adapt = off\n");
+start_server($node);
 add_source($node, $source);
 $node->safe_psql('postgres', <<'SQL');
 CREATE SEQUENCE single;
@@ -130,6 +140,228 @@ is(ask($third, $exhausted), 'ERROR 2200H', 'fails in no subtransaction');
 is(ask($waiter, q(SET statement_timeout = '1min'; SELECT snowid_segment_next('short'))), 'ERROR 2200H', 'others are told, too');
 
 close_session($refiller, $waiter, $third, $locker);
+
+my @ways = qw(closed deaf stopped);
+# 4. A source that falls silent. Ways in which who is stuck cannot be cancelled.
+my %is_deaf = $node->pg_version < 16 ? (closed => 1) : ();
+
+# Of each way two sequences, each with a server of its own: `long` allows for more time than this test
+# takes, `short` for twelve seconds.
+foreach my $way (@ways)
+{
+    foreach my $sequence ("long_$way", "short_$way")
+    {
+        add_source($node, $source, name => $sequence);
+        $source->safe_psql('postgres', "CREATE SEQUENCE $sequence INCREMENT 100");
+        $node->safe_psql('postgres', "CREATE SEQUENCE $sequence; SELECT snowid_segment_attach('$sequence', '$sequence', '$sequence')");
+    }
+    $node->safe_psql('postgres', "ALTER SERVER long_$way OPTIONS (SET connect_timeout '600')");
+}
+
+# What is not to outlive the test: processes that take connections, and those of the source that have
+# stopped.
+my (%fakes, %stopped);
+END
+{
+    kill 'KILL', keys %fakes;
+    kill 'CONT', keys %stopped;
+}
+
+# In place of a source, one that takes connections, lets clients in or not, and never answers. Its encoding
+# is another than the node's, and the client's the one that is asked for, or else its own, as with any server.
+my $encoding = 'LATIN2';
+isnt($node->safe_psql('postgres', 'SHOW server_encoding'), $encoding, 'the encodings differ');
+
+sub start_fake
+{
+    my ($port, $lets_in) = @_;
+    my $host = PostgreSQL::Test::Utils::tempdir_short();
+    my $listener = IO::Socket::UNIX->new(Local => "$host/.s.PGSQL.$port", Listen => 10) // die $@;
+    my $process = fork // die $!;
+    if (!$process)
+    {
+        my @clients;
+        while (my $client = $listener->accept)
+        {
+            push @clients, $client;
+            next unless $lets_in;
+            # The client's first message has to be read before it is let in. What it sends next is not.
+            $client->sysread(my $length, 4) // next;
+            $client->sysread(my $message, unpack('N', $length) - 4) // next;
+            # Names and values, behind the version of the protocol.
+            my %wanted = split /\0/, substr($message, 4);
+            my $used = $wanted{client_encoding} // $encoding;
+            $client->syswrite(join '', map { substr($_, 0, 1) . pack('N', 3 + length) . substr($_, 1) }
+                  'R' . pack('N', 0), "Sserver_encoding\0$encoding\0", "Sclient_encoding\0$used\0", 'ZI');
+        }
+        require POSIX;
+        POSIX::_exit(0);
+    }
+    $fakes{$process} = 1;
+    return { host => $host, port => $port, process => $process };
+}
+
+sub end_fake
+{
+    my ($fake) = @_;
+    kill 'KILL', $fake->{process};
+    waitpid $fake->{process}, 0;
+    delete $fakes{ $fake->{process} };
+    return;
+}
+
+# Has a node take a fake for these of its sources.
+sub point_at_fake
+{
+    my ($fake, @names) = @_;
+    $node->safe_psql('postgres', "ALTER SERVER $_ OPTIONS (SET host '$fake->{host}', SET port '$fake->{port}')") foreach @names;
+    return;
+}
+
+# No number comes twice.
+my %seen;
+my $repeated = 0;
+
+sub note_numbers
+{
+    my ($sequence, $answer) = @_;
+    $repeated += grep { $seen{"$sequence $_"}++ } split / /, $answer if $answer =~ /^[\d ]+$/;
+    return $answer;
+}
+
+sub statement
+{
+    my ($sequence, $count) = @_;
+    return "SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('$sequence', $count) AS n";
+}
+
+sub cancel { return $node->safe_psql('postgres', "SELECT pg_cancel_backend($_[0]{backend})") }
+
+sub is_active
+{
+    return $node->safe_psql('postgres', "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $_[0]{backend}");
+}
+
+# Everybody has a block.
+my (%session, %fake);
+foreach my $way (@ways)
+{
+    $session{$_}{$way} = open_session($node) foreach qw(stuck other without);
+    backend_of($session{$_}{$way}) foreach qw(stuck other without);
+    note_numbers($_, $node->safe_psql('postgres', statement($_, 1))) foreach "long_$way", "short_$way";
+}
+
+# Then the source falls silent. Who is stuck has used more than a tenth of the block, so that another is
+# due; who is without has set the sequence, so that what is left counts no more.
+my $port = 1;
+foreach my $way ('closed', 'deaf')
+{
+    foreach my $sequence ("long_$way", "short_$way")
+    {
+        $fake{$sequence} = start_fake($port++, $way eq 'deaf');
+        point_at_fake($fake{$sequence}, $sequence);
+    }
+}
+my $holder = open_session($source);
+# A lock for which the refill waits with no lock_timeout yet.
+ask($holder, 'BEGIN; LOCK TABLE pg_catalog.pg_sequence');
+foreach my $way (@ways)
+{
+    ask($session{without}{$way}, "SELECT setval('short_$way', last_value, is_called) FROM short_$way");
+    start_asking($session{stuck}{$way}, statement("long_$way", 50));
+    start_asking($session{without}{$way}, statement("short_$way", 5));
+}
+my $waiting = q(SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'nextval');
+my @pids;
+wait_for(sub { (@pids = split /\n/, $source->safe_psql('postgres', $waiting)) == 2 }, 'two refills to reach the source');
+@stopped{@pids} = ();
+kill 'STOP', @pids;
+wait_for(sub { !grep { SnowidServers::state_of($_) ne 'T' } @pids }, 'their processes to stop');
+ask($holder, 'ROLLBACK');
+
+# Others go on while somebody is stuck.
+foreach my $way (@ways)
+{
+    my $other = $session{other}{$way};
+    my @numbers = map { note_numbers("long_$way", ask($other, statement("long_$way", 1))) } 1 .. 20;
+    is(scalar(grep { /^\d+$/ } @numbers), 20, "$way: who has numbers goes on");
+    is(is_active($session{stuck}{$way}), 't', "$way: while another is stuck");
+    start_asking($other, statement("long_$way", 100));
+    wait_until_waiting($node, $other, 'Extension');
+    cancel($other);
+    is(answer($other), 'ERROR 57014', "$way: who finds none left waits, and can be cancelled");
+}
+
+# Who is stuck can be cancelled; or else goes on when the source hangs up, and has what was there all the time.
+foreach my $way (@ways)
+{
+    my $stuck = $session{stuck}{$way};
+    if ($is_deaf{$way})
+    {
+        end_fake($fake{"long_$way"});
+        like(note_numbers("long_$way", answer($stuck)), qr/^\d+( \d+){49}$/, "$way: who was stuck has the numbers");
+        next;
+    }
+    cancel($stuck);
+    is(answer($stuck), 'ERROR 57014', "$way: who is stuck can be cancelled");
+}
+# Who has no numbers gives up.
+foreach my $way (@ways)
+{
+    my $without = $session{without}{$way};
+    is(answer($without), 'ERROR 08006', "$way: who has none gets an error in time");
+    like($without->{err}, qr/server "short_$way".*HINT:  Numbers go on as soon as the server can be reached/s,
+        "$way: that names the server");
+}
+
+# The source answers again. It is tried after twice as long as it has failed for, by the clock.
+kill 'CONT', @pids;
+%stopped = ();
+foreach my $way ('closed', 'deaf')
+{
+    foreach my $sequence ("long_$way", "short_$way")
+    {
+        end_fake($fake{$sequence}) if $fakes{ $fake{$sequence}{process} };
+        point_at($node, $source, name => $sequence);
+    }
+}
+set_clock(60, $node);
+foreach my $way (@ways)
+{
+    foreach my $sequence ("long_$way", "short_$way")
+    {
+        my $answer;
+        wait_for(sub { ($answer = ask($session{other}{$way}, statement($sequence, 1))) ne 'ERROR 08006' }, 'the source to be tried again');
+        like(note_numbers($sequence, $answer), qr/^\d+$/, "$sequence: served again");
+    }
+}
+is($repeated, 0, 'no number came twice');
+close_session($holder);
+check_no_connection($source, 'all refills leave the source');
+
+# Silent once more. Who is stuck right after he was let in does not hold up the end of his session, nor a
+# stop of the server.
+my $silent = start_fake($port, 1);
+point_at_fake($silent, 'long_deaf');
+my $forget = q(SELECT setval('long_deaf', last_value, is_called) FROM long_deaf);
+my ($ended, $held_up) = map { $session{$_}{deaf} } qw(other stuck);
+foreach my $session ($ended, $held_up)
+{
+    ask($session, $forget);
+    start_asking($session, statement('long_deaf', 1));
+    wait_until_waiting($node, $session, 'Extension');
+    next if $session == $held_up;
+    $node->safe_psql('postgres', "SELECT pg_terminate_backend($session->{backend})");
+    my $is_there = "SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{backend}";
+    wait_for(sub { $node->safe_psql('postgres', $is_there) eq '0' }, 'the session to end');
+    pass('stuck: the session can be ended');
+}
+ok($node->stop('fast', fail_ok => 1), 'stuck: the server can be stopped');
+end_fake($silent);
+# Where it could not.
+$node->stop('immediate');
+
+close_session(map { values %{ $session{$_} } } keys %session);
 check_log($node);
-$_->stop foreach $node, $source;
+$source->stop;
 done_testing();
