@@ -2,6 +2,11 @@
 # server is killed or shut down at once, again and again, and its clock is set back before it starts anew. Clients record
 # every ID that they saw. None comes twice, and later ones are greater. Where the unit is long, what a crash leaves of one
 # is not used.
+#
+# What a crash costs: nothing is issued again, so the first ID after it has to be above the ceiling, for which its caller
+# may have to wait. Whatever was drawn before, and however often, the ceiling is ahead of the clock by 2.5 s at most, of
+# which snowid.max_lead covers one. So the first ID comes within 1.5 s of the crash. Where no lead is allowed it takes
+# 2.5 s, which the default of snowid.max_wait allows.
 
 use strict;
 use warnings;
@@ -28,8 +33,88 @@ my $far = "SET snowid.max_lead = '1d'";
 my $no_wait = 'SET snowid.max_wait = 0;';
 
 my $node = new_server('crash');
+$node->append_conf('postgresql.conf', "max_connections = 50\n");
 start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+
+# What a crash costs, after loads that end with it, each in a database of its own: after how many seconds by the clock IDs
+# are drawn each time, and by which statements; and by how many sessions besides, as fast as they can.
+my $farthest_s = 2.5;
+my $one = 'SELECT snowid_next(1)';
+my $row = 'INSERT INTO rows DEFAULT VALUES RETURNING id';
+my $batch = 'SELECT max(id) FROM snowid_next_batch(1, 1000000) AS id';
+my %loads = map { ("an ID each $_ s" => { pause => $_, statements => [ ($one) x 12 ] }) } 0.1, 0.3, 0.7, 1.4, 3;
+$loads{"a row each $_ s"} = { pause => $_, statements => [ ($row) x 12 ] } foreach 0.2, 0.7;
+$loads{'many IDs'} = { pause => 0.2, statements => [ ($one) x 12 ], crowd => 2 };
+$loads{'a batch that borrows'} = { pause => 0.7, statements => [ $one, $batch ] };
+$loads{'rare IDs, then a batch that borrows'} = { pause => 3, statements => [ ($one) x 6, $batch ] };
+# The ceiling and the clock, in seconds. Time that passes meanwhile brings them nearer to each other.
+my $look = 'SELECT last_value / 1000.0, extract(epoch FROM clock_timestamp()) FROM snowid.ceiling';
+my $clock = 0;
+my $databases = 0;
+
+# Has sessions draw, crashes the server, and checks what the next one does.
+sub check_cost
+{
+    my ($what, $max_lead_s, @names) = @_;
+    my (@loads, @steps);
+    foreach my $name (@names)
+    {
+        my $load = { %{ $loads{$name} }, name => "$name$what", dbname => 'load' . ++$databases, farthest => 0 };
+        $node->safe_psql('postgres', "CREATE DATABASE $load->{dbname} TEMPLATE loads");
+        my @crowd = map { draw($node, 'snowid_next(2)', undef, dbname => $load->{dbname}, pause_every => 50) }
+          1 .. ($load->{crowd} // 0);
+        wait_to_draw(1, @crowd);
+        $load->{drawing} = \@crowd;
+        $load->{session} = open_session($node, dbname => $load->{dbname});
+        push @loads, $load;
+        # All of them have their last ID at the same time.
+        my @statements = @{ $load->{statements} };
+        push @steps, map { [ -$load->{pause} * ($#statements - $_), $load, $statements[$_] ] } 0 .. $#statements;
+    }
+    @steps = sort { $a->[0] <=> $b->[0] } @steps;
+    my $begin = $clock - $steps[0][0] + 1;
+    foreach my $step (@steps)
+    {
+        my ($at, $load, $statement) = @$step;
+        set_clock($clock = $begin + $at, $node);
+        $load->{last} = ask($load->{session}, $statement);
+        (my $ceiling, $load->{now}) = split /[|]/, ask($load->{session}, $look);
+        my $ahead = $ceiling - $load->{now};
+        $load->{farthest} = $ahead if $ahead > $load->{farthest};
+    }
+    crash($node, 'kill');
+    finish(map { @{ $_->{drawing} } } @loads);
+    close_session(map { $_->{session} } @loads);
+
+    start_server($node);
+    my @first = map { draw($node, 'snowid_next(1)', 1, dbname => $_->{dbname}) } @loads;
+    finish(@first);
+    foreach my $load (@loads)
+    {
+        my ($name, $drawn) = ($load->{name}, shift @first);
+        note(sprintf('%s: %.3f s', $name, $load->{farthest}));
+        cmp_ok($load->{farthest}, '<=', $farthest_s, "$name: the ceiling is near");
+        my ($id) = @{ ids($drawn) };
+        ok(defined $id && $id > $load->{last}, "$name: the first ID is new, and no error") or diag(errors_of($drawn));
+        # A shard that nobody has used since the start begins where all of them begin.
+        my $wait_s = $farthest_s - $max_lead_s;
+        stop_clock($load->{now} + $wait_s, $node);
+        like(attempt($node, 'SET snowid.max_wait = 0; SELECT snowid_next(3)', dbname => $load->{dbname}), qr/^\d+$/,
+            "$name: $wait_s s later nobody waits");
+    }
+    set_clock($clock += 10, $node);
+    return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE loads');
+$node->safe_psql('loads', 'CREATE EXTENSION snowid; CREATE TABLE rows (id bigint DEFAULT snowid_next(1))');
+check_cost('', 1, sort keys %loads);
+reload_with($node, 'snowid.max_lead', '0');
+check_cost(', and no lead', 0, 'an ID each 0.7 s', 'a row each 0.7 s', 'many IDs');
+reload_with($node, 'snowid.max_lead', '1s');
+set_clock(0, $node);
+check_log($node);
 
 # The greatest ID that anybody has seen, of each kind.
 my %greatest = map { $_->[0] => 0 } @kinds;
