@@ -1,5 +1,10 @@
 # Promises 2 and 3: the clock is set back and forward under a running server. Little of it goes
 # unnoticed, some is waited for, much is refused at once, and IDs increase through all of it.
+#
+# How many IDs one unit of time has, where the clock stands still: 1,024 a millisecond in Instagram's layout, for each
+# shard; 4,096 UUIDs a millisecond, for the whole server. All of them are given, each once and in order, before the next
+# millisecond is begun, however many sessions draw; the one after the last that snowid.max_lead allows is refused; and a
+# clock that has moved on gives as many again.
 
 use strict;
 use warnings;
@@ -7,6 +12,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
+use Time::HiRes qw(time);
 use Time::Local qw(timegm);
 
 my $node = new_server('clock');
@@ -118,49 +124,78 @@ set_clock(3600);
 finish($session);
 ($count, $last) = check_round('the clock put right', $last, $session);
 is($count, 1, 'ends the wait');
-$node->stop;
-
-# The layout's end. Its last ID is that of 2046-06-27 17:00:49.496.
-my $end = timegm(49, 0, 17, 27, 5, 2046) + 0.497;
-my $late = new_server('late');
-start_server($late);
-set_clock($end - 366 * 86400 - time, $late);
-$late->safe_psql('postgres', 'CREATE EXTENSION snowid; SELECT snowid_next(0)');
-my $warnings = sub { return scalar(() = slurp_file($late->logfile) =~ /used up within a year/g) };
-is($warnings->(), 0, 'no warning more than a year before the end');
-set_clock($end - 364 * 86400 - time, $late);
-my $from = -s $late->logfile;
-$late->safe_psql('postgres', 'SELECT snowid_next(0) FROM generate_series(1, 10)') for 1 .. 3;
-is($warnings->(), 1, 'one warning within a year, for all sessions');
-set_clock($end - 362 * 86400 - time, $late);
-my (undef, undef, $heard) =
-  $late->psql('postgres', q(SET client_min_messages = log; SELECT snowid_next(0) FROM generate_series(1, 10)));
-is($warnings->(), 2, 'another a day later');
-unlike($heard, qr{within a year}, 'which is for the log alone');
-# Those who run ahead of the clock reach the end before it.
-set_clock($end - 1800 - time, $late);
-my $far = "SET snowid.max_lead = '1h'";
-is($late->safe_psql('postgres', "$far; SELECT snowid_advance(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '',
-    'a tenth of a second is left');
-is(attempt($late, "$far; SELECT count(*) FROM snowid_next_batch(0, 50000)"), '50000', 'service to the end');
-my $rest = draw($late, 'snowid_next_batch(0, 100000000)', 1, setup => $far);
-finish($rest);
-is(sqlstate_of(errors_of($rest)), '2200H', 'the time is used up');
-my ($drawn, $greatest) = check_round('the last IDs', 0, $rest);
-cmp_ok($drawn, '>', 0, 'there were last IDs');
-is($greatest, 9223372036854775807 - (8191 << 10), 'the last ID is the greatest of its shard');
-set_clock($end + 3600 - time, $late);
-is(attempt($late, "SELECT $_"), 'ERROR 2200H', "past the end: $_")
-  foreach ('snowid_next(0)', 'snowid_next(7)', 'snowid_next_batch(0, 10)', 'snowid_reserve(0, 10)');
-$late->stop;
 
 # Before the layout's beginning there is no time to give.
-my $early = new_server('early');
-start_server($early);
-$early->safe_psql('postgres', 'CREATE EXTENSION snowid');
-set_clock(timegm(0, 0, 0, 1, 0, 2010) - time, $early);
-is(attempt($early, 'SELECT snowid_next(0)'), 'ERROR SN001', 'before the epoch');
-set_clock(0, $early);
-is(attempt($early, 'SELECT snowid_next(0) > 0'), 't', 'and after it');
-$early->stop;
+$node->safe_psql('postgres', 'CREATE DATABASE early');
+$node->safe_psql('early', 'CREATE EXTENSION snowid');
+set_clock(timegm(0, 0, 0, 1, 0, 2010) - time, $node);
+is(attempt($node, 'SELECT snowid_next(0)', dbname => 'early'), 'ERROR SN001', 'before the epoch');
+set_clock(0, $node);
+is(attempt($node, 'SELECT snowid_next(0) > 0', dbname => 'early'), 't', 'and after it');
+
+# The clock stands still, at Unix seconds. All that was used before is behind it.
+my $second = int(time) + 3 * 3600;
+
+# Has sessions draw at once, from a clock that stands, until they are refused. Returns how many were
+# drawn of each millisecond, after the place of its sequence, both counted from where the clock stands.
+sub exhaust
+{
+    my ($name, $lead, $kind) = @_;
+    my $setup = "SET snowid.max_lead = $lead; SET snowid.max_wait = 0";
+    my @drawing = map { draw($node, $kind->{call}, 100_000, setup => $setup) } 1 .. 2;
+    finish(@drawing);
+    is(sqlstate_of(slurp_file("$_->{file}.err")), 'SN001', "$name: then it is refused") foreach @drawing;
+    (undef, $kind->{last}) = $kind->{check}->($name, $kind->{last}, @drawing);
+    my %sequences;
+    foreach my $id (map { @{ ids($_) } } @drawing)
+    {
+        my ($time, $sequence) = $kind->{parts}->($id);
+        $sequences{ $time - $second * 1000 }{$sequence}++;
+    }
+    return { map { $_ => scalar keys %{ $sequences{$_} } } keys %sequences };
+}
+
+my %kinds = (
+    'IDs of one shard' => {
+        call => 'snowid_next(5)',
+        last => 0,
+        most => 1024,
+        check => \&check_round,
+        parts => sub { (1314220021721 + ($_[0] >> 23), $_[0] & 1023) }
+    },
+    'UUIDs' => {
+        call => 'snowid_uuidv7()',
+        last => '',
+        most => 4096,
+        check => \&check_text_round,
+        parts => sub { (hex(substr($_[0], 0, 8) . substr($_[0], 9, 4)), substr($_[0], 15, 3)) }
+    });
+foreach my $name (sort keys %kinds)
+{
+    my $kind = $kinds{$name};
+    stop_clock(++$second, $node);
+    # The sequence goes on from where the last millisecond has left it: the first one may be cut short.
+    exhaust("$name, up to the end of a millisecond", 0, $kind);
+    stop_clock(++$second, $node);
+    is_deeply(exhaust("$name, one millisecond", 0, $kind), { 0 => $kind->{most} }, "$name: all of a millisecond, and no more");
+    is_deeply(exhaust("$name, ahead of the clock", 3, $kind), { map { $_ => $kind->{most} } 1 .. 3 },
+        "$name: all of each that it may run ahead");
+    stop_clock(++$second, $node);
+    is_deeply(exhaust("$name, the clock moved on", 1, $kind), { map { $_ => $kind->{most} } 0 .. 1 },
+        "$name: as many again when the clock has moved on");
+}
+
+# What one shard has used up another has yet.
+stop_clock(++$second, $node);
+$session = open_session($node);
+ask($session, 'SET snowid.max_lead = 0; SET snowid.max_wait = 0');
+foreach my $shard (5, 6)
+{
+    is(ask($session, "SELECT snowid_sequence(snowid_reserve($shard, 1024))"), '0', "shard $shard has a whole millisecond");
+    is(ask($session, "SELECT snowid_next($shard)"), 'ERROR SN001', "shard $shard has no more");
+}
+close_session($session);
+
+$node->stop;
+check_log($node);
 done_testing();

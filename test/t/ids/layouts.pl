@@ -227,6 +227,35 @@ foreach my $round ('past the end', 'after a crash')
     start_server($late);
 }
 
+# 4. The end of Instagram's, whose last ID is that of 2046-06-27 17:00:49.496.
+$end = timegm(49, 0, 17, 27, 5, 2046) + 0.497;
+set_clock($end - 366 * $day - time, $late);
+$late->safe_psql('postgres', 'SELECT snowid_next(0)');
+is(warnings_of('instagram'), 0, 'no warning more than a year before the end');
+set_clock($end - 364 * $day - time, $late);
+$late->safe_psql('postgres', 'SELECT snowid_next(0) FROM generate_series(1, 10)') for 1 .. 3;
+is(warnings_of('instagram'), 1, 'one warning within a year, for all sessions');
+set_clock($end - 362 * $day - time, $late);
+my (undef, undef, $heard) =
+  $late->psql('postgres', q(SET client_min_messages = log; SELECT snowid_next(0) FROM generate_series(1, 10)));
+is(warnings_of('instagram'), 2, 'another a day later');
+unlike($heard, qr{within a year}, 'which is for the log alone');
+# Those who run ahead of the clock reach the end before it.
+set_clock($end - 1800 - time, $late);
+my $hour = "SET snowid.max_lead = '1h'";
+is($late->safe_psql('postgres', "$hour; SELECT snowid_advance(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '',
+    'a tenth of a second is left');
+is(attempt($late, "$hour; SELECT count(*) FROM snowid_next_batch(0, 50000)"), '50000', 'service to the end');
+my $rest = draw($late, 'snowid_next_batch(0, 100000000)', 1, setup => $hour);
+finish($rest);
+is(sqlstate_of(errors_of($rest)), '2200H', 'the time is used up');
+my ($drawn, $greatest) = check_round('the last IDs', 0, $rest);
+cmp_ok($drawn, '>', 0, 'there were last IDs');
+is($greatest, 9223372036854775807 - (8191 << 10), 'the last ID is the greatest of its shard');
+set_clock($end + 3600 - time, $late);
+is(attempt($late, "SELECT $_"), 'ERROR 2200H', "past the end: $_")
+  foreach ('snowid_next(0)', 'snowid_next(7)', 'snowid_next_batch(0, 10)', 'snowid_reserve(0, 10)');
+
 # The end of the one for JavaScript is that of its numbers.
 set_clock(timegm(47, 53, 19, 3, 10, 2060) - 3600 - time, $late);
 use_up('js53', 200, (2**40 - 1) << 13 | 3 << 8 | 0xFF);
