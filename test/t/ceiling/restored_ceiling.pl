@@ -1,6 +1,7 @@
 # No ID below what the sequence of the ceiling says, and none that it does not cover, whoever has set the
 # sequence: a restore in the transaction that made it, a restore over a running server, a database that
-# was made again with the oid of another one.
+# was made again with the oid of another one. A session that draws numbers of a sequence, too, in whichever order it has
+# begun to, notices what others do to either.
 
 use strict;
 use warnings;
@@ -193,6 +194,29 @@ is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, 'rolled back: 
 is($node->safe_psql('used', 'SELECT count(*), count(DISTINCT ctid) FROM snowid.ceiling'), '1|1', 'a sequence has one row');
 $node->safe_psql('used', 'CREATE EXTENSION amcheck');
 is($node->safe_psql('used', q(SELECT count(*) FROM verify_heapam('snowid.ceiling'))), '0', 'and sound pages');
+
+# 6. Who draws IDs and numbers notices what others do to the sequence of the ceiling, and to that of the numbers.
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE numbers INCREMENT 1000');
+my $id = 'SELECT snowid_next(1) > 0';
+my $number = q(SELECT snowid_segment_next('numbers'));
+my $changer = open_session($node);
+
+foreach my $order ([ids => $id, $number], [numbers => $number, $id])
+{
+    my ($first, @begins) = @$order;
+    my $drawing = open_session($node);
+    ask($drawing, $_) foreach @begins;
+
+    ask($changer, 'ALTER SEQUENCE numbers RESTART WITH 700001');
+    is(ask($drawing, $number), '700001', "$first first: numbers go on where the sequence was set to");
+    ask($changer, 'ALTER SEQUENCE snowid.ceiling SET UNLOGGED');
+    is(ask($drawing, $id), 'ERROR 55000', "$first first: no ID where the ceiling would not survive a crash");
+    is(ask($drawing, $number), '700002', "$first first: which does not stop numbers");
+    ask($changer, 'ALTER SEQUENCE snowid.ceiling SET LOGGED');
+    is(ask($drawing, $id), 't', "$first first: IDs go on when it would");
+    close_session($drawing);
+}
+close_session($changer);
 check_log($node);
 $node->stop;
 done_testing();

@@ -1,7 +1,7 @@
 # A table is adopted while sessions insert into it: none of them is told of an error, no row is lost, no ID
 # comes twice, and those of after the adoption are above those of before. What waits for a lock gives up when
 # it is told to, and has changed nothing. What others have committed counts, also while it waits; where a snapshot
-# would hide that, it refuses.
+# would hide that, it refuses. That IDs come above the keys survives a crash.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Snowid;
 use Test::More;
 
 my $node = new_server('adopt');
-$node->start;
+start_server($node);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION snowid;
 CREATE TABLE stopped (name text);
@@ -202,6 +202,49 @@ foreach my $role (sort keys %shard)
     is($node->safe_psql('postgres', 'INSERT INTO roles (n) VALUES (1) RETURNING snowid_shard(id), id > (SELECT id FROM roles WHERE n = 0)',
             extra_params => [ '-U', $role ]), "$shard{$role}|t", "$role goes on above");
 }
+
+# That IDs come above the keys that a table had outlives the server, also where its clock stands still below those keys,
+# and nothing but the adoption has ever been written.
+$node->safe_psql('postgres', 'CREATE DATABASE durable');
+# Keys are further ahead than the ceiling comes by drawing: only moving a shard on covers them.
+$node->safe_psql('postgres', q(LOAD 'snowid'; ALTER DATABASE durable SET snowid.max_lead = '1min'));
+stop_clock(int(time) + 3600, $node);
+sub durably { return attempt($node, $_[0], dbname => 'durable') }
+$node->safe_psql('durable', <<'SQL');
+CREATE EXTENSION snowid;
+CREATE TABLE photos (id bigserial PRIMARY KEY, n int);
+INSERT INTO photos VALUES (snowid_encode(clock_timestamp() + interval '30 s', 7, 1000), 0);
+SQL
+is(durably(q(SELECT snowid_adopt('photos', 'id', 7))), 'public.snowid_next((7)::bigint)', 'adopted');
+my $greatest = $node->safe_psql('durable', 'SELECT max(id) FROM photos');
+is($node->safe_psql('durable', "SELECT last_value >= extract(epoch FROM snowid_timestamp($greatest)) * 1000 FROM snowid.ceiling"),
+    't', 'the ceiling covers the key');
+crash($node, 'kill');
+start_server($node);
+# Another session's, with the clock where it was: the next unit of time is within max_lead.
+my $id = durably('INSERT INTO photos (n) VALUES (1) RETURNING id');
+cmp_ok($id, '>', $greatest, 'after a crash: above the key');
+
+# The tick itself: without a crash the very next ID follows, in the key's own time.
+$node->safe_psql('durable', <<'SQL');
+CREATE TABLE others (id bigserial PRIMARY KEY, n int);
+INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '40 s', 8, 1000), 0);
+SQL
+is(durably(q(SELECT snowid_adopt('others', 'id', 8))), 'public.snowid_next((8)::bigint)', 'adopted while the server runs');
+is(durably('INSERT INTO others (n) VALUES (1) RETURNING id - (SELECT min(id) FROM others) BETWEEN 1 AND 9'), 't',
+    'the next ticks, of which adopting has drawn some');
+# That of a greater shard in the same unit, which only the next unit is above.
+$node->safe_psql('durable', q(INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '41 s', 9, 3), 0)));
+$greatest = $node->safe_psql('durable', 'SELECT max(id) FROM others');
+is(durably(q(ALTER TABLE others ALTER id DROP DEFAULT; SELECT snowid_adopt('others', 'id', 8))),
+    'public.snowid_next((8)::bigint)', 'adopted again');
+is(durably("INSERT INTO others (n) VALUES (1) RETURNING snowid_timestamp(id) = snowid_timestamp($greatest) + interval '1 ms'"),
+    't', 'in the next unit');
+
+# Further ahead than max_lead: refused, and nothing is moved.
+$node->safe_psql('durable', q(INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '60001 ms', 9, 3), 0)));
+is(durably(q(SELECT snowid_adopt('others', 'id', 6))), 'ERROR 55000', 'further ahead than max_lead: refused');
+is(durably(q(SELECT snowid_timestamp(snowid_next(6)) < clock_timestamp() + interval '39 s')), 't', 'and its shard is where it was');
 check_log($node);
 $node->stop;
 done_testing();
