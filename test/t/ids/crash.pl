@@ -134,7 +134,7 @@ foreach my $number (1 .. @rounds)
     foreach (@kinds)
     {
         my ($kind, $sessions) = @$_;
-        $drawing{$kind} = [ map { draw($node, "snowid_next($kind)", undef) } 1 .. $sessions ];
+        $drawing{$kind} = [ map { draw($node, "snowid_next($kind)", undef, pause_every => 100) } 1 .. $sessions ];
     }
     my @all = map { @$_ } values %drawing;
     # An ID and its newline are 20 bytes, or somewhat less.

@@ -52,13 +52,11 @@ $node->safe_psql('postgres', $draws);
 is(rows('given, refills, evictions'), "away|0|0|\nkeys|15|0|15\nmany|15|0|", 'counted on from there');
 
 # Beside sessions that draw: what was given before and after the last of many resets is what all have drawn.
-my @drawing = map { draw($node, q(snowid_segment_next('many')), undef) } 1 .. 3;
+my @drawing = map { draw($node, q(snowid_segment_next('many')), undef, pause_every => 100) } 1 .. 3;
 wait_to_draw(10_000, @drawing);
 my $first = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
-foreach (1 .. 50)
-{
-    $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
-}
+my $session = open_session($node);
+ask($session, 'SELECT snowid_stat_reset()') foreach 1 .. 200;
 my $after = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
 stop_drawing([$node], @drawing);
 my $last = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
@@ -68,7 +66,6 @@ cmp_ok($given, '<', $last - $first, 'and no more');
 check_round('beside resets', 15, @drawing);
 
 # In an open transaction what a session has drawn from a section counts for after the reset.
-my $session = open_session($node);
 ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
 $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
 ask($session, 'COMMIT');

@@ -15,7 +15,7 @@ my $node = new_server('migrating');
 $node->append_conf('postgresql.conf', "timezone = 'UTC'\n");
 $node->start;
 
-# Every step of the page belongs to a way that this test or 193 takes, or to all of them.
+# Every step of the page belongs to a way that this test or migrating_columns.pl takes, or to all of them.
 my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge);
 is_deeply([ grep { !/^(\w+): / || !$taken{$1} } page_steps() ], [ 'tables', 'look for functions', 'fill' ],
     'the steps that all ways share');
