@@ -48,14 +48,15 @@ sub build_in
 }
 
 # The objects of the sources under a directory that use one of these macros, or whose headers do. To give it a value
-# where it has none is no use of it.
+# where it has none is no use of it, nor is a comment.
 sub objects_of
 {
     my ($src, @macros) = @_;
     my $named = join '|', @macros;
     my @sources;
     find(sub { push @sources, $File::Find::name if /[.]cpp$/ }, "$src/pg");
-    my @objects = map { s/[.]cpp$/.o/r } grep { names($src, $_, qr/^(?!#ifndef |#define (?:$named) ).*\b(?:$named)\b/m, {}) } @sources;
+    my $use = qr{^(?!\#ifndef |\#define (?:$named) )(?:(?!//).)*\b(?:$named)\b}m;
+    my @objects = map { s/[.]cpp$/.o/r } grep { names($src, $_, $use, {}) } @sources;
     die "nothing names @macros" unless @objects;
     return @objects;
 }
