@@ -42,7 +42,8 @@ sub build_in
     system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', @precompiled, $dir);
     unlink objects_of("$dir/src", $macros =~ /-D(\w+)/g);
     my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-    system_or_bail('make', '-s', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
+    # Others may wait for it.
+    system_or_bail('make', '-s', '-j2', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
         'with_llvm=no', "SNOWID_CPPFLAGS=$macros", @precompiled ? 'PRECOMPILED=1' : 'SNOWID_CXXFLAGS=-O0');
     return;
 }
