@@ -1,9 +1,9 @@
 # A central source: several servers draw dense numbers from one sequence on another server. No number
 # comes twice, on whichever of them; none is lost. A refill that takes long keeps nobody waiting who has numbers; those
 # who have none wait, and can be cancelled. Enough is allocated ahead for ten minutes without the source, which is killed
-# under load: service goes on while allocated blocks last, whether connections are refused or never answered; then there is an
-# error at once; and it comes back by itself. A server that draws crashes, and the source fails over to its standby. What
-# logical replication brings of the table of sources counts for nothing.
+# under load: service goes on while allocated blocks last, whether connections are refused or never answered; then there
+# is an error at once; and it comes back by itself. A server that draws crashes, and the source fails over to its standby.
+# What logical replication brings of the table of sources counts for nothing.
 
 use strict;
 use warnings;
@@ -173,7 +173,8 @@ SQL
 
         $subscriber->safe_psql('replicated', 'DROP SUBSCRIPTION all_of_it');
         $publisher->safe_psql('replicated', 'DROP PUBLICATION everything; DROP SCHEMA here CASCADE; DROP SEQUENCE new_seq');
-        $_->safe_psql('replicated', q(DROP SEQUENCE common_seq; SELECT snowid_segment_detach('shared_seq'))) foreach @nodes[ 0, 1 ];
+        $_->safe_psql('replicated', q(DROP SEQUENCE common_seq; SELECT snowid_segment_detach('shared_seq')))
+          foreach @nodes[ 0, 1 ];
         is(sources($_), '', 'nothing is attached') foreach @nodes[ 0, 1 ];
     }
 }
