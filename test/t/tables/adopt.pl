@@ -245,6 +245,13 @@ is(durably("INSERT INTO others (n) VALUES (1) RETURNING snowid_timestamp(id) = s
 $node->safe_psql('durable', q(INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '60001 ms', 9, 3), 0)));
 is(durably(q(SELECT snowid_adopt('others', 'id', 6))), 'ERROR 55000', 'further ahead than max_lead: refused');
 is(durably(q(SELECT snowid_timestamp(snowid_next(6)) < clock_timestamp() + interval '39 s')), 't', 'and its shard is where it was');
+
+# What a shard is moved ahead to is as durable where nothing was drawn since.
+my $moved = durably(q(SELECT snowid_encode(clock_timestamp() + interval '50 s', 12, 5)));
+is(durably("SELECT snowid_advance($moved)"), '', 'moved ahead');
+crash($node, 'kill');
+start_server($node);
+cmp_ok(durably('SELECT snowid_next(12)'), '>', $moved, 'moved ahead, after a crash: above that');
 check_log($node);
 $node->stop;
 done_testing();
