@@ -151,6 +151,28 @@ foreach my $round ([ 0, '' ], [ 120, 'BEGIN; ALTER SEQUENCE snowid.ceiling RESTA
     close_session($others, $again);
     start_anew();
 }
+
+# A shard whose layout a wrong clock has brought to its end, an hour ahead, stays: made anew it would begin at the clock.
+set_clock(0, $node);
+my $end = time + 3600;
+my $layout = $node->safe_psql('d7', sprintf(<<'SQL', $end - (1 << 22)));
+SELECT to_char(to_timestamp(%d) AT TIME ZONE 'UTC', '"time:22 shard:20 seq:12 unit:1s epoch:"YYYY-MM-DD"T"HH24:MI:SS"Z"')
+SQL
+my $wild = open_as(undef, 'd7');
+ask($wild, q(SET snowid.max_lead = '1d'));
+is(ask($wild, "SELECT snowid_advance(snowid_encode(to_timestamp($end - 1), 7, 4095, '$layout'), '$layout')"), '',
+    'a layout at its end');
+is(ask($wild, "SELECT snowid_next(7, '$layout')"), 'ERROR 2200H', 'has no more IDs');
+close_session($wild);
+foreach my $from (1000, 2000)
+{
+    my $others = open_as(undef, 'd7');
+    wait_for_shards($others, 'd7', $from, $from + 198);
+    is(take($others, 'd7', $from + 199, $from + 199), 0, 'it keeps its place');
+    close_session($others);
+}
+is(attempt($node, "SELECT snowid_next(7, '$layout')", dbname => 'd7'), 'ERROR 2200H', 'and has no more IDs');
+start_anew();
 set_clock(-600, $node);
 
 # 4. Shards of a dropped database come back, even those that were ahead of the clock.

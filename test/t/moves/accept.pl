@@ -201,6 +201,16 @@ foreach my $shard (@shards)
         "shard $shard is where it should be");
 }
 close_session(@movers);
+
+# A ceiling that was restored meanwhile counts for a shard that comes back, too.
+$own = $east->safe_psql('postgres', 'SELECT snowid_release(50)');
+my $restored = $east->safe_psql('postgres',
+    q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
+is($east->safe_psql('postgres', <<"SQL"), 't', 'accepted under a higher ceiling: above that');
+SET snowid.max_lead = '1h';
+DO 'BEGIN PERFORM snowid_next(51), snowid_accept($own); END';
+SELECT snowid_timestamp(snowid_next(50)) >= to_timestamp($restored / 1000.0);
+SQL
 check_log($_) foreach @nodes;
 $_->stop foreach @nodes;
 done_testing();
