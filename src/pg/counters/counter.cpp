@@ -5,6 +5,7 @@
 #include "pg/server/at_end.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -232,18 +233,6 @@ void pin_page(Counter* counter) {
 
 void counter_flush_counts() { FlushDrawn(); }
 
-void require_sequence(Oid relid) {
-  const char* name = get_rel_name(relid);
-  if (name == nullptr) report_no_relation(relid);
-  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
-  if (is_own_relation(relid))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("cannot draw numbers from sequence \"%s\"", name),
-                    errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
-                    errhint("Use CREATE SEQUENCE to make one to draw from.")));
-}
-
 Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& place = recent[relid % kRecent];
   if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
@@ -262,26 +251,6 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   const uint32_t file = file_of(counter->file);
   return core::IsAsKnown(known, file, SaysOf(value)) ||
          core::IsAsBefore(known, file, SaysOf(value));
-}
-
-CounterOptions counter_options(Oid relid) {
-  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(relid));
-  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for sequence %u", relid);
-  const auto* form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
-  const CounterOptions options{form->seqincrement, form->seqmax};
-  const bool cycles = form->seqcycle;
-  ReleaseSysCache(tuple);
-  if (cycles)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
-             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
-  if (options.increment < 1)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
-                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
-                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
-  return options;
 }
 
 void counter_report_exhausted(Oid relid, int64 max) {

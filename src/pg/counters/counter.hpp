@@ -36,16 +36,6 @@ struct Counter {
 // transaction does: each draw writing to what all share would cost it more.
 void counter_flush_counts();
 
-// The options of a sequence that matter here.
-struct CounterOptions {
-  int64 increment;
-  int64 max;
-};
-
-// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, or one
-// that the extension keeps its own state in, such as the ceiling.
-void require_sequence(Oid relid);
-
 // The counter of a sequence, which is then locked by this transaction. rights: the user needs one
 // of them. Fails as require_sequence() does, with 0A000 where the sequence is temporary, and with
 // 42501 where the user has none of the rights.
@@ -54,10 +44,6 @@ Counter* counter_open(Oid relid, AclMode rights);
 // Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
 // page without a lock. The counter is open in this transaction.
 bool counter_is_as_known(Counter* counter, const core::Known& known);
-
-// The sequence's options. Fails with 55000 where it cycles, since numbers would repeat, or counts
-// down.
-CounterOptions counter_options(Oid relid);
 
 // 2200H, as nextval has it.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);

@@ -24,12 +24,6 @@ int64 CountRefill(RefillCounts* counts, instr_time began) {
   return took_us;
 }
 
-void CountFailure(SourceCounts* counts, int sqlstate) {
-  counts->failures.fetch_add(1, std::memory_order_relaxed);
-  counts->failed_us.store(unix_now().value, std::memory_order_relaxed);
-  counts->sqlstate.store(static_cast<uint32_t>(sqlstate), std::memory_order_relaxed);
-}
-
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
   if (took_us < kSlowUs) return;
   const core::UnixMicros now = unix_now();

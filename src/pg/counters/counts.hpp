@@ -17,19 +17,8 @@ struct RefillCounts {
   std::atomic<int64_t> logged_us;  // when the log was last told of a slow one; Unix, 0 for never
 };
 
-// Tries to allocate from a central source that have failed.
-struct SourceCounts {
-  std::atomic<uint64_t> failures;
-  std::atomic<int64_t> failed_us;  // the last one; Unix microseconds
-  std::atomic<int64_t> logged_us;  // when the log was last told of one; Unix, 0 for never
-  std::atomic<uint32_t> sqlstate;  // the last one's, as errcode() has it; 0 where there is none
-};
-
 // Counts a refill that began then and is done. Returns how long it took, in microseconds.
 int64 CountRefill(RefillCounts* counts, instr_time began);
-
-// Counts a failure.
-void CountFailure(SourceCounts* counts, int sqlstate);
 
 // Tells the log of a refill that took long: over a second, and none of this sequence in the last
 // minute. The caller has given the right back.

@@ -14,6 +14,7 @@
 #include "pg/counters/counter.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -183,7 +184,7 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
 // Raises the sequence by its increment, or several, and makes that the limit. If others have
 // changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
 // The caller has the right to refill.
-bool raise(Counter* counter, const CounterOptions& options) {
+bool raise(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(IsMine(section->refill));
   const core::UnixMicros now = unix_now();
@@ -226,7 +227,7 @@ bool raise(Counter* counter, const CounterOptions& options) {
 
 // Raises the limit above `was`; or, where another session has the right to, waits for that one,
 // with kEarly not even that. Fails with 2200H where it must raise the limit and cannot, and as
-// counter_options() does.
+// sequence_options() does.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {
@@ -237,7 +238,7 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    const CounterOptions options = counter_options(counter->relid);
+    const SequenceOptions options = sequence_options(counter->relid);
     if (raise(counter, options))
       took_us = CountRefill(&section->refills, began);
     else if (urgency == Urgency::kMust)

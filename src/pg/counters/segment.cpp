@@ -3,10 +3,9 @@
 #include "pg/counters/segment.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/counters/central.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/counters/source_failure.hpp"
 #include "pg/server/remote.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -92,7 +91,7 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
 }
 
 // Refills from the sequence itself.
-Outcome refill_here(Counter* counter, uint64 size, const CounterOptions& options,
+Outcome refill_here(Counter* counter, uint64 size, const SequenceOptions& options,
                     core::UnixMicros now) {
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
   uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, now);
@@ -142,39 +141,51 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core:
 }
 
 // As find_first(), with the page as it is now. Returns false where no number is left.
-bool look_for_first(const Counter* counter, const CounterOptions& options, int64* first) {
+bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   counter_page_unlock(page);
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
+// A sequence as central/failure.hpp has it.
+SourceUser user_of(const Counter* counter) {
+  SharedSegment* segment = counter->segment;
+  return {&segment->failure, &segment->source, file_of(counter->file),
+          core::Left(segment->numbers)};
+}
+
+// Whether its source has failed and is not to be tried yet.
+bool must_wait_to_retry(const Counter* counter) {
+  return MustWaitToRetry(counter->segment->failure, file_of(counter->file));
+}
+
 // Fails with 55000 where the source was behind a moment ago, and by what it gave then it still is.
 // first: the least number that it should give.
 void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
-  const SharedSegment* segment = counter->segment;
-  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
-  const int64 at = segment->behind_at.load();
+  const LastFailure& last = counter->segment->failure;
+  if (!must_wait_to_retry(counter) || last.kind.load() != FailureKind::kBehind) return;
+  const int64 at = last.behind_at.load();
   if (at < first) report_behind(source, at, first);
 }
 
 // Remembers that the source is behind, and reports it with kMust.
 Outcome note_behind(const Counter* counter, const CentralSource& source, int64 at, int64 first,
                     Urgency urgency, core::UnixMicros began) {
-  counter->segment->behind_at.store(at);
+  counter->segment->failure.behind_at.store(at);
   const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
                              " count as given.",
                              at, first - 1);
-  note_failure(counter, source,
-               {SourceFailure::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why}, urgency,
-               began);
+  note_failure(user_of(counter), source,
+               {FailureKind::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why, began},
+               urgency);
   if (urgency == Urgency::kMust) report_behind(source, at, first);
   return Outcome::kFailed;
 }
 
 // Takes the blocks that the central source gave, but for those with numbers that may have been
 // given here before, and publishes them. began: when the source was tried.
-Outcome take_over(Counter* counter, const core::GivenBlocks& there, const CounterOptions& options,
+Outcome take_over(Counter* counter, const core::GivenBlocks& there, const SequenceOptions& options,
                   const CentralSource& source, core::Spacing spacing, Urgency urgency,
                   core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
@@ -208,11 +219,12 @@ Outcome note_changed(const Counter* counter, const CentralSource& source, Urgenc
     CountFailure(&counter->segment->source, sqlstate);
     central_report_changed(source);
   }
-  note_failure(counter, source,
-               {SourceFailure::kOther, sqlstate,
+  note_failure(user_of(counter), source,
+               {FailureKind::kOther, sqlstate,
                 "The sequence has another owner, or the server is another one, than when it was "
-                "attached."},
-               urgency, now);
+                "attached.",
+                now},
+               urgency);
   return Outcome::kFailed;
 }
 
@@ -221,11 +233,11 @@ Outcome note_error(const Counter* counter, const CentralSource& source, ErrorDat
                    Urgency urgency, core::UnixMicros began) {
   const bool is_down = IsUnreachable(error);
   const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-  note_failure(counter, source,
-               {is_down ? SourceFailure::kDown : SourceFailure::kOther,
+  note_failure(user_of(counter), source,
+               {is_down ? FailureKind::kDown : FailureKind::kOther,
                 is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-                detail != nullptr ? detail : error->message},
-               urgency, began);
+                detail != nullptr ? detail : error->message, began},
+               urgency);
   if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
   if (urgency == Urgency::kMust) central_report_down(source, error);
   return Outcome::kFailed;
@@ -234,7 +246,7 @@ Outcome note_error(const Counter* counter, const CentralSource& source, ErrorDat
 // Refills from the central source: where it is as it was attached, and numbers are left here, it is
 // asked for blocks, of which those are taken that are above what was given here. With kMust its
 // failure is reported.
-Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& options,
+Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
@@ -246,12 +258,12 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
   core::GivenBlocks there;
   ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
-  segment->retry_us.store(0);
+  segment->failure.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
-    note_failure(counter, source,
-                 {SourceFailure::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
-                  "Its blocks are smaller than the ones that are drawn from."},
-                 urgency, now);
+    note_failure(user_of(counter), source,
+                 {FailureKind::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
+                  "Its blocks are smaller than the ones that are drawn from.", now},
+                 urgency);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   // With kMust it fails there.
@@ -275,9 +287,9 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 // save that nobody waits for the one who tries a source that is down.
 bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   RefillRight* right = &counter->segment->refill;
-  const bool is_down = IsDown(counter);
+  const bool is_down = IsDown(counter->segment->failure, file_of(counter->file));
   if (urgency == Urgency::kEarly) {
-    if (IsBeingRefilled(*right) || IsToWait(counter)) return false;
+    if (IsBeingRefilled(*right) || must_wait_to_retry(counter)) return false;
   } else if (IsBeingRefilled(*right) && !is_down) {
     refill_wait(right);
     return false;
@@ -286,7 +298,7 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   // the sequence keeps others from changing its source.
   central_find(counter->relid, source);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
-  if (is_refused && IsToWait(counter)) central_report_down(*source, nullptr);
+  if (is_refused && must_wait_to_retry(counter)) central_report_down(*source, nullptr);
   if (refill_begin(right)) return true;
   if (is_refused) central_report_down(*source, nullptr);
   if (urgency == Urgency::kMust) refill_wait(right);
@@ -306,7 +318,7 @@ core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) 
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
     const core::UnixMicros now = unix_now();
-    const CounterOptions options = counter_options(counter->relid);
+    const SequenceOptions options = sequence_options(counter->relid);
     const Outcome outcome = source.server != nullptr
                                 ? refill_there(counter, size, options, source, urgency, now)
                                 : refill_here(counter, size, options, now);

@@ -11,6 +11,7 @@
 // "sections" and a section's lock at once.
 #pragma once
 
+#include "pg/central/central.hpp"
 #include "pg/counters/counts.hpp"
 #include "pg/counters/refill.hpp"
 #include "pg/shared/abi.hpp"
@@ -30,13 +31,6 @@ struct CounterKey {
   Oid relid;
 };
 
-// How a central source has failed.
-enum class SourceFailure : uint8_t {
-  kOther,   // it is not as it was attached, or has reported an error
-  kDown,    // it could not be reached
-  kBehind,  // it gives numbers that were given here before
-};
-
 // The state of a segment, see segment.hpp.
 struct SharedSegment {
   CounterKey key;
@@ -45,21 +39,14 @@ struct SharedSegment {
   RefillRight refill;
   core::Known known;      // stored by whoever has the right to refill, or removes the entry
   core::Segment numbers;  // see core/segment.hpp
-  // The last failure of a central source, stored by whoever has the right to refill: when the
-  // source may be tried again, and when it failed, as Unix microseconds. retry_us is 0 where it has
-  // not failed since it last gave numbers.
-  std::atomic<int64_t> retry_us;
-  std::atomic<int64_t> failed_us;
-  std::atomic<uint32_t> failed_file;  // the sequence's storage then: another source has another
-  std::atomic<SourceFailure> failure;
-  std::atomic<int64_t> behind_at;  // if kBehind: where the last block begins that the source gave
+  LastFailure failure;    // of a central source, see central/failure.hpp
   // The last refill, changed only by whoever has the right to refill; others read the first field.
   std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
   int64 refilled_us;             // when, as Unix microseconds
   uint64 refilled_cursor;        // the position of the cursor then
   // What is counted, see counts.hpp; and what `numbers` had given when it last was zeroed.
   RefillCounts refills;
-  SourceCounts source;
+  FailureCounts source;
   std::atomic<uint64_t> given_before;
 };
 
@@ -103,8 +90,6 @@ struct SharedSection {
   std::atomic<uint64_t> evictions;
 };
 
-static_assert(std::atomic<SourceFailure>::is_always_lock_free);
-
 SNOWID_PIN(CounterKey, database, 0);
 SNOWID_PIN(CounterKey, relid, 4);
 SNOWID_PIN_SIZE(CounterKey, 8);
@@ -128,23 +113,13 @@ SNOWID_PIN(RefillCounts, longest_us, 16);
 SNOWID_PIN(RefillCounts, logged_us, 24);
 SNOWID_PIN_SIZE(RefillCounts, 32);
 
-SNOWID_PIN(SourceCounts, failures, 0);
-SNOWID_PIN(SourceCounts, failed_us, 8);
-SNOWID_PIN(SourceCounts, logged_us, 16);
-SNOWID_PIN(SourceCounts, sqlstate, 24);
-SNOWID_PIN_SIZE(SourceCounts, 32);
-
 SNOWID_PIN(SharedSegment, key, 0);
 SNOWID_PIN(SharedSegment, users, 8);
 SNOWID_PIN(SharedSegment, role, 12);
 SNOWID_PIN(SharedSegment, refill, 16);
 SNOWID_PIN(SharedSegment, known, 32);
 SNOWID_PIN(SharedSegment, numbers, 88);
-SNOWID_PIN(SharedSegment, retry_us, 176);
-SNOWID_PIN(SharedSegment, failed_us, 184);
-SNOWID_PIN(SharedSegment, failed_file, 192);
-SNOWID_PIN(SharedSegment, failure, 196);
-SNOWID_PIN(SharedSegment, behind_at, 200);
+SNOWID_PIN(SharedSegment, failure, 176);
 SNOWID_PIN(SharedSegment, blocks, 208);
 SNOWID_PIN(SharedSegment, refilled_us, 216);
 SNOWID_PIN(SharedSegment, refilled_cursor, 224);

@@ -2,11 +2,11 @@
 // table's rows, and the sequence's storage, so that all sessions notice; both go back if the
 // transaction does.
 #include "pg/base/errors.hpp"
+#include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/central.hpp"
-#include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -41,7 +41,7 @@ void set_source(Oid relid, const char* server, const char* remote) {
   SPI_connect();
   // Gives it another file, and changes nothing else.
   SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
-                       counter_options(relid).increment),
+                       sequence_options(relid).increment),
               false, 0);
   GetUserIdAndSecContext(&user, &security);
   SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);

@@ -1,12 +1,12 @@
 // The table of sources, and what guards it. Its rows say whose rights a sequence is refilled with,
 // and from where, so they hold the oids that the names stood for when they were written: what has
 // taken over a name since gets no rights by it. Nothing is shared but the table.
-#include "pg/counters/central_table.hpp"
+#include "pg/central/sources.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/own_table.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -64,12 +64,6 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 }
 
 }  // namespace
-
-void require_own_sequence(Oid relid) {
-  require_sequence(relid);
-  if (!owns_relation(relid))
-    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
-}
 
 Relation central_open_table() {
   // Its absence is not to be taken for a sequence that has no source: its own numbers may be

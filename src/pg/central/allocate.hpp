@@ -1,8 +1,8 @@
-// Central sources: sequences on other servers that blocks are allocated from, over
-// server/remote.hpp, with the rights of the owner of the sequence here.
+// Allocating blocks from a central source, over server/remote.hpp, with the rights of the owner of
+// the sequence here. Nothing is shared here.
 #pragma once
 
-#include "pg/counters/central_table.hpp"
+#include "pg/central/sources.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {

@@ -17,9 +17,6 @@ struct CentralSource {
   const char* remote;  // the sequence there, as written for regclass
 };
 
-// Fails as require_sequence() does, and with 42501 where the user does not own the sequence.
-void require_own_sequence(Oid relid);
-
 // Opens the table in AccessShareLock. Fails with 55000 where there is none.
 Relation central_open_table();
 

@@ -1,6 +1,6 @@
-// Allocating blocks on other servers. See central.hpp. Nothing is shared here: the caller has the
+// Allocating blocks on other servers. See allocate.hpp. Nothing is shared here: the caller has the
 // right to refill, so only one session of a server allocates for a sequence at a time.
-#include "pg/counters/central.hpp"
+#include "pg/central/allocate.hpp"
 
 #include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
@@ -13,9 +13,8 @@ namespace {
 // most blocks to allocate. It calls nextval that often, and answers with one row: the longest
 // series of blocks without a gap. There are gaps where somebody else calls nextval meanwhile.
 //
-// - An advisory lock keeps other servers that run the same statement away. It tries to get it for
-// 0.2
-//   seconds and then goes on without, since anybody may hold it.
+// - An advisory lock keeps away other servers that run the same statement. The statement tries to
+//   get it for 0.2 seconds and then goes on without, since anybody may hold it.
 // - It writes a WAL record of its own and commits synchronously, so the answer is durable there,
 //   whatever the other server's settings are.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
