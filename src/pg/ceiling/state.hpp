@@ -3,7 +3,7 @@
 // slots.
 //
 // Shared: Ceiling, SharedWild and RaiseCounts, parts of the database's entry, which another room
-// keeps (ids/database.hpp). What guards each field is said there.
+// keeps (database/entry.hpp). What guards each field is said there.
 #pragma once
 
 #include "pg/compat.hpp"

@@ -23,7 +23,7 @@ void forget() {
 
 void attach() {
   slots_attach();
-  if (!database_is_doubtful()) return;
+  if (!database_may_be_another()) return;
   closed_shards.close();
   database_confirm();
 }

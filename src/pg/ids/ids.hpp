@@ -5,13 +5,13 @@
 // Shared: the slots, see slots.hpp.
 #pragma once
 
+#include "pg/database/database.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/reach.hpp"
-#include "pg/ids/shared_number.hpp"
-#include "pg/ids/statistics.hpp"
+#include "pg/ids/slot_make.hpp"
 
 namespace snowid::pg {
 

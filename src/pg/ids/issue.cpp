@@ -45,8 +45,7 @@ core::Reach reach_of(const SlowDraw& draw) {
 // too.
 void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Ceiling* shared = my_ceiling;
-  if (!shared_database->may_issue.load(std::memory_order_acquire))
-    look_whether_it_may_issue(!is_common);
+  if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(!is_common);
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
@@ -66,7 +65,7 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   // go on. Should it fail, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  // Acquires what database_doubt() has released with its 0: then the next line sees the doubt.
+  // Acquires what recheck_may_issue() has released with its 0: then the next line sees the doubt.
   // Where that 0 comes later it stays.
   if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed))

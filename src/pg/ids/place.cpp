@@ -2,8 +2,8 @@
 #include "pg/ids/place.hpp"
 
 #include "pg/base/errors.hpp"
-#include "pg/ids/counts.hpp"
 #include "pg/ids/events.hpp"
+#include "pg/ids/slot_make.hpp"
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -100,10 +100,9 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
   }
 }
 
-// At the process's exit.
+// At the process's exit. What was counted in its places has been added to the slots before
+// (counts.cpp).
 void leave_places() {
-  // The transaction may still be open, and its end finds no slots any more.
-  CountsFlush();
   ForgetEvents();
   for_each_chunk([](PlaceChunk* chunk) {
     for (Place& place : chunk->places) LetGo(place.slot);

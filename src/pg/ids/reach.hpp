@@ -5,7 +5,7 @@
 // Shared: Database::longest_unit_us, and what ceiling/wild.hpp reads.
 #pragma once
 
-#include "pg/ids/database.hpp"
+#include "pg/database/database.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,7 @@
 // The settings of IDs. Each belongs to one process. Shared: Database::number, read.
 #pragma once
 
-#include "pg/ids/shared_number.hpp"
+#include "pg/database/database.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {

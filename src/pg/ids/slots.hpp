@@ -11,7 +11,7 @@
 #pragma once
 
 #include "pg/base/debug.hpp"
-#include "pg/ids/database.hpp"
+#include "pg/database/database.hpp"
 
 namespace snowid::pg {
 
@@ -86,11 +86,27 @@ inline void ForgetIssued(Slot* slot) {
 // next to nothing. Fails as table_attach() does.
 void slots_attach();
 
-// The slot of a shard of this database, made where there is none, with this session counted in. The
-// ceiling must be known. shard: 0 to the layout's max_shard. Fails as quota_require_room() does,
-// and with an error of class 53 where there is no memory. A slot that is made is closed where the
-// shard is, see closing.hpp.
-Slot* slot_of(const core::Layout& layout, int64 shard);
+// The key of a shard of this database.
+SlotKey SlotKeyOf(const core::Layout& layout, int64 shard);
+
+// The layout of a slot. `recent` is that of the slot before, which is often the same.
+const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent);
+
+// The times above which slots of a database start, see Database.
+struct SlotStart {
+  core::UnixMicros floor;
+  core::UnixMicros swept;
+  core::UnixMicros swept_ceiling;
+};
+SlotStart SlotStartOf(const Database* database);
+
+// The last tick that a new slot begins with: above all times that may have been used, and above all
+// that slots have issued which a sweep may have removed.
+core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start);
+
+// The same for this database as this session sees it. The floor of a stand-in includes times that
+// are in use only in this transaction, the shared entry what others have done meanwhile.
+core::Tick MyStartTick(const core::Layout& layout);
 
 // Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
 inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {

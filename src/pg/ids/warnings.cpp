@@ -2,7 +2,7 @@
 #include "pg/ids/warnings.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/ids/database.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/errors.hpp"
 
 namespace snowid::pg {

@@ -4,6 +4,7 @@
 #include "pg/base/locks.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/server/durable_commit.hpp"
 #include "pg/server/own_table.hpp"

@@ -3,6 +3,7 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"

@@ -3,7 +3,7 @@
 
 #include "pg/base/locks.hpp"
 #include "pg/base/random.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/database/database.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -75,7 +75,7 @@ bool MeansAnother(const Words& before, const Words& words) {
 // it may be about to fail. Those that have drawn look with each draw, the others with each
 // transaction.
 void tell_everybody() {
-  database_doubt();
+  recheck_may_issue();
   SharedInvalidationMessage message{};
   message.rc.id = SHAREDINVALRELCACHE_ID;
   message.rc.dbId = MyDatabaseId;

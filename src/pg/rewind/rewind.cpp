@@ -15,6 +15,7 @@
 #include "pg/base/layouts.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/rewind/alone.hpp"
 #include "pg/rewind/step_over.hpp"

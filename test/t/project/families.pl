@@ -16,7 +16,7 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 my $makefile = slurp_file('Makefile');
 my @rooms = split ' ', ($makefile =~ /^ROOMS = (.*)/m)[0];
 my @tests = split ' ', ($makefile =~ /^REGRESS = (.*)/m)[0];
-my %is_base = map { ($_ => 1) } qw(base server shared ceiling ids);
+my %is_base = map { ($_ => 1) } qw(base server shared decode ceiling database ids);
 my %includes = slurp_file('scripts/check-includes') =~ /^  \[(\w+)\]="(.*)"/mg;
 my @families = grep { !$is_base{$_} } @rooms;
 cmp_ok(scalar(@families), '>=', 4, "families: @families");

@@ -1,7 +1,6 @@
-// Finding and making a database's entry. See database.hpp.
-#include "pg/ids/database.hpp"
+// Finding and making a database's entry. See entry.hpp.
+#include "pg/database/entry.hpp"
 
-#include "pg/ids/shared_number.hpp"
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -10,11 +9,14 @@ Database* shared_database = nullptr;
 
 namespace {
 
+// number_word before database_attach().
+constinit std::atomic<uint64_t> own_number_word{0};
+
 void begin(void* entry) { BeginCeiling(&static_cast<Database*>(entry)->ceiling); }
 
-// As this session has found it.
+// The xmin of the row of pg_database, and what database_may_be_another() returns.
 TransactionId row_xmin;
-bool is_doubtful = false;
+bool may_be_another = false;
 
 TransactionId find_row_xmin() {
   HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
@@ -34,6 +36,8 @@ void leave_database() {
 
 }  // namespace
 
+std::atomic<uint64_t>* number_word = &own_number_word;
+
 SharedTable databases = {{"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin},
                          nullptr};
 
@@ -47,43 +51,35 @@ void database_attach() {
   // With the partition's lock, which orders it with a sweep that is to remove the entry.
   database->users.fetch_add(1, std::memory_order_relaxed);
   if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
-  is_doubtful = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
+  may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
   table_release(databases, database);
   shared_database = database;
   PlaceCeiling(&database->ceiling, &database->wild, &database->raises);
   number_word = &database->number;
-  if (is_doubtful) database_doubt();
+  if (may_be_another) recheck_may_issue();
 }
 
-bool database_is_doubtful() { return is_doubtful; }
+bool database_may_be_another() { return may_be_another; }
 
 void database_confirm() {
-  // Released after what was seen to: who acquires it finds that done.
+  // Released after the slots were closed: a session that acquires it finds them closed.
   shared_database->row_xmin.store(row_xmin, std::memory_order_release);
-  is_doubtful = false;
+  may_be_another = false;
 }
 
-bool (*may_issue_hook)(bool fails) = nullptr;
-
-void look_whether_it_may_issue(bool fails) {
-  for (bool is_so = false; !is_so;) {
-    const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
-    if (may_issue_hook != nullptr && !may_issue_hook(fails)) return;
-    // What a transaction sees that has changed the number holds for nobody else, and not for long.
-    if (HasChangedNumber()) return;
-    // Unless something has changed meanwhile.
-    LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
-    is_so = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;
-    if (is_so) shared_database->may_issue.store(true, std::memory_order_release);
-    LWLockRelease(&shared_ceiling->lock);
+void CountNumberChange() {
+  uint64_t word = number_word->load(std::memory_order_relaxed);
+  while (!number_word->compare_exchange_weak(word, (ChangesOf(word) + 1) << kSharedNumberBits,
+                                             std::memory_order_acq_rel)) {
   }
 }
 
-void database_doubt() {
-  shared_number_change();
+void recheck_may_issue() {
+  database_attach();
+  CountNumberChange();
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
-  // The next ID asks.
+  // So that the next ID takes the slow path, which checks.
   shared_ceiling->alert_us.store(0, std::memory_order_release);
   LWLockRelease(&shared_ceiling->lock);
 }

@@ -7,15 +7,9 @@
 // has looked before that does not count any more.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/database/entry.hpp"
 
 namespace snowid::pg {
-
-// This database's word; one of this process's own before it has attached to shared memory.
-extern std::atomic<uint64_t>* number_word;
-
-constexpr int kSharedNumberBits = 16;
-constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
 
 // Whether this transaction has changed it, so that what it sees is not what the others see.
 bool HasChangedNumber();

@@ -5,7 +5,8 @@
 // itself: what comes meanwhile may be in one and not yet in another.
 #pragma once
 
-#include "pg/ids/events.hpp"
+#include "pg/database/database.hpp"
+#include "pg/ids/ids.hpp"
 
 namespace snowid::pg {
 
