@@ -17,7 +17,7 @@ namespace snowid::pg {
 
 struct CeilingPage {
   SequencePage sequence;
-  Buffer kept;  // InvalidBuffer where there is none
+  Buffer second;  // InvalidBuffer where there is none
 };
 
 // Pins the pages of the ceiling's sequence, and locks them; and the reverse. What holds for
@@ -29,12 +29,12 @@ void ceiling_page_unlock(const CeilingPage& page);
 CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
 
 // What the pages say. Fails with 0A000 where the second one is of another version.
-struct CeilingKept {
+struct CeilingOnPages {
   core::UnixMillis ceiling;  // the greater of the two
   bool are_alike;            // whether both say so, or there is but one
   core::WildTimes wild;
 };
-CeilingKept ceiling_page_read(const CeilingPage& page);
+CeilingOnPages ceiling_page_read(const CeilingPage& page);
 
 // Stores a ceiling in both; and wild times in the second, if it has none. Returns what
 // sequence_page_set() does.

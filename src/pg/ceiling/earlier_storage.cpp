@@ -22,13 +22,13 @@ bool is_replaced_here(HeapTuple row) {
 XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis target,
                          core::WildTimes* wild) {
   const CeilingPage page = ceiling_page_lock_of(form, log_as);
-  const CeilingKept kept = ceiling_page_read(page);
-  const bool is_to_be_raised = kept.ceiling < target || !kept.are_alike;
+  const CeilingOnPages found = ceiling_page_read(page);
+  const bool is_to_be_raised = found.ceiling < target || !found.are_alike;
   const XLogRecPtr lsn = is_to_be_raised
-                             ? ceiling_page_set(page, std::max(kept.ceiling, target), kept.wild)
+                             ? ceiling_page_set(page, std::max(found.ceiling, target), found.wild)
                              : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
-  if (kept.wild.count > 0) *wild = kept.wild;
+  if (found.wild.count > 0) *wild = found.wild;
   return lsn;
 }
 

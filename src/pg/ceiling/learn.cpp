@@ -84,7 +84,7 @@ void look_at_ceiling() {
 }
 
 // Attaches to the shared state, and has this session told of changes.
-void attach() {
+void attach_to_shared_state() {
   static bool is_subscribed = false;
   if (!is_subscribed) {
     invalidation_subscribe(forget_ceiling);
@@ -97,7 +97,7 @@ void attach() {
 }  // namespace
 
 void ceiling_learn() {
-  attach();
+  attach_to_shared_state();
   recognize_ceiling();
   if (ceiling_known) return;
   ceiling_users.attach_rest();
@@ -105,19 +105,19 @@ void ceiling_learn() {
 }
 
 void ceiling_carry_over() {
-  attach();
+  attach_to_shared_state();
   ceiling_users.attach_rest();
   ceiling_relid = InvalidOid;
   look_at_ceiling();
 }
 
-CeilingKept ceiling_read() {
+CeilingOnPages ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
   const CeilingPage page = ceiling_page_lock(relation);
-  const CeilingKept kept = ceiling_page_read(page);
+  const CeilingOnPages found = ceiling_page_read(page);
   ceiling_page_unlock(page);
   relation_close(relation, RowExclusiveLock);
-  return kept;
+  return found;
 }
 
 }  // namespace snowid::pg

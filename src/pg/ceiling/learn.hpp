@@ -28,6 +28,6 @@ void ceiling_carry_over();
 
 // What the pages say, on a standby as far as it has replayed the primary's WAL. Fails with 55000
 // where the sequence is missing, or not a permanent sequence.
-CeilingKept ceiling_read();
+CeilingOnPages ceiling_read();
 
 }  // namespace snowid::pg

@@ -17,17 +17,17 @@ namespace {
 core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target, XLogRecPtr* lsn) {
   AssertHoldsExclusively(held.ceiling->lock);
   const CeilingPage page = ceiling_page_lock(held.relation);
-  const CeilingKept kept = ceiling_page_read(page);
-  const core::UnixMillis before = kept.ceiling;
+  const CeilingOnPages found = ceiling_page_read(page);
+  const core::UnixMillis before = found.ceiling;
   // Who only looks raises nothing, but puts right what a setval has set back.
-  const bool is_to_be_raised = before < target || (before == target && !kept.are_alike);
+  const bool is_to_be_raised = before < target || (before == target && !found.are_alike);
   // What somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(held);
   *lsn = is_to_be_raised || is_to_be_logged
              ? ceiling_page_set(page, std::max(before, target), WildTimesNow())
              : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
-  learn_wild(held, kept.wild);
+  learn_wild(held, found.wild);
   return before;
 }
 

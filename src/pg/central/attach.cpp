@@ -21,7 +21,7 @@ void lock_own_sequence(Oid relid) {
 }
 
 // Runs a statement with a sequence and up to two texts as its parameters.
-void execute(const char* statement, Oid relid, const char* server, const char* remote) {
+void execute_with_source(const char* statement, Oid relid, const char* server, const char* remote) {
   Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
   Datum values[3] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}};
   if (server != nullptr) values[1] = CStringGetTextDatum(server);
@@ -46,13 +46,15 @@ void set_source(Oid relid, const char* server, const char* remote) {
   GetUserIdAndSecContext(&user, &security);
   SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
   // Rows of sequences that were dropped go too.
-  execute(psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
-                   " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
-                   name),
-          relid, nullptr, nullptr);
+  execute_with_source(
+      psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
+               " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
+               name),
+      relid, nullptr, nullptr);
   if (server != nullptr)
-    execute(psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
-            server, remote);
+    execute_with_source(
+        psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
+        server, remote);
   SetUserIdAndSecContext(user, security);
   SPI_finish();
 }

@@ -59,7 +59,7 @@ enum class Which : uint8_t { kStale, kAll };
 // look at again, since their sequences may be dropped, and a sweep could not remove the entries. No
 // draw may be under way. Runs at the end of transactions, and so must not fail: it
 // allocates nothing.
-void let_go_of(Which which) {
+void let_go_of_entries(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, counters);
@@ -85,7 +85,7 @@ void end_draws(XactEvent event) {
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
-      if (may_be_stale) let_go_of(Which::kStale);
+      if (may_be_stale) let_go_of_entries(Which::kStale);
       may_be_stale = false;
   }
   while (pinned != nullptr) {
@@ -106,7 +106,7 @@ void end_draws_of_part(SubXactEvent event, SubTransactionId, SubTransactionId) {
 
 // Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
 // relations.
-void look_again(Oid relid) {
+void look_at_again(Oid relid) {
   if (counters == nullptr) return;
   may_be_stale = true;
   if (OidIsValid(relid)) {
@@ -127,7 +127,7 @@ void leave_counters() {
   ConditionVariableCancelSleep();
   EndRefill();
   FlushDrawn();
-  let_go_of(Which::kAll);
+  let_go_of_entries(Which::kAll);
 }
 
 void make_counters() {
@@ -135,7 +135,7 @@ void make_counters() {
   options.keysize = sizeof(Oid);
   options.entrysize = sizeof(Counter);
   HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
-  invalidation_subscribe(look_again);
+  invalidation_subscribe(look_at_again);
   at_end_subscribe(AtEndOrder::kCounters, {end_draws, end_draws_of_part, leave_counters});
   // Last, so that no counter is ever without its callbacks.
   counters = made;
@@ -172,12 +172,12 @@ void for_transaction(const Step& step) {
 }
 
 // Locks the sequence until the end of the transaction.
-void lock(Counter* counter) {
+void lock_sequence(Counter* counter) {
   for_transaction([counter] { LockRelationOid(counter->relid, RowExclusiveLock); });
   counter->locked_in = current_lxid();
 }
 
-void look_at(Counter* counter) {
+void look_at_sequence(Counter* counter) {
   require_sequence(counter->relid);
   Relation relation = relation_open(counter->relid, NoLock);
   if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
@@ -237,8 +237,8 @@ Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& place = recent[relid % kRecent];
   if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
   Counter* counter = place;
-  if (unlikely(counter->locked_in != current_lxid())) lock(counter);
-  if (unlikely(!counter->is_looked_at)) look_at(counter);
+  if (unlikely(counter->locked_in != current_lxid())) lock_sequence(counter);
+  if (unlikely(!counter->is_looked_at)) look_at_sequence(counter);
   if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK) report_no_right(relid);
   return counter;
 }

@@ -28,7 +28,7 @@ struct Allocation {
   dsa_pointer made;
 };
 
-void allocate(void* argument) {
+void allocate_keys(void* argument) {
   auto* wanted = static_cast<Allocation*>(argument);
   wanted->made = keys_allocate(wanted->capacity);
 }
@@ -88,7 +88,7 @@ dsa_pointer keys_allocate(uint32 capacity) {
 dsa_pointer keys_try_to_allocate(uint32 capacity) {
   AssertHoldsNone();
   Allocation wanted{capacity, InvalidDsaPointer};
-  ErrorData* error = try_in_subtransaction(allocate, &wanted);
+  ErrorData* error = try_in_subtransaction(allocate_keys, &wanted);
   if (error == nullptr) return wanted.made;
   // It is the kernel that refuses, where /dev/shm is full, which no flag of dsa's covers.
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);

@@ -96,7 +96,7 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
 // add keys meanwhile. Fails with an error of class 53 only where a section cannot have its first
 // table; without a larger one, for which memory is refused or what there may be is used up, keys
 // leave early.
-bool make_room(SharedSection* section) {
+bool make_room_for_key(SharedSection* section) {
   AssertHoldsNone();
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
@@ -156,7 +156,7 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
   core::SectionStatus status = take_number(section, key, false, number);
   // In a loop, since other sessions may take the table away after make_room(), or use the room up.
   while (status == core::SectionStatus::kNoRoom)
-    status = take_number(section, key, !make_room(section), number);
+    status = take_number(section, key, !make_room_for_key(section), number);
   return status;
 }
 
@@ -184,7 +184,7 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
 // Raises the sequence by its increment, or several, and makes that the limit. If others have
 // changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
 // The caller has the right to refill.
-bool raise(Counter* counter, const SequenceOptions& options) {
+bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(IsMine(section->refill));
   const core::UnixMicros now = unix_now();
@@ -239,7 +239,7 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
     const SequenceOptions options = sequence_options(counter->relid);
-    if (raise(counter, options))
+    if (raise_sequence(counter, options))
       took_us = CountRefill(&section->refills, began);
     else if (urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);

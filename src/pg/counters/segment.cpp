@@ -27,7 +27,7 @@ bool IsOfSize(const core::Segment& numbers, uint64 size) {
 
 // Whether the numbers in memory count: they are in blocks of this size, and nobody else has changed
 // the sequence since.
-inline bool do_count(Counter* counter, uint64 size) {
+inline bool has_valid_numbers(Counter* counter, uint64 size) {
   return IsOfSize(counter->segment->numbers, size) &&
          counter_is_as_known(counter, counter->segment->known);
 }
@@ -51,7 +51,7 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixM
 
 // Puts what was allocated where all sessions draw from. Numbers that are left there are given up if
 // the sequence was changed, or if they are in blocks of another size.
-void publish(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
+void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
   Assert(IsMine(segment->refill));
@@ -112,7 +112,7 @@ Outcome refill_here(Counter* counter, uint64 size, const SequenceOptions& option
   if (is_exhausted) return Outcome::kExhausted;
 
   sequence_make_durable(lsn);
-  publish(counter, {first, blocks, spacing, options.max}, now);
+  publish_numbers(counter, {first, blocks, spacing, options.max}, now);
   return Outcome::kRefilled;
 }
 
@@ -185,9 +185,9 @@ Outcome note_behind(const Counter* counter, const CentralSource& source, int64 a
 
 // Takes the blocks that the central source gave, but for those with numbers that may have been
 // given here before, and publishes them. began: when the source was tried.
-Outcome take_over(Counter* counter, const core::GivenBlocks& there, const SequenceOptions& options,
-                  const CentralSource& source, core::Spacing spacing, Urgency urgency,
-                  core::UnixMicros began) {
+Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
+                          const SequenceOptions& options, const CentralSource& source,
+                          core::Spacing spacing, Urgency urgency, core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
   core::OwnNumbers own{false, 0, options.max};
   own.has_next = find_first(counter, SequencePageValue(page), options.increment, &own.next);
@@ -206,7 +206,7 @@ Outcome take_over(Counter* counter, const core::GivenBlocks& there, const Sequen
       break;
   }
   sequence_make_durable(lsn);
-  publish(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
+  publish_numbers(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
   return Outcome::kRefilled;
 }
 
@@ -268,7 +268,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   }
   // With kMust it fails there.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
-  return take_over(counter, there, options, source, spacing, urgency, now);
+  return take_given_blocks(counter, there, options, source, spacing, urgency, now);
 }
 
 // Whether there is nothing to do, now that this session has the right to refill: another one may
@@ -277,7 +277,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   Assert(IsMine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
-  const bool counts = do_count(counter, size);
+  const bool counts = has_valid_numbers(counter, size);
   if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
@@ -308,7 +308,7 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
 // Refills, unless another session does. With kMust it also draws up to `want` numbers, before it
 // gives the right back, so that numbers are had even where others change the sequence all the time;
 // the count is 0 where others have drawn all. With kEarly it draws nothing.
-core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
+core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
   CentralSource source;
   if (!begin_refill(counter, urgency, &source)) return drawn;
@@ -346,13 +346,14 @@ Counter* segment_open(Oid relid) {
 
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
-    if (likely(do_count(counter, size))) {
+    if (likely(has_valid_numbers(counter, size))) {
       const core::Drawn drawn = core::Draw(counter->segment->numbers, want);
-      if (unlikely(drawn.is_low && drawn.count > 0)) refill(counter, size, Urgency::kEarly, 0);
+      if (unlikely(drawn.is_low && drawn.count > 0))
+        refill_segment(counter, size, Urgency::kEarly, 0);
       if (likely(drawn.count > 0)) return drawn;
     }
     CHECK_FOR_INTERRUPTS();
-    const core::Drawn drawn = refill(counter, size, Urgency::kMust, want);
+    const core::Drawn drawn = refill_segment(counter, size, Urgency::kMust, want);
     if (drawn.count > 0) return drawn;
   }
 }

@@ -149,7 +149,7 @@ void sweep_keys(Bound bound) {
   list_free_deep(found);
 }
 
-void sweep(Bound bound) {
+void sweep_counters(Bound bound) {
   remove_idle(segments, bound, Which::kDropped);
   remove_idle(sections, bound, Which::kDropped);
   if (bound_of(quota) == Bound::kNone) return;
@@ -166,7 +166,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   keys_attach();
   auto* entry = static_cast<Entry*>(table_find(*table, &key, false));
   if (entry == nullptr) {
-    quota_require_room(&quota, sweep);
+    quota_require_room(&quota, sweep_counters);
     if (table == &sections) remove_dropped_keys();
     const Oid role = GetSessionUserId();
     const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
@@ -187,7 +187,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
 
 // Calls `look` for each entry of this database.
 template <typename Shared>
-void each(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
+void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
   table_attach(table);
   dshash_seq_status scan;
   dshash_seq_init(&scan, table->attached, false);
@@ -210,11 +210,11 @@ bool sections_make_room(uint32 capacity) {
 }
 
 void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument) {
-  each(&segments, look, argument);
+  visit_entries(&segments, look, argument);
 }
 
 void sections_each(void (*look)(SharedSection* section, void* argument), void* argument) {
-  each(&sections, look, argument);
+  visit_entries(&sections, look, argument);
 }
 
 SharedSegment* shared_segment(Oid relid) {

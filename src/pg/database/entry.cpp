@@ -12,7 +12,7 @@ namespace {
 // number_word before database_attach().
 constinit std::atomic<uint64_t> own_number_word{0};
 
-void begin(void* entry) { BeginCeiling(&static_cast<Database*>(entry)->ceiling); }
+void begin_database(void* entry) { BeginCeiling(&static_cast<Database*>(entry)->ceiling); }
 
 // The xmin of the row of pg_database, and what database_may_be_another() returns.
 TransactionId row_xmin;
@@ -38,8 +38,8 @@ void leave_database() {
 
 std::atomic<uint64_t>* number_word = &own_number_word;
 
-SharedTable databases = {{"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin},
-                         nullptr};
+SharedTable databases = {
+    {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin_database}, nullptr};
 
 void database_attach() {
   if (shared_database != nullptr) return;

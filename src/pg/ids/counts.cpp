@@ -40,10 +40,10 @@ void begin_counting(const Slot* slot) {
 
 Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot) {
   if (!has_begun) begin_counting(slot);
-  Uncounted* kept = directory->kept[number];
-  directory->uncounted[number] = kept;
-  kept->next = listed;
-  return listed = kept;
+  Uncounted* of_chunk = directory->all_uncounted[number];
+  directory->uncounted[number] = of_chunk;
+  of_chunk->next = listed;
+  return listed = of_chunk;
 }
 
 void count_many(Slot* slot, uint32 count) {

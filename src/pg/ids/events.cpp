@@ -23,7 +23,7 @@ struct Wanted {
   ShardEvents* found;  // nullptr where there is none
 };
 
-void find(Wanted* wanted) {
+void find_events(Wanted* wanted) {
   if (!table_attach_if_there(&shard_events)) return;
   auto* found = static_cast<ShardEvents*>(table_find(shard_events, &wanted->key, false));
   if (found == nullptr) return;
@@ -31,7 +31,7 @@ void find(Wanted* wanted) {
   table_release(shard_events, found);
 }
 
-void make(void* argument) {
+void make_events(void* argument) {
   auto* wanted = static_cast<Wanted*>(argument);
   table_attach(&shard_events);
   auto* made = static_cast<ShardEvents*>(table_find_or_make(shard_events, &wanted->key, nullptr));
@@ -49,13 +49,13 @@ ShardEvents* events_of(const Slot* slot) {
   if (!OidIsValid(slot->key.database)) return nullptr;
   if (slot == recent_slot) return recent_events;
   Wanted wanted{slot->key, nullptr};
-  find(&wanted);
+  find_events(&wanted);
   // Where no subtransaction can be tried, an event is counted only if there was one before: a
   // parallel worker makes no entry.
   if (wanted.found == nullptr && !IsInParallelMode()) {
     // Nobody is to be refused an ID because it cannot be counted, and dshash raises an error where
     // there is no memory. That is once for a session and shard, behind the slow path.
-    ErrorData* error = try_in_subtransaction(make, &wanted);
+    ErrorData* error = try_in_subtransaction(make_events, &wanted);
     if (error != nullptr && !SaysNoMemory(error)) ReThrowError(error);
     if (error != nullptr) FreeErrorData(error);
   }

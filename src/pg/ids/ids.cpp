@@ -14,14 +14,14 @@ namespace {
 // wait for it.
 constexpr int64 kLongestStartUs = int64{kDefaultMaxWaitMs} * 1000;
 
-void forget() {
+void forget_drawn() {
   forget_last_ids();
   session_last_id = kNoId;
 }
 
 // What the room of the ceiling asks, see CeilingUsers.
 
-void attach() {
+void attach_for_ceiling() {
   slots_attach();
   if (!database_may_be_another()) return;
   closed_shards.close();
@@ -35,10 +35,10 @@ bool MayIssue() { return shared_database->may_issue.load(std::memory_order_relax
 void ids_register() {
   // Whoever is the first to learn the ceiling makes the table of warnings, too, which is needed
   // once a year.
-  ceiling_users = {attach, warnings_attach, lift_slots, MayIssue,
+  ceiling_users = {attach_for_ceiling, warnings_attach, lift_slots, MayIssue,
                    shared_number_change_with_transaction};
   id_settings_register();
-  discard_subscribe(forget);
+  discard_subscribe(forget_drawn);
 }
 
 void issue_only_above(core::UnixMicros moment) {

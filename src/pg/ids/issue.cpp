@@ -43,7 +43,7 @@ core::Reach reach_of(const SlowDraw& draw) {
 // Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
 // it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue,
 // too.
-void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
+void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Ceiling* shared = my_ceiling;
   if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(!is_common);
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
@@ -106,11 +106,11 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
 
 // Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
 // taken that, and what comes next is beyond the limit.
-core::Grant take(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
+core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
   const core::Layout& layout = draw.layout;
   const core::UnixMicros now = reach.clock;
   if (next >= warn_from(layout)) warn_daily(layout, now);
-  make_room(next, now, draw.is_common);
+  make_room_below_ceiling(next, now, draw.is_common);
   const core::UnixMicros limit{
       std::min({reach.lead_from.value + max_lead_us(),
                 my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
@@ -172,7 +172,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       wait_for_clock(&draw, next, wait_us);
       continue;
     }
-    const core::Grant grant = take(draw, reach, next);
+    const core::Grant grant = take_ids(draw, reach, next);
     if (grant.count > 0) return grant;
   }
 }

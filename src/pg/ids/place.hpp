@@ -43,9 +43,9 @@ struct PlaceDirectory {
   static constexpr uint32 kNear = 1 << 14;
 
   core::Layout layout;
-  PlaceChunk** chunks;    // nullptr where no shard of the chunk was used
-  Uncounted** uncounted;  // of those chunks that this transaction got IDs from, else nullptr
-  Uncounted** kept;       // of all those chunks
+  PlaceChunk** chunks;        // nullptr where no shard of the chunk was used
+  Uncounted** uncounted;      // of those chunks that this transaction got IDs from, else nullptr
+  Uncounted** all_uncounted;  // of all those chunks
   uint32 capacity;       // how many chunks there is room for: enough for the greatest near one used
   HTAB* far;             // the others by their numbers; nullptr where there are none
   PlaceDirectory* next;  // a list, since a session uses one layout, or a few

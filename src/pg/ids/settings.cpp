@@ -37,12 +37,12 @@ bool ReadShard(std::string_view text, int64* shard) {
 
 // Has assign_shard(), which is not told, know where a value comes from: `extra` goes with it
 // wherever PostgreSQL keeps the value to come back to it. Returns false where there is no memory.
-bool keep_source(void** extra, GucSource source) {
+bool store_source(void** extra, GucSource source) {
   if (!MayBeShared(source)) return true;
-  auto* kept = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
-  if (kept == nullptr) return false;
-  *kept = source;
-  *extra = kept;
+  auto* stored = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
+  if (stored == nullptr) return false;
+  *stored = source;
+  *extra = stored;
   return true;
 }
 
@@ -52,7 +52,7 @@ bool keep_source(void** extra, GucSource source) {
 // with the file as the source; but while a statement is executed the file itself is not read.
 bool check_shard(char** value, void** extra, GucSource source) {
   int64 shard;
-  if (ReadShard(*value, &shard)) return keep_source(extra, source);
+  if (ReadShard(*value, &shard)) return store_source(extra, source);
   if (is_registering || InitializingParallelWorker ||
       (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
     return true;

@@ -79,7 +79,7 @@ Oid index_of(Relation table) {
 
 // What ids ask, see ids/closing.hpp.
 
-bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
+bool lock_shard_and_find(const core::Layout& layout, int64 shard, Release* release) {
   AssertHoldsNone();
   Relation table = open_table(AccessShareLock);
   locked_table = RelationGetRelid(table);
@@ -89,12 +89,12 @@ bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
   return is_released;
 }
 
-bool lock(const core::Layout& layout, int64 shard) {
+bool lock_shard(const core::Layout& layout, int64 shard) {
   Release release;
-  return lock_and_find(layout, shard, &release);
+  return lock_shard_and_find(layout, shard, &release);
 }
 
-void unlock(const core::Layout& layout, int64 shard) {
+void unlock_shard(const core::Layout& layout, int64 shard) {
   UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
   UnlockRelationOid(locked_table, AccessShareLock);
 }
@@ -119,14 +119,14 @@ void unlock(const core::Layout& layout, int64 shard) {
   pg_unreachable();
 }
 
-void refuse(const core::Layout& layout, core::Shard shard, const Slot* slot) {
+void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   const int64 number = static_cast<int64>(shard.value);
   Release release;
-  const bool is_released = lock_and_find(layout, number, &release);
+  const bool is_released = lock_shard_and_find(layout, number, &release);
   // No row of a slot that is closed all the same: this transaction is to open it, or the extension
   // was dropped and made anew since it was closed.
   const bool is_closed = !is_released && IsAtEnd(slot, layout) && !IsUsedUp(layout);
-  unlock(layout, number);
+  unlock_shard(layout, number);
   if (is_released || is_closed) note_refusal({layout, shard, slot}, "It was released.");
   if (is_released) report_released(layout, shard, &release, false);
   if (is_closed) report_released(layout, shard, nullptr, pending_opening_of(slot) != nullptr);
@@ -155,7 +155,7 @@ List* all_known(Relation table) {
   return all;
 }
 
-void close_all() {
+void close_released() {
   if (!OidIsValid(look_up_table())) return;
   Relation table = open_table(AccessShareLock);
   ListCell* cell;
@@ -164,8 +164,8 @@ void close_all() {
     const core::Layout layout = core::MakeLayout(known->spec);
     // Nobody waits for who moves a shard, whose slot is closed meanwhile.
     if (!is_slot_open(layout, known->shard)) continue;
-    if (lock(layout, known->shard)) close_slot(layout, known->shard);
-    unlock(layout, known->shard);
+    if (lock_shard(layout, known->shard)) close_slot(layout, known->shard);
+    unlock_shard(layout, known->shard);
   }
   table_close(table, NoLock);
 }
@@ -217,7 +217,9 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void released_register() { closed_shards = {lock, unlock, refuse, close_all}; }
+void released_register() {
+  closed_shards = {lock_shard, unlock_shard, refuse_released, close_released};
+}
 
 Relation released_lock(const core::Layout& layout, int64 shard) {
   AssertHoldsNone();

@@ -38,10 +38,10 @@ bool is_server_of(int32 group) {
                                            nullptr, false, 0);
   if (result != SPI_OK_SELECT || SPI_processed != 1)
     elog(ERROR, "SPI_execute_with_args: %d", result);
-  const bool is_so =
+  const bool is_server =
       DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
   SPI_finish();
-  return is_so;
+  return is_server;
 }
 
 // Has Citus say whether this server is its group's. Where it is not, the database is marked,
@@ -61,7 +61,7 @@ int32 check_group(const CitusNode& citus) {
 }
 
 // Takes the number over from whoever has it, and goes above what that one has issued.
-void take_over(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
+void take_over_number(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
   // Before anything is taken. A copy is found out also where its clock is wrong.
   require_near_clocks(registry, gap);
   member->registry = take_number_over(registry, *member, words);
@@ -86,7 +86,7 @@ int64 check_membership(bool takes_over, bool has_moved) {
   const ClockGap gap = registry_compare_clocks(registry);
   Words words = words_read();
   if (takes_over) {
-    take_over(registry, gap, &member, &words);
+    take_over_number(registry, gap, &member, &words);
   } else {
     member.registry = exchange_tokens(registry, member, &words);
     require_near_clocks(registry, gap);

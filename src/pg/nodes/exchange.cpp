@@ -59,7 +59,7 @@ void warn_if_older(const Registry& registry, const Answer& answer) {
 }
 
 // Asks with the token that is known and the one that is asked with, which is known then.
-Answer exchange(const Registry& registry, const Member& member, Words* words) {
+Answer ask_with_next_token(const Registry& registry, const Member& member, Words* words) {
   const Answer answer = registry_ask(registry, kCheck, member, words->known, words->asked);
   switch (answer.verdict) {
     case Verdict::kHeld:
@@ -77,7 +77,7 @@ Answer exchange(const Registry& registry, const Member& member, Words* words) {
   return answer;
 }
 
-void prepare(Words* words, int64 count) {
+void store_next_token(Words* words, int64 count) {
   words->asked = next_token(count);
   words_write(*words);
 }
@@ -87,9 +87,9 @@ void prepare(Words* words, int64 count) {
 const char* exchange_tokens(const Registry& registry, const Member& member, Words* words) {
   // An exchange whose answer was lost is finished first. That alone would not do: a copy that was
   // made meanwhile has both tokens, too.
-  if (words->known != words->asked) exchange(registry, member, words);
-  prepare(words, CountOf(words->known));
-  const Answer answer = exchange(registry, member, words);
+  if (words->known != words->asked) ask_with_next_token(registry, member, words);
+  store_next_token(words, CountOf(words->known));
+  const Answer answer = ask_with_next_token(registry, member, words);
   words_write(*words);
   return answer.identity;
 }
@@ -103,7 +103,7 @@ const char* take_number_over(const Registry& registry, const Member& member, Wor
   // Of an exchange of its own whose answer was lost: should this be broken off, the next check has
   // to know it.
   if (expected == words->asked) words->known = expected;
-  prepare(words, CountOf(expected));
+  store_next_token(words, CountOf(expected));
   const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
   if (answer.verdict == Verdict::kStale)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -68,7 +68,7 @@ void claim_number(const Registry& registry, Member* member, Words* words) {
 }
 
 // Joins as a new node.
-int64 join(Relation table, const Member& left, const char* server, const char* node) {
+int64 join_as_new_node(Relation table, const Member& left, const char* server, const char* node) {
   Member member{{MemberState::kJoined, 0, node, server}, "", nullptr, new_incarnation()};
   require_node_name(node);
   require_no_citus();
@@ -89,7 +89,7 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
 
 // Has the number retired: nobody gets it again, so those who are drawing from it right now do no
 // harm. Where the registry cannot be reached nothing is changed.
-void retire(const Member& member, Words* words) {
+void retire_number(const Member& member, Words* words) {
   const Registry registry = registry_of(member.server, member.node);
   exchange_tokens(registry, member, words);
   const Answer answer = registry_ask(registry, kLeave, member, words->known, words->known);
@@ -122,7 +122,7 @@ Datum snowid_join(PG_FUNCTION_ARGS) {
     if (strcmp(member.server, server) != 0 || (node != nullptr && strcmp(member.node, node) != 0))
       report_joined(member);
   } else {
-    number = join(table, member, server, node != nullptr ? node : default_node());
+    number = join_as_new_node(table, member, server, node != nullptr ? node : default_node());
   }
   table_close(table, NoLock);
   PG_RETURN_INT64(number);
@@ -137,7 +137,7 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   if (member.state == MemberState::kNone) report_membership(member);
   Words words = words_read();
   // A copy has no number to give back.
-  if (member.state == MemberState::kJoined) retire(member, &words);
+  if (member.state == MemberState::kJoined) retire_number(member, &words);
   words.state = WordsState::kLeft;
   words_write(words);
   member_delete(table);

@@ -31,7 +31,7 @@ bool must_join = false;  // snowid.must_join
 void forget_number(bool, void*) { default_shard_forget(); }
 
 // Whether what the ids keep holds no longer than the transaction.
-bool is_fleeting = false;
+bool ends_with_transaction = false;
 
 void forget_relation(Oid relid) {
   if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
@@ -43,20 +43,20 @@ void forget_class(Datum, int, uint32 hash) {
 }
 
 // At the end of the transaction.
-void forget_fleeting(XactEvent) {
-  if (!is_fleeting) return;
-  is_fleeting = false;
+void forget_at_end_of_transaction(XactEvent) {
+  if (!ends_with_transaction) return;
+  ends_with_transaction = false;
   default_shard_forget();
 }
 
 // Has this session told of changes. Twice would do no harm.
-void watch() {
-  static bool is_watching = false;
-  if (is_watching) return;
+void subscribe_to_changes() {
+  static bool is_subscribed = false;
+  if (is_subscribed) return;
   invalidation_subscribe(forget_relation);
   CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
-  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_fleeting, nullptr, nullptr});
-  is_watching = true;
+  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_at_end_of_transaction, nullptr, nullptr});
+  is_subscribed = true;
 }
 
 // 55000: Citus copies what is set like this to all nodes.
@@ -93,7 +93,7 @@ void require_own_setting(const CitusNode& citus, GucSource source) {
   if (IsStored(source)) report_stored_setting(source);
   if (citus_is_own_session()) report_carried_setting();
   // The next transaction may be another client's.
-  is_fleeting = true;
+  ends_with_transaction = true;
 }
 
 // 55000, where snowid.must_join is on.
@@ -135,18 +135,18 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
 // Asks, in this order: the setting, Citus, what another session has learned, the membership. Fills
 // the answer in as far as it gets. Fails with 55000 where there is no number, with 22023 where
 // snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
-void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
-  watch();
+void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
+  subscribe_to_changes();
   result->source = "setting";
   result->number = setting.shard;
   if (setting.shard == kRefusedShard) report_refused_shard();
   if (setting.shard >= 0 && !MayBeShared(setting.source)) return;
   const CitusNode citus = citus_read();
-  is_fleeting = is_fleeting || !citus.is_lasting;
+  ends_with_transaction = ends_with_transaction || !citus.is_lasting;
   if (setting.shard >= 0) return require_own_setting(citus, setting.source);
   // A standby is not told at once of what its primary's words say; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
-  is_fleeting = is_fleeting || is_standby;
+  ends_with_transaction = ends_with_transaction || is_standby;
   if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
   if (wants_names || !shared_number_recall(&result->number))
     return resolve_by_membership(result, is_standby);
@@ -155,14 +155,14 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
 
 int64 number_of(const ShardSetting& setting) {
   NodeNumber result{};
-  resolve(setting, &result, false);
+  resolve_number(setting, &result, false);
   return result.number;
 }
 
 // What a draw with the default layout does, as a step that may fail.
 void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
-  resolve(shard_setting, node, true);
+  resolve_number(shard_setting, node, true);
   node->has_number = true;
   require_shard(core::kInstagram, node->number);
 }

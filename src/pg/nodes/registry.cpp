@@ -103,8 +103,8 @@ void read_answer(void* argument) {
 }
 
 // Asks, and fails as registry_ask() does.
-void run(const Registry& registry, const char* text, int columns, void (*read)(void*),
-         void* argument) {
+void run_at_registry(const Registry& registry, const char* text, int columns, void (*read)(void*),
+                     void* argument) {
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
   if (error == nullptr) return;
   remote_explain(registry.name, error);
@@ -148,7 +148,7 @@ Registry registry_of(const char* server, const char* node) {
 ClockGap registry_compare_clocks(const Registry& registry) {
   ClockReading reading{registry, {0}};
   const int64 before = unix_now().value;
-  run(registry, kAskClock, 1, read_clock, &reading);
+  run_at_registry(registry, kAskClock, 1, read_clock, &reading);
   const int64 after = unix_now().value;
   const int64 there = reading.there.value;
   return {before > there ? before - there : std::min(after - there, int64{0}), there - before};
@@ -182,7 +182,7 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       quote_literal_cstr(member.registry));
-  run(registry, text, kColumns, read_answer, &question);
+  run_at_registry(registry, text, kColumns, read_answer, &question);
   return answer;
 }
 

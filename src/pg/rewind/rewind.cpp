@@ -162,7 +162,7 @@ List* find_used_up(Check* check) {
 }
 
 // Fails with 22023 where a time that is ahead of the clock, and may have been used, is in no range.
-void require_told(Plan* plan, core::UnixMicros ceiling) {
+void require_stated(Plan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
   if (ceiling > nearly && WildAt(plan->wild, ceiling) == nullptr)
     report_bad(
@@ -195,7 +195,7 @@ void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
 
 // Sets back what is in memory. Raises no error, but where a slot that is at its end, and was there,
 // is gone, and memory for another one is refused.
-void set_back(const Plan& plan) {
+void set_memory_back(const Plan& plan) {
   AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
@@ -214,19 +214,19 @@ void set_back(const Plan& plan) {
   }
 }
 
-void rewind(FunctionCallInfo fcinfo) {
+void rewind_alone(FunctionCallInfo fcinfo) {
   ceiling_learn();
   if (HasStandIn())
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("cannot rewind in a transaction that has made the ceiling anew")));
   Plan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
-  require_told(&plan, ceiling);
+  require_stated(&plan, ceiling);
   const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is set back, and since it may fail.
   if (is_wild && common_set_back_hook != nullptr) common_set_back_hook();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
-  if (is_wild) set_back(plan);
+  if (is_wild) set_memory_back(plan);
   alone_unlock();
   sequence_make_durable(lsn);
 }
@@ -249,7 +249,7 @@ SNOWID_FUNCTION(snowid_rewound);
 Datum snowid_rewind(PG_FUNCTION_ARGS) {
   require_nextval("snowid.rewind()");
   alone_lock();
-  rewind(fcinfo);
+  rewind_alone(fcinfo);
   PG_RETURN_VOID();
 }
 

@@ -14,7 +14,7 @@ namespace snowid::pg {
 namespace {
 
 // Runs a statement of ours with parameters of type text. Needs SPI.
-void execute(const char* statement, int count, const char* const* parameters) {
+void execute_with_texts(const char* statement, int count, const char* const* parameters) {
   Oid types[2] = {TEXTOID, TEXTOID};
   Datum values[2];
   for (int i = 0; i < count; i++) values[i] = CStringGetTextDatum(parameters[i]);
@@ -72,7 +72,7 @@ void wait_for_answer(const Connection& connection, const char* schema) {
   const char* const name[] = {connection.name};
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
   for (long nap_ms = 1;; nap_ms = NextNap(nap_ms)) {
-    execute(is_busy, 1, name);
+    execute_with_texts(is_busy, 1, name);
     if (!has_given_nonzero()) return;
     nap(nap_ms, remote_wait_event());
   }
@@ -98,7 +98,7 @@ void make_connection(Connection* connection, const char* schema) {
   connection->may_be_there = true;
   set_client_encoding(GetDatabaseEncodingName());
   PG_TRY();
-  { execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
+  { execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
   PG_FINALLY();
   {
     if (before != nullptr)
@@ -110,18 +110,18 @@ void make_connection(Connection* connection, const char* schema) {
 }
 
 // Runs the statement over a connection of its own. Needs SPI.
-void ask(Connection* connection, const RemoteStatement& statement) {
+void ask_over_dblink(Connection* connection, const RemoteStatement& statement) {
   const char* schema = dblink_schema();
   make_connection(connection, schema);
   const char* const query[] = {connection->name, statement.text};
-  execute(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
+  execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
   if (!has_given_nonzero())
     ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                     errmsg("could not send a query to server \"%s\"", connection->server)));
   wait_for_answer(*connection, schema);
-  execute(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
-                   column_list(statement.columns)),
-          1, query);
+  execute_with_texts(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
+                              column_list(statement.columns)),
+                     1, query);
   statement.read(statement.argument);
 }
 
@@ -131,10 +131,10 @@ void disconnect(Connection* connection, const RemoteStatement&) {
   if (!connection->may_be_there) return;
   const char* schema = dblink_schema();
   const char* const name[] = {connection->name};
-  execute(psprintf("SELECT %s.dblink_disconnect($1)"
-                   " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
-                   schema, schema),
-          1, name);
+  execute_with_texts(psprintf("SELECT %s.dblink_disconnect($1)"
+                              " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
+                              schema, schema),
+                     1, name);
 }
 
 // What can be done in a subtransaction.
@@ -200,7 +200,7 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
   enable_timeout_after(patience, (connect_seconds + 10) * 1000);
-  ErrorData* error = try_to({ask, connection, statement});
+  ErrorData* error = try_to({ask_over_dblink, connection, statement});
   disable_timeout(patience, false);
   if (!is_out_of_patience) return error;
   // The cancel has come to an error; or it has not, since the answer came at the same moment. (Who
