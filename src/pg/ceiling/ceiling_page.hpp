@@ -1,8 +1,8 @@
 // The pages that the ceiling is durable in: that of a sequence, and one behind it in the same
 // storage.
 //
-// The sequence's own page is what pg_dump carries, by setval. So whoever restores the data of an
-// earlier day into a database that is in use sets it back. The second page is snowid's alone: no
+// The sequence's own page is what pg_dump carries, by setval. So restoring the data of an earlier
+// day into a database that is in use sets it back. The second page is used by snowid alone: no
 // setval and no dump changes it. Both are raised by one record, and the greater one counts. The
 // second page also holds the wild times.
 //
@@ -28,7 +28,7 @@ void ceiling_page_unlock(const CeilingPage& page);
 // As sequence_page_lock_of().
 CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
 
-// What the pages say. Fails with 0A000 where the second one is of another version.
+// Reads the pages. Fails with 0A000 where the second one is of another version.
 struct CeilingOnPages {
   core::UnixMillis ceiling;  // the greater of the two
   bool are_alike;            // whether both say so, or there is but one
@@ -36,12 +36,12 @@ struct CeilingOnPages {
 };
 CeilingOnPages ceiling_page_read(const CeilingPage& page);
 
-// Stores a ceiling in both; and wild times in the second, if it has none. Returns what
-// sequence_page_set() does.
+// Stores a ceiling in both pages; and `known` as the wild times in the second one, if it has none.
+// Returns what sequence_page_set() does.
 XLogRecPtr ceiling_page_set(const CeilingPage& page, core::UnixMillis ceiling,
                             const core::WildTimes& known);
 
-// Stores both, in place of what is there.
+// Stores a ceiling in both pages, and wild times in the second, in place of what is there.
 XLogRecPtr ceiling_page_replace(const CeilingPage& page, core::UnixMillis ceiling,
                                 const core::WildTimes& wild);
 
