@@ -19,8 +19,8 @@ core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target
   const CeilingPage page = ceiling_page_lock(held.relation);
   const CeilingOnPages found = ceiling_page_read(page);
   const core::UnixMillis before = found.ceiling;
-  // A caller that only looks passes the present ceiling: that raises nothing, but corrects what a
-  // setval has set back.
+  // A caller that only looks has what this server has written as its target: that raises nothing,
+  // but corrects what a setval has set back.
   const bool is_to_be_raised = before < target || (before == target && !found.are_alike);
   // A value that somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(held);

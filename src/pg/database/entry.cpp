@@ -26,9 +26,9 @@ TransactionId find_row_xmin() {
   return xmin;
 }
 
-// At the process's exit: counts it out. `shared_database` keeps its value, since a
-// transaction may still be open and its end comes after this. The entry is there
-// for as long: nobody can drop a database to which a process is connected.
+// Called at the exit of the process: counts it out. `shared_database` stays set, since a
+// transaction may still be open, which ends after this. The entry exists until then: nobody can
+// drop a database to which a process is connected.
 void leave_database() {
   Database* left = shared_database;
   LetGo(left);
@@ -79,7 +79,7 @@ void recheck_may_issue() {
   CountNumberChange();
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
-  // So that the next ID takes the slow path, which checks.
+  // So that the next ID of each session takes the slow path, which checks.
   shared_ceiling->alert_us.store(0, std::memory_order_release);
   LWLockRelease(&shared_ceiling->lock);
 }

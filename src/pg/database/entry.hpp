@@ -16,7 +16,7 @@
 
 namespace snowid::pg {
 
-// Events that the log is told of, see events.hpp.
+// Kinds of events that are logged, see ids/events.hpp.
 enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal };
 inline constexpr int kEventKinds = 3;
 
@@ -33,13 +33,13 @@ struct Database {
   std::atomic<uint64_t> number;  // the node's number, see number_word
   // The transaction that has written the row of pg_database, see database_may_be_another().
   std::atomic<uint32_t> row_xmin;
-  // Statistics, see events.hpp. Only the first, which hardly ever changes, is in the cache line of
-  // what every ID reads.
+  // Statistics, see ids/events.hpp. Only the first, which hardly ever changes, is in the cache line
+  // of what every ID reads.
   std::atomic<int64_t> reset_us;  // when they were reset, as Unix microseconds; 0 where never
-  std::atomic<int64_t> clock_us;  // about the latest clock that anybody has seen
+  std::atomic<int64_t> clock_us;  // about the latest time that any session has read from the clock
   RaiseCounts raises;
-  // When the log was last told of each kind of event, in microseconds of a clock that nobody sets;
-  // 0 where never.
+  // When each kind of event was last logged, in microseconds of a clock that cannot be set; 0 for
+  // never.
   std::atomic<int64_t> logged_us[kEventKinds];
 
   SharedWild wild;

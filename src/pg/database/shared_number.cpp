@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
-// Whether this transaction has changed it.
+// Whether this transaction has changed the number.
 bool has_changed = false;
 
 void count_change_at_end(XactEvent event) {

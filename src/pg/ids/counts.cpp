@@ -57,7 +57,7 @@ void CountsFlush() {
     const PlaceDirectory* directory = uncounted->directory;
     directory->uncounted[uncounted->number] = nullptr;
     const Place* places = directory->chunks[uncounted->number]->places;
-    // Slots of many shards may be far away: all of a chunk come while the first are told.
+    // Slots of many shards may not be in the cache: they are prefetched for the whole chunk.
     for (uint32 at = 0; at < PlaceChunk::kShards; at++)
       if (uncounted->ids[at] > 0) __builtin_prefetch(places[at].slot, kToWrite);
     for (uint32 at = 0; at < PlaceChunk::kShards; at++) {

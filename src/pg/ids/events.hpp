@@ -1,6 +1,5 @@
-// What happens to IDs that is out of the ordinary, counted and told to the log: callers that wait
-// for the clock or are refused, a clock that was set back. All of it is behind the slow path, or
-// once in a transaction.
+// Events that are counted and logged: callers that wait for the clock or are refused, a clock that
+// was set back. All of them are noted on the slow path, or once in a transaction.
 //
 // Shared: ShardEvents, an entry of the table "shard events" for each slot that has something to
 // count, and the last fields of Database; all of them atomics that no promise rests on. An entry is
@@ -36,8 +35,8 @@ SNOWID_PIN_SIZE(ShardEvents, 72);
 // Declared here because who removes slots removes these, and statistics look at all of them.
 extern SharedTable shard_events;
 
-// A shard as events are told of it. The session is a user of the slot; where that is one that all
-// databases share, or one of its own, nothing is counted.
+// The shard of an event. The session is a user of the slot; of slots that all databases share, and
+// of slots in the session's own memory, nothing is counted.
 struct EventOf {
   const core::Layout& layout;
   core::Shard shard;

@@ -49,7 +49,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
-  // Up to wild times the alert stays where it is, and nobody asks early.
+  // Within a day of wild times the alert stays where it is, and the ceiling is not raised early.
   const core::UnixMicros alert_end = AlertEnd();
   const bool is_before_wild = moment > alert_end;
   if (is_before_wild && moment.value <= ceiling) return;
@@ -61,8 +61,8 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
-  // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
-  // go on. Should it fail, the next one to reach the new alert tries again.
+  // The ceiling is near, but not reached. The session that moves the alert on raises the ceiling;
+  // the others go on. If that fails, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
   // Acquires what recheck_may_issue() has released with its 0: then the next line sees the doubt.
@@ -70,7 +70,8 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed))
     return;
-  // Who doubts sets the alert to 0, which it may have been before.
+  // recheck_may_issue() may have set the alert to 0 where it was 0 before, so that the exchange did
+  // not fail.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
@@ -157,7 +158,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock(slot);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Before how far IDs may go is asked: who lifts slots over a wild time says so first.
+    // Read before the reach: a session that lifts slots over a wild time raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::Reach reach = reach_of(draw);
     const core::Time now = TimeAt(layout, reach.clock);

@@ -34,11 +34,11 @@ inline bool IsStored(GucSource source) {
 inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
 
 // Set by the room that knows the node's own number: gives the shard where the setting is kOwnNumber
-// or MayBeShared(), or fails. What it returns is kept until default_shard_forget(). Without
-// it the node's own number is 0.
+// or MayBeShared(), or fails. What it returns is used until default_shard_forget(). Without a hook
+// the node's number is 0.
 extern int64 (*shard_resolve_hook)(const ShardSetting& setting);
 
-// The shard of functions that are given none is to be resolved anew. Never fails, and looks at no
+// Makes the next call of shard_by_default() resolve the shard anew. Never fails, and reads no
 // catalog.
 void default_shard_forget();
 

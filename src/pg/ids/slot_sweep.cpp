@@ -24,7 +24,7 @@ Quota slot_quota = {"shards", [] { return BoundsOf(max_shards, reserved_shards);
 
 namespace {
 
-// A database, as a sweep sees it.
+// A database during a sweep.
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
@@ -60,7 +60,7 @@ HTAB* sweep_databases(Bound bound) {
   return found;
 }
 
-// Whether the slot may go, as far as its tick tells. A closed one of a dropped database may: the
+// Whether the slot's tick allows removing it. That of a closed slot of a dropped database does: the
 // floor is above all that it has issued, see LastUsed().
 bool IsBehind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
               bool is_dropped) {
@@ -68,17 +68,17 @@ bool IsBehind(const Slot* slot, const core::Layout& layout, const SlotStart& sta
   return last <= StartTickOf(layout, start) || (is_dropped && last == EndOf(layout));
 }
 
-// A time that no ID of a slot is above. A closed slot does not tell when its last one was; the
-// ceiling does.
+// A time that no ID of a slot is above. A closed slot has lost its last tick, so there it is the
+// ceiling.
 core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Swept& swept) {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros moment = StartOf(layout, TimeOf(layout, last));
   return last == EndOf(layout) ? std::min(moment, swept.ceiling) : moment;
 }
 
-// Finds the slots that may go and count for the bound, or are of dropped databases; at most
-// most_idle_shards of them. Raises the floors of dropped databases to the last time that any of
-// their slots has used: in `found` only, raise_floor_of() stores it.
+// Finds the slots that may be removed: those that count for the bound, and those of dropped
+// databases; at most most_idle_shards of them. Raises the floors of dropped databases to the last
+// time that any of their slots has used: in `found` only, raise_floor_of() stores it.
 uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -102,8 +102,8 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   return count;
 }
 
-// Has a database that was dropped start above all that its slots have issued, should there be one
-// with its OID again before the last of them is gone.
+// Raises the floor of a dropped database above all that its slots have issued, in case a new
+// database gets its OID before the entry is removed.
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
   if (database == nullptr) return;
@@ -111,15 +111,15 @@ void raise_floor_of(const Swept& swept) {
   table_release(databases, database);
 }
 
-// Removes what was counted of a slot that is about to go. Its partition is locked, and it has no
-// users: so nobody has a pointer to that, or makes it anew.
+// Removes the events of a slot that is about to be removed. The slot's partition is locked, and it
+// has no users: so no process has a pointer to the events, or makes them anew.
 void remove_events(const Slot& slot) {
   void* events = table_find(shard_events, &slot.key, true);
   if (events != nullptr) table_delete(shard_events, events);
 }
 
-// Where the slots of a database start is looked at anew with each of them: somebody may have
-// rewound since. Locked in this order: the database, as in remove_database(), accounts, slots.
+// Reads where the slots of the database start again for each of them, since rewinding may have
+// lowered it. Locked in this order: the database, as in remove_database(), accounts, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
   if (database == nullptr) return;

@@ -56,8 +56,9 @@ void close_slot(const core::Layout& layout, int64 shard) {
 }
 
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
-  // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
-  // slot open. (Another one's stand-in has another lock: see ceiling_hold().)
+  // A session that lifts the slots holds this lock, too. So it was before this, and the floor is
+  // raised already; or it comes later, and finds the slot open. (The stand-in of another
+  // transaction has a lock of its own: see ceiling_hold().)
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   last = std::max(last, MyStartTick(layout));
   if (IsAtEnd(slot, layout))

@@ -1,13 +1,13 @@
-// Slots: what a server keeps of a shard in memory, above all its last tick.
+// Slots: the state of shards in shared memory, above all the last tick.
 //
 // Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says, without a lock, but that who opens a closed slot holds the database's, and
-// what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
+// core/tick.hpp says, without a lock; but a session that opens a closed slot holds the database's
+// lock, and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
-// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the
-// accounts of slots (shared/accounts.hpp), the partition of "slots".
+// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the accounts
+// of slots (shared/accounts.hpp), the partition of "slots".
 #pragma once
 
 #include "pg/base/debug.hpp"
@@ -15,8 +15,8 @@
 
 namespace snowid::pg {
 
-// What tells a slot from the others, compared as bytes, and in the four bytes behind that what does
-// not: a slot has one cache line, and no room for padding.
+// The key of a slot, compared as bytes; and in the four bytes behind it the role, which is not part
+// of the key: a slot has one cache line, and no room for padding.
 struct SlotKey {
   core::LayoutSpec layout;
   uint64 shard;
@@ -28,8 +28,8 @@ inline constexpr Size kSlotKeySize = offsetof(SlotKey, role);
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued, as far
-  // as sessions have told (counts.hpp), since the start of the server or the last reset.
+  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued since the
+  // start of the server or the last reset, as far as sessions have added them (counts.hpp).
   std::atomic<uint64_t> uses;
 };
 
@@ -70,7 +70,7 @@ inline bool IsInUse(const Slot* slot) {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// How many IDs a slot has issued, and so many more of them.
+// Reads how many IDs a slot has issued, and adds to that.
 inline uint64 IssuedBy(const Slot* slot) {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
@@ -113,7 +113,8 @@ inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
 }
 
-// Whether there is a slot of a shard of this database that is not at its end; and closes it.
+// is_slot_open(): whether there is a slot of a shard of this database that is not at its end.
+// close_slot(): closes the slot, if there is one.
 bool is_slot_open(const core::Layout& layout, int64 shard);
 void close_slot(const core::Layout& layout, int64 shard);
 

@@ -1,4 +1,4 @@
-// Calling who has subscribed. See at_end.hpp.
+// Calling the subscribers. See at_end.hpp.
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {

@@ -1,4 +1,4 @@
-// The one callback, and who is told. See invalidation.hpp.
+// The callback and its subscribers. See invalidation.hpp.
 #include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {

@@ -18,8 +18,8 @@
 //   callback. An entry is deleted with its partition locked exclusively, and only where the count
 //   is 0: then nobody has a pointer, and nobody can take one before the entry is gone from the
 //   table. A process that ends without running its callbacks has crashed, and then the postmaster
-//   ends all others and makes shared memory anew. No lock of a relation, and nothing that a catalog
-//   says, has a part in this: they tell what is worth deleting, not what may be deleted.
+//   ends all others and makes shared memory anew. Locks of relations and the contents of
+//   catalogs have no part in this: they decide what is worth deleting, not what may be deleted.
 //
 // Entries without such a count are either never deleted, or never pointed to without the
 // partition's lock.
