@@ -261,8 +261,8 @@ inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t l
   return SectionStatus::kOk;
 }
 
-// Gives a key its next number, one above its last. Returns false, with nothing changed, where it
-// takes more than that: NextOfKey() tells what.
+// Gives a key its next number, one above its last. Returns false, with nothing changed, where that
+// is not possible: then NextOfKey() returns the reason.
 inline bool DrawKnown(KeyTable* table, int64_t key, int64_t limit, int64_t* number) {
   const uint32_t at = FindKey(table, key);
   return at != kNoNode && DrawAt(table, at, key, limit, number) == SectionStatus::kOk;

@@ -62,7 +62,7 @@ LIMIT 1)";
 // The columns of the answer.
 enum Column : int { kFirst = 1, kBlocks, kIncrement, kMax, kCycles, kColumns = kCycles };
 
-// What is asked for, and what was answered.
+// A request, and where to store the answer.
 struct Request {
   const CentralSource& source;
   uint64 blocks;
@@ -166,7 +166,7 @@ ErrorData* central_allocate(const CentralSource& source, uint64 blocks,
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {
-  // Who may draw numbers need not know where the server is; the log says.
+  // A role that may draw numbers must not learn where the server is; the log has it.
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                   errmsg("could not allocate numbers from server \"%s\"", source.server),
                   why != nullptr ? errdetail_internal("%s", why->message)

@@ -7,8 +7,8 @@
 
 namespace snowid::pg {
 
-// Whether owner and server are the ones that they were when the sequence was attached. If not,
-// nobody has agreed that blocks are allocated with the present owner's rights.
+// Whether owner and server are the ones that they were when the sequence was attached. If not, the
+// present owner has not agreed to blocks being allocated with its rights.
 bool central_is_as_attached(const CentralSource& source);
 
 // The SQLSTATE of what was changed: 42501 for the owner, 55000 for another server of that name,

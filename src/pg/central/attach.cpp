@@ -1,6 +1,6 @@
-// The SQL functions that give a sequence a central source, and take it away. What they change is a
-// table's rows, and the sequence's storage, so that all sessions notice; both go back if the
-// transaction does.
+// The SQL functions that give a sequence a central source, and take it away. They change a table's
+// rows, and give the sequence new storage, so that all sessions notice; both are undone if the
+// transaction rolls back.
 #include "pg/base/errors.hpp"
 #include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
@@ -39,7 +39,7 @@ void set_source(Oid relid, const char* server, const char* remote) {
   Oid user;
   int security;
   SPI_connect();
-  // Gives it another file, and changes nothing else.
+  // Gives the sequence another file, and changes nothing else.
   SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
                        sequence_options(relid).increment),
               false, 0);

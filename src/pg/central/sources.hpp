@@ -1,5 +1,5 @@
-// The table snowid.segment_sources, which says which sequences have a central source. Nothing is
-// shared but the table.
+// The table snowid.segment_sources, which has a row for each sequence with a central source.
+// Nothing is shared but the table.
 #pragma once
 
 #include "pg/prelude.hpp"

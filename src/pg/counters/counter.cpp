@@ -24,7 +24,7 @@ Counter* pinned = nullptr;
 uint32 pinned_count = 0;
 constexpr uint32 kMostPinned = 8;
 
-// Lets go of the page. Its pin belongs to the transaction, whatever the current subtransaction.
+// Unpins the page. The pin is owned by the transaction, not by the current subtransaction.
 void unpin_page(Counter* counter) {
   if (!counter->is_pinned) return;
   ResourceOwner caller = CurrentResourceOwner;
@@ -40,8 +40,8 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
-// Has the section's entry count what this session has drawn. Whoever has drawn is in the list of
-// those that were pinned.
+// Adds what this session has drawn to the sections' entries. Each counter that was drawn from is in
+// the list of those that were pinned.
 void FlushDrawn() {
   for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
     if (counter->drawn == 0) continue;
@@ -120,9 +120,9 @@ void look_at_again(Oid relid) {
     counter->is_looked_at = false;
 }
 
-// At the process's exit. A transaction may still be open, and a sweep can delete entries
-// as soon as this session is counted out of them. So before that it leaves the queue of a right
-// that it waits for, and gives back the one that it has.
+// At the process's exit. A transaction may still be open, and a sweep can delete entries as soon as
+// this session is counted out of them. So first it stops waiting for a right to refill, and gives
+// back the one that it has.
 void leave_counters() {
   ConditionVariableCancelSleep();
   EndRefill();
@@ -192,7 +192,7 @@ void look_at_sequence(Counter* counter) {
   counter->is_looked_at = true;
 }
 
-// That this process has the right to refill what is known of.
+// This process has the right to refill the segment or section that `known` belongs to.
 void AssertHasRight([[maybe_unused]] const Counter* counter,
                     [[maybe_unused]] const core::Known* known) {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&

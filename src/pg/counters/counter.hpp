@@ -14,8 +14,7 @@
 
 namespace snowid::pg {
 
-// Belongs to one process. Made once for each sequence that the session uses, and kept until it
-// exits.
+// Belongs to one process. Made once for each sequence that the session uses, and never freed.
 struct Counter {
   Oid relid;                     // the key
   LocalTransactionId locked_in;  // the transaction in which this session has last locked it
@@ -54,9 +53,9 @@ SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
 // Changes the locked page so that `last` was the last value, or, where is_called is false, is the
-// next one; and *known to match. Until counter_settle() the numbers that were in memory before go
-// on to count, if they did. Returns the end of the WAL record as sequence_page_set() does. The
-// caller has the right to refill.
+// next one; and *known to match. Until counter_settle() the numbers that were in memory before stay
+// valid, if they were. Returns the end of the WAL record as sequence_page_set() does. The caller
+// has the right to refill.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 

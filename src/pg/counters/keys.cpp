@@ -47,7 +47,7 @@ Bound keys_bound(uint64 capacity) {
   const uint64 limit = std::max(section_keys, least_section_keys);
   const uint64 mine = uint64{count_of_database(accounts, MyDatabaseId)} + capacity;
   const uint64 all = uint64{CountOfServer(accounts)} + capacity;
-  // A section's worth is each database's own, whatever others have.
+  // Each database may have as many keys as one section, however many other databases have.
   if (mine <= limit) return Bound::kNone;
   if (mine > 50 * limit) return Bound::kDatabase;
   return all > 200 * limit ? Bound::kServer : Bound::kNone;

@@ -5,7 +5,7 @@
 // not a lock of PostgreSQL's lock manager. In pg_locks a lock on a sequence would read like DDL;
 // and where several backends serve one distributed transaction, a detector of distributed deadlocks
 // would take them to block each other for good. There can be no deadlock, because who has the right
-// waits for nothing that another transaction holds until its end. Keep it so.
+// waits for nothing that another transaction holds until its end. Code that refills must stay so.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -28,7 +28,7 @@ inline bool IsMine(const RefillRight& right) { return right.holder.load() == MyP
 
 // Takes the right. Returns false where another process has it. A process has one at a time; it
 // fails with XX000 where this one has any. The right is held until EndRefill(), which callbacks
-// call where the transaction ends, the subtransaction that took it fails, or the process exits.
+// call when the transaction ends, the subtransaction that took it fails, or the process exits.
 bool refill_begin(RefillRight* right);
 
 // Waits until the right is given back; it may be taken again at once. Interruptible.

@@ -1,6 +1,6 @@
-// Sections: a counter for each of any number of keys, of which one sequence keeps the durable part:
-// its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a start of
-// the server every key goes on above it.
+// Sections: a counter for each of any number of keys. One sequence is the durable part of all of
+// them: its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a
+// start of the server every key goes on above it.
 //
 // Shared: the table of keys. Who draws a number of a key that the table knows shares one of the
 // section's draw locks, of which each session has its own as far as they go. Who adds a key, has
@@ -28,7 +28,7 @@ struct Growth {
   uint32 capacity;
 };
 
-// Keeps others from drawing; and the reverse. The section's lock is held.
+// stop_draws() keeps other processes from drawing until resume_draws(). The section's lock is held.
 void stop_draws(SharedSection* section) {
   AssertHoldsExclusively(section->lock);
   for (DrawLock& draws : section->draw_locks) LWLockAcquire(&draws.lock, LW_EXCLUSIVE);
@@ -168,9 +168,9 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
                                  now.value - section->raised_us);
 }
 
-// Forgets all keys, so that each begins above `floor`. Returns the table to be freed. That may
-// fail, so it has to wait until the section is in order: who looked at the sequence before it was
-// changed draws whatever comes. The section's lock is held.
+// Forgets all keys, so that each begins above `floor`. Returns the table to be freed. Freeing may
+// fail, so the caller does it last, when the section is consistent: sessions that looked at the
+// sequence before it was changed go on to draw. The section's lock is held.
 dsa_pointer forget_keys(SharedSection* section, int64 floor) {
   stop_draws(section);
   const dsa_pointer table = section->table;
@@ -190,7 +190,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
-  // Numbers up to here may have been given.
+  // The greatest number that may have been given.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;

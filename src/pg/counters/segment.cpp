@@ -25,8 +25,8 @@ bool IsOfSize(const core::Segment& numbers, uint64 size) {
   return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
 }
 
-// Whether the numbers in memory count: they are in blocks of this size, and nobody else has changed
-// the sequence since.
+// Whether the numbers in memory are valid: they are in blocks of this size, and nobody else has
+// changed the sequence since.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
   return IsOfSize(counter->segment->numbers, size) &&
          counter_is_as_known(counter, counter->segment->known);
@@ -49,8 +49,8 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixM
       core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
 }
 
-// Puts what was allocated where all sessions draw from. Numbers that are left there are given up if
-// the sequence was changed, or if they are in blocks of another size.
+// Stores what was allocated in the segment, where all sessions draw from. Numbers that are left
+// there are given up if the sequence was changed, or if they are in blocks of another size.
 void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
@@ -116,14 +116,14 @@ Outcome refill_here(Counter* counter, uint64 size, const SequenceOptions& option
   return Outcome::kRefilled;
 }
 
-// How many blocks to allocate from a central source: enough to go on without it, at the recent
-// rate.
+// How many blocks to allocate from a central source: enough to go on for a while without it, at the
+// recent rate.
 uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
   if (size == 0) size = segment->numbers.increment.load();
   const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
   const uint64 ahead = core::NumbersAhead(used, now.value - segment->refilled_us) / size + 1;
-  // What one statement should do.
+  // A bound on what one statement allocates.
   return std::min(std::max(ahead, blocks_to_allocate(segment, size, now)), core::kMostNumbers);
 }
 
@@ -140,7 +140,7 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core:
   pg_unreachable();
 }
 
-// As find_first(), with the page as it is now. Returns false where no number is left.
+// find_first() with the value on the page now. Returns false where no number is left.
 bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
@@ -210,8 +210,8 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   return Outcome::kRefilled;
 }
 
-// The sequence has another owner, or the server is another one, than when it was attached: nothing
-// is asked. With kMust that is reported.
+// The sequence has another owner, or the server is another one, than when it was attached, so the
+// source is not asked. With kMust that is reported.
 Outcome note_changed(const Counter* counter, const CentralSource& source, Urgency urgency,
                      core::UnixMicros now) {
   const int sqlstate = central_changed_sqlstate(source);
@@ -271,9 +271,9 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   return take_given_blocks(counter, there, options, source, spacing, urgency, now);
 }
 
-// Whether there is nothing to do, now that this session has the right to refill: another one may
-// have refilled before. An early refill also leaves numbers alone that do not count, and a segment
-// that has no room.
+// Whether there is nothing to refill, once this session has the right: another one may have
+// refilled before. An early refill also does nothing where the numbers in memory are not valid, or
+// the segment has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   Assert(IsMine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
@@ -282,9 +282,9 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
 
-// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where
-// it has none. Returns false where another session has it; with kMust it has waited for that one,
-// save that nobody waits for the one who tries a source that is down.
+// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where it
+// has none. Returns false where another session has it; with kMust it has waited for that one,
+// unless that one tries a source that is down.
 bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   RefillRight* right = &counter->segment->refill;
   const bool is_down = IsDown(counter->segment->failure, file_of(counter->file));
@@ -294,8 +294,8 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
     refill_wait(right);
     return false;
   }
-  // Before the right is taken, since it may have to wait for who has locked the table. The lock on
-  // the sequence keeps others from changing its source.
+  // Before the right is taken, since it may have to wait for a lock on the table. The lock on the
+  // sequence keeps others from changing its source.
   central_find(counter->relid, source);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && must_wait_to_retry(counter)) central_report_down(*source, nullptr);
@@ -306,7 +306,7 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
 }
 
 // Refills, unless another session does. With kMust it also draws up to `want` numbers, before it
-// gives the right back, so that numbers are had even where others change the sequence all the time;
+// gives the right back, so that it gets some even where others change the sequence all the time;
 // the count is 0 where others have drawn all. With kEarly it draws nothing.
 core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};

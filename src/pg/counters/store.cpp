@@ -14,7 +14,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What the entries of both tables begin with.
+// The first fields of the entries of both tables.
 struct Entry {
   CounterKey key;
   std::atomic<uint32_t> users;
@@ -82,7 +82,8 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
     if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
       if (&table == &sections) {
         auto* section = reinterpret_cast<SharedSection*>(entry);
-        // First, so that an error between freeing the keys and deleting the entry does no harm.
+        // First, so that no numbers are drawn from the entry if an error comes between freeing its
+        // keys and deleting it.
         section->known.file.store(0, std::memory_order_release);
         keys_free_all(section, idle.key.database);
       }
@@ -160,7 +161,7 @@ void sweep_counters(Bound bound) {
 // Finds the entry of a sequence or makes it, and counts this session in.
 Entry* find_or_make(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  // All of them, since a sweep needs them.
+  // All tables, since a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
   keys_attach();

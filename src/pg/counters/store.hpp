@@ -1,5 +1,5 @@
-// What a server keeps in memory of the sequences that numbers are drawn from: the entries of
-// segments and sections.
+// The entries of segments and sections in shared memory, one for each sequence that numbers are
+// drawn from.
 //
 // Shared: SharedSegment and SharedSection, one for each sequence that is drawn from as such,
 // entries of the tables "segments" and "sections"; the fields say who may change them. A session is
@@ -50,8 +50,9 @@ struct SharedSegment {
   std::atomic<uint64_t> given_before;
 };
 
-// A lock that some of those share who draw from a section, in a cache line that no other is in. Of
-// one lock for all of them each draw would have to fetch the line from another processor, twice.
+// A lock that a part of the processes take in shared mode to draw from a section, alone in its
+// cache line. With one lock for all, each draw would have to fetch that line from another processor
+// twice.
 struct DrawLock {
   LWLock lock;
   char apart[64 - sizeof(LWLock)];
@@ -59,23 +60,24 @@ struct DrawLock {
 
 inline constexpr int kDrawLocks = 16;
 
-// The state of a section, see section.cpp. What all who draw read is apart from what is changed all
-// the time.
+// The state of a section, see section.cpp. The fields that each draw reads are in other cache lines
+// than those that each draw changes.
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit; guards the next three fields
   core::Known known;
-  // How many the limit was raised by, 0 before the first time. Others read it, too.
+  // How many increments the limit was raised by, 0 before the first time. Others read it, too.
   std::atomic<uint64_t> increments;
   int64 raised_us;  // when, as Unix microseconds
-  // No key gets a number above it; durable before it is stored here. It gets less only while there
+  // No key gets a number above it; durable before it is stored here. It is lowered only while there
   // is no table.
   std::atomic<int64_t> limit;
-  std::atomic<int64_t> alert;       // who gets this number or a greater one raises the limit early
-  dsa_pointer table;                // a core::KeyTable, InvalidDsaPointer where there is none
-  RefillCounts refills;             // see counts.hpp
+  std::atomic<int64_t>
+      alert;             // a session that draws this number or a greater one raises the limit early
+  dsa_pointer table;     // a core::KeyTable, InvalidDsaPointer where there is none
+  RefillCounts refills;  // see counts.hpp
   std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
   // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
   int64 refused_us;

@@ -65,8 +65,8 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   // the others go on. If that fails, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  // Acquires what recheck_may_issue() has released with its 0: then the next line sees the doubt.
-  // Where that 0 comes later it stays.
+  // Acquires the 0 that recheck_may_issue() has released, if that came before: then the next load
+  // of may_issue is false. Where the 0 comes later it stays.
   if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed))
     return;

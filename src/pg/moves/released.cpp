@@ -29,8 +29,8 @@ constexpr Oid kTypes[kColumns] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTA
 constexpr OwnTable kReleasedShards = {kTableName, kTypes, kColumns, sizeof(core::LayoutSpec)};
 
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
-// shards share them: who moves one keeps those out who are to make the slot of another, for a
-// moment mostly.
+// shards share them: moving one may keep other sessions from making the slot of another, mostly for
+// a moment.
 constexpr uint32 kLocks = 1024;
 
 // The table, InvalidOid before this session has looked.
@@ -77,7 +77,7 @@ Oid index_of(Relation table) {
   return table->rd_pkindex;
 }
 
-// What ids ask, see ids/closing.hpp.
+// The functions of ClosedShards, see ids/closing.hpp.
 
 bool lock_shard_and_find(const core::Layout& layout, int64 shard, Release* release) {
   AssertHoldsNone();
@@ -99,7 +99,7 @@ void unlock_shard(const core::Layout& layout, int64 shard) {
   UnlockRelationOid(locked_table, AccessShareLock);
 }
 
-// release: nullptr where no row tells.
+// release: nullptr where there is no row.
 [[noreturn]] void report_released(const core::Layout& layout, core::Shard shard,
                                   const Release* release, bool is_accepted) {
   ereport(
@@ -123,8 +123,8 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
   const int64 number = static_cast<int64>(shard.value);
   Release release;
   const bool is_released = lock_shard_and_find(layout, number, &release);
-  // No row of a slot that is closed all the same: this transaction is to open it, or the extension
-  // was dropped and made anew since it was closed.
+  // A slot can be closed without a row: this transaction is to open it, or the extension was
+  // dropped and made anew since it was closed.
   const bool is_closed = !is_released && IsAtEnd(slot, layout) && !IsUsedUp(layout);
   unlock_shard(layout, number);
   if (is_released || is_closed) note_refusal({layout, shard, slot}, "It was released.");
@@ -162,7 +162,8 @@ void close_released() {
   foreach (cell, all_known(table)) {
     const auto* known = static_cast<const Known*>(lfirst(cell));
     const core::Layout layout = core::MakeLayout(known->spec);
-    // Nobody waits for who moves a shard, whose slot is closed meanwhile.
+    // A slot that is closed already needs no lock, for which it would have to wait while another
+    // transaction moves the shard.
     if (!is_slot_open(layout, known->shard)) continue;
     if (lock_shard(layout, known->shard)) close_slot(layout, known->shard);
     unlock_shard(layout, known->shard);
@@ -187,7 +188,7 @@ void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
 }
 
 // Closes the shard of a row that is inserted by other than snowid_release(), by a restore for one.
-// Returns the row, with an ID above all that was issued here, which one of an older dump is not.
+// Returns the row, with an ID above all that was issued here: that of an older dump may be below.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   bool nulls[3];
   const Datum shard = heap_getattr(row, kShard, RelationGetDescr(table), &nulls[0]);
@@ -201,8 +202,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   if (!ceiling_known) ceiling_learn();
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
   ceiling_hold();
-  // Also where there is no slot yet: who makes one before this statement has ended does not see the
-  // row.
+  // Made where there is none: a session that makes it before this transaction has ended would not
+  // see the row.
   Slot* slot = slot_of(layout, DatumGetInt64(shard));
   const core::Tick last = pending_close(slot, layout);
   LetGo(slot);

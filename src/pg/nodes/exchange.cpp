@@ -5,7 +5,7 @@ namespace snowid::pg {
 
 namespace {
 
-// 55000, after all sessions have been told.
+// 55000, after the database was marked as a copy.
 [[noreturn]] void report_lost(const Registry& registry, const Member& member, Words words) {
   // Not where it was about to join, which fails.
   if (member.incarnation == words.incarnation) words.copy_of = member.incarnation;
@@ -37,7 +37,7 @@ namespace {
   pg_unreachable();
 }
 
-// 55000: what one is to do who takes over.
+// 55000: the number cannot be taken over.
 [[noreturn]] void report_retired(const Registry& registry, const Member& member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's",
@@ -47,7 +47,7 @@ namespace {
   pg_unreachable();
 }
 
-// What the registry has given besides, it may not know either.
+// Warns that the registry was restored: it may have forgotten other numbers as well.
 void warn_if_older(const Registry& registry, const Answer& answer) {
   if (answer.verdict != Verdict::kOlder) return;
   ereport(WARNING,
@@ -58,7 +58,7 @@ void warn_if_older(const Registry& registry, const Answer& answer) {
            errhint("Use snowid_check() on all nodes, and then snowid.settle_registry() there.")));
 }
 
-// Asks with the token that is known and the one that is asked with, which is known then.
+// Has the registry replace the token `known` by the token `asked`, and sets `known` to that.
 Answer ask_with_next_token(const Registry& registry, const Member& member, Words* words) {
   const Answer answer = registry_ask(registry, kCheck, member, words->known, words->asked);
   switch (answer.verdict) {

@@ -34,7 +34,7 @@ void require_node_name(const char* node) {
            errdetail("It has 1 to %d bytes.", kLongestName)));
 }
 
-// 55000: it has joined otherwise than it is asked to now.
+// 55000: the database has joined another registry, or under another name.
 [[noreturn]] void report_joined(const Member& member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("database has joined as node \"%s\", with number " INT64_FORMAT,
@@ -44,8 +44,8 @@ void require_node_name(const char* node) {
   pg_unreachable();
 }
 
-// Claims a number for a member that has all but that. An earlier claim that has come to no end, or
-// whose row was rolled back, is made again with its secret, and then gives the same number.
+// Claims the number of a new member. An earlier claim that has come to no end, or whose row was
+// rolled back, is made again with its secret, and then gives the same number.
 void claim_number(const Registry& registry, Member* member, Words* words) {
   member->registry = "";
   Answer answer{Verdict::kLost, 0, 0, nullptr};
@@ -76,7 +76,8 @@ int64 join_as_new_node(Relation table, const Member& left, const char* server, c
   require_connect_timeout(registry.server);
   require_near_clocks(registry, registry_compare_clocks(registry));
   Words words = words_read();
-  // With a row that is true, or was, the number is not that of a claim which was rolled back.
+  // With a row of the same incarnation the words are not those of a claim whose row was rolled
+  // back.
   if (left.state != MemberState::kNone && left.incarnation == words.incarnation)
     words.state = WordsState::kNone;
   claim_number(registry, &member, &words);

@@ -95,8 +95,8 @@ END $$;
 COMMENT ON FUNCTION snowid.registry_identity() IS 'which registry this database is; another one once it may have lost numbers';
 REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
 
--- What a node has been told must not be lost here in a crash, nor with a synchronous standby, whatever the session sets
--- until its transaction ends; and nobody keeps a number locked by PREPARE TRANSACTION.
+-- What a node gets as an answer must not be lost here in a crash, nor when a synchronous standby takes over, also where
+-- the session sets synchronous_commit off; and no number stays locked by PREPARE TRANSACTION.
 CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
 COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction be on disk, and on synchronous standbys, once it is committed';
@@ -200,12 +200,13 @@ END $$;
 COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
 REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
 
--- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which the
--- registry should have one.
+-- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which
+-- the registry should have one.
 --
--- A token that has been exchanged more often than the one here says that the registry is older than the node: then it learns
--- from the node. A promoted standby may know the token before, and has a later timeline. So has what was restored from an
--- archive; and that cannot be told. So it must not displace a node that has checked within its last interval.
+-- A token that has been exchanged more often than the one here says that the registry is older than the node: then it
+-- learns from the node. A promoted standby may know the token before, and has a later timeline. So does a server that
+-- was restored from an archive, and the two cannot be distinguished. So neither may displace a node that has checked
+-- within its last interval.
 CREATE FUNCTION snowid.judge_token(held snowid.nodes, asking snowid.nodes, known bigint, asked bigint) RETURNS pg_catalog.text
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -269,7 +270,7 @@ END $$;
 COMMENT ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) IS 'answer a node that has a number';
 REVOKE ALL ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) FROM PUBLIC;
 
--- What nodes call over dblink. All that a caller can do to a number he does by its secret.
+-- What nodes call over dblink. Without the secret of a number a caller cannot change anything about it.
 CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
     known bigint, next bigint, database pg_catalog.text, system_identifier bigint, database_oid bigint, timeline bigint,
     registry pg_catalog.text,

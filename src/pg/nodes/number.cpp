@@ -16,7 +16,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What snowid.node says.
+// A row of snowid.node.
 struct NodeNumber {
   const char* source;  // where the number comes from, or would if it could be had
   int64 number;
@@ -27,10 +27,10 @@ struct NodeNumber {
 
 bool must_join = false;  // snowid.must_join
 
-// A callback where that is assigned.
+// The assign hook of snowid.must_join.
 void forget_number(bool, void*) { default_shard_forget(); }
 
-// Whether what the ids keep holds no longer than the transaction.
+// Whether the number that this session remembers holds for this transaction only.
 bool ends_with_transaction = false;
 
 void forget_relation(Oid relid) {
@@ -49,7 +49,7 @@ void forget_at_end_of_transaction(XactEvent) {
   default_shard_forget();
 }
 
-// Has this session told of changes. Twice would do no harm.
+// Subscribes to invalidations. To subscribe twice, after an error in between, does no harm.
 void subscribe_to_changes() {
   static bool is_subscribed = false;
   if (is_subscribed) return;
@@ -112,7 +112,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   result->source = "citus";
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
   result->number = citus.group;
-  // Not the coordinator, as far as can be told.
+  // Group 0 without nodes listed: this may be a worker that Citus has yet to synchronize.
   if (must_join && citus.group == 0 && !citus.is_lasting)
     report_no_group(CitusState::kUnsynchronized);
   if (words_read().is_replaced) report_replaced(citus.group);
@@ -132,9 +132,10 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
   if (member.state == MemberState::kNone) require_other_than_0();
 }
 
-// Asks, in this order: the setting, Citus, what another session has learned, the membership. Fills
-// the answer in as far as it gets. Fails with 55000 where there is no number, with 22023 where
-// snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
+// Finds the number by, in this order: the setting, Citus, what another session has stored, the
+// membership. Fills the answer in as far as it gets. Fails with 55000 where there is no number,
+// with 22023 where snowid.shard is none, and as membership_read() does. wants_names: of the node
+// and its registry.
 void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
   subscribe_to_changes();
   result->source = "setting";
@@ -144,7 +145,7 @@ void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_
   const CitusNode citus = citus_read();
   ends_with_transaction = ends_with_transaction || !citus.is_lasting;
   if (setting.shard >= 0) return require_own_setting(citus, setting.source);
-  // A standby is not told at once of what its primary's words say; and it may be promoted.
+  // A standby gets no invalidation when its primary writes the words; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
   ends_with_transaction = ends_with_transaction || is_standby;
   if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
@@ -159,7 +160,7 @@ int64 number_of(const ShardSetting& setting) {
   return result.number;
 }
 
-// What a draw with the default layout does, as a step that may fail.
+// Resolves the number as a draw with the default layout does, for a subtransaction.
 void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
   resolve_number(shard_setting, node, true);
@@ -167,13 +168,14 @@ void try_to_resolve(void* result) {
   require_shard(core::kInstagram, node->number);
 }
 
-// Whether it is that which has failed, and not something else, a cancelled query for one.
+// Whether the error says that there is no number, and not something else, such as a cancelled
+// query.
 bool SaysNoNumber(const ErrorData* error) {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
 
-// What a copy draws from named shards its original draws, too.
+// The hook may_issue_hook: a copy must not draw from named shards either, since its original does.
 bool is_original(bool fails) {
   if (!fails && !words_are_known()) return false;
   if (words_read().is_replaced) {
@@ -215,7 +217,7 @@ SNOWID_FUNCTION(snowid_node_number);
 
 // snowid.node_number() → (number bigint, source text, node text, registry text, problem text)
 //
-// What the view snowid.node shows. What stands in a draw's way is a column, not an error.
+// What the view snowid.node shows. The error of a draw is returned as a column, not raised.
 Datum snowid_node_number(PG_FUNCTION_ARGS) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)

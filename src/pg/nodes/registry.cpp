@@ -1,5 +1,5 @@
-// A node asks its registry. See registry.hpp. What comes back is not trusted: whoever can change
-// the registry could otherwise have this server do anything.
+// A node asks its registry. See registry.hpp. Every value of the answer is checked, since whoever
+// can change the registry can answer anything.
 #include "pg/nodes/registry.hpp"
 
 #include "pg/base/nap.hpp"
@@ -83,7 +83,7 @@ Verdict verdict_of(const Registry& registry, const char* name) {
   report_nonsense(registry);
 }
 
-// argument: a Question. What is kept of the answer is in its memory context.
+// argument: a Question, whose memory context the answer's text is copied to.
 void read_answer(void* argument) {
   const Question& question = *static_cast<const Question*>(argument);
   const Registry& registry = question.registry;
@@ -135,8 +135,8 @@ Registry registry_of(const char* server, const char* node) {
                              : 0));
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
-  // Its owner says where a superuser's session would connect to, and as whom; dblink asks a
-  // superuser for no password.
+  // The owner of the foreign server decides where a superuser's session would connect to, and as
+  // which role; and dblink requires no password of a superuser.
   if (superuser() && !superuser_arg(GetForeignServer(oid)->owner))
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("owner of foreign server \"%s\" is no superuser", server),

@@ -67,15 +67,15 @@ void require_version(const StoredWords& stored) {
        errhint("Install the version of %s that has written it, or a later one.", kExtensionName)));
 }
 
-// Whether a row may mean something else by them.
+// Whether a row of snowid.membership may be in another state by these words.
 bool MeansAnother(const Words& before, const Words& words) {
   return before.state != words.state || before.copy_of != words.copy_of ||
          before.is_replaced != words.is_replaced || before.incarnation != words.incarnation;
 }
 
-// Has all sessions look at their number anew at once, and not only when this transaction commits:
-// it may be about to fail. Those that have drawn look with each draw, the others with each
-// transaction.
+// Makes all sessions resolve their number anew at once, and not only when this transaction commits,
+// which may be about to fail: those that have attached by the shared word, the others by an
+// invalidation.
 void invalidate_in_all_sessions() {
   recheck_may_issue();
   SharedInvalidationMessage message{};
@@ -116,7 +116,7 @@ void words_write(const Words& words) {
   *StoredWordsOn(page) = {SNOWID_MEMBERSHIP_PAGE, words};
   const XLogRecPtr lsn = GenericXLogFinish(change);
   UnlockReleaseBuffer(buffer);
-  // Before it is durable: from here on the number can only be refused more than it has to be.
+  // Before it is durable: at worst the number is refused where it need not be.
   if (is_change) invalidate_in_all_sessions();
   sequence_make_durable(lsn);
   relation_close(sequence, RowExclusiveLock);

@@ -1,13 +1,13 @@
 // The SQL functions by which a superuser says which times a wrong clock has used, and reads which
 // are known.
 //
-// It lowers what otherwise only grows, and is done alone: nobody else is connected to the database,
-// and no session begins. So nobody holds a clock or a ceiling that is no longer so. First all is
-// checked that may fail; then the ceiling's pages are changed, and memory with them; at last the
-// caller waits until that is durable. It counts from then on, whatever becomes of the transaction.
+// It lowers what otherwise only grows, so no other session may be connected to the database, and
+// none may begin: then no process has read a clock or a ceiling that no longer holds. First
+// everything is checked that may fail; then the ceiling's pages are changed, and memory with them;
+// at last the caller waits until that is durable. It stays if the transaction rolls back.
 //
 // Shared: Database and the slots of this database, which nobody else looks at; and those slots that
-// all databases share, whose sessions go on: what becomes of these is in ids.hpp.
+// all databases share, which other sessions go on to use: see common_set_back_hook.
 #include "pg/rewind/rewind.hpp"
 
 #include "pg/base/clock.hpp"
@@ -35,7 +35,7 @@ constexpr core::UnixMicros kLatest{253402300799999000};
   pg_unreachable();
 }
 
-// What a call goes by.
+// What a call has to do.
 struct Plan {
   core::WildTimes wild;
   // IDs go on above this: no ID of the right clock is above it, by what has been said.
@@ -193,8 +193,8 @@ void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
     slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, plan->resume).value);
 }
 
-// Sets back what is in memory. Raises no error, but where a slot that is at its end, and was there,
-// is gone, and memory for another one is refused.
+// Sets back what is in memory. It fails only where a slot at its end has been removed since it was
+// found, and memory for another one is refused.
 void set_memory_back(const Plan& plan) {
   AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
@@ -223,7 +223,7 @@ void rewind_alone(FunctionCallInfo fcinfo) {
   const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
   require_stated(&plan, ceiling);
   const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
-  // Before anything is set back, and since it may fail.
+  // Before anything is changed, since it may fail.
   if (is_wild && common_set_back_hook != nullptr) common_set_back_hook();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
   if (is_wild) set_memory_back(plan);

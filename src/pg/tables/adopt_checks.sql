@@ -163,9 +163,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
--- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made of
--- constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not count, for
--- whoever owns it, as a database's owner may, can add his own functions to it.
+-- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made
+-- of constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not
+-- count: its owner, who may be the database's, can add functions to it.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
