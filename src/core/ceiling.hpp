@@ -48,8 +48,9 @@ struct CeilingFound {
 
 // What that session has to do.
 enum class RaiseStep : uint8_t {
-  kNothing,          // it is high enough, or has just been written ahead
-  kWrite,            // ahead: the next commit flushes it, and whoever comes next publishes it
+  kNothing,  // it is high enough, or has just been written ahead
+  kWrite,  // ahead: the next commit flushes it, and the next session to raise the ceiling publishes
+           // it
   kPublish,          // wait until what was written is durable, and publish it
   kWriteAndPublish,  // both
   kNudge,            // have the WAL writer flush what was written ahead: nobody has committed

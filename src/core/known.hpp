@@ -2,8 +2,8 @@
 // that a session finds out whether the numbers in memory are valid: whether nobody else has changed
 // the sequence since, by setval or ALTER SEQUENCE for instance.
 //
-// Shared: Known, atomics. One process at a time changes it, who also changes the page; all others
-// read it, at any moment of a change.
+// Shared: Known, atomics. One process at a time changes it, the one that also changes the page; all
+// others read it, at any moment of a change.
 #pragma once
 
 #include <atomic>

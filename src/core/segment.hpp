@@ -8,7 +8,7 @@
 // How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
 // never come again. Draw() reads what number lies at a position and then moves the cursor on from
 // that very position. A run is overwritten, and the spacing changed, only when the cursor has left
-// it for good, so whoever has read the old and the new mixed cannot move the cursor any more.
+// it for good, so a draw that has read a mixture of old and new cannot move the cursor any more.
 #pragma once
 
 #include <algorithm>
@@ -158,8 +158,8 @@ inline bool HasRoom(const Segment& segment) {
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers that are left: what is drawn from now on is published later. By whoever
-// refills.
+// Gives up all numbers that are left: what is drawn from now on is published later. To be called by
+// the process that refills.
 inline void Forget(Segment& segment) {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
@@ -172,7 +172,7 @@ inline void Forget(Segment& segment) {
 
 // Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. The
 // caller has made them durable, HasRoom() holds, and where numbers are left their spacing is the
-// same. By whoever refills.
+// same. To be called by the process that refills.
 inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);

@@ -7,8 +7,8 @@
 // second page also holds the wild times.
 //
 // Shared: both are guarded by the content locks of their buffers, taken in the order of their
-// blocks. The second page is made by the first who is to raise the ceiling in a storage, under the
-// relation's lock for that.
+// blocks. The second page is made by the first session that writes the ceiling to a storage, under
+// the relation's extension lock.
 #pragma once
 
 #include "pg/server/sequence_page.hpp"

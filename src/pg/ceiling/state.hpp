@@ -26,7 +26,7 @@ struct Ceiling {
   std::atomic<int64_t> ceiling_us;
   // Never above the ceiling. Before a session issues an ID with a time above this one it raises the
   // ceiling, or has seen that another session does. It is released after ceiling_us, and after
-  // may_issue of the database: who acquires it sees those.
+  // may_issue of the database: a session that acquires it sees those.
   std::atomic<int64_t> alert_us;
   // The floor: every time up to this one may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;

@@ -12,8 +12,9 @@ namespace snowid::pg {
 
 namespace {
 
-// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Checks the owner before,
-// since nobody may lock another's sequence, and after, since it may have changed meanwhile.
+// Locks the sequence as ALTER SEQUENCE does, so that nobody draws from it. Checks the owner before,
+// since a user may not lock another's sequence, and after, since the owner may have changed
+// meanwhile.
 void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
   LockRelationOid(relid, ShareRowExclusiveLock);

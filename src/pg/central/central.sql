@@ -52,7 +52,7 @@ COMMENT ON COLUMN snowid.segment_sources.owner_oid IS 'role that had this name, 
 COMMENT ON CONSTRAINT segment_sources_pkey ON snowid.segment_sources IS 'a sequence has one source';
 COMMENT ON INDEX snowid.segment_sources_pkey IS 'a sequence has one source';
 GRANT SELECT ON snowid.segment_sources TO PUBLIC;
--- Who restores a dump may be no superuser.
+-- The role that restores a dump need not be a superuser.
 GRANT INSERT ON snowid.segment_sources TO @extowner@;
 
 CREATE FUNCTION snowid.check_source() RETURNS pg_catalog.trigger

@@ -1,9 +1,9 @@
 // What is remembered of a central source that has failed: whether it may be tried again yet, and
 // what statistics and the server's log show.
 //
-// Shared: LastFailure and FailureCounts, parts of a segment's entry (counters/store.hpp). Whoever
-// has the right to refill stores them; all who draw read them. Statistics read the counts at any
-// time and set them to 0.
+// Shared: LastFailure and FailureCounts, parts of a segment's entry (counters/store.hpp). The
+// process that has the right to refill stores them; all that draw read them. Statistics read the
+// counts at any time and set them to 0.
 #pragma once
 
 #include "pg/central/sources.hpp"

@@ -3,7 +3,7 @@
 //
 // Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
-// transaction that has drawn from it is open, and who draws next sees the new state. setval takes
+// transaction that has drawn from it is open, and the next draw sees the new state. setval takes
 // the same lock, and so does not wait; hence each draw looks at the sequence's page. Only the
 // session that has the right to refill changes the page, see refill.hpp.
 #pragma once

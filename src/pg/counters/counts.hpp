@@ -1,8 +1,8 @@
 // Counts of refills of segments and sections, for statistics and the server's log.
 //
-// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. Whoever has
-// the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two sessions
-// that log at the same time may both do so.
+// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. The process
+// that has the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two
+// sessions that log at the same time may both do so.
 #pragma once
 
 #include "pg/prelude.hpp"

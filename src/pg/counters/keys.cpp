@@ -12,7 +12,7 @@ namespace {
 
 Accounts accounts = AccountsNamed("keys of databases", "keys of roles");
 
-// Keys are on no role's account: they come and go with all who use a section.
+// Keys are on no role's account, since all roles that use a section add and evict its keys.
 constexpr Oid kNoRole = InvalidOid;
 
 void free_table(dsa_pointer table, Oid database) {

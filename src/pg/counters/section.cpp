@@ -2,12 +2,11 @@
 // them: its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a
 // start of the server every key goes on above it.
 //
-// Shared: the table of keys. Who draws a number of a key that the table knows shares one of the
-// section's draw locks, of which each session has its own as far as they go. Who adds a key, has
-// one leave, or looks for more than that, holds SharedSection::lock, beside those who draw. Who
-// does what nobody may draw beside (core/section.hpp) holds that one and all draw locks,
-// exclusively. None is held while the limit is made durable. See counter.hpp for the locks on the
-// sequence.
+// Shared: the table of keys. A process that draws a number of a key in the table holds one of the
+// section's draw locks in shared mode, chosen by its process ID. One that adds or evicts a key, or
+// looks one up otherwise, holds SharedSection::lock, while others go on to draw. What must not run
+// beside a draw (core/section.hpp) takes that lock and all draw locks, exclusively. None is held
+// while the limit is made durable. See counter.hpp for the locks on the sequence.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"

@@ -1,5 +1,4 @@
-// Finding, making and sweeping the entries of segments and sections. See store.hpp for who locks
-// what.
+// Finding, making and sweeping the entries of segments and sections. See store.hpp for the locks.
 //
 // Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
 // the server: the next one to draw begins above what the sequence itself says.

@@ -2,8 +2,8 @@
 // drawn from.
 //
 // Shared: SharedSegment and SharedSection, one for each sequence that is drawn from as such,
-// entries of the tables "segments" and "sections"; the fields say who may change them. A session is
-// counted in as a user of each entry that it keeps a pointer to.
+// entries of the tables "segments" and "sections"; the comments of the fields say which process may
+// change them. A session is counted in as a user of each entry that it keeps a pointer to.
 //
 // Locks are taken in this order: the partitions of the accounts of counters (shared/accounts.hpp),
 // the partition of "segments" or "sections", SharedSection::lock, the section's draw locks by their
@@ -37,10 +37,11 @@ struct SharedSegment {
   std::atomic<uint32_t> users;
   Oid role;  // on whose account it is
   RefillRight refill;
-  core::Known known;      // stored by whoever has the right to refill, or removes the entry
+  core::Known known;  // stored by the process that has the right to refill, or removes the entry
   core::Segment numbers;  // see core/segment.hpp
   LastFailure failure;    // of a central source, see central/failure.hpp
-  // The last refill, changed only by whoever has the right to refill; others read the first field.
+  // The last refill, changed only by the process that has the right to refill; others read the
+  // first field.
   std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
   int64 refilled_us;             // when, as Unix microseconds
   uint64 refilled_cursor;        // the position of the cursor then
@@ -85,8 +86,8 @@ struct SharedSection {
   DrawLock draw_locks[kDrawLocks];
   LWLock lock;    // guards what follows; and, with all draw locks, the table
   int64_t floor;  // see core::NextOfKey()
-  // What is counted, which anybody reads: numbers, by the sessions that have drawn them, when their
-  // transactions end; keys there are, and keys that have left, by who holds `lock`.
+  // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
+  // their transactions end; keys in the table, and keys that were evicted, stored with `lock` held.
   std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;

@@ -93,8 +93,8 @@ constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
 // Adds one to the changes, and forgets the number.
 void CountNumberChange();
 
-// Has every session check with its next ID whether this database may issue IDs (may_issue.hpp), and
-// learn the node's number anew. Fails as LWLockAcquire() does.
+// Makes every session check with its next ID whether this database may issue IDs (may_issue.hpp),
+// and learn the node's number anew. Fails as table_attach() does.
 void recheck_may_issue();
 
 }  // namespace snowid::pg

@@ -3,9 +3,10 @@
 //
 // Shared: ShardEvents, an entry of the table "shard events" for each slot that has something to
 // count, and the last fields of Database; all of them atomics that no promise rests on. An entry is
-// made by a user of the slot, and deleted with the slot, with the slot's partition locked: so who
-// is counted in as a user of the slot may keep a pointer to its entry. The partitions of this table
-// come after those of "slots". Where there is no memory for an entry, events are not counted.
+// made by a user of the slot, and deleted with the slot, with the slot's partition locked: so a
+// session that is counted in as a user of the slot may keep a pointer to its entry. The partitions
+// of this table come after those of "slots". Where there is no memory for an entry, events are not
+// counted.
 #pragma once
 
 #include "pg/ids/slots.hpp"
@@ -19,8 +20,7 @@ struct ShardEvents {
   std::atomic<int64_t> waits_us;  // for how long in all
   std::atomic<uint64_t> refusals;
   std::atomic<uint64_t> clock_steps_back;  // that a caller of this shard was the first to see
-  // How far ahead of the clock IDs were at most, of those that callers got who had waited or looked
-  // after the ceiling.
+  // How far ahead of the clock IDs were at most, of those that were issued on the slow path.
   std::atomic<int64_t> max_lead_us;
 };
 
@@ -32,7 +32,7 @@ SNOWID_PIN(ShardEvents, clock_steps_back, 56);
 SNOWID_PIN(ShardEvents, max_lead_us, 64);
 SNOWID_PIN_SIZE(ShardEvents, 72);
 
-// Declared here because who removes slots removes these, and statistics look at all of them.
+// Declared here because sweeps of slots remove these, and statistics read all of them.
 extern SharedTable shard_events;
 
 // The shard of an event. The session is a user of the slot; of slots that all databases share, and

@@ -33,8 +33,8 @@ bool MayIssue() { return shared_database->may_issue.load(std::memory_order_relax
 }  // namespace
 
 void ids_register() {
-  // Whoever is the first to learn the ceiling makes the table of warnings, too, which is needed
-  // once a year.
+  // The first session to learn the ceiling also makes the table of warnings, so that no session is
+  // refused an ID because it cannot be made later.
   ceiling_users = {attach_for_ceiling, warnings_attach, lift_slots, MayIssue,
                    shared_number_change_with_transaction};
   id_settings_register();

@@ -19,7 +19,7 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// A caller who takes the slow path.
+// A draw on the slow path.
 struct SlowDraw {
   const core::Layout& layout;
   core::Shard shard;
@@ -99,7 +99,7 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
     note_refusal(draw->Event(), behind_text(ahead_us));
     report_clock_behind({draw->layout, draw->shard, !draw->is_common, next}, ahead_us);
   }
-  // Before, too: who gives up in the middle has waited.
+  // Counted before the sleep, too: a caller that is cancelled during it has waited.
   note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
   wait_a_while(wait_us);
   note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);

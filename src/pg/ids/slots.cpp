@@ -1,4 +1,4 @@
-// Finding, opening, closing and lifting slots. See slots.hpp for who locks what.
+// Finding, opening, closing and lifting slots. See slots.hpp for the locks.
 #include "pg/ids/slots.hpp"
 
 #include "pg/base/locks.hpp"

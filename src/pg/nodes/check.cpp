@@ -77,7 +77,8 @@ void take_over_number(const Registry& registry, const ClockGap& gap, Member* mem
 int64 check_membership(bool takes_over, bool has_moved) {
   Relation table = member_lock();
   Member member = member_read(table);
-  // Whoever has no number may not draw: it says that it replaces who had it.
+  // A database without its own number, which may not draw, can take over: its caller states that it
+  // replaces the server that had the number.
   const bool can_take_over = takes_over && member.state != MemberState::kNone;
   if (member.state != MemberState::kJoined && !can_take_over) report_membership(member);
   if (has_moved) member.registry = "";

@@ -88,8 +88,8 @@ int64 join_as_new_node(Relation table, const Member& left, const char* server, c
   return member.number;
 }
 
-// Has the number retired: nobody gets it again, so those who are drawing from it right now do no
-// harm. Where the registry cannot be reached nothing is changed.
+// Has the registry retire the number: nobody gets it again, so sessions that are drawing from it at
+// this moment do no harm. Where the registry cannot be reached nothing is changed.
 void retire_number(const Member& member, Words* words) {
   const Registry registry = registry_of(member.server, member.node);
   exchange_tokens(registry, member, words);

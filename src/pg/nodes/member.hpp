@@ -1,9 +1,9 @@
 // A database's own membership: what it has stored of it, and what it changes. See membership.hpp
 // for what other files may see.
 //
-// Shared: the row of snowid.membership, and the words of words.hpp. Whoever changes any of them
-// holds the table's ShareRowExclusiveLock, which member_lock() takes. The row goes back with the
-// transaction, the words do not; so the row counts only where they say so, by its incarnation.
+// Shared: the row of snowid.membership, and the words of words.hpp. A session that changes any of
+// them holds the table's ShareRowExclusiveLock, which member_lock() takes. The row goes back with
+// the transaction, the words do not; so the row counts only where they say so, by its incarnation.
 //
 // A token is sent to the registry only once it is durable in the words. So after any rollback,
 // crash or lost answer the registry has the token `known` or the token `asked`; and of two copies

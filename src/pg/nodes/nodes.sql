@@ -1,8 +1,8 @@
--- The registry: which numbers it has given to which nodes. A number is given once. A node that leaves has it retired,
--- and who joins gets the least that was never given.
+-- The registry: which numbers it has given to which nodes. A number is given once. When a node leaves its number is
+-- retired; a node that joins gets the least that was never given.
 --
--- Locking: who asks locks the row of its own number, and no other, until its transaction ends. Who claims waits for
--- one other for a tenth of a second at most, and passes over the numbers that others are about to get.
+-- Locking: a request locks the row of its own number, and no other, until its transaction ends. A claim waits for one
+-- other claim for a tenth of a second at most, and passes over the numbers that others are about to get.
 
 CREATE TABLE snowid.nodes (
   number bigint PRIMARY KEY CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
@@ -123,7 +123,7 @@ END $$;
 COMMENT ON FUNCTION snowid.give_number(bigint, snowid.nodes) IS 'give a number to a node, if no other has it';
 REVOKE ALL ON FUNCTION snowid.give_number(bigint, snowid.nodes) FROM PUBLIC;
 
--- Has the row of a number say what its node tells of itself.
+-- Stores in the row of a number what its node has sent about itself.
 CREATE FUNCTION snowid.keep_node(held bigint, asking snowid.nodes) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -3,7 +3,8 @@
 // lie on the second page of the sequence snowid.membership_words, whose own value says nothing. A
 // restored database has none, and so is not the one that has joined.
 //
-// Shared: the page, guarded by its buffer's content lock. Who changes it has called member_lock().
+// Shared: the page, guarded by its buffer's content lock. A session that changes it has called
+// member_lock().
 #pragma once
 
 #include "pg/prelude.hpp"
