@@ -19,15 +19,15 @@ inline constexpr int64_t kSeldomNumerator = 12;
 inline constexpr int64_t kSeldomDenominator = 5;
 inline constexpr int64_t kFarthestUs = 5000000;
 
-// Says what an ID asks of the ceiling.
+// How far an ID needs the ceiling to be raised.
 struct CeilingWish {
   UnixMicros target;  // what the ceiling is to be raised to
   UnixMicros enough;  // where it is this high it need not be raised: half a step less
 };
 
-// The wish of an ID with the time `moment` that passes the alert, which is where somebody was to
-// look after the ceiling. If the clock, at `now`, has left the alert behind by more than an
-// instant, nobody has asked for an ID meanwhile: they come seldom. step_us: at least 1.
+// The wish of an ID with the time `moment` that passes the alert. If the clock, at `now`, is past
+// the alert by more than a 64th of a step, no ID was issued meanwhile: they come seldom. step_us:
+// at least 1.
 constexpr CeilingWish WishOf(UnixMicros moment, UnixMicros now, UnixMicros alert, int64_t step_us) {
   int64_t target = moment.value + step_us;
   if (now.value - alert.value > step_us / 64) {
@@ -37,8 +37,8 @@ constexpr CeilingWish WishOf(UnixMicros moment, UnixMicros now, UnixMicros alert
   return {{target}, {target - step_us / 2}};
 }
 
-// The ceiling as somebody finds it who is to raise it, and holds its lock. What was durable already
-// of what others have written is published.
+// The ceiling as a session finds it that may have to raise it, and holds its lock. What others have
+// written ahead and is durable by now was published before.
 struct CeilingFound {
   bool is_replaced;    // what is durable is so in another sequence
   bool was_ahead;      // somebody before has written ahead
@@ -46,16 +46,17 @@ struct CeilingFound {
   UnixMicros ceiling;  // what is published
 };
 
-// What he is to do.
+// What that session has to do.
 enum class RaiseStep : uint8_t {
-  kNothing,          // it is high enough, or has just been written ahead
-  kWrite,            // ahead: the next commit flushes it, and whoever comes next publishes it
+  kNothing,  // it is high enough, or has just been written ahead
+  kWrite,  // ahead: the next commit flushes it, and the next session to raise the ceiling publishes
+           // it
   kPublish,          // wait until what was written is durable, and publish it
   kWriteAndPublish,  // both
   kNudge,            // have the WAL writer flush what was written ahead: nobody has committed
 };
 
-// The step of who asks for an ID with the time `moment`.
+// The step for an ID with the time `moment`.
 constexpr RaiseStep StepOf(UnixMicros moment, const CeilingWish& wish, const CeilingFound& found) {
   const bool is_low = found.written < wish.enough;
   if (found.is_replaced) return RaiseStep::kWriteAndPublish;
@@ -65,8 +66,8 @@ constexpr RaiseStep StepOf(UnixMicros moment, const CeilingWish& wish, const Cei
   return is_low ? RaiseStep::kWrite : RaiseStep::kNothing;
 }
 
-// The alert after that: from where on IDs ask again, at or below the ceiling. next: where the next
-// one asks while the ceiling is being raised.
+// The alert after that step, at or below the ceiling. next: the alert while the ceiling is being
+// raised.
 constexpr UnixMicros AlertOf(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
                              UnixMicros written, UnixMicros ceiling) {
   // What was written ahead is to be published before the ceiling is reached.

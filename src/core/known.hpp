@@ -1,9 +1,9 @@
-// What a sequence held when a block of it was last allocated, so that a look at its page tells
-// whether the numbers in memory count: whether nobody else has changed it since, by setval or ALTER
-// SEQUENCE say.
+// What a sequence's page said when a block of it was last allocated. By comparing the page with
+// that a session finds out whether the numbers in memory are valid: whether nobody else has changed
+// the sequence since, by setval or ALTER SEQUENCE for instance.
 //
-// Shared: Known, atomics. One process at a time changes it, who also changes the page; all others
-// read it, at any moment of a change.
+// Shared: Known, atomics. One process at a time changes it, the one that also changes the page; all
+// others read it, at any moment of a change.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace snowid::core {
 
-// What a sequence's page says. The last two tell whether others have changed it, even if to the
-// same value: who changes a page logs that, and so moves its place in the WAL; where nothing is
-// logged, he removes the mark.
+// What a sequence's page says. The last two fields show whether others have changed it, even if to
+// the same value: PostgreSQL logs each change of the page, which moves its LSN; and where nothing
+// is logged it overwrites the mark.
 struct PageSays {
   int64_t last;     // the last value, or the next one where is_called is false
   bool is_called;   // whether that value was given
@@ -21,7 +21,7 @@ struct PageSays {
   int64_t log_cnt;  // the mark
 };
 
-// If the page says anything else, the numbers in memory do not count.
+// The page as it was last changed. If it says anything else, the numbers in memory are not valid.
 struct Known {
   std::atomic<uint32_t> file;  // the sequence's storage, 0 where nothing in memory counts
   // The last value, before and after the change that is under way; the same twice where none is.
@@ -46,8 +46,8 @@ inline bool IsAsKnown(const Known& known, uint32_t file, const PageSays& page) {
          (page.lsn == lsn || lsn == 0);
 }
 
-// Whether it is as it was before a change that is under way, and the numbers in memory counted
-// then: who changes a sequence that was changed by others says so before he says what it was.
+// Whether the page is as it was before a change that is under way, and the numbers in memory were
+// valid then: Announce() sets `file` to 0 first where others have changed the sequence.
 inline bool IsAsBefore(const Known& known, uint32_t file, const PageSays& page) {
   return page.last == known.before.load(std::memory_order_acquire) &&
          page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
@@ -55,8 +55,9 @@ inline bool IsAsBefore(const Known& known, uint32_t file, const PageSays& page) 
          known.file.load(std::memory_order_acquire) == file;
 }
 
-// A change in three steps. Before the page, which says `page`, is changed to `last` and is_called:
-// what is in memory counts for nothing until Settle() if others have changed it.
+// A change has three steps. The first comes before the page, which says `page`, is changed to
+// `last` and is_called. If others have changed it, the numbers in memory are not valid from here
+// until Settle().
 inline void Announce(Known& known, uint32_t file, const PageSays& page, int64_t last,
                      bool is_called) {
   if (!IsAsKnown(known, file, page)) known.file.store(0, std::memory_order_release);
@@ -67,13 +68,13 @@ inline void Announce(Known& known, uint32_t file, const PageSays& page, int64_t 
   known.is_called.store(is_called, std::memory_order_release);
 }
 
-// Once it says `page`, and before anybody else can change it.
+// The second step: the page says `page` now, and nobody else could change it meanwhile.
 inline void NoteChanged(Known& known, const PageSays& page) {
   known.log_cnt.store(page.log_cnt, std::memory_order_release);
   known.lsn_after.store(page.lsn, std::memory_order_release);
 }
 
-// Once the change is durable, and the numbers in memory are those of it.
+// The third step: the change is durable, and the numbers in memory are those that it has allocated.
 inline void Settle(Known& known, uint32_t file) {
   known.before.store(known.after.load(std::memory_order_relaxed), std::memory_order_release);
   known.lsn_before.store(known.lsn_after.load(std::memory_order_relaxed),

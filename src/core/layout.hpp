@@ -37,8 +37,8 @@ inline constexpr Field kFieldsInOrder[][3] = {
     {kSeqField, kTimeField, kShardField}, {kSeqField, kShardField, kTimeField},
 };
 
-// All that tells one layout from another: what a database stores, and a part of a shard's key.
-// 16 bytes without padding, so that it can be compared as bytes.
+// A layout as databases store it, which is also a part of a slot's key. Two layouts are the same if
+// these are equal. 16 bytes without padding, so that it can be compared as bytes.
 struct LayoutSpec {
   int64_t epoch_us;         // Unix microseconds at time 0
   uint64_t unit_us : 40;    // microseconds in one unit of time: 1 to kLongestUnitUs
@@ -69,8 +69,8 @@ constexpr bool IsValid(const LayoutSpec& spec) {
          spec.order <= kSeqShardTime;
 }
 
-// The same layout in the one form that stands for it: where a shard without bits is said to lie
-// makes no difference.
+// The same layout in its canonical form: where a shard has no bits, its place among the fields
+// means nothing, so one place is chosen.
 constexpr LayoutSpec Canonical(LayoutSpec spec) {
   const bool time_is_above_seq = spec.order <= kShardTimeSeq;
   if (spec.shard_bits == 0) spec.order = time_is_above_seq ? kTimeShardSeq : kSeqShardTime;
@@ -99,7 +99,7 @@ struct Layout {
   Shard max_shard;
   Sequence max_sequence;
   Id max_id;
-  Time max_time;          // the last time whose IDs are positive, and that UnixMicros can tell
+  Time max_time;  // the last time whose IDs are positive, and that is in the range of UnixMicros
   UnixMicros last_start;  // when it begins
   UnixMicros end;         // and when it ends: the layout is used up
 

@@ -9,10 +9,11 @@
 // that; with the one that keeps others from NextOfKey() keys can be looked up, too.
 //
 // Which key leaves: time is counted in generations. In each of them half as many keys are used as
-// the table has room for; a key that is used again counts once. A key notes the generation in which
-// it was last used, and who notes it as the first counts. So a draw of a key that is much used
-// writes nothing but the key's number. A key may leave if it was not used in this generation and
-// the one before; where all were, if it was not used in this one. From that follows the promise:
+// the table has room for; a key that is used again counts once. Each key has the generation in
+// which it was last used; the draw that is the first to store it counts the key as used. So a draw
+// of a key that is much used writes nothing but the key's number. A key may leave if it was not
+// used in this generation and the one before; where all were, if it was not used in this one. From
+// that follows the promise:
 //
 //   A key leaves only after more than half as many other keys as there is room for were used since
 //   it was: N/2 + 1 of N, rounded down, with the one that takes its place.
@@ -54,7 +55,7 @@ struct KeyList {
 // The nodes are followed by `capacity` uint32_t, the heads of the chains. A node and a head are 36
 // bytes a key.
 struct KeyTable {
-  // What all who draw read.
+  // Read by each draw.
   uint32_t capacity;  // keys there is room for
   std::atomic<uint64_t> generation;
   char apart[64 - 16];
@@ -227,7 +228,7 @@ inline KeyList* FindLeaving(KeyTable* table) {
 
 // How many increments to raise the limit by after it was raised by `increments`, which lasted for
 // so many microseconds, see AdaptedStep(): they should last for a tenth of a second at least, so
-// that who draws much does not wait for the disk, and for one second at most.
+// that sessions that draw much do not wait for the disk, and for one second at most.
 constexpr uint64_t AdaptedIncrements(uint64_t increments, uint64_t increment, int64_t lasted_us) {
   constexpr int64_t kSecondUs = 1'000'000;
   return AdaptedStep(increments, increment, lasted_us, {kSecondUs / 10, kSecondUs});
@@ -246,8 +247,8 @@ inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t l
   KeyNode& node = table->nodes[at];
   int64_t last = node.last.load(std::memory_order_acquire);
   if (last >= limit) return SectionStatus::kAtLimit;
-  // Before the number is taken, so that who has another key leave either sees it, or has put
-  // kLeaving there before.
+  // Before the number is taken, so that a process that evicts this key either sees the use, or has
+  // stored kLeaving before.
   if (!NoteUse(table, &node)) return SectionStatus::kOver;
   do {
     // After `last`: a place that another key has been given says so before it holds its number.
@@ -261,8 +262,8 @@ inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t l
   return SectionStatus::kOk;
 }
 
-// Gives a key its next number, one above its last. Returns false, with nothing changed, where it
-// takes more than that: NextOfKey() tells what.
+// Gives a key its next number, one above its last. Returns false, with nothing changed, where that
+// is not possible: then NextOfKey() returns the reason.
 inline bool DrawKnown(KeyTable* table, int64_t key, int64_t limit, int64_t* number) {
   const uint32_t at = FindKey(table, key);
   return at != kNoNode && DrawAt(table, at, key, limit, number) == SectionStatus::kOk;
@@ -283,12 +284,12 @@ inline void AddKey(KeyTable* table, int64_t key, int64_t last, uint64_t generati
   Append(table, ListOf(table, at), at);
 }
 
-// Has the key at the beginning of a list leave, unless somebody uses it at this moment. Returns
-// false then.
+// Evicts the key at the beginning of a list. Returns false, with nothing changed, where it is being
+// used at this moment.
 inline bool TryToLeave(KeyTable* table, KeyList* list) {
   const uint32_t at = list->oldest;
   std::atomic<int64_t>& last = table->nodes[at].last;
-  // Whoever draws from now on finds no number here; whoever has drawn before has noted it.
+  // A draw from now on finds kLeaving here; one that came before has noted the use.
   const int64_t left = last.exchange(kLeaving, std::memory_order_acq_rel);
   if (ListOf(table, at) == list) return true;
   last.store(left, std::memory_order_release);

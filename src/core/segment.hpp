@@ -8,7 +8,7 @@
 // How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
 // never come again. Draw() reads what number lies at a position and then moves the cursor on from
 // that very position. A run is overwritten, and the spacing changed, only when the cursor has left
-// it for good, so whoever has read the old and the new mixed cannot move the cursor any more.
+// it for good, so a draw that has read a mixture of old and new cannot move the cursor any more.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ struct Run {
 // Zeroed, it is a segment that holds nothing.
 struct Segment {
   std::atomic<uint64_t> cursor;  // the position of the next number
-  std::atomic<uint64_t> alert;   // whoever draws up to here is told that it is time to refill
+  std::atomic<uint64_t> alert;   // a draw up to here or beyond returns is_low
   std::atomic<uint64_t> size;    // the spacing of both runs
   std::atomic<uint64_t> increment;
   Run runs[2];
@@ -110,9 +110,8 @@ inline bool HasNumbers(const Segment& segment) {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// How many numbers were handed out. It only grows. Beside a Forget() it waits for a few
-// instructions of that one: a count that went down again would be taken for one that has begun
-// anew.
+// How many numbers were handed out. It only grows. While another process is in Forget() it waits
+// for that, a few instructions: a count that went down would be taken for one that was reset.
 inline uint64_t Given(const Segment& segment) {
   for (;;) {
     const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
@@ -131,8 +130,8 @@ inline uint64_t Left(const Segment& segment) {
 }
 
 // Sets *number to the last number that was handed out or given up. Returns false where memory does
-// not know it. By whoever refills, while nobody draws. After a Publish() that has changed the
-// spacing it is right only once something was drawn.
+// not know it. To be called by the process that refills, while no other draws. After a Publish()
+// that has changed the spacing it is right only once something was drawn.
 inline bool LastGiven(const Segment& segment, int64_t* number) {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
@@ -159,8 +158,8 @@ inline bool HasRoom(const Segment& segment) {
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers that are left: what is drawn from now on is published later. By whoever
-// refills.
+// Gives up all numbers that are left: what is drawn from now on is published later. To be called by
+// the process that refills.
 inline void Forget(Segment& segment) {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
@@ -173,7 +172,7 @@ inline void Forget(Segment& segment) {
 
 // Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. The
 // caller has made them durable, HasRoom() holds, and where numbers are left their spacing is the
-// same. By whoever refills.
+// same. To be called by the process that refills.
 inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
@@ -191,7 +190,7 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
 // The most numbers to Publish() at once: so few that positions never come to an end.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// From now on nobody is told that it is time to refill: the source has nothing more. By whoever
+// From now on no draw returns is_low: the source has nothing more. To be called by the process that
 // refills.
 inline void StopAlert(Segment& segment) {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);

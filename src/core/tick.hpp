@@ -3,9 +3,9 @@
 //
 // Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. It only grows, save that
 // one that was closed can be opened again. Take and RaiseTo move it by compare-and-swap, Close by
-// an exchange, and none of them needs a lock; of those who may open it the caller lets one at a
-// time. A word is never moved in another way. The clock is an argument: it may jump, stand still or
-// differ between callers, and still no tick is issued twice.
+// an exchange, and none of them needs a lock; callers see to it that only one process at a time
+// opens it. A word is never moved in another way. The clock is an argument: it may jump, stand
+// still or differ between callers, and still no tick is issued twice.
 #pragma once
 
 #include <atomic>

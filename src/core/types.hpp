@@ -13,7 +13,7 @@ struct UnixMicros {
   friend constexpr auto operator<=>(const UnixMicros&, const UnixMicros&) = default;
 };
 
-// A point in time, in milliseconds since 1970-01-01 00:00:00 UTC: what the ceiling is kept in.
+// A point in time, in milliseconds since 1970-01-01 00:00:00 UTC: the unit of the ceiling.
 struct UnixMillis {
   int64_t value;
   friend constexpr auto operator<=>(const UnixMillis&, const UnixMillis&) = default;

@@ -3,11 +3,10 @@
 // arithmetic; nothing here is shared.
 //
 // No ID may get such a time twice. So when the clock comes to a range, a little before its
-// beginning, all ticks of the database are lifted to its end, and IDs go on above that. Whether
-// they have been lifted the floor tells, the time up to which every time may have been used: where
-// it is at the end of the range or above. Until the clock has passed the end, IDs may be ahead of
-// it by what is left of the range, and by what the clock has gone since they were lifted: as many
-// as without it.
+// beginning, all ticks of the database are lifted to its end, and IDs go on above that. They have
+// been lifted where the floor, up to which every time may have been used, is at the end of the
+// range or above. Until the clock has passed the end, IDs may be ahead of it by what is left of the
+// range, and by what the clock has gone since they were lifted: as many as without it.
 #pragma once
 
 #include <algorithm>

@@ -106,7 +106,8 @@ inline bool has_synchronous_standbys() {
   return (status & kDefined) != 0;
 }
 
-// What an area has of the system, in bytes. PostgreSQL tells from 17 on; before, this is -1.
+// How much memory of the system an area has, in bytes. PostgreSQL has a function for that from 17
+// on; before, this is -1.
 inline int64 area_size(dsa_area* area) {
 #if PG_VERSION_NUM >= 170000
   return static_cast<int64>(dsa_get_total_size(area));

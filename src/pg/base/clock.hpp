@@ -12,7 +12,7 @@ inline core::UnixMicros unix_now() {
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
-// Microseconds that have passed since a moment, whatever becomes of the wall clock.
+// Microseconds that have passed since a moment, by a clock that cannot be set.
 inline int64 ElapsedUs(instr_time since) {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
@@ -31,7 +31,7 @@ inline constexpr int64 kPostgresEpochUs =
     int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
 
 // A timestamptz in Unix microseconds. -infinity is the least int64; infinity, and the last years of
-// timestamptz, which Unix microseconds cannot tell, are the greatest.
+// timestamptz, which do not fit into Unix microseconds, are the greatest.
 inline core::UnixMicros from_timestamptz(TimestampTz moment) {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
@@ -39,7 +39,7 @@ inline core::UnixMicros from_timestamptz(TimestampTz moment) {
   return {unix_us};
 }
 
-// A moment as a timestamptz. It must be one that a timestamptz can tell.
+// A moment as a timestamptz. It must be in the range of timestamptz.
 inline TimestampTz to_timestamptz(core::UnixMicros moment) {
   return moment.value - kPostgresEpochUs;
 }

@@ -19,7 +19,7 @@ inline constexpr bool kIsDebug = true;
 inline constexpr bool kIsDebug = false;
 #endif
 
-// Has a bound be a setting in a library for tests. A constant is none.
+// Defines the setting of a bound in a library for tests; does nothing for a constant.
 inline void bound_register(const char* setting, int* bound) {
   DefineCustomIntVariable(setting, "A bound that tests lower.", nullptr, bound, *bound, 0, INT_MAX,
                           PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);

@@ -19,8 +19,8 @@ std::strong_ordering order_of(FunctionCallInfo fcinfo) {
   return layout_spec_arg(fcinfo, 0) <=> layout_spec_arg(fcinfo, 1);
 }
 
-// The beginning of a layout's time unit, as a timestamptz; infinity where it comes after all that
-// Unix microseconds can tell. units: counted from the epoch.
+// The beginning of a layout's time unit, as a timestamptz; infinity where it is beyond the range of
+// Unix microseconds. units: counted from the epoch.
 Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   const core::Uint128 most = static_cast<core::Uint128>(
       (PG_INT64_MAX - std::max(layout.epoch.value, int64{0})) / layout.unit_us);

@@ -16,7 +16,8 @@ inline void AssertHoldsExclusively([[maybe_unused]] const LWLock& lock) {
 }
 
 // It holds no LWLock, a buffer's content lock included, so that it may wait, read catalogs and try
-// what may fail. PostgreSQL does not tell which ones are held, but each holds interrupts off.
+// what may fail. PostgreSQL has no function that says whether any is held, but each holds
+// interrupts off.
 inline void AssertHoldsNone() { Assert(InterruptHoldoffCount == 0); }
 
 // It holds some: a buffer's, or that of a partition of a dshash table, which dshash does not name.

@@ -1,4 +1,4 @@
-// Telling the log of what may happen often: once in log_every seconds, whatever the session.
+// Limits on logging what may happen often: once in log_every seconds, for all sessions together.
 // Nothing is shared here but the atomic that the caller gives.
 #pragma once
 
@@ -8,17 +8,17 @@
 
 namespace snowid::pg {
 
-// How often the log is told of what is alike: of a kind of event in a database, of the refills of a
-// sequence, of a source's failures. In seconds.
+// The seconds between two messages of one kind: on a kind of event in a database, on the refills of
+// a sequence, on a source's failures.
 SNOWID_BOUND(log_every, 60);
 
 inline int64 LogEveryUs() { return log_every * USECS_PER_SEC; }
 
-// The log is told of waits, for the clock or the disk, that are longer than this.
+// Waits, for the clock or the disk, that are longer than this are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
-// Whether the log is to be told now. logged_us: when it last was, 0 where never; by a clock that
-// nobody can set.
+// Whether to log now; if so, it counts as logged. logged_us: when that was last done, by a clock
+// that cannot be set; 0 for never.
 inline bool MayLog(std::atomic<int64_t>* logged_us) {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
@@ -28,7 +28,7 @@ inline bool MayLog(std::atomic<int64_t>* logged_us) {
          logged_us->compare_exchange_strong(last, now_us, std::memory_order_relaxed);
 }
 
-// Milliseconds, rounded up, as the log is told of them.
+// Milliseconds, rounded up, as log messages have them.
 constexpr int64 ToMillis(int64 us) { return (us + 999) / 1000; }
 
 }  // namespace snowid::pg

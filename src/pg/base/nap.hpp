@@ -1,4 +1,5 @@
-// Sleeping on the latch, for those whom nobody wakes: they look again and again. Nothing is shared.
+// Sleeping on the latch, for loops that poll because no other process wakes this one. Nothing is
+// shared.
 #pragma once
 
 #include "pg/base/locks.hpp"
@@ -15,8 +16,8 @@ inline void nap(long timeout_ms, uint32 wait_event) {
   CHECK_FOR_INTERRUPTS();
 }
 
-// The nap after one of `nap_ms`, where what is waited for takes a moment mostly: twice as long, up
-// to 10 ms.
+// The length of the nap after one of `nap_ms`: twice as long, up to 10 ms, since most waits are
+// short.
 constexpr long NextNap(long nap_ms) { return std::min(2 * nap_ms, 10L); }
 
 }  // namespace snowid::pg

@@ -1,12 +1,13 @@
-// What the planner is told of how many rows a set-returning function gives. Nothing here is shared.
+// Estimates for the planner of how many rows a set-returning function returns. Nothing here is
+// shared.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// Tells the rows of a call from its arguments, all of them constants and none null. False where the
-// call will fail, which the planner need not know.
+// Sets *rows to the number of rows of a call, from its arguments, all of them constants and none
+// null. Returns false where the call will fail; then the planner gets no estimate.
 using RowsOf = bool (*)(Const* const* arguments, double* rows);
 
 // Answers the planner's question for the number of rows, which is what a support function gets as

@@ -1,4 +1,4 @@
--- What the planner is told of row counts
+-- Estimates of row counts for the planner
 
 CREATE FUNCTION snowid.batch_support(pg_catalog.internal) RETURNS pg_catalog.internal
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_batch_support';

@@ -1,14 +1,14 @@
 // The pages that the ceiling is durable in: that of a sequence, and one behind it in the same
 // storage.
 //
-// The sequence's own page is what pg_dump carries, by setval. So whoever restores the data of an
-// earlier day into a database that is in use sets it back. The second page is snowid's alone: no
+// The sequence's own page is what pg_dump carries, by setval. So restoring the data of an earlier
+// day into a database that is in use sets it back. The second page is used by snowid alone: no
 // setval and no dump changes it. Both are raised by one record, and the greater one counts. The
 // second page also holds the wild times.
 //
 // Shared: both are guarded by the content locks of their buffers, taken in the order of their
-// blocks. The second page is made by the first who is to raise the ceiling in a storage, under the
-// relation's lock for that.
+// blocks. The second page is made by the first session that writes the ceiling to a storage, under
+// the relation's extension lock.
 #pragma once
 
 #include "pg/server/sequence_page.hpp"
@@ -17,7 +17,7 @@ namespace snowid::pg {
 
 struct CeilingPage {
   SequencePage sequence;
-  Buffer kept;  // InvalidBuffer where there is none
+  Buffer second;  // InvalidBuffer where there is none
 };
 
 // Pins the pages of the ceiling's sequence, and locks them; and the reverse. What holds for
@@ -28,20 +28,20 @@ void ceiling_page_unlock(const CeilingPage& page);
 // As sequence_page_lock_of().
 CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
 
-// What the pages say. Fails with 0A000 where the second one is of another version.
-struct CeilingKept {
+// Reads the pages. Fails with 0A000 where the second one is of another version.
+struct CeilingOnPages {
   core::UnixMillis ceiling;  // the greater of the two
   bool are_alike;            // whether both say so, or there is but one
   core::WildTimes wild;
 };
-CeilingKept ceiling_page_read(const CeilingPage& page);
+CeilingOnPages ceiling_page_read(const CeilingPage& page);
 
-// Stores a ceiling in both; and wild times in the second, if it has none. Returns what
-// sequence_page_set() does.
+// Stores a ceiling in both pages; and `known` as the wild times in the second one, if it has none.
+// Returns what sequence_page_set() does.
 XLogRecPtr ceiling_page_set(const CeilingPage& page, core::UnixMillis ceiling,
                             const core::WildTimes& known);
 
-// Stores both, in place of what is there.
+// Stores a ceiling in both pages, and wild times in the second, in place of what is there.
 XLogRecPtr ceiling_page_replace(const CeilingPage& page, core::UnixMillis ceiling,
                                 const core::WildTimes& wild);
 

@@ -9,8 +9,8 @@ namespace snowid::pg {
 namespace {
 
 // Whether a version of a row was replaced or deleted by this transaction, and so counts again where
-// that is rolled back. (What a part of it did that was rolled back itself is not of the transaction
-// any more.)
+// that is rolled back. (What a subtransaction has done that was rolled back is not the
+// transaction's any more.)
 bool is_replaced_here(HeapTuple row) {
   const HeapTupleHeader header = row->t_data;
   return (header->t_infomask & HEAP_XMAX_INVALID) == 0 &&
@@ -18,17 +18,18 @@ bool is_replaced_here(HeapTuple row) {
          TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(header));
 }
 
-// Raises what the storage of a version says. log_as: see sequence_page_lock_of().
+// Raises the ceiling in the storage that a version of the row names. log_as: see
+// sequence_page_lock_of().
 XLogRecPtr raise_storage(Form_pg_class form, Relation log_as, core::UnixMillis target,
                          core::WildTimes* wild) {
   const CeilingPage page = ceiling_page_lock_of(form, log_as);
-  const CeilingKept kept = ceiling_page_read(page);
-  const bool is_to_be_raised = kept.ceiling < target || !kept.are_alike;
+  const CeilingOnPages found = ceiling_page_read(page);
+  const bool is_to_be_raised = found.ceiling < target || !found.are_alike;
   const XLogRecPtr lsn = is_to_be_raised
-                             ? ceiling_page_set(page, std::max(kept.ceiling, target), kept.wild)
+                             ? ceiling_page_set(page, std::max(found.ceiling, target), found.wild)
                              : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
-  if (kept.wild.count > 0) *wild = kept.wild;
+  if (found.wild.count > 0) *wild = found.wild;
   return lsn;
 }
 
@@ -44,7 +45,7 @@ void raise_versions(Relation classes, Oid relid, Relation relation, FileNumber k
     if (!is_replaced_here(row) || form->relkind != RELKIND_SEQUENCE ||
         form->relpersistence != RELPERSISTENCE_PERMANENT || form->relfilenode == file_of(relation))
       continue;
-    // What this transaction has made itself need not be logged where the commit syncs it.
+    // Storage that this transaction has made need not be logged where the commit syncs it.
     const bool is_made_here =
         TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
     const XLogRecPtr lsn =

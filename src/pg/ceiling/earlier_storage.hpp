@@ -1,6 +1,6 @@
-// What a transaction that has replaced the ceiling's sequence, or its storage, goes back to if it
-// or a part of it is rolled back. IDs that it has shown to its client by then must not come again,
-// so whatever it may go back to is raised as well.
+// The storage that counts again if a transaction which has replaced the ceiling's sequence, or its
+// storage, is rolled back, or a subtransaction of it is. IDs that the client has seen by then must
+// not come again, so the ceiling in that storage is raised as well.
 //
 // Shared: the pages of that storage. Until the transaction ends it has the lock on each of these
 // relations that it took to replace or drop them, so nobody else writes there.
@@ -11,8 +11,8 @@
 
 namespace snowid::pg {
 
-// The sequence that the ceiling is durable in, as others know it: InvalidOid and 0 where nobody
-// does.
+// The sequence that the ceiling is durable in, as the shared entry has it: InvalidOid and 0 where
+// it has none.
 struct KnownCeiling {
   Oid relid;
   FileNumber file;
@@ -22,13 +22,13 @@ struct KnownCeiling {
 // wild times, if any of that storage has some.
 struct RaisedStorage {
   XLogRecPtr last;   // of the last one
-  XLogRecPtr known;  // of the one that has raised what others know
+  XLogRecPtr known;  // of the one that has raised the storage in the shared entry
   core::WildTimes wild;
 };
 
-// Raises to `target` what is below it of the storage that this transaction has replaced or dropped:
-// of the sequence as it is, and of the one that others know. relation: the sequence as it is, made
-// or given its storage by this transaction.
+// Raises the ceiling to `target` in all storage that this transaction has replaced or dropped: of
+// the present sequence, and of the one in the shared entry. relation: the present sequence, made or
+// given its storage by this transaction.
 RaisedStorage raise_earlier_storage(Relation relation, KnownCeiling known, core::UnixMillis target);
 
 }  // namespace snowid::pg

@@ -75,7 +75,8 @@ HeldCeiling lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return {nullptr, nullptr, false};
-  // Only a command of this transaction can change that, and ceiling_learn() comes after it.
+  // ceiling_learn() has chosen between the stand-in and the shared ceiling, and only a command of
+  // this transaction could change that since.
   if (is_made_here(relation) != HasStandIn())
     elog(ERROR, "the ceiling of IDs was made anew within a call");
   return lock_ceiling_in(relation);

@@ -18,7 +18,7 @@ extern Oid ceiling_relid;
 // where it was in none.
 extern TimestampTz looked_in;
 
-// What the holder of the lock knows.
+// The ceiling, locked, and what the holder of the lock knows.
 struct HeldCeiling {
   Relation relation;  // nullptr where the lock is not held
   Ceiling* ceiling;   // its lock is held, exclusively
@@ -31,17 +31,17 @@ struct HeldCeiling {
   bool IsStandIn() const { return ceiling != shared_ceiling; }
 };
 
-// 25006 during recovery. A standby's transactions are read-only, but some extensions have them pass
-// for others.
+// Fails with 25006 during recovery. A standby's transactions are read-only, but some extensions
+// make them appear writable.
 void require_no_recovery();
 
-// Opens the sequence in RowExclusiveLock. Returns nullptr only with kEarly, where the lock is not
-// to be had at once. Fails with 55000 where it is missing, or not a permanent sequence.
+// Opens the sequence in RowExclusiveLock. With kEarly it returns nullptr where it would have to
+// wait for the lock. Fails with 55000 where it is missing, or not a permanent sequence.
 Relation open_ceiling(Urgency urgency);
 
 // Whether this transaction has made the sequence or its storage, so that no other session sees
-// them, and none will if it rolls back. (Or has changed something else about it, which does no
-// harm.)
+// them, and none will if it rolls back. (It is true as well where the transaction has changed
+// something else about the sequence, which does no harm.)
 bool is_made_here(Relation relation);
 
 // Opens the sequence and takes the lock of the ceiling that this session goes by. Returns nullptr
@@ -52,10 +52,10 @@ HeldCeiling lock_ceiling(Urgency urgency);
 // The same with a sequence that is open.
 HeldCeiling lock_ceiling_in(Relation relation);
 
-// Lets go of both locks, and tells the log of a slow flush.
+// Releases both locks, and logs a slow flush.
 void unlock_ceiling(const HeldCeiling& held);
 
-// Whether the sequence is the one that the ceiling is durable in.
+// Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
 bool is_durable_in(const HeldCeiling& held);
 
 }  // namespace snowid::pg

@@ -12,7 +12,8 @@ bool ceiling_known = false;
 
 namespace {
 
-// The sequence may be another one, or have other storage. relid: InvalidOid for all relations.
+// Called on invalidation: the sequence may be another one, or have other storage. relid: InvalidOid
+// for all relations.
 void forget_ceiling(Oid relid) {
   if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
 }
@@ -24,9 +25,9 @@ bool is_as_written(const HeldCeiling& held) {
 }
 
 // Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
-// is durable in, and the sequence says what this server has written last. Whether it is still the
-// extension's is not asked: only a superuser can take it away, and then it goes on to hold the
-// ceiling until ceiling_carry_over().
+// is durable in, and the sequence says what this server has written last. Whether it still belongs
+// to the extension is not checked: only a superuser can remove it from the extension, and then it
+// goes on to hold the ceiling until ceiling_carry_over().
 bool is_as_shared(HeapTuple row) {
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
   if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data)) ||
@@ -44,15 +45,16 @@ bool is_as_shared(HeapTuple row) {
   return is_same;
 }
 
-// Makes the ceiling known where nothing has changed since another session has learned it. That
-// takes one row of a catalog, where to look the extension's sequence up and to open it takes a
-// dozen, and most of what a session's first ID costs.
+// Sets ceiling_known where nothing has changed since another session learned the ceiling. That
+// reads one row of a catalog. Looking up and opening the extension's sequence reads a dozen, which
+// would be most of the cost of a session's first ID.
 void recognize_ceiling() {
   LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
   const Oid relid = shared_ceiling->relation;
   LWLockRelease(&shared_ceiling->lock);
   if (!OidIsValid(relid)) return;
-  // While it is locked nobody can replace the sequence; invalidations from now on are news.
+  // While it is locked nobody can replace the sequence, and invalidations that come from now on set
+  // ceiling_known to false again.
   LockRelationOid(relid, RowExclusiveLock);
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (HeapTupleIsValid(row)) {
@@ -66,8 +68,8 @@ void recognize_ceiling() {
   UnlockRelationOid(relid, RowExclusiveLock);
 }
 
-// Makes sure that the ceiling in memory is durable in the extension's sequence, and that it is
-// known, unless this transaction has made the sequence.
+// Makes sure that the ceiling in memory is durable in the extension's sequence, and sets
+// ceiling_known, unless this transaction has made the sequence.
 void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
   use_stand_in(is_made_here(relation));
@@ -76,15 +78,15 @@ void look_at_ceiling() {
     write_ceiling(held, {0});
     publish_ceiling(held);
   }
-  // As in recognize_ceiling(). But a transaction that has made the sequence, a restore for one, may
-  // yet set it: it looks again for each ID. Of its workers each has to do with one statement.
+  // A transaction that has made the sequence, such as a restore, may yet call setval: so it looks
+  // again for each ID. Its parallel workers need not, since each runs for one statement only.
   ceiling_known = !held.IsStandIn() || IsParallelWorker();
   looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
   unlock_ceiling(held);
 }
 
-// Attaches to the shared state, and has this session told of changes.
-void attach() {
+// Attaches to the shared state, and subscribes to invalidations.
+void attach_to_shared_state() {
   static bool is_subscribed = false;
   if (!is_subscribed) {
     invalidation_subscribe(forget_ceiling);
@@ -97,7 +99,7 @@ void attach() {
 }  // namespace
 
 void ceiling_learn() {
-  attach();
+  attach_to_shared_state();
   recognize_ceiling();
   if (ceiling_known) return;
   ceiling_users.attach_rest();
@@ -105,19 +107,19 @@ void ceiling_learn() {
 }
 
 void ceiling_carry_over() {
-  attach();
+  attach_to_shared_state();
   ceiling_users.attach_rest();
   ceiling_relid = InvalidOid;
   look_at_ceiling();
 }
 
-CeilingKept ceiling_read() {
+CeilingOnPages ceiling_read() {
   Relation relation = open_ceiling(Urgency::kMust);
   const CeilingPage page = ceiling_page_lock(relation);
-  const CeilingKept kept = ceiling_page_read(page);
+  const CeilingOnPages found = ceiling_page_read(page);
   ceiling_page_unlock(page);
   relation_close(relation, RowExclusiveLock);
-  return kept;
+  return found;
 }
 
 }  // namespace snowid::pg

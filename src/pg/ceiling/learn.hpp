@@ -1,5 +1,5 @@
-// Learning the ceiling: which sequence it is durable in, whether that says what this server has
-// written to it, and which ceiling this session goes by.
+// Learning the ceiling: which sequence it is durable in, whether that holds what this server has
+// written to it, and whether this session uses the shared ceiling or a stand-in.
 //
 // Shared: see held.hpp for what is locked in which order.
 #pragma once
@@ -9,25 +9,25 @@
 
 namespace snowid::pg {
 
-// Whether the sequence that this session knows is the one that the shared state names. Goes to
-// false by relcache invalidation when the sequence may be another one, and stays so in a
-// transaction that has made the sequence.
+// Whether the sequence that this session knows is the one that the shared state names. A relcache
+// invalidation sets it to false when the sequence may be another one; in a transaction that has
+// made the sequence it stays false.
 extern bool ceiling_known;
 
 // Attaches to the shared state, and makes sure that the ceiling in memory is durable in this
-// database's sequence. Where the sequence says more than this server has written to it, no more IDs
-// are issued up to that time. Then `ceiling_known` is true, save in a transaction that has made the
+// database's sequence. Where the sequence holds more than this server has written to it, all slots
+// are lifted to that time. Then `ceiling_known` is true, save in a transaction that has made the
 // sequence. Fails with 55000 where the sequence is missing, or not a permanent sequence, with 25006
 // during recovery, and as CeilingUsers::attach() does. A cancelled wait for a standby is an error
 // too.
 void ceiling_learn();
 
-// Has the sequence that the extension has now hold the ceiling, whichever other one this server
-// knows. Fails as ceiling_learn() does.
+// Stores the ceiling in the sequence that the extension has now, in place of the one that this
+// server has used. Fails as ceiling_learn() does.
 void ceiling_carry_over();
 
-// What the pages say, on a standby as far as it has replayed the primary's WAL. Fails with 55000
+// Reads the pages; on a standby, as far as it has replayed the primary's WAL. Fails with 55000
 // where the sequence is missing, or not a permanent sequence.
-CeilingKept ceiling_read();
+CeilingOnPages ceiling_read();
 
 }  // namespace snowid::pg

@@ -17,27 +17,29 @@ namespace {
 core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target, XLogRecPtr* lsn) {
   AssertHoldsExclusively(held.ceiling->lock);
   const CeilingPage page = ceiling_page_lock(held.relation);
-  const CeilingKept kept = ceiling_page_read(page);
-  const core::UnixMillis before = kept.ceiling;
-  // Who only looks raises nothing, but puts right what a setval has set back.
-  const bool is_to_be_raised = before < target || (before == target && !kept.are_alike);
-  // What somebody else has set need not be durable.
+  const CeilingOnPages found = ceiling_page_read(page);
+  const core::UnixMillis before = found.ceiling;
+  // A caller that only looks has what this server has written as its target: that raises nothing,
+  // but corrects what a setval has set back.
+  const bool is_to_be_raised = before < target || (before == target && !found.are_alike);
+  // A value that somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(held);
   *lsn = is_to_be_raised || is_to_be_logged
              ? ceiling_page_set(page, std::max(before, target), WildTimesNow())
              : InvalidXLogRecPtr;
   ceiling_page_unlock(page);
-  learn_wild(held, kept.wild);
+  learn_wild(held, found.wild);
   return before;
 }
 
-// Raises what this transaction, which has a stand-in, goes back to if it is rolled back. Whoever
-// draws then is not to take that for somebody's setval: the shared slots know what was issued.
+// Raises the ceiling in the storage that counts again if this transaction, which has a stand-in, is
+// rolled back. The shared entry notes that, so that the next session does not take it for a setval:
+// the shared slots are above what was issued.
 void cover_rollback(const HeldCeiling& held, core::UnixMillis target) {
   LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
   const KnownCeiling known{shared_ceiling->relation, shared_ceiling->file};
   LWLockRelease(&shared_ceiling->lock);
-  // Without that lock, since catalogs are read. Nobody else can raise what is known meanwhile.
+  // Without that lock, since catalogs are read. Nobody else can raise that storage meanwhile.
   const RaisedStorage raised = raise_earlier_storage(held.relation, known, target);
   learn_wild(held, raised.wild);
   if (!XLogRecPtrIsInvalid(raised.known)) {
@@ -49,8 +51,8 @@ void cover_rollback(const HeldCeiling& held, core::UnixMillis target) {
   if (!XLogRecPtrIsInvalid(raised.last)) held.ceiling->written_lsn = raised.last;
 }
 
-// The end of the record of what others know the sequence to hold. This transaction, which has a
-// stand-in, began with that, or a worker of it has raised it, and it need not be durable yet.
+// The end of the record that has last raised the shared ceiling. The stand-in of this transaction
+// began with that ceiling, or a worker has raised it since, and the record need not be durable yet.
 XLogRecPtr shared_written_lsn() {
   LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
   const XLogRecPtr lsn = shared_ceiling->written_lsn;
@@ -58,8 +60,8 @@ XLogRecPtr shared_written_lsn() {
   return lsn;
 }
 
-// Whether it was a parallel worker of this transaction, or its leader, who has raised a sequence
-// that only the transaction can see.
+// Whether a parallel worker of this transaction, or its leader, has raised a sequence that only the
+// transaction can see.
 bool is_raised_by_worker(const HeldCeiling& held) {
   return held.IsStandIn() && held.has_workers && is_durable_in(held);
 }
@@ -77,21 +79,21 @@ void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
   AssertHoldsExclusively(held.ceiling->lock);
   const core::UnixMillis known{held.ceiling->written_us / 1000};
   XLogRecPtr lsn;
-  // Before this transaction's own, whose record then is the later one. Who only looks issues no IDs
-  // above what is there.
-  // But the wild times of that storage must be known, which this one has not.
+  // First the earlier storage, so that the record of this transaction's own is the later one. A
+  // caller that only looks issues no IDs above the present ceiling, and need not raise it; but the
+  // wild times, which new storage lacks, have to be read from there.
   const bool is_wild_known = shared_wild->has_any.load(std::memory_order_acquire);
   if (held.IsStandIn() && (target.value > 0 || !is_wild_known)) cover_rollback(held, target);
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(held, target, &lsn);
-  // The sequence says more than this server has raised it to: the server has started, or a dump was
-  // restored, or somebody called setval. All times up to there may be in use.
+  // The sequence holds more than this server has written to it: the server has started, or a dump
+  // was restored, or somebody called setval. All times up to there may have been used.
   if (before > known && !is_raised_by_worker(held)) lift_slots_to(held, MicrosOf(before));
 
   held.ceiling->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) held.ceiling->written_lsn = lsn;
-  // Last, since a worker raises what others know before it raises what was found here.
+  // Last, since a worker raises the shared ceiling before it raises the sequence.
   if (held.IsStandIn())
     held.ceiling->written_lsn = std::max(held.ceiling->written_lsn, shared_written_lsn());
 }
@@ -116,8 +118,8 @@ void publish_ceiling(const HeldCeiling& held) {
     instr_time since;
     INSTR_TIME_SET_CURRENT(since);
     const bool is_to_wait = !sequence_is_durable(lsn);
-    // With the lock, so that who waits for it finds the ceiling published, and need not flush, nor
-    // count as one who has. What comes after it then only waits for standbys.
+    // Flushed with the lock held, so that processes that wait for the lock find the WAL flushed and
+    // do not flush it again. What follows without the lock waits only for standbys.
     XLogFlush(lsn);
     LWLockRelease(&ceiling->lock);
     sequence_make_durable(lsn);

@@ -10,11 +10,11 @@ namespace snowid::pg {
 
 namespace {
 
-// What is there, after publishing what is durable of it already.
+// The state of the ceiling, after publishing what was written ahead and is durable by now.
 core::CeilingFound find_ceiling(const HeldCeiling& held) {
   const Ceiling* ceiling = held.ceiling;
   const bool is_replaced = !is_durable_in(held);
-  // Who was here before has written ahead, and a commit or the WAL writer has flushed that since.
+  // Where a session has written ahead, a commit or the WAL writer may have flushed that since.
   const bool was_ahead = !is_replaced && is_written_ahead(held);
   if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(held);
   return {is_replaced,
@@ -52,7 +52,7 @@ void ceiling_lift(core::UnixMicros moment) {
   const HeldCeiling held = lock_ceiling(Urgency::kMust);
   const core::UnixMillis target = RoundUp(moment);
   write_ceiling(held, target);
-  // The shared floor, too: what a stand-in knows goes with the transaction.
+  // The shared floor, too: a stand-in's is lost at the end of the transaction.
   RaiseTime(&shared_ceiling->floor_us, MicrosOf(target).value);
   lift_slots_to(held, MicrosOf(target));
   publish_ceiling(held);
@@ -71,12 +71,13 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild
   shared_wild->times = wild;
   shared_wild->has_any.store(wild.count > 0, std::memory_order_release);
   ceiling->written_us = MicrosOf(target).value;
-  // What is durable already. Above it the next ID waits for the record of before, which said as
-  // much or more, or for one of its own.
+  // No more than what is durable already. An ID above it waits for the previous record, which said
+  // as much or more, or for one of its own.
   const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   ceiling->ceiling_us.store(std::min(durable_us, MicrosOf(target).value),
                             std::memory_order_release);
-  // The next ID asks, also where wild times have come and nothing is lower.
+  // So that the next ID takes the slow path, also where wild times were added and the ceiling is no
+  // lower.
   ceiling->alert_us.store(0, std::memory_order_release);
   unlock_ceiling(held);
   return lsn;

@@ -10,33 +10,35 @@
 
 namespace snowid::pg {
 
-// Where the next ID asks again while the ceiling is being raised for one with the time `moment`.
+// The alert while a session raises the ceiling for an ID with the time `moment`: a little further
+// on, so that the others do not raise it at the same time.
 inline int64 next_alert_us(core::UnixMicros moment) {
   return moment.value + ceiling_step_us() / 8 + 1;
 }
 
-// Raises the ceiling to what an ID wishes, unless it is high enough. With kMust the ceiling is at
-// or above `moment`, the ID's time, when it returns. With kEarly, where the ceiling is that high
+// Raises the ceiling as `wish` says, unless it is high enough. With kMust the ceiling is at or
+// above `moment`, the ID's time, when it returns. With kEarly, where the ceiling is that high
 // already, it does nothing where it would have to wait for the relation's lock, and waits for disk
-// and standby only where the sequence was replaced: it writes ahead, and whoever asks next
-// publishes what has become durable meanwhile. Fails as ceiling_learn() does.
+// and standby only where the sequence was replaced: it writes ahead, and the next session to raise
+// the ceiling publishes what has become durable meanwhile. Fails as ceiling_learn() does.
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency);
 
 // Makes sure that the ceiling is durably at or above `moment`. Fails as ceiling_learn() does.
 void ceiling_cover(core::UnixMicros moment);
 
-// Has no slot of this database issue an ID with a time up to `moment` any more, durably, whatever
-// becomes of the transaction. Fails as ceiling_learn() does.
+// Lifts all slots of this database above `moment`, durably, so that none issues an ID with a time
+// up to it any more. That stays if the transaction rolls back. Fails as ceiling_learn() does.
 void ceiling_lift(core::UnixMicros moment);
 
-// Stores a ceiling, which may be a lower one, and the wild times, whatever becomes of the
-// transaction. Returns the end of the WAL record, for sequence_make_durable(). It need not be
-// durable before IDs are issued: without it the ceiling is the one of before, which is no lower, or
-// not above what was durable then. The caller has the database alone, and has no stand-in. Fails as
-// ceiling_learn() does.
+// Stores a ceiling, which may be lower than the present one, and the wild times. Like setval, that
+// stays if the transaction rolls back. Returns the end of the WAL record, for
+// sequence_make_durable(). It need not be durable before IDs are issued: if it is lost in a crash
+// the previous ceiling counts, which is no lower, or was not above what was durable then. No other
+// session is connected to the database, and this one has no stand-in. Fails as ceiling_learn()
+// does.
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild);
 
-// Until the end of this transaction no other one can have a stand-in (state.hpp). Fails as
+// Keeps other transactions from having a stand-in (state.hpp) until the end of this one. Fails as
 // ceiling_learn() does.
 void ceiling_hold();
 

@@ -1,4 +1,4 @@
-// Counting raises, and telling the log. See raises.hpp.
+// Counting raises, and logging slow ones. See raises.hpp.
 #include "pg/ceiling/raises.hpp"
 
 #include "pg/base/log_limit.hpp"
@@ -8,7 +8,8 @@ namespace snowid::pg {
 
 namespace {
 
-// How long this session has last waited for a ceiling to be flushed; 0 where the log knows.
+// How long this session has last waited for a ceiling to be flushed; 0 where that was logged or
+// need not be.
 int64 last_flush_us = 0;
 
 }  // namespace

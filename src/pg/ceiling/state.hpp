@@ -1,9 +1,9 @@
 // The ceiling of a database as its sessions share it, and the stand-in for it that a transaction
-// has which has made the ceiling's sequence itself. And what this room has others do: it knows no
-// slots.
+// has which has made the ceiling's sequence itself. And the functions that the room calls where
+// slots are concerned, since it knows none.
 //
 // Shared: Ceiling, SharedWild and RaiseCounts, parts of the database's entry, which another room
-// keeps (ids/database.hpp). What guards each field is said there.
+// keeps (database/entry.hpp). What guards each field is said there.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -24,17 +24,18 @@ struct Ceiling {
   XLogRecPtr written_lsn;
   // No ID may be issued with a time above this one. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
-  // Never above the ceiling. Before a session issues an ID with a time above this one it has the
-  // ceiling raised, or knows that another session does. It is released after ceiling_us, and after
-  // may_issue of the database: who acquires it sees those.
+  // Never above the ceiling. Before a session issues an ID with a time above this one it raises the
+  // ceiling, or has seen that another session does. It is released after ceiling_us, and after
+  // may_issue of the database: a session that acquires it sees those.
   std::atomic<int64_t> alert_us;
   // The floor: every time up to this one may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;
 };
 
-// The wild times (core/wild.hpp), which the ceiling's page has, and whether there are any. They are
-// written by the first session that reads the page, with the lock held, and by who has the database
-// alone (ceiling_set_back). So once has_any is seen the ranges can be read without a lock.
+// The wild times (core/wild.hpp), copied from the ceiling's page, and whether there are any. They
+// are written by the first session that reads the page, with the lock held, and by
+// ceiling_set_back() while no other session is connected. So once has_any is true the ranges can be
+// read without a lock.
 struct SharedWild {
   core::WildTimes times;
   std::atomic<bool> has_any;
@@ -45,10 +46,10 @@ struct RaiseCounts {
   std::atomic<uint64_t> raises;     // how often the ceiling was raised
   std::atomic<uint64_t> flushes;    // and somebody waited for WAL to be flushed for that
   std::atomic<int64_t> flushes_us;  // for how long in all
-  std::atomic<int64_t> logged_us;   // when the log was last told of a slow one, see MayLog()
+  std::atomic<int64_t> logged_us;   // when a slow one was last logged, see MayLog()
 };
 
-// Of these forms, too, SNOWID_IDS_ABI is the number.
+// SNOWID_IDS_ABI is the ABI number of these, too.
 SNOWID_PIN(Ceiling, lock, 0);
 SNOWID_PIN(Ceiling, relation, kLockSize);
 SNOWID_PIN(Ceiling, file, kLockSize + 4);
@@ -73,7 +74,7 @@ SNOWID_PIN(RaiseCounts, flushes_us, 16);
 SNOWID_PIN(RaiseCounts, logged_us, 24);
 SNOWID_PIN_SIZE(RaiseCounts, 32);
 
-// What this session goes by, once the entry has been found: the shared ceiling, or its own
+// The ceiling that this session uses, once the entry has been found: the shared ceiling, or its own
 // stand-in. ceiling_learn() says which.
 extern Ceiling* my_ceiling;
 // The shared ones, whether or not there is a stand-in.
@@ -88,31 +89,34 @@ void PlaceCeiling(Ceiling* ceiling, SharedWild* wild, RaiseCounts* counts);
 
 bool HasStandIn();
 
-// Has `my_ceiling` be the session's stand-in (true) or the shared ceiling (false). A stand-in
+// Sets `my_ceiling` to the session's stand-in (true) or to the shared ceiling (false). A stand-in
 // begins as the shared one is, durable in no sequence. With it a transaction that has made the
 // ceiling's sequence anew can issue IDs, and others do not see a ceiling that may yet be rolled
 // back. For ceiling_learn() alone. No lock of a ceiling may be held.
 void use_stand_in(bool wanted);
 
-// What the room of slots does for this one. It sets all of them when the library is loaded.
+// Functions that the room of slots (ids) provides to this one. It sets all of them when the library
+// is loaded.
 struct CeilingUsers {
-  // Attaches to shared memory, and calls PlaceCeiling(). It is called before the ceiling is
-  // learned, and may look at catalogs. Fails as table_attach() does.
+  // Attaches to shared memory, and calls PlaceCeiling(). Called before the ceiling is learned; may
+  // read catalogs. Fails as table_attach() does.
   void (*attach)();
-  // Called where no other session has learned the ceiling as it is now. May fail, too.
+  // Called in addition where this session is the first to learn the ceiling as it is now. May fail.
   void (*attach_rest)();
-  // Sees to it that no slot of this database issues an ID with a time up to `floor` from now on.
-  // The floor has been raised, and the ceiling's lock is held. Fails where memory cannot be mapped.
+  // Lifts all slots of this database above `floor`, so that none issues an ID with a time up to it
+  // any more. Called after the floor was raised, with the ceiling's lock held. Fails where memory
+  // cannot be mapped.
   void (*lift)(core::UnixMicros floor);
-  // Whether this database may issue IDs, as far as is known: where not, each asks. Never fails.
+  // Whether it is known that this database may issue IDs. While it is not, the alert is 0, so that
+  // each ID takes the slow path, which checks. Never fails.
   bool (*may_issue)();
-  // This transaction has had another sequence hold the ceiling. May fail.
+  // Called after this transaction has stored the ceiling in another sequence. May fail.
   void (*carried_over)();
 };
 extern CeilingUsers ceiling_users;
 
-// Raises a time, unless it is above. Who acquires it sees what was written before it was raised;
-// where it was above, somebody else has released it.
+// Raises a time to `to_us`, unless it is at or above that. A process that reads the time with
+// memory_order_acquire sees what was written before it was raised.
 inline void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {

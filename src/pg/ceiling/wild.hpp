@@ -1,6 +1,6 @@
-// Wild times (core/wild.hpp) as far as the ceiling goes: its page keeps them, and the alert ends
-// before the first one that slots have not been lifted over. So the quick path of an ID knows
-// nothing of them.
+// Wild times (core/wild.hpp), which the ceiling's page stores. The alert is never later than a day
+// before the first range that slots have not been lifted over, so the quick path of an ID need not
+// check them.
 //
 // Shared: SharedWild, see state.hpp.
 #pragma once
@@ -10,7 +10,8 @@
 
 namespace snowid::pg {
 
-// The wild times. The ceiling must have been learned, here and in the next two.
+// The wild times of this database. For this and the next two functions the ceiling must have been
+// learned.
 inline const core::WildTimes& WildTimesNow() {
   static constexpr core::WildTimes kNone{};
   return shared_wild->has_any.load(std::memory_order_acquire) ? shared_wild->times : kNone;
@@ -21,11 +22,11 @@ inline core::UnixMicros SharedFloor() {
   return {shared_ceiling->floor_us.load(std::memory_order_acquire)};
 }
 
-// The alert is not above this.
+// The latest that the alert may be.
 inline core::UnixMicros AlertEnd() { return UnliftedUntil(WildTimesNow(), SharedFloor()); }
 
-// Has the database's entry know the wild times that a page has, unless it knows some: then they are
-// these. Fails as LWLockAcquire() does.
+// Copies the wild times of a page to the database's entry, unless the entry has some: then they are
+// the same. Fails as LWLockAcquire() does.
 void learn_wild(const HeldCeiling& held, const core::WildTimes& wild);
 
 }  // namespace snowid::pg

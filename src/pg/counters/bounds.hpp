@@ -1,4 +1,5 @@
-// How much memory segments and sections may take. See shared/quota.hpp for who is refused.
+// How much memory segments and sections may take. See shared/quota.hpp for what happens beyond
+// that.
 #pragma once
 
 #include "pg/base/debug.hpp"

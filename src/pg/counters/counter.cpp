@@ -5,6 +5,7 @@
 #include "pg/server/at_end.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/invalidation.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -23,7 +24,7 @@ Counter* pinned = nullptr;
 uint32 pinned_count = 0;
 constexpr uint32 kMostPinned = 8;
 
-// Lets go of the page. Its pin belongs to the transaction, whatever the current subtransaction.
+// Unpins the page. The pin is owned by the transaction, not by the current subtransaction.
 void unpin_page(Counter* counter) {
   if (!counter->is_pinned) return;
   ResourceOwner caller = CurrentResourceOwner;
@@ -39,8 +40,8 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
-// Has the section's entry count what this session has drawn. Whoever has drawn is in the list of
-// those that were pinned.
+// Adds what this session has drawn to the sections' entries. Each counter that was drawn from is in
+// the list of those that were pinned.
 void FlushDrawn() {
   for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
     if (counter->drawn == 0) continue;
@@ -58,7 +59,7 @@ enum class Which : uint8_t { kStale, kAll };
 // look at again, since their sequences may be dropped, and a sweep could not remove the entries. No
 // draw may be under way. Runs at the end of transactions, and so must not fail: it
 // allocates nothing.
-void let_go_of(Which which) {
+void let_go_of_entries(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, counters);
@@ -84,7 +85,7 @@ void end_draws(XactEvent event) {
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
-      if (may_be_stale) let_go_of(Which::kStale);
+      if (may_be_stale) let_go_of_entries(Which::kStale);
       may_be_stale = false;
   }
   while (pinned != nullptr) {
@@ -105,7 +106,7 @@ void end_draws_of_part(SubXactEvent event, SubTransactionId, SubTransactionId) {
 
 // Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
 // relations.
-void look_again(Oid relid) {
+void look_at_again(Oid relid) {
   if (counters == nullptr) return;
   may_be_stale = true;
   if (OidIsValid(relid)) {
@@ -119,14 +120,14 @@ void look_again(Oid relid) {
     counter->is_looked_at = false;
 }
 
-// At the process's exit. A transaction may still be open, and a sweep can delete entries
-// as soon as this session is counted out of them. So before that it leaves the queue of a right
-// that it waits for, and gives back the one that it has.
+// At the process's exit. A transaction may still be open, and a sweep can delete entries as soon as
+// this session is counted out of them. So first it stops waiting for a right to refill, and gives
+// back the one that it has.
 void leave_counters() {
   ConditionVariableCancelSleep();
   EndRefill();
   FlushDrawn();
-  let_go_of(Which::kAll);
+  let_go_of_entries(Which::kAll);
 }
 
 void make_counters() {
@@ -134,7 +135,7 @@ void make_counters() {
   options.keysize = sizeof(Oid);
   options.entrysize = sizeof(Counter);
   HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
-  invalidation_subscribe(look_again);
+  invalidation_subscribe(look_at_again);
   at_end_subscribe(AtEndOrder::kCounters, {end_draws, end_draws_of_part, leave_counters});
   // Last, so that no counter is ever without its callbacks.
   counters = made;
@@ -171,12 +172,12 @@ void for_transaction(const Step& step) {
 }
 
 // Locks the sequence until the end of the transaction.
-void lock(Counter* counter) {
+void lock_sequence(Counter* counter) {
   for_transaction([counter] { LockRelationOid(counter->relid, RowExclusiveLock); });
   counter->locked_in = current_lxid();
 }
 
-void look_at(Counter* counter) {
+void look_at_sequence(Counter* counter) {
   require_sequence(counter->relid);
   Relation relation = relation_open(counter->relid, NoLock);
   if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
@@ -191,7 +192,7 @@ void look_at(Counter* counter) {
   counter->is_looked_at = true;
 }
 
-// That this process has the right to refill what is known of.
+// This process has the right to refill the segment or section that `known` belongs to.
 void AssertHasRight([[maybe_unused]] const Counter* counter,
                     [[maybe_unused]] const core::Known* known) {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&
@@ -232,24 +233,12 @@ void pin_page(Counter* counter) {
 
 void counter_flush_counts() { FlushDrawn(); }
 
-void require_sequence(Oid relid) {
-  const char* name = get_rel_name(relid);
-  if (name == nullptr) report_no_relation(relid);
-  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
-  if (is_own_relation(relid))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("cannot draw numbers from sequence \"%s\"", name),
-                    errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
-                    errhint("Use CREATE SEQUENCE to make one to draw from.")));
-}
-
 Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& place = recent[relid % kRecent];
   if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
   Counter* counter = place;
-  if (unlikely(counter->locked_in != current_lxid())) lock(counter);
-  if (unlikely(!counter->is_looked_at)) look_at(counter);
+  if (unlikely(counter->locked_in != current_lxid())) lock_sequence(counter);
+  if (unlikely(!counter->is_looked_at)) look_at_sequence(counter);
   if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK) report_no_right(relid);
   return counter;
 }
@@ -262,26 +251,6 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   const uint32_t file = file_of(counter->file);
   return core::IsAsKnown(known, file, SaysOf(value)) ||
          core::IsAsBefore(known, file, SaysOf(value));
-}
-
-CounterOptions counter_options(Oid relid) {
-  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(relid));
-  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for sequence %u", relid);
-  const auto* form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
-  const CounterOptions options{form->seqincrement, form->seqmax};
-  const bool cycles = form->seqcycle;
-  ReleaseSysCache(tuple);
-  if (cycles)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
-             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
-  if (options.increment < 1)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
-                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
-                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
-  return options;
 }
 
 void counter_report_exhausted(Oid relid, int64 max) {

@@ -3,7 +3,7 @@
 //
 // Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
 // transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
-// transaction that has drawn from it is open, and who draws next sees the new state. setval takes
+// transaction that has drawn from it is open, and the next draw sees the new state. setval takes
 // the same lock, and so does not wait; hence each draw looks at the sequence's page. Only the
 // session that has the right to refill changes the page, see refill.hpp.
 #pragma once
@@ -14,8 +14,7 @@
 
 namespace snowid::pg {
 
-// Belongs to one process. Made once for each sequence that the session uses, and kept until it
-// exits.
+// Belongs to one process. Made once for each sequence that the session uses, and never freed.
 struct Counter {
   Oid relid;                     // the key
   LocalTransactionId locked_in;  // the transaction in which this session has last locked it
@@ -36,16 +35,6 @@ struct Counter {
 // transaction does: each draw writing to what all share would cost it more.
 void counter_flush_counts();
 
-// The options of a sequence that matter here.
-struct CounterOptions {
-  int64 increment;
-  int64 max;
-};
-
-// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, or one
-// that the extension keeps its own state in, such as the ceiling.
-void require_sequence(Oid relid);
-
 // The counter of a sequence, which is then locked by this transaction. rights: the user needs one
 // of them. Fails as require_sequence() does, with 0A000 where the sequence is temporary, and with
 // 42501 where the user has none of the rights.
@@ -54,10 +43,6 @@ Counter* counter_open(Oid relid, AclMode rights);
 // Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
 // page without a lock. The counter is open in this transaction.
 bool counter_is_as_known(Counter* counter, const core::Known& known);
-
-// The sequence's options. Fails with 55000 where it cycles, since numbers would repeat, or counts
-// down.
-CounterOptions counter_options(Oid relid);
 
 // 2200H, as nextval has it.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
@@ -68,9 +53,9 @@ SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
 // Changes the locked page so that `last` was the last value, or, where is_called is false, is the
-// next one; and *known to match. Until counter_settle() the numbers that were in memory before go
-// on to count, if they did. Returns the end of the WAL record as sequence_page_set() does. The
-// caller has the right to refill.
+// next one; and *known to match. Until counter_settle() the numbers that were in memory before stay
+// valid, if they were. Returns the end of the WAL record as sequence_page_set() does. The caller
+// has the right to refill.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 

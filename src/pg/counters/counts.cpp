@@ -1,4 +1,4 @@
-// Counting refills and failures, and telling the log of them. See counts.hpp.
+// Counting refills, and logging slow ones. See counts.hpp.
 #include "pg/counters/counts.hpp"
 
 #include "pg/base/clock.hpp"
@@ -24,12 +24,6 @@ int64 CountRefill(RefillCounts* counts, instr_time began) {
   return took_us;
 }
 
-void CountFailure(SourceCounts* counts, int sqlstate) {
-  counts->failures.fetch_add(1, std::memory_order_relaxed);
-  counts->failed_us.store(unix_now().value, std::memory_order_relaxed);
-  counts->sqlstate.store(static_cast<uint32_t>(sqlstate), std::memory_order_relaxed);
-}
-
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
   if (took_us < kSlowUs) return;
   const core::UnixMicros now = unix_now();
@@ -37,7 +31,7 @@ void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
   counts->logged_us.store(now.value, std::memory_order_relaxed);
   const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
   const double total_ms = Milliseconds(counts->total_us.load(std::memory_order_relaxed));
-  // The client has its numbers.
+  // For the log only: the client got its numbers.
   ereport(LOG_SERVER_ONLY,
           (errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
                   took_us / 1000),

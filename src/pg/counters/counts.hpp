@@ -1,8 +1,8 @@
-// What segments and sections count of themselves, for statistics and the server's log.
+// Counts of refills of segments and sections, for statistics and the server's log.
 //
-// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. Whoever
-// has the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two that
-// tell the log at once may both do.
+// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. The process
+// that has the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two
+// sessions that log at the same time may both do so.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -14,25 +14,14 @@ struct RefillCounts {
   std::atomic<uint64_t> refills;
   std::atomic<uint64_t> total_us;
   std::atomic<uint64_t> longest_us;
-  std::atomic<int64_t> logged_us;  // when the log was last told of a slow one; Unix, 0 for never
-};
-
-// Tries to allocate from a central source that have failed.
-struct SourceCounts {
-  std::atomic<uint64_t> failures;
-  std::atomic<int64_t> failed_us;  // the last one; Unix microseconds
-  std::atomic<int64_t> logged_us;  // when the log was last told of one; Unix, 0 for never
-  std::atomic<uint32_t> sqlstate;  // the last one's, as errcode() has it; 0 where there is none
+  std::atomic<int64_t> logged_us;  // when a slow one was last logged; Unix, 0 for never
 };
 
 // Counts a refill that began then and is done. Returns how long it took, in microseconds.
 int64 CountRefill(RefillCounts* counts, instr_time began);
 
-// Counts a failure.
-void CountFailure(SourceCounts* counts, int sqlstate);
-
-// Tells the log of a refill that took long: over a second, and none of this sequence in the last
-// minute. The caller has given the right back.
+// Logs a refill that took over a second, unless one of this sequence was logged in the last minute.
+// The caller no longer has the right to refill.
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
 
 }  // namespace snowid::pg

@@ -12,7 +12,7 @@ namespace {
 
 Accounts accounts = AccountsNamed("keys of databases", "keys of roles");
 
-// Keys are on no role's account: they come and go with all who use a section.
+// Keys are on no role's account, since all roles that use a section add and evict its keys.
 constexpr Oid kNoRole = InvalidOid;
 
 void free_table(dsa_pointer table, Oid database) {
@@ -28,7 +28,7 @@ struct Allocation {
   dsa_pointer made;
 };
 
-void allocate(void* argument) {
+void allocate_keys(void* argument) {
   auto* wanted = static_cast<Allocation*>(argument);
   wanted->made = keys_allocate(wanted->capacity);
 }
@@ -47,7 +47,7 @@ Bound keys_bound(uint64 capacity) {
   const uint64 limit = std::max(section_keys, least_section_keys);
   const uint64 mine = uint64{count_of_database(accounts, MyDatabaseId)} + capacity;
   const uint64 all = uint64{CountOfServer(accounts)} + capacity;
-  // A section's worth is each database's own, whatever others have.
+  // Each database may have as many keys as one section, however many other databases have.
   if (mine <= limit) return Bound::kNone;
   if (mine > 50 * limit) return Bound::kDatabase;
   return all > 200 * limit ? Bound::kServer : Bound::kNone;
@@ -88,7 +88,7 @@ dsa_pointer keys_allocate(uint32 capacity) {
 dsa_pointer keys_try_to_allocate(uint32 capacity) {
   AssertHoldsNone();
   Allocation wanted{capacity, InvalidDsaPointer};
-  ErrorData* error = try_in_subtransaction(allocate, &wanted);
+  ErrorData* error = try_in_subtransaction(allocate_keys, &wanted);
   if (error == nullptr) return wanted.made;
   // It is the kernel that refuses, where /dev/shm is full, which no flag of dsa's covers.
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);

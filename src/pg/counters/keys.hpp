@@ -1,5 +1,5 @@
-// The memory for the keys of sections, of which there are many: a section has a table of keys,
-// core::KeyTable.
+// The memory for the keys of sections: each section has a table of keys, core::KeyTable, which may
+// be large.
 //
 // Shared: a table of keys is reached by SharedSection::table, with the section's lock or one of its
 // draw locks held. It is freed once it is taken out of the section, which takes all of them, or

@@ -1,11 +1,12 @@
 // The right to refill: to allocate blocks of a sequence, or to raise a section's limit. One process
 // has it at a time.
 //
-// Shared: `holder` is taken by compare-and-swap, and who finds it taken sleeps on `released`. It is
-// not a lock of PostgreSQL's lock manager. In pg_locks a lock on a sequence would read like DDL;
-// and where several backends serve one distributed transaction, a detector of distributed deadlocks
-// would take them to block each other for good. There can be no deadlock, because who has the right
-// waits for nothing that another transaction holds until its end. Keep it so.
+// Shared: `holder` is taken by compare-and-swap, and a process that finds it taken sleeps on
+// `released`. It is not a lock of PostgreSQL's lock manager. In pg_locks a lock on a sequence would
+// read like DDL; and where several backends serve one distributed transaction, a detector of
+// distributed deadlocks would take them to block each other for good. There can be no deadlock,
+// because the process that has the right waits for nothing that another transaction holds until its
+// end. Code that refills must stay so.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -28,13 +29,14 @@ inline bool IsMine(const RefillRight& right) { return right.holder.load() == MyP
 
 // Takes the right. Returns false where another process has it. A process has one at a time; it
 // fails with XX000 where this one has any. The right is held until EndRefill(), which callbacks
-// call where the transaction ends, the subtransaction that took it fails, or the process exits.
+// call when the transaction ends, the subtransaction that took it fails, or the process exits.
 bool refill_begin(RefillRight* right);
 
 // Waits until the right is given back; it may be taken again at once. Interruptible.
 void refill_wait(RefillRight* right);
 
-// Gives back the right that this process has, if it has one, and wakes those who wait.
+// Gives back the right that this process has, if it has one, and wakes the processes that wait for
+// it.
 void EndRefill();
 
 // The same, to be called where a subtransaction fails: only if the right was taken in it, or in one

@@ -1,19 +1,19 @@
-// Sections: a counter for each of any number of keys, of which one sequence keeps the durable part:
-// its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a start of
-// the server every key goes on above it.
+// Sections: a counter for each of any number of keys. One sequence is the durable part of all of
+// them: its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a
+// start of the server every key goes on above it.
 //
-// Shared: the table of keys. Who draws a number of a key that the table knows shares one of the
-// section's draw locks, of which each session has its own as far as they go. Who adds a key, has
-// one leave, or looks for more than that, holds SharedSection::lock, beside those who draw. Who
-// does what nobody may draw beside (core/section.hpp) holds that one and all draw locks,
-// exclusively. None is held while the limit is made durable. See counter.hpp for the locks on the
-// sequence.
+// Shared: the table of keys. A process that draws a number of a key in the table holds one of the
+// section's draw locks in shared mode, chosen by its process ID. One that adds or evicts a key, or
+// looks one up otherwise, holds SharedSection::lock, while others go on to draw. What must not run
+// beside a draw (core/section.hpp) takes that lock and all draw locks, exclusively. None is held
+// while the limit is made durable. See counter.hpp for the locks on the sequence.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -27,7 +27,7 @@ struct Growth {
   uint32 capacity;
 };
 
-// Keeps others from drawing; and the reverse. The section's lock is held.
+// stop_draws() keeps other processes from drawing until resume_draws(). The section's lock is held.
 void stop_draws(SharedSection* section) {
   AssertHoldsExclusively(section->lock);
   for (DrawLock& draws : section->draw_locks) LWLockAcquire(&draws.lock, LW_EXCLUSIVE);
@@ -95,7 +95,7 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
 // add keys meanwhile. Fails with an error of class 53 only where a section cannot have its first
 // table; without a larger one, for which memory is refused or what there may be is used up, keys
 // leave early.
-bool make_room(SharedSection* section) {
+bool make_room_for_key(SharedSection* section) {
   AssertHoldsNone();
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
@@ -155,7 +155,7 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
   core::SectionStatus status = take_number(section, key, false, number);
   // In a loop, since other sessions may take the table away after make_room(), or use the room up.
   while (status == core::SectionStatus::kNoRoom)
-    status = take_number(section, key, !make_room(section), number);
+    status = take_number(section, key, !make_room_for_key(section), number);
   return status;
 }
 
@@ -167,9 +167,9 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
                                  now.value - section->raised_us);
 }
 
-// Forgets all keys, so that each begins above `floor`. Returns the table to be freed. That may
-// fail, so it has to wait until the section is in order: who looked at the sequence before it was
-// changed draws whatever comes. The section's lock is held.
+// Forgets all keys, so that each begins above `floor`. Returns the table to be freed. Freeing may
+// fail, so the caller does it last, when the section is consistent: sessions that looked at the
+// sequence before it was changed go on to draw. The section's lock is held.
 dsa_pointer forget_keys(SharedSection* section, int64 floor) {
   stop_draws(section);
   const dsa_pointer table = section->table;
@@ -183,13 +183,13 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
 // Raises the sequence by its increment, or several, and makes that the limit. If others have
 // changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
 // The caller has the right to refill.
-bool raise(Counter* counter, const CounterOptions& options) {
+bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(IsMine(section->refill));
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
-  // Numbers up to here may have been given.
+  // The greatest number that may have been given.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
@@ -226,7 +226,7 @@ bool raise(Counter* counter, const CounterOptions& options) {
 
 // Raises the limit above `was`; or, where another session has the right to, waits for that one,
 // with kEarly not even that. Fails with 2200H where it must raise the limit and cannot, and as
-// counter_options() does.
+// sequence_options() does.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {
@@ -237,8 +237,8 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   if (section->limit.load() <= was || !counter_is_as_known(counter, section->known)) {
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
-    const CounterOptions options = counter_options(counter->relid);
-    if (raise(counter, options))
+    const SequenceOptions options = sequence_options(counter->relid);
+    if (raise_sequence(counter, options))
       took_us = CountRefill(&section->refills, began);
     else if (urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);

@@ -3,10 +3,9 @@
 #include "pg/counters/segment.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/counters/central.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/counters/source_failure.hpp"
 #include "pg/server/remote.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -26,9 +25,9 @@ bool IsOfSize(const core::Segment& numbers, uint64 size) {
   return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
 }
 
-// Whether the numbers in memory count: they are in blocks of this size, and nobody else has changed
-// the sequence since.
-inline bool do_count(Counter* counter, uint64 size) {
+// Whether the numbers in memory are valid: they are in blocks of this size, and nobody else has
+// changed the sequence since.
+inline bool has_valid_numbers(Counter* counter, uint64 size) {
   return IsOfSize(counter->segment->numbers, size) &&
          counter_is_as_known(counter, counter->segment->known);
 }
@@ -50,9 +49,9 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixM
       core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
 }
 
-// Puts what was allocated where all sessions draw from. Numbers that are left there are given up if
-// the sequence was changed, or if they are in blocks of another size.
-void publish(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
+// Stores what was allocated in the segment, where all sessions draw from. Numbers that are left
+// there are given up if the sequence was changed, or if they are in blocks of another size.
+void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
   Assert(IsMine(segment->refill));
@@ -92,7 +91,7 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
 }
 
 // Refills from the sequence itself.
-Outcome refill_here(Counter* counter, uint64 size, const CounterOptions& options,
+Outcome refill_here(Counter* counter, uint64 size, const SequenceOptions& options,
                     core::UnixMicros now) {
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
   uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, now);
@@ -113,18 +112,18 @@ Outcome refill_here(Counter* counter, uint64 size, const CounterOptions& options
   if (is_exhausted) return Outcome::kExhausted;
 
   sequence_make_durable(lsn);
-  publish(counter, {first, blocks, spacing, options.max}, now);
+  publish_numbers(counter, {first, blocks, spacing, options.max}, now);
   return Outcome::kRefilled;
 }
 
-// How many blocks to allocate from a central source: enough to go on without it, at the recent
-// rate.
+// How many blocks to allocate from a central source: enough to go on for a while without it, at the
+// recent rate.
 uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
   if (size == 0) size = segment->numbers.increment.load();
   const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
   const uint64 ahead = core::NumbersAhead(used, now.value - segment->refilled_us) / size + 1;
-  // What one statement should do.
+  // A bound on what one statement allocates.
   return std::min(std::max(ahead, blocks_to_allocate(segment, size, now)), core::kMostNumbers);
 }
 
@@ -141,42 +140,54 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core:
   pg_unreachable();
 }
 
-// As find_first(), with the page as it is now. Returns false where no number is left.
-bool look_for_first(const Counter* counter, const CounterOptions& options, int64* first) {
+// find_first() with the value on the page now. Returns false where no number is left.
+bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = SequencePageValue(page);
   counter_page_unlock(page);
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
+// A sequence as central/failure.hpp has it.
+SourceUser user_of(const Counter* counter) {
+  SharedSegment* segment = counter->segment;
+  return {&segment->failure, &segment->source, file_of(counter->file),
+          core::Left(segment->numbers)};
+}
+
+// Whether its source has failed and is not to be tried yet.
+bool must_wait_to_retry(const Counter* counter) {
+  return MustWaitToRetry(counter->segment->failure, file_of(counter->file));
+}
+
 // Fails with 55000 where the source was behind a moment ago, and by what it gave then it still is.
 // first: the least number that it should give.
 void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
-  const SharedSegment* segment = counter->segment;
-  if (!IsToWait(counter) || segment->failure.load() != SourceFailure::kBehind) return;
-  const int64 at = segment->behind_at.load();
+  const LastFailure& last = counter->segment->failure;
+  if (!must_wait_to_retry(counter) || last.kind.load() != FailureKind::kBehind) return;
+  const int64 at = last.behind_at.load();
   if (at < first) report_behind(source, at, first);
 }
 
 // Remembers that the source is behind, and reports it with kMust.
 Outcome note_behind(const Counter* counter, const CentralSource& source, int64 at, int64 first,
                     Urgency urgency, core::UnixMicros began) {
-  counter->segment->behind_at.store(at);
+  counter->segment->failure.behind_at.store(at);
   const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
                              " count as given.",
                              at, first - 1);
-  note_failure(counter, source,
-               {SourceFailure::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why}, urgency,
-               began);
+  note_failure(user_of(counter), source,
+               {FailureKind::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why, began},
+               urgency);
   if (urgency == Urgency::kMust) report_behind(source, at, first);
   return Outcome::kFailed;
 }
 
 // Takes the blocks that the central source gave, but for those with numbers that may have been
 // given here before, and publishes them. began: when the source was tried.
-Outcome take_over(Counter* counter, const core::GivenBlocks& there, const CounterOptions& options,
-                  const CentralSource& source, core::Spacing spacing, Urgency urgency,
-                  core::UnixMicros began) {
+Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
+                          const SequenceOptions& options, const CentralSource& source,
+                          core::Spacing spacing, Urgency urgency, core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
   core::OwnNumbers own{false, 0, options.max};
   own.has_next = find_first(counter, SequencePageValue(page), options.increment, &own.next);
@@ -195,12 +206,12 @@ Outcome take_over(Counter* counter, const core::GivenBlocks& there, const Counte
       break;
   }
   sequence_make_durable(lsn);
-  publish(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
+  publish_numbers(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
   return Outcome::kRefilled;
 }
 
-// The sequence has another owner, or the server is another one, than when it was attached: nothing
-// is asked. With kMust that is reported.
+// The sequence has another owner, or the server is another one, than when it was attached, so the
+// source is not asked. With kMust that is reported.
 Outcome note_changed(const Counter* counter, const CentralSource& source, Urgency urgency,
                      core::UnixMicros now) {
   const int sqlstate = central_changed_sqlstate(source);
@@ -208,11 +219,12 @@ Outcome note_changed(const Counter* counter, const CentralSource& source, Urgenc
     CountFailure(&counter->segment->source, sqlstate);
     central_report_changed(source);
   }
-  note_failure(counter, source,
-               {SourceFailure::kOther, sqlstate,
+  note_failure(user_of(counter), source,
+               {FailureKind::kOther, sqlstate,
                 "The sequence has another owner, or the server is another one, than when it was "
-                "attached."},
-               urgency, now);
+                "attached.",
+                now},
+               urgency);
   return Outcome::kFailed;
 }
 
@@ -221,11 +233,11 @@ Outcome note_error(const Counter* counter, const CentralSource& source, ErrorDat
                    Urgency urgency, core::UnixMicros began) {
   const bool is_down = IsUnreachable(error);
   const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-  note_failure(counter, source,
-               {is_down ? SourceFailure::kDown : SourceFailure::kOther,
+  note_failure(user_of(counter), source,
+               {is_down ? FailureKind::kDown : FailureKind::kOther,
                 is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-                detail != nullptr ? detail : error->message},
-               urgency, began);
+                detail != nullptr ? detail : error->message, began},
+               urgency);
   if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
   if (urgency == Urgency::kMust) central_report_down(source, error);
   return Outcome::kFailed;
@@ -234,7 +246,7 @@ Outcome note_error(const Counter* counter, const CentralSource& source, ErrorDat
 // Refills from the central source: where it is as it was attached, and numbers are left here, it is
 // asked for blocks, of which those are taken that are above what was given here. With kMust its
 // failure is reported.
-Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& options,
+Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
@@ -246,47 +258,47 @@ Outcome refill_there(Counter* counter, uint64 size, const CounterOptions& option
   core::GivenBlocks there;
   ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
-  segment->retry_us.store(0);
+  segment->failure.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
-    note_failure(counter, source,
-                 {SourceFailure::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
-                  "Its blocks are smaller than the ones that are drawn from."},
-                 urgency, now);
+    note_failure(user_of(counter), source,
+                 {FailureKind::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
+                  "Its blocks are smaller than the ones that are drawn from.", now},
+                 urgency);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   // With kMust it fails there.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
-  return take_over(counter, there, options, source, spacing, urgency, now);
+  return take_given_blocks(counter, there, options, source, spacing, urgency, now);
 }
 
-// Whether there is nothing to do, now that this session has the right to refill: another one may
-// have refilled before. An early refill also leaves numbers alone that do not count, and a segment
-// that has no room.
+// Whether there is nothing to refill, once this session has the right: another one may have
+// refilled before. An early refill also does nothing where the numbers in memory are not valid, or
+// the segment has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   Assert(IsMine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
-  const bool counts = do_count(counter, size);
+  const bool counts = has_valid_numbers(counter, size);
   if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
   return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
 }
 
-// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where
-// it has none. Returns false where another session has it; with kMust it has waited for that one,
-// save that nobody waits for the one who tries a source that is down.
+// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where it
+// has none. Returns false where another session has it; with kMust it has waited for that one,
+// unless that one tries a source that is down.
 bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   RefillRight* right = &counter->segment->refill;
-  const bool is_down = IsDown(counter);
+  const bool is_down = IsDown(counter->segment->failure, file_of(counter->file));
   if (urgency == Urgency::kEarly) {
-    if (IsBeingRefilled(*right) || IsToWait(counter)) return false;
+    if (IsBeingRefilled(*right) || must_wait_to_retry(counter)) return false;
   } else if (IsBeingRefilled(*right) && !is_down) {
     refill_wait(right);
     return false;
   }
-  // Before the right is taken, since it may have to wait for who has locked the table. The lock on
-  // the sequence keeps others from changing its source.
+  // Before the right is taken, since it may have to wait for a lock on the table. The lock on the
+  // sequence keeps others from changing its source.
   central_find(counter->relid, source);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
-  if (is_refused && IsToWait(counter)) central_report_down(*source, nullptr);
+  if (is_refused && must_wait_to_retry(counter)) central_report_down(*source, nullptr);
   if (refill_begin(right)) return true;
   if (is_refused) central_report_down(*source, nullptr);
   if (urgency == Urgency::kMust) refill_wait(right);
@@ -294,9 +306,9 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
 }
 
 // Refills, unless another session does. With kMust it also draws up to `want` numbers, before it
-// gives the right back, so that numbers are had even where others change the sequence all the time;
+// gives the right back, so that it gets some even where others change the sequence all the time;
 // the count is 0 where others have drawn all. With kEarly it draws nothing.
-core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
+core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
   CentralSource source;
   if (!begin_refill(counter, urgency, &source)) return drawn;
@@ -306,7 +318,7 @@ core::Drawn refill(Counter* counter, uint64 size, Urgency urgency, uint32 want) 
     instr_time began;
     INSTR_TIME_SET_CURRENT(began);
     const core::UnixMicros now = unix_now();
-    const CounterOptions options = counter_options(counter->relid);
+    const SequenceOptions options = sequence_options(counter->relid);
     const Outcome outcome = source.server != nullptr
                                 ? refill_there(counter, size, options, source, urgency, now)
                                 : refill_here(counter, size, options, now);
@@ -334,13 +346,14 @@ Counter* segment_open(Oid relid) {
 
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
-    if (likely(do_count(counter, size))) {
+    if (likely(has_valid_numbers(counter, size))) {
       const core::Drawn drawn = core::Draw(counter->segment->numbers, want);
-      if (unlikely(drawn.is_low && drawn.count > 0)) refill(counter, size, Urgency::kEarly, 0);
+      if (unlikely(drawn.is_low && drawn.count > 0))
+        refill_segment(counter, size, Urgency::kEarly, 0);
       if (likely(drawn.count > 0)) return drawn;
     }
     CHECK_FOR_INTERRUPTS();
-    const core::Drawn drawn = refill(counter, size, Urgency::kMust, want);
+    const core::Drawn drawn = refill_segment(counter, size, Urgency::kMust, want);
     if (drawn.count > 0) return drawn;
   }
 }

@@ -8,7 +8,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What a running snowid_segment_batch keeps: the numbers it has drawn and not returned, and how
+// The state of a running snowid_segment_batch: the numbers it has drawn and not returned, and how
 // many to draw.
 struct Batch {
   Oid relid;

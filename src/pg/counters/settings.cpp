@@ -17,8 +17,8 @@ void counter_settings_register() {
       "increments when the last ones were used up in under a tenth of a second; half as many when "
       "they lasted for over a second.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  // A section that grows copies its keys with its lock held, while whoever draws from it waits and
-  // cannot be cancelled: a million take a moment.
+  // A section that grows copies its keys with its lock held, while sessions that draw from it wait
+  // and cannot be cancelled: with a million keys that is short enough.
   DefineCustomIntVariable(
       "snowid.section_keys", "How many keys of a section are kept in memory.",
       "Past that keys leave that were not used since half as many others were. A key that comes "

@@ -12,7 +12,9 @@ namespace snowid::pg {
 
 namespace {
 
-uint64 get(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
+uint64 load_count(const std::atomic<uint64_t>& count) {
+  return count.load(std::memory_order_relaxed);
+}
 
 // Room for one more, zeroed.
 CounterStat* add_to(CounterStats* stats) {
@@ -34,23 +36,23 @@ void copy_known(CounterStat* stat, const core::Known& known) {
 }
 
 void copy_refills(CounterStat* stat, const RefillCounts& counts) {
-  stat->refills = get(counts.refills);
-  stat->total_us = get(counts.total_us);
-  stat->longest_us = get(counts.longest_us);
+  stat->refills = load_count(counts.refills);
+  stat->total_us = load_count(counts.total_us);
+  stat->longest_us = load_count(counts.longest_us);
 }
 
 void add_segment(SharedSegment* segment, void* stats) {
   CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
   stat->relid = segment->key.relid;
   const uint64 given = core::Given(segment->numbers);
-  const uint64 before = get(segment->given_before);
+  const uint64 before = load_count(segment->given_before);
   stat->given = given - std::min(before, given);
   copy_known(stat, segment->known);
   if (stat->is_known) stat->remaining = core::Left(segment->numbers);
   copy_refills(stat, segment->refills);
-  stat->block_size = get(segment->numbers.size);
-  stat->blocks = get(segment->blocks);
-  stat->failures = get(segment->source.failures);
+  stat->block_size = load_count(segment->numbers.size);
+  stat->blocks = load_count(segment->blocks);
+  stat->failures = load_count(segment->source.failures);
   stat->failed_us = segment->source.failed_us.load(std::memory_order_relaxed);
   stat->sqlstate = static_cast<int>(segment->source.sqlstate.load(std::memory_order_relaxed));
 }
@@ -59,13 +61,13 @@ void add_section(SharedSection* section, void* stats) {
   CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
   stat->is_section = true;
   stat->relid = section->key.relid;
-  stat->given = get(section->given);
+  stat->given = load_count(section->given);
   copy_known(stat, section->known);
   copy_refills(stat, section->refills);
-  stat->block_size = get(section->increment);
-  stat->blocks = get(section->increments);
-  stat->keys = get(section->keys);
-  stat->evictions = get(section->evictions);
+  stat->block_size = load_count(section->increment);
+  stat->blocks = load_count(section->increments);
+  stat->keys = load_count(section->keys);
+  stat->evictions = load_count(section->evictions);
 }
 
 void reset_refills(RefillCounts* counts) {

@@ -1,4 +1,4 @@
-// What segments and sections have counted. See counts.hpp for who counts.
+// Reading and resetting what segments and sections have counted, see counts.hpp.
 //
 // Shared: the entries, see store.hpp.
 #pragma once

@@ -1,5 +1,4 @@
-// Finding, making and sweeping the entries of segments and sections. See store.hpp for who locks
-// what.
+// Finding, making and sweeping the entries of segments and sections. See store.hpp for the locks.
 //
 // Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
 // the server: the next one to draw begins above what the sequence itself says.
@@ -14,7 +13,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What the entries of both tables begin with.
+// The first fields of the entries of both tables.
 struct Entry {
   CounterKey key;
   std::atomic<uint32_t> users;
@@ -82,7 +81,8 @@ void remove_if_idle(const SharedTable& table, const Idle& idle) {
     if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
       if (&table == &sections) {
         auto* section = reinterpret_cast<SharedSection*>(entry);
-        // First, so that an error between freeing the keys and deleting the entry does no harm.
+        // First, so that no numbers are drawn from the entry if an error comes between freeing its
+        // keys and deleting it.
         section->known.file.store(0, std::memory_order_release);
         keys_free_all(section, idle.key.database);
       }
@@ -149,7 +149,7 @@ void sweep_keys(Bound bound) {
   list_free_deep(found);
 }
 
-void sweep(Bound bound) {
+void sweep_counters(Bound bound) {
   remove_idle(segments, bound, Which::kDropped);
   remove_idle(sections, bound, Which::kDropped);
   if (bound_of(quota) == Bound::kNone) return;
@@ -160,13 +160,13 @@ void sweep(Bound bound) {
 // Finds the entry of a sequence or makes it, and counts this session in.
 Entry* find_or_make(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  // All of them, since a sweep needs them.
+  // All tables, since a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
   keys_attach();
   auto* entry = static_cast<Entry*>(table_find(*table, &key, false));
   if (entry == nullptr) {
-    quota_require_room(&quota, sweep);
+    quota_require_room(&quota, sweep_counters);
     if (table == &sections) remove_dropped_keys();
     const Oid role = GetSessionUserId();
     const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
@@ -187,7 +187,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
 
 // Calls `look` for each entry of this database.
 template <typename Shared>
-void each(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
+void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
   table_attach(table);
   dshash_seq_status scan;
   dshash_seq_init(&scan, table->attached, false);
@@ -210,11 +210,11 @@ bool sections_make_room(uint32 capacity) {
 }
 
 void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument) {
-  each(&segments, look, argument);
+  visit_entries(&segments, look, argument);
 }
 
 void sections_each(void (*look)(SharedSection* section, void* argument), void* argument) {
-  each(&sections, look, argument);
+  visit_entries(&sections, look, argument);
 }
 
 SharedSegment* shared_segment(Oid relid) {

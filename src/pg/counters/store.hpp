@@ -1,9 +1,9 @@
-// What a server keeps in memory of the sequences that numbers are drawn from: the entries of
-// segments and sections.
+// The entries of segments and sections in shared memory, one for each sequence that numbers are
+// drawn from.
 //
 // Shared: SharedSegment and SharedSection, one for each sequence that is drawn from as such,
-// entries of the tables "segments" and "sections"; the fields say who may change them. A session is
-// counted in as a user of each entry that it keeps a pointer to.
+// entries of the tables "segments" and "sections"; the comments of the fields say which process may
+// change them. A session is counted in as a user of each entry that it keeps a pointer to.
 //
 // Locks are taken in this order: the partitions of the accounts of counters (shared/accounts.hpp),
 // the partition of "segments" or "sections", SharedSection::lock, the section's draw locks by their
@@ -11,6 +11,7 @@
 // "sections" and a section's lock at once.
 #pragma once
 
+#include "pg/central/central.hpp"
 #include "pg/counters/counts.hpp"
 #include "pg/counters/refill.hpp"
 #include "pg/shared/abi.hpp"
@@ -30,41 +31,29 @@ struct CounterKey {
   Oid relid;
 };
 
-// How a central source has failed.
-enum class SourceFailure : uint8_t {
-  kOther,   // it is not as it was attached, or has reported an error
-  kDown,    // it could not be reached
-  kBehind,  // it gives numbers that were given here before
-};
-
 // The state of a segment, see segment.hpp.
 struct SharedSegment {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;  // on whose account it is
   RefillRight refill;
-  core::Known known;      // stored by whoever has the right to refill, or removes the entry
+  core::Known known;  // stored by the process that has the right to refill, or removes the entry
   core::Segment numbers;  // see core/segment.hpp
-  // The last failure of a central source, stored by whoever has the right to refill: when the
-  // source may be tried again, and when it failed, as Unix microseconds. retry_us is 0 where it has
-  // not failed since it last gave numbers.
-  std::atomic<int64_t> retry_us;
-  std::atomic<int64_t> failed_us;
-  std::atomic<uint32_t> failed_file;  // the sequence's storage then: another source has another
-  std::atomic<SourceFailure> failure;
-  std::atomic<int64_t> behind_at;  // if kBehind: where the last block begins that the source gave
-  // The last refill, changed only by whoever has the right to refill; others read the first field.
+  LastFailure failure;    // of a central source, see central/failure.hpp
+  // The last refill, changed only by the process that has the right to refill; others read the
+  // first field.
   std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
   int64 refilled_us;             // when, as Unix microseconds
   uint64 refilled_cursor;        // the position of the cursor then
   // What is counted, see counts.hpp; and what `numbers` had given when it last was zeroed.
   RefillCounts refills;
-  SourceCounts source;
+  FailureCounts source;
   std::atomic<uint64_t> given_before;
 };
 
-// A lock that some of those share who draw from a section, in a cache line that no other is in. Of
-// one lock for all of them each draw would have to fetch the line from another processor, twice.
+// A lock that a part of the processes take in shared mode to draw from a section, alone in its
+// cache line. With one lock for all, each draw would have to fetch that line from another processor
+// twice.
 struct DrawLock {
   LWLock lock;
   char apart[64 - sizeof(LWLock)];
@@ -72,23 +61,24 @@ struct DrawLock {
 
 inline constexpr int kDrawLocks = 16;
 
-// The state of a section, see section.cpp. What all who draw read is apart from what is changed all
-// the time.
+// The state of a section, see section.cpp. The fields that each draw reads are in other cache lines
+// than those that each draw changes.
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit; guards the next three fields
   core::Known known;
-  // How many the limit was raised by, 0 before the first time. Others read it, too.
+  // How many increments the limit was raised by, 0 before the first time. Others read it, too.
   std::atomic<uint64_t> increments;
   int64 raised_us;  // when, as Unix microseconds
-  // No key gets a number above it; durable before it is stored here. It gets less only while there
+  // No key gets a number above it; durable before it is stored here. It is lowered only while there
   // is no table.
   std::atomic<int64_t> limit;
-  std::atomic<int64_t> alert;       // who gets this number or a greater one raises the limit early
-  dsa_pointer table;                // a core::KeyTable, InvalidDsaPointer where there is none
-  RefillCounts refills;             // see counts.hpp
+  std::atomic<int64_t>
+      alert;             // a session that draws this number or a greater one raises the limit early
+  dsa_pointer table;     // a core::KeyTable, InvalidDsaPointer where there is none
+  RefillCounts refills;  // see counts.hpp
   std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
   // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
   int64 refused_us;
@@ -96,14 +86,12 @@ struct SharedSection {
   DrawLock draw_locks[kDrawLocks];
   LWLock lock;    // guards what follows; and, with all draw locks, the table
   int64_t floor;  // see core::NextOfKey()
-  // What is counted, which anybody reads: numbers, by the sessions that have drawn them, when their
-  // transactions end; keys there are, and keys that have left, by who holds `lock`.
+  // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
+  // their transactions end; keys in the table, and keys that were evicted, stored with `lock` held.
   std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;
 };
-
-static_assert(std::atomic<SourceFailure>::is_always_lock_free);
 
 SNOWID_PIN(CounterKey, database, 0);
 SNOWID_PIN(CounterKey, relid, 4);
@@ -128,23 +116,13 @@ SNOWID_PIN(RefillCounts, longest_us, 16);
 SNOWID_PIN(RefillCounts, logged_us, 24);
 SNOWID_PIN_SIZE(RefillCounts, 32);
 
-SNOWID_PIN(SourceCounts, failures, 0);
-SNOWID_PIN(SourceCounts, failed_us, 8);
-SNOWID_PIN(SourceCounts, logged_us, 16);
-SNOWID_PIN(SourceCounts, sqlstate, 24);
-SNOWID_PIN_SIZE(SourceCounts, 32);
-
 SNOWID_PIN(SharedSegment, key, 0);
 SNOWID_PIN(SharedSegment, users, 8);
 SNOWID_PIN(SharedSegment, role, 12);
 SNOWID_PIN(SharedSegment, refill, 16);
 SNOWID_PIN(SharedSegment, known, 32);
 SNOWID_PIN(SharedSegment, numbers, 88);
-SNOWID_PIN(SharedSegment, retry_us, 176);
-SNOWID_PIN(SharedSegment, failed_us, 184);
-SNOWID_PIN(SharedSegment, failed_file, 192);
-SNOWID_PIN(SharedSegment, failure, 196);
-SNOWID_PIN(SharedSegment, behind_at, 200);
+SNOWID_PIN(SharedSegment, failure, 176);
 SNOWID_PIN(SharedSegment, blocks, 208);
 SNOWID_PIN(SharedSegment, refilled_us, 216);
 SNOWID_PIN(SharedSegment, refilled_cursor, 224);

@@ -1,4 +1,4 @@
-// How much memory IDs may take. See shared/quota.hpp for who is refused.
+// How much memory IDs may take. See shared/quota.hpp for what happens beyond that.
 #pragma once
 
 #include "pg/base/debug.hpp"

@@ -1,21 +1,22 @@
 // Shards that are closed: they have moved to another server, and issue no IDs here. A closed slot
-// holds the layout's last tick. So nothing comes after it, and who draws, also he who has the slot
-// already, takes the slow path, which asks why; the quick path knows nothing of it.
+// holds the layout's last tick. No tick comes after it, so every draw takes the slow path, which
+// asks why; the quick path need not check.
 //
-// Which shards are closed another room keeps, durably. Ids ask it where a slot is made, for memory
-// is empty when the server starts, where one is at its end, and where memory may be of another
-// database than the one that is here.
+// Another room stores durably which shards are closed. Ids ask it where a slot is made, since
+// memory is empty when the server starts; where a slot is at its end; and where the entries in
+// memory may be those of a dropped database.
 //
-// Shared: Slot::last_tick. Who changes whether a shard is closed, and its slot with it, holds until
-// the end of his transaction what conflicts with ClosedShards::lock().
+// Shared: Slot::last_tick. A transaction that closes or opens a shard, and its slot with it, holds
+// a lock until its end that conflicts with ClosedShards::lock().
 #pragma once
 
 #include "pg/ids/slots.hpp"
 
 namespace snowid::pg {
 
-// What ids ask. Each may fail, and may wait for the end of a transaction that moves the shard: no
-// LWLock may be held. They are called in parallel workers, too.
+// Functions that the room of closed shards sets, and ids call. Each may fail, and may wait for the
+// end of a transaction that moves the shard: no LWLock may be held. They are called in parallel
+// workers, too.
 struct ClosedShards {
   // Keeps others from closing or opening the shard until unlock(), or the end of the transaction.
   // Returns whether it is closed.

@@ -8,14 +8,14 @@ namespace snowid::pg {
 
 namespace {
 
-// What there is to tell.
+// The chunks of which this transaction got IDs.
 Uncounted* listed = nullptr;
 
 // Whether this transaction has got an ID.
 bool has_begun = false;
 
 // At the end of the transaction, in a parallel worker, too.
-void tell_slots(XactEvent event) {
+void flush_at_end_of_transaction(XactEvent event) {
   switch (event) {
     case XACT_EVENT_PARALLEL_PRE_COMMIT:
     case XACT_EVENT_PRE_COMMIT:
@@ -27,10 +27,11 @@ void tell_slots(XactEvent event) {
   }
 }
 
-// What a transaction does with its first ID: it looks at the clock once more, for one that was set
-// back by less than what the lead allows, which nobody else would see.
-void begin(const Slot* slot) {
-  at_end_subscribe(AtEndOrder::kIssued, {tell_slots, nullptr, nullptr});
+// Called for the first ID of a transaction. Looks at the clock once more: one that was set back by
+// less than what the lead allows would be noticed nowhere else.
+void begin_counting(const Slot* slot) {
+  // At the exit of the process the transaction may still be open; it ends when there are no places.
+  at_end_subscribe(AtEndOrder::kIssued, {flush_at_end_of_transaction, nullptr, CountsFlush});
   has_begun = true;
   note_clock(slot);
 }
@@ -38,16 +39,16 @@ void begin(const Slot* slot) {
 }  // namespace
 
 Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot) {
-  if (!has_begun) begin(slot);
-  Uncounted* kept = directory->kept[number];
-  directory->uncounted[number] = kept;
-  kept->next = listed;
-  return listed = kept;
+  if (!has_begun) begin_counting(slot);
+  Uncounted* of_chunk = directory->all_uncounted[number];
+  directory->uncounted[number] = of_chunk;
+  of_chunk->next = listed;
+  return listed = of_chunk;
 }
 
 void count_many(Slot* slot, uint32 count) {
   AddIssued(slot, count);
-  if (!has_begun) begin(slot);
+  if (!has_begun) begin_counting(slot);
 }
 
 void CountsFlush() {
@@ -56,7 +57,7 @@ void CountsFlush() {
     const PlaceDirectory* directory = uncounted->directory;
     directory->uncounted[uncounted->number] = nullptr;
     const Place* places = directory->chunks[uncounted->number]->places;
-    // Slots of many shards may be far away: all of a chunk come while the first are told.
+    // Slots of many shards may not be in the cache: they are prefetched for the whole chunk.
     for (uint32 at = 0; at < PlaceChunk::kShards; at++)
       if (uncounted->ids[at] > 0) __builtin_prefetch(places[at].slot, kToWrite);
     for (uint32 at = 0; at < PlaceChunk::kShards; at++) {

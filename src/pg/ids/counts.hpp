@@ -1,6 +1,6 @@
-// How many IDs a session got from each shard. It counts them in its own memory, in bytes beside its
-// places, and tells the slots at the end of the transaction, whatever becomes of that: so counts
-// lag by a transaction, and the path that every ID takes does no more than add one to a byte.
+// How many IDs a session got from each shard. It counts them in its own memory, a byte for each
+// place, and adds the counts to the slots at the end of the transaction, committed or not. So the
+// slots' counts lag by a transaction, and the quick path adds one to a byte and no more.
 //
 // Shared: Slot::uses, added to. The rest belongs to one process.
 #pragma once
@@ -9,13 +9,15 @@
 
 namespace snowid::pg {
 
-// Has the directory point to what this transaction counts of a chunk. Fails as note_clock() does.
+// Makes the directory point to the counts of a chunk, for its first ID in this transaction. Fails
+// as note_clock() does.
 Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot);
 
-// The session got so many IDs at once, for which the slot is told now. Fails as note_clock() does.
+// Counts `count` IDs that the session got at once, in the slot at once. Fails as note_clock() does.
 void count_many(Slot* slot, uint32 count);
 
-// It got an ID of this shard, whose place it is. Shards that are found by hash are told at once.
+// Counts an ID of a shard. place: the shard's. For shards that are found by hash it is counted in
+// the slot at once.
 inline void count_one(const PlaceDirectory* directory, const Place* place, int64 shard) {
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
@@ -25,7 +27,7 @@ inline void count_one(const PlaceDirectory* directory, const Place* place, int64
   if (unlikely(++uncounted->ids[at] == 0)) AddIssued(place->slot, uint64{PG_UINT8_MAX} + 1);
 }
 
-// Tells the slots what this session has counted. Never fails.
+// Adds what this session has counted to the slots. Never fails.
 void CountsFlush();
 
 }  // namespace snowid::pg

@@ -24,7 +24,8 @@ void warn_of_end(const core::Layout& layout) {
 
 namespace {
 
-// Why the next ID is ahead of the clock, and what to do, as far as the layout tells.
+// The hint of the error: why the next ID is ahead of the clock, as far as that follows from the
+// layout, and what to do.
 int hint_at_next(const NextId& next) {
   if (next.time == next.layout.epoch) return errhint("The layout begins then.");
   if (next.layout.unit_us > int64{max_wait_ms} * 1000)

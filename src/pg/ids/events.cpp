@@ -1,4 +1,4 @@
-// Counting events, and telling the log. See events.hpp.
+// Counting and logging events. See events.hpp.
 #include "pg/ids/events.hpp"
 
 #include "pg/base/clock.hpp"
@@ -13,7 +13,7 @@ SharedTable shard_events = {
 
 namespace {
 
-// What was looked up last.
+// The slot whose entry was looked up last, and the entry.
 const Slot* recent_slot = nullptr;
 ShardEvents* recent_events = nullptr;
 
@@ -23,7 +23,7 @@ struct Wanted {
   ShardEvents* found;  // nullptr where there is none
 };
 
-void find(Wanted* wanted) {
+void find_events(Wanted* wanted) {
   if (!table_attach_if_there(&shard_events)) return;
   auto* found = static_cast<ShardEvents*>(table_find(shard_events, &wanted->key, false));
   if (found == nullptr) return;
@@ -31,7 +31,7 @@ void find(Wanted* wanted) {
   table_release(shard_events, found);
 }
 
-void make(void* argument) {
+void make_events(void* argument) {
   auto* wanted = static_cast<Wanted*>(argument);
   table_attach(&shard_events);
   auto* made = static_cast<ShardEvents*>(table_find_or_make(shard_events, &wanted->key, nullptr));
@@ -49,13 +49,14 @@ ShardEvents* events_of(const Slot* slot) {
   if (!OidIsValid(slot->key.database)) return nullptr;
   if (slot == recent_slot) return recent_events;
   Wanted wanted{slot->key, nullptr};
-  find(&wanted);
+  find_events(&wanted);
   // Where no subtransaction can be tried, an event is counted only if there was one before: a
   // parallel worker makes no entry.
   if (wanted.found == nullptr && !IsInParallelMode()) {
-    // Nobody is to be refused an ID because it cannot be counted, and dshash raises an error where
-    // there is no memory. That is once for a session and shard, behind the slow path.
-    ErrorData* error = try_in_subtransaction(make, &wanted);
+    // An event that cannot be counted must not cost anybody an ID, and dshash raises an error where
+    // there is no memory. A subtransaction takes place once for a session and shard, on the slow
+    // path.
+    ErrorData* error = try_in_subtransaction(make_events, &wanted);
     if (error != nullptr && !SaysNoMemory(error)) ReThrowError(error);
     if (error != nullptr) FreeErrorData(error);
   }
@@ -65,7 +66,8 @@ ShardEvents* events_of(const Slot* slot) {
   return recent_events;
 }
 
-// Whether the log is to be told of an event now. Not by the clock that events are about.
+// Whether to log an event now. It goes by a clock that cannot be set, since events are about the
+// one that can.
 bool MayLogEvent(EventKind kind) {
   return MayLog(&shared_database->logged_us[static_cast<int>(kind)]);
 }
@@ -126,10 +128,10 @@ void note_clock(const Slot* slot) {
   // Not stored each time: every session reads it.
   if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
   const bool is_back = now.value < seen;
-  // Who cannot count it leaves it to the next one.
+  // A session that cannot count it leaves clock_us as it was, for the next one.
   ShardEvents* events = is_back ? events_of(slot) : nullptr;
   if (is_back && events == nullptr) return;
-  // Who loses has seen what somebody else tells of.
+  // Where the exchange fails, another session has seen the same, and counts it.
   if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
   if (!is_back) return;
   events->clock_steps_back.fetch_add(1, std::memory_order_relaxed);

@@ -1,12 +1,12 @@
-// What happens to IDs that is out of the ordinary, counted and told to the log: callers that wait
-// for the clock or are refused, a clock that was set back. All of it is behind the slow path, or
-// once in a transaction.
+// Events that are counted and logged: callers that wait for the clock or are refused, a clock that
+// was set back. All of them are noted on the slow path, or once in a transaction.
 //
 // Shared: ShardEvents, an entry of the table "shard events" for each slot that has something to
 // count, and the last fields of Database; all of them atomics that no promise rests on. An entry is
-// made by a user of the slot, and deleted with the slot, with the slot's partition locked: so who
-// is counted in as a user of the slot may keep a pointer to its entry. The partitions of this table
-// come after those of "slots". Where there is no memory for an entry, events are not counted.
+// made by a user of the slot, and deleted with the slot, with the slot's partition locked: so a
+// session that is counted in as a user of the slot may keep a pointer to its entry. The partitions
+// of this table come after those of "slots". Where there is no memory for an entry, events are not
+// counted.
 #pragma once
 
 #include "pg/ids/slots.hpp"
@@ -20,8 +20,7 @@ struct ShardEvents {
   std::atomic<int64_t> waits_us;  // for how long in all
   std::atomic<uint64_t> refusals;
   std::atomic<uint64_t> clock_steps_back;  // that a caller of this shard was the first to see
-  // How far ahead of the clock IDs were at most, of those that callers got who had waited or looked
-  // after the ceiling.
+  // How far ahead of the clock IDs were at most, of those that were issued on the slow path.
   std::atomic<int64_t> max_lead_us;
 };
 
@@ -33,11 +32,11 @@ SNOWID_PIN(ShardEvents, clock_steps_back, 56);
 SNOWID_PIN(ShardEvents, max_lead_us, 64);
 SNOWID_PIN_SIZE(ShardEvents, 72);
 
-// Declared here because who removes slots removes these, and statistics look at all of them.
+// Declared here because sweeps of slots remove these, and statistics read all of them.
 extern SharedTable shard_events;
 
-// A shard as events are told of it. The session is a user of the slot; where that is one that all
-// databases share, or one of its own, nothing is counted.
+// The shard of an event. The session is a user of the slot; of slots that all databases share, and
+// of slots in the session's own memory, nothing is counted.
 struct EventOf {
   const core::Layout& layout;
   core::Shard shard;

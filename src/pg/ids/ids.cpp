@@ -14,16 +14,16 @@ namespace {
 // wait for it.
 constexpr int64 kLongestStartUs = int64{kDefaultMaxWaitMs} * 1000;
 
-void forget() {
+void forget_drawn() {
   forget_last_ids();
   session_last_id = kNoId;
 }
 
-// What the room of the ceiling asks, see CeilingUsers.
+// Functions for the room of the ceiling, see CeilingUsers.
 
-void attach() {
+void attach_for_ceiling() {
   slots_attach();
-  if (!database_is_doubtful()) return;
+  if (!database_may_be_another()) return;
   closed_shards.close();
   database_confirm();
 }
@@ -33,12 +33,12 @@ bool MayIssue() { return shared_database->may_issue.load(std::memory_order_relax
 }  // namespace
 
 void ids_register() {
-  // Whoever is the first to learn the ceiling makes the table of warnings, too, which is needed
-  // once a year.
-  ceiling_users = {attach, warnings_attach, lift_slots, MayIssue,
+  // The first session to learn the ceiling also makes the table of warnings, so that no session is
+  // refused an ID because it cannot be made later.
+  ceiling_users = {attach_for_ceiling, warnings_attach, lift_slots, MayIssue,
                    shared_number_change_with_transaction};
   id_settings_register();
-  discard_subscribe(forget);
+  discard_subscribe(forget_drawn);
 }
 
 void issue_only_above(core::UnixMicros moment) {
@@ -49,13 +49,14 @@ void issue_only_above(core::UnixMicros moment) {
 void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Sequence start) {
   if (place->slot == nullptr) {
     // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
-    // may have set that higher in his session alone, hence the bound.
+    // may have set that higher for one session alone, hence the bound.
     const core::UnixMicros used{unix_now().value + std::min(max_lead_us(), kLongestStartUs)};
     const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
     place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
-  // Where this database's slots were lifted over wild times that is no reason for others to be.
+  // A floor that is ahead because this database's slots were lifted over wild times does not raise
+  // the slot that all databases share.
   const core::UnixMicros clock = unix_now();
   if (floor_us > clock.value && floor_us <= LeadFromNow(clock).value) {
     place->floor_us = floor_us;

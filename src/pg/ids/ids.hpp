@@ -5,21 +5,21 @@
 // Shared: the slots, see slots.hpp.
 #pragma once
 
+#include "pg/database/database.hpp"
 #include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/reach.hpp"
-#include "pg/ids/shared_number.hpp"
-#include "pg/ids/statistics.hpp"
+#include "pg/ids/slot_make.hpp"
 
 namespace snowid::pg {
 
 // Registers the settings, and what DISCARD means to IDs. Called once, when the library is loaded.
 void ids_register();
 
-// Sees to it, durably, that no slot of this database issues an ID with a time up to `moment` from
-// now on. Whoever draws waits for that where the clock is behind. Fails as ceiling_learn() does.
+// Lifts all slots of this database above `moment`, durably, so that none issues an ID with a time
+// up to it any more. Callers wait where the clock is behind that. Fails as ceiling_learn() does.
 void issue_only_above(core::UnixMicros moment);
 
 // A slot that all databases share, as a session sees it.
@@ -28,8 +28,9 @@ struct CommonPlace {
   int64 floor_us;  // the database's floor when common_make_ready() was last called
 };
 
-// Called before slots that all databases share are set back, as rewinding does: what is drawn from
-// them may come again, and has to differ by something else. nullptr where nobody cares.
+// Called before rewinding sets back the slots that all databases share: ticks that are drawn from
+// them may then come again, so what is made of them has to differ otherwise. nullptr where no room
+// needs it.
 extern void (*common_set_back_hook)();
 
 // Makes the place ready to draw from. Its slot is then above this database's floor, and so above

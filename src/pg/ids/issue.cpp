@@ -19,7 +19,7 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// A caller who takes the slow path.
+// A draw on the slow path.
 struct SlowDraw {
   const core::Layout& layout;
   core::Shard shard;
@@ -43,14 +43,13 @@ core::Reach reach_of(const SlowDraw& draw) {
 // Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
 // it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue,
 // too.
-void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
+void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
   Ceiling* shared = my_ceiling;
-  if (!shared_database->may_issue.load(std::memory_order_acquire))
-    look_whether_it_may_issue(!is_common);
+  if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(!is_common);
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
-  // Up to wild times the alert stays where it is, and nobody asks early.
+  // Within a day of wild times the alert stays where it is, and the ceiling is not raised early.
   const core::UnixMicros alert_end = AlertEnd();
   const bool is_before_wild = moment > alert_end;
   if (is_before_wild && moment.value <= ceiling) return;
@@ -62,16 +61,17 @@ void make_room(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
-  // The ceiling is near, but not reached. The session that moves the alert on raises it; the others
-  // go on. Should it fail, the next one to reach the new alert tries again.
+  // The ceiling is near, but not reached. The session that moves the alert on raises the ceiling;
+  // the others go on. If that fails, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  // Acquires what database_doubt() has released with its 0: then the next line sees the doubt.
-  // Where that 0 comes later it stays.
+  // Acquires the 0 that recheck_may_issue() has released, if that came before: then the next load
+  // of may_issue is false. Where the 0 comes later it stays.
   if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed))
     return;
-  // Who doubts sets the alert to 0, which it may have been before.
+  // recheck_may_issue() may have set the alert to 0 where it was 0 before, so that the exchange did
+  // not fail.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
@@ -99,7 +99,7 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
     note_refusal(draw->Event(), behind_text(ahead_us));
     report_clock_behind({draw->layout, draw->shard, !draw->is_common, next}, ahead_us);
   }
-  // Before, too: who gives up in the middle has waited.
+  // Counted before the sleep, too: a caller that is cancelled during it has waited.
   note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
   wait_a_while(wait_us);
   note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
@@ -107,11 +107,11 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
 
 // Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
 // taken that, and what comes next is beyond the limit.
-core::Grant take(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
+core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
   const core::Layout& layout = draw.layout;
   const core::UnixMicros now = reach.clock;
   if (next >= warn_from(layout)) warn_daily(layout, now);
-  make_room(next, now, draw.is_common);
+  make_room_below_ceiling(next, now, draw.is_common);
   const core::UnixMicros limit{
       std::min({reach.lead_from.value + max_lead_us(),
                 my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
@@ -158,7 +158,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock(slot);
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Before how far IDs may go is asked: who lifts slots over a wild time says so first.
+    // Read before the reach: a session that lifts slots over a wild time raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::Reach reach = reach_of(draw);
     const core::Time now = TimeAt(layout, reach.clock);
@@ -173,7 +173,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
       wait_for_clock(&draw, next, wait_us);
       continue;
     }
-    const core::Grant grant = take(draw, reach, next);
+    const core::Grant grant = take_ids(draw, reach, next);
     if (grant.count > 0) return grant;
   }
 }

@@ -26,7 +26,7 @@ static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int
   Place* place = FindPlace(directory, shard);
   if (unlikely(place == nullptr)) {
     place = place_make(directory, shard);
-    // Making a slot may wait, and hears of what has become of the ceiling meanwhile.
+    // Making a slot may wait, and take in an invalidation of the ceiling meanwhile.
     if (!ceiling_known) ceiling_learn();
   }
   return place;
@@ -69,7 +69,7 @@ struct ClockWait {
   CountedWait counted;
 };
 
-// Whether a caller may wait for so long: with what he has waited already, no longer than
+// Whether a caller may wait `for_us` more: with what it has waited already no longer than
 // snowid.max_wait.
 bool MayWait(ClockWait* wait, int64 for_us);
 

@@ -11,7 +11,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What a running snowid_next_batch keeps: the IDs it has taken and not returned, and how many to
+// The state of a running snowid_next_batch: the IDs it has taken and not returned, and how many to
 // take.
 struct Batch {
   PlaceDirectory* directory;

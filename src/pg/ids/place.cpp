@@ -2,8 +2,8 @@
 #include "pg/ids/place.hpp"
 
 #include "pg/base/errors.hpp"
-#include "pg/ids/counts.hpp"
 #include "pg/ids/events.hpp"
+#include "pg/ids/slot_make.hpp"
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -21,52 +21,52 @@ struct FarChunk {
 };
 
 // In the session's memory, zeroed.
-void* allocate(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
+void* allocate_zeroed(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
 
 PlaceChunk* make_chunk() {
-  auto* chunk = static_cast<PlaceChunk*>(allocate(sizeof(PlaceChunk)));
+  auto* chunk = static_cast<PlaceChunk*>(allocate_zeroed(sizeof(PlaceChunk)));
   for (Place& place : chunk->places) place.last_id = kNoId;
   return chunk;
 }
 
 // A copy of an array of a directory that is to get longer.
 template <typename Element>
-Element** lengthen(Element* const* old, uint32 count, uint32 capacity) {
-  auto** longer = static_cast<Element**>(allocate(capacity * sizeof(Element*)));
+Element** lengthen_array(Element* const* old, uint32 count, uint32 capacity) {
+  auto** longer = static_cast<Element**>(allocate_zeroed(capacity * sizeof(Element*)));
   std::copy_n(old, count, longer);
   return longer;
 }
 
 template <typename Array>
-void replace(Array& old, Array by) {
+void replace_array(Array& old, Array by) {
   if (old != nullptr) pfree(old);
   old = by;
 }
 
-void widen(PlaceDirectory* directory, uint64 number) {
+void widen_directory(PlaceDirectory* directory, uint64 number) {
   uint32 capacity = std::max(directory->capacity, uint32{1});
   while (capacity <= number) capacity *= 2;
   // Allocated before anything changes, since it may fail.
-  auto** chunks = lengthen(directory->chunks, directory->capacity, capacity);
-  auto** kept = lengthen(directory->kept, directory->capacity, capacity);
-  auto** uncounted = lengthen(directory->uncounted, directory->capacity, capacity);
-  replace(directory->chunks, chunks);
-  replace(directory->kept, kept);
-  replace(directory->uncounted, uncounted);
+  auto** chunks = lengthen_array(directory->chunks, directory->capacity, capacity);
+  auto** all_uncounted = lengthen_array(directory->all_uncounted, directory->capacity, capacity);
+  auto** uncounted = lengthen_array(directory->uncounted, directory->capacity, capacity);
+  replace_array(directory->chunks, chunks);
+  replace_array(directory->all_uncounted, all_uncounted);
+  replace_array(directory->uncounted, uncounted);
   directory->capacity = capacity;
 }
 
 PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
   constexpr Size kLine = 64;
-  if (number >= directory->capacity) widen(directory, number);
+  if (number >= directory->capacity) widen_directory(directory, number);
   PlaceChunk*& chunk = directory->chunks[number];
   if (chunk != nullptr) return chunk;
-  void* memory = allocate(sizeof(Uncounted) + kLine);
-  auto* kept = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
-  kept->directory = directory;
-  kept->number = number;
+  void* memory = allocate_zeroed(sizeof(Uncounted) + kLine);
+  auto* all_uncounted = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
+  all_uncounted->directory = directory;
+  all_uncounted->number = number;
   chunk = make_chunk();
-  directory->kept[number] = kept;
+  directory->all_uncounted[number] = all_uncounted;
   return chunk;
 }
 
@@ -100,10 +100,9 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
   }
 }
 
-// At the process's exit.
+// At the process's exit. What was counted in its places has been added to the slots before
+// (counts.cpp).
 void leave_places() {
-  // The transaction may still be open, and its end finds no slots any more.
-  CountsFlush();
   ForgetEvents();
   for_each_chunk([](PlaceChunk* chunk) {
     for (Place& place : chunk->places) LetGo(place.slot);
@@ -121,7 +120,7 @@ PlaceDirectory* FindDirectory(const core::LayoutSpec& layout) {
 PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout) {
   PlaceDirectory* directory = FindDirectory(layout);
   if (directory == nullptr) {
-    directory = static_cast<PlaceDirectory*>(allocate(sizeof(PlaceDirectory)));
+    directory = static_cast<PlaceDirectory*>(allocate_zeroed(sizeof(PlaceDirectory)));
     directory->layout = core::MakeLayout(layout);
     directory->next = place_directories.next;
     place_directories.next = directory;

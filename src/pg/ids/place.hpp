@@ -1,5 +1,5 @@
-// A session's own list of the shards that it has used, so that it looks up a slot in shared memory
-// only once. Belongs to one process; nothing here is shared.
+// The places of a session: pointers to the slots of the shards that it has used, so that it looks
+// up a slot in shared memory only once. Belongs to one process; nothing here is shared.
 //
 // What an ID costs must not depend on how many shards are in use, so a place is two loads away, and
 // no hash is computed: a layout's places lie in chunks of neighbouring shards, by number. Only
@@ -28,8 +28,8 @@ struct PlaceChunk {
   Place places[kShards];
 };
 
-// How many IDs the session got from each of these that the slots do not count yet, see counts.hpp.
-// Not in the chunk: of these bytes all that are used stay in the cache, on a line for each chunk.
+// For each shard of a chunk, how many IDs the session got that are not yet added to the slot, see
+// counts.hpp. Apart from the chunk, so that the counts of a chunk are in one cache line.
 struct Uncounted {
   uint8 ids[PlaceChunk::kShards];
   PlaceDirectory* directory;  // of which it is
@@ -37,15 +37,15 @@ struct Uncounted {
   Uncounted* next;            // a list of those in which there are any
 };
 
-// The places of a layout. Made once and kept for as long as the session lasts.
+// The places of a layout. Made once, and never freed.
 struct PlaceDirectory {
   // The chunks below this number, that is the shards below a million, lie in `chunks`.
   static constexpr uint32 kNear = 1 << 14;
 
   core::Layout layout;
-  PlaceChunk** chunks;    // nullptr where no shard of the chunk was used
-  Uncounted** uncounted;  // of those chunks that this transaction got IDs from, else nullptr
-  Uncounted** kept;       // of all those chunks
+  PlaceChunk** chunks;        // nullptr where no shard of the chunk was used
+  Uncounted** uncounted;      // of those chunks that this transaction got IDs from, else nullptr
+  Uncounted** all_uncounted;  // of all those chunks
   uint32 capacity;       // how many chunks there is room for: enough for the greatest near one used
   HTAB* far;             // the others by their numbers; nullptr where there are none
   PlaceDirectory* next;  // a list, since a session uses one layout, or a few

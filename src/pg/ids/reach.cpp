@@ -1,4 +1,4 @@
-// Who says how far IDs may go. See reach.hpp.
+// The hook that says how far IDs may go. See reach.hpp.
 #include "pg/ids/reach.hpp"
 
 namespace snowid::pg {

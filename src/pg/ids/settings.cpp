@@ -21,7 +21,7 @@ namespace {
 char* shard_text = nullptr;
 bool is_registering = false;
 
-// The own number of a node of which nobody says that it has one.
+// The number of a node where no room provides one.
 constexpr int64 kNumberOfNone = 0;
 
 // How often default_shard_forget() was called.
@@ -35,14 +35,15 @@ bool ReadShard(std::string_view text, int64* shard) {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Has assign_shard(), which is not told, know where a value comes from: `extra` goes with it
-// wherever PostgreSQL keeps the value to come back to it. Returns false where there is no memory.
-bool keep_source(void** extra, GucSource source) {
+// Stores where a value comes from in `extra`, for assign_shard(), which has no argument for that:
+// PostgreSQL passes `extra` along with the value, also when it restores an earlier value. Returns
+// false where there is no memory.
+bool store_source(void** extra, GucSource source) {
   if (!MayBeShared(source)) return true;
-  auto* kept = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
-  if (kept == nullptr) return false;
-  *kept = source;
-  *extra = kept;
+  auto* stored = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
+  if (stored == nullptr) return false;
+  *stored = source;
+  *extra = stored;
   return true;
 }
 
@@ -52,7 +53,7 @@ bool keep_source(void** extra, GucSource source) {
 // with the file as the source; but while a statement is executed the file itself is not read.
 bool check_shard(char** value, void** extra, GucSource source) {
   int64 shard;
-  if (ReadShard(*value, &shard)) return keep_source(extra, source);
+  if (ReadShard(*value, &shard)) return store_source(extra, source);
   if (is_registering || InitializingParallelWorker ||
       (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
     return true;
@@ -76,8 +77,8 @@ void default_shard_forget() {
 
 int64 shard_resolve() {
   const ShardSetting setting = shard_setting;
-  // Who fails below has none, and not the one before. And the changes first: what comes while
-  // something is looked up is seen by the next caller.
+  // Where it fails below the session has no default shard, instead of the previous one. The changes
+  // are read first, so that the next caller notices one that comes while the hook looks.
   default_shard = kUnresolvedShard;
   changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
   if (setting.shard == kRefusedShard) report_refused_shard();
@@ -85,7 +86,7 @@ int64 shard_resolve() {
   const uint64 before = times_forgotten;
   int64 shard = setting.shard == kOwnNumber ? kNumberOfNone : setting.shard;
   if (shard_resolve_hook != nullptr) shard = shard_resolve_hook(setting);
-  // Unless it was told meanwhile that the answer may be another by now.
+  // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
   if (times_forgotten == before) default_shard = shard;
   return shard;
 }

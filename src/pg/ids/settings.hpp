@@ -1,7 +1,7 @@
 // The settings of IDs. Each belongs to one process. Shared: Database::number, read.
 #pragma once
 
-#include "pg/ids/shared_number.hpp"
+#include "pg/database/database.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -34,11 +34,11 @@ inline bool IsStored(GucSource source) {
 inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
 
 // Set by the room that knows the node's own number: gives the shard where the setting is kOwnNumber
-// or MayBeShared(), or fails. What it returns is kept until default_shard_forget(). Without
-// it the node's own number is 0.
+// or MayBeShared(), or fails. What it returns is used until default_shard_forget(). Without a hook
+// the node's number is 0.
 extern int64 (*shard_resolve_hook)(const ShardSetting& setting);
 
-// The shard of functions that are given none is to be resolved anew. Never fails, and looks at no
+// Makes the next call of shard_by_default() resolve the shard anew. Never fails, and reads no
 // catalog.
 void default_shard_forget();
 
@@ -59,8 +59,8 @@ int64 shard_resolve();
 // The shard of functions that are given none. Fails as shard_resolve() does.
 inline int64 shard_by_default() {
   const int64 shard = default_shard;
-  const bool is_so = ChangesOf(number_word->load(std::memory_order_relaxed)) == changes_seen;
-  return likely(shard >= 0 && is_so) ? shard : shard_resolve();
+  const bool is_current = ChangesOf(number_word->load(std::memory_order_relaxed)) == changes_seen;
+  return likely(shard >= 0 && is_current) ? shard : shard_resolve();
 }
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }

@@ -1,268 +1,45 @@
-// Finding, making, lifting and sweeping slots. See slots.hpp for who locks what.
-//
-// What a sweep may remove: a slot that nobody uses, and whose tick is at or behind the one that a
-// new slot would start with. That start follows from the floor of the database and from the times
-// up to which it was swept. So all that the old slot has issued is at or below the start of a new
-// one, and all that the new one issues is above. The times are stored before slots are looked at,
-// and only grow; or rewinding lowers them, so that they are read anew with each slot. Whoever
-// makes the slot anew reads them with the slot's partition locked, after the removal, so it reads
-// these or higher ones. And nobody has a pointer to the old slot then, or it would have had a user.
-//
-// A sweep goes by units of time that have ended. Where the unit is an hour, say, a slot that was
-// used in this hour stays; else a new one could issue nothing until the next hour.
+// Finding, opening, closing and lifting slots. See slots.hpp for the locks.
 #include "pg/ids/slots.hpp"
 
-#include "pg/base/clock.hpp"
 #include "pg/base/locks.hpp"
-#include "pg/ids/bounds.hpp"
-#include "pg/ids/closing.hpp"
-#include "pg/ids/events.hpp"
-#include "pg/shared/quota.hpp"
 
 namespace snowid::pg {
 
 SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
 
-namespace {
-
-Quota quota = {"shards", [] { return BoundsOf(max_shards, reserved_shards); },
-               AccountsNamed("slots of databases", "slots of roles")};
-
-// What says where slots of a database start.
-struct Start {
-  core::UnixMicros floor;
-  core::UnixMicros swept;
-  core::UnixMicros swept_ceiling;
-};
-
-Start StartOf(const Database* database) {
-  return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
-          {database->swept_us.load(std::memory_order_acquire)},
-          {database->swept_ceiling_us.load(std::memory_order_acquire)}};
+SlotKey SlotKeyOf(const core::Layout& layout, int64 shard) {
+  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId, InvalidOid};
 }
 
-// Where a slot starts: above all times that may have been used, and all slots that may be gone.
-core::Tick StartTickOf(const core::Layout& layout, const Start& start) {
-  const core::Tick gone =
-      std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
-  return std::max(LastTickAt(layout, start.floor), gone);
-}
-
-// Where a slot of this database starts. The floor of a stand-in knows of times that are in use only
-// here, the shared entry of what others have done meanwhile.
-core::Tick MyStartTick(const core::Layout& layout) {
-  const core::UnixMicros floor{my_ceiling->floor_us.load(std::memory_order_acquire)};
-  return std::max(LastTickAt(layout, floor), StartTickOf(layout, StartOf(shared_database)));
-}
-
-// The layout of a slot. `recent` is that of the slot before, which is often the same.
 const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
   if (!(slot->key.layout == recent->spec)) *recent = core::MakeLayout(slot->key.layout);
   return *recent;
 }
 
-// A database, as a sweep sees it.
-struct Swept {
-  Oid oid;  // the key
-  bool is_dropped;
-  core::UnixMicros ceiling;
-  Start start;
-};
-
-// Stores, in the databases that count for the bound, up to when they are swept, and returns a table
-// of Swept with all databases. That is up to a second ago, since a slot that was used since is
-// worth keeping; but not beyond the ceiling, or a clock that was ahead for a moment would keep new
-// slots from issuing anything.
-HTAB* sweep_databases(Bound bound) {
-  const int64 past_us = unix_now().value - USECS_PER_SEC;
-  HASHCTL options{};
-  options.keysize = sizeof(Oid);
-  options.entrysize = sizeof(Swept);
-  options.hcxt = CurrentMemoryContext;
-  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, databases.attached, false);
-  while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
-    if (bound == Bound::kServer || database->oid == MyDatabaseId) {
-      RaiseTime(&database->swept_us, past_us);
-      RaiseTime(&database->swept_ceiling_us,
-                database->ceiling.ceiling_us.load(std::memory_order_acquire));
-    }
-    auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
-    swept->is_dropped = false;
-    swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
-    swept->start = StartOf(database);
-  }
-  dshash_seq_term(&scan);
-  return found;
+SlotStart SlotStartOf(const Database* database) {
+  return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
+          {database->swept_us.load(std::memory_order_acquire)},
+          {database->swept_ceiling_us.load(std::memory_order_acquire)}};
 }
 
-// Whether the slot may go, as far as its tick tells. A closed one of a dropped database may: the
-// floor is above all that it has issued, see LastUsed().
-bool IsBehind(const Slot* slot, const core::Layout& layout, const Start& start, bool is_dropped) {
-  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  return last <= StartTickOf(layout, start) || (is_dropped && last == EndOf(layout));
+core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start) {
+  const core::Tick gone =
+      std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
+  return std::max(LastTickAt(layout, start.floor), gone);
 }
 
-// A time that no ID of a slot is above. A closed slot does not tell when its last one was; the
-// ceiling does.
-core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Swept& swept) {
-  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, last));
-  return last == EndOf(layout) ? std::min(moment, swept.ceiling) : moment;
+core::Tick MyStartTick(const core::Layout& layout) {
+  const core::UnixMicros floor{my_ceiling->floor_us.load(std::memory_order_acquire)};
+  return std::max(LastTickAt(layout, floor), StartTickOf(layout, SlotStartOf(shared_database)));
 }
-
-// Finds the slots that may go and count for the bound, or are of dropped databases; at most
-// most_idle_shards of them. Raises the floors of dropped databases to the last time that any of
-// their slots has used: in `found` only, raise_floor_of() stores it.
-uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
-  uint32 count = 0;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  core::Layout recent = core::kInstagram;
-  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
-    if (swept == nullptr || IsInUse(slot)) continue;
-    const core::Layout& layout = LayoutOf(slot, &recent);
-    if (swept->is_dropped) {
-      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
-      if (slot->last_tick.load(std::memory_order_acquire) > 0)
-        swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
-    } else if (!IsWithin(bound, slot->key.database, slot->key.role) ||
-               !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
-      continue;
-    }
-    if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
-  }
-  dshash_seq_term(&scan);
-  return count;
-}
-
-// Has a database that was dropped start above all that its slots have issued, should there be one
-// with its OID again before the last of them is gone.
-void raise_floor_of(const Swept& swept) {
-  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
-  if (database == nullptr) return;
-  RaiseTime(&database->ceiling.floor_us, swept.start.floor.value);
-  table_release(databases, database);
-}
-
-// Removes what was counted of a slot that is about to go. Its partition is locked, and it has no
-// users: so nobody has a pointer to that, or makes it anew.
-void remove_events(const Slot& slot) {
-  void* events = table_find(shard_events, &slot.key, true);
-  if (events != nullptr) table_delete(shard_events, events);
-}
-
-// Where the slots of a database start is looked at anew with each of them: somebody may have
-// rewound since. Locked in this order: the database, as in remove_database(), accounts, slots.
-void remove_if_idle(const SlotKey& idle, bool is_dropped) {
-  auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
-  if (database == nullptr) return;
-  const LockedAccounts locked = accounts_lock(&quota.accounts, idle.database, idle.role);
-  auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
-  if (slot != nullptr) {
-    core::Layout recent = core::kInstagram;
-    if (!IsInUse(slot) && slot->key.role == idle.role &&
-        IsBehind(slot, LayoutOf(slot, &recent), StartOf(database), is_dropped)) {
-      remove_events(*slot);
-      table_delete(slots, slot);
-      CountGone(locked);
-    } else {
-      table_release(slots, slot);
-    }
-  }
-  accounts_unlock(locked);
-  table_release(databases, database);
-}
-
-// Removes the entry of a database that was dropped, if it has no slots left.
-void remove_database(Oid oid) {
-  auto* database = static_cast<Database*>(table_find(databases, &oid, true));
-  if (database == nullptr) return;
-  // Only its users make slots of a database, so once it has none there are no more than are
-  // counted.
-  if (database->users.load(std::memory_order_acquire) == 0 &&
-      count_of_database(quota.accounts, oid) == 0)
-    table_delete(databases, database);
-  else
-    table_release(databases, database);
-}
-
-void sweep(Bound bound) {
-  table_attach(&shard_events);
-  HTAB* found = sweep_databases(bound);
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, found);
-  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
-
-  auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
-  const uint32 count = find_idle(found, bound, idle);
-  hash_seq_init(&scan, found);
-  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    if (swept->is_dropped) raise_floor_of(*swept);
-  for (uint32 i = 0; i < count; i++) {
-    const auto* swept =
-        static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
-    remove_if_idle(idle[i], swept->is_dropped);
-  }
-  hash_seq_init(&scan, found);
-  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    if (swept->is_dropped) remove_database(swept->oid);
-  hash_destroy(found);
-  pfree(idle);
-}
-
-SlotKey KeyOf(const core::Layout& layout, int64 shard) {
-  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId, InvalidOid};
-}
-
-// Finds the slot or makes it. Returns it with its partition locked.
-Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
-  quota_require_room(&quota, sweep);
-  const Oid role = GetSessionUserId();
-  const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
-  bool made;
-  auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
-  if (made) {
-    const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
-    slot->last_tick.store(last.value, std::memory_order_relaxed);
-    slot->key.role = role;
-    CountMade(locked);
-  }
-  accounts_unlock(locked);
-  return slot;
-}
-
-}  // namespace
 
 void slots_attach() {
   database_attach();
   table_attach(&slots);
 }
 
-Slot* slot_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key = KeyOf(layout, shard);
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
-  const bool is_new = slot == nullptr;
-  // Without a slot's lock, since it may have to wait for a transaction.
-  if (is_new) {
-    // Before the slot is there: who finds it, by the lock of its partition, finds this, too.
-    RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
-    slot = make_slot(layout, key, closed_shards.lock(layout, shard));
-  }
-  // This session's stand-in may have a higher floor than the shared entry, by which another session
-  // may have made the slot since lift_slots().
-  if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
-  Hold(slot);
-  table_release(slots, slot);
-  if (is_new) closed_shards.unlock(layout, shard);
-  return slot;
-}
-
 bool is_slot_open(const core::Layout& layout, int64 shard) {
-  const SlotKey key = KeyOf(layout, shard);
+  const SlotKey key = SlotKeyOf(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return false;
   const bool is_open = !IsAtEnd(slot, layout);
@@ -271,7 +48,7 @@ bool is_slot_open(const core::Layout& layout, int64 shard) {
 }
 
 void close_slot(const core::Layout& layout, int64 shard) {
-  const SlotKey key = KeyOf(layout, shard);
+  const SlotKey key = SlotKeyOf(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return;
   Close(slot->last_tick, layout);
@@ -279,8 +56,9 @@ void close_slot(const core::Layout& layout, int64 shard) {
 }
 
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
-  // Who lifts the slots holds the lock. So he comes before, and the floor tells of it, or finds the
-  // slot open. (Another one's stand-in has another lock: see ceiling_hold().)
+  // A session that lifts the slots holds this lock, too. So it was before this, and the floor is
+  // raised already; or it comes later, and finds the slot open. (The stand-in of another
+  // transaction has a lock of its own: see ceiling_hold().)
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   last = std::max(last, MyStartTick(layout));
   if (IsAtEnd(slot, layout))

@@ -1,22 +1,22 @@
-// Slots: what a server keeps of a shard in memory, above all its last tick.
+// Slots: the state of shards in shared memory, above all the last tick.
 //
 // Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says, without a lock, but that who opens a closed slot holds the database's, and
-// what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
+// core/tick.hpp says, without a lock; but a session that opens a closed slot holds the database's
+// lock, and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
-// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the
-// accounts of slots (shared/accounts.hpp), the partition of "slots".
+// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the accounts
+// of slots (shared/accounts.hpp), the partition of "slots".
 #pragma once
 
 #include "pg/base/debug.hpp"
-#include "pg/ids/database.hpp"
+#include "pg/database/database.hpp"
 
 namespace snowid::pg {
 
-// What tells a slot from the others, compared as bytes, and in the four bytes behind that what does
-// not: a slot has one cache line, and no room for padding.
+// The key of a slot, compared as bytes; and in the four bytes behind it the role, which is not part
+// of the key: a slot has one cache line, and no room for padding.
 struct SlotKey {
   core::LayoutSpec layout;
   uint64 shard;
@@ -28,8 +28,8 @@ inline constexpr Size kSlotKeySize = offsetof(SlotKey, role);
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued, as far
-  // as sessions have told (counts.hpp), since the start of the server or the last reset.
+  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued since the
+  // start of the server or the last reset, as far as sessions have added them (counts.hpp).
   std::atomic<uint64_t> uses;
 };
 
@@ -70,7 +70,7 @@ inline bool IsInUse(const Slot* slot) {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// How many IDs a slot has issued, and so many more of them.
+// Reads how many IDs a slot has issued, and adds to that.
 inline uint64 IssuedBy(const Slot* slot) {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
@@ -86,18 +86,35 @@ inline void ForgetIssued(Slot* slot) {
 // next to nothing. Fails as table_attach() does.
 void slots_attach();
 
-// The slot of a shard of this database, made where there is none, with this session counted in. The
-// ceiling must be known. shard: 0 to the layout's max_shard. Fails as quota_require_room() does,
-// and with an error of class 53 where there is no memory. A slot that is made is closed where the
-// shard is, see closing.hpp.
-Slot* slot_of(const core::Layout& layout, int64 shard);
+// The key of a shard of this database.
+SlotKey SlotKeyOf(const core::Layout& layout, int64 shard);
+
+// The layout of a slot. `recent` is that of the slot before, which is often the same.
+const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent);
+
+// The times above which slots of a database start, see Database.
+struct SlotStart {
+  core::UnixMicros floor;
+  core::UnixMicros swept;
+  core::UnixMicros swept_ceiling;
+};
+SlotStart SlotStartOf(const Database* database);
+
+// The last tick that a new slot begins with: above all times that may have been used, and above all
+// that slots have issued which a sweep may have removed.
+core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start);
+
+// The same for this database as this session sees it. The floor of a stand-in includes times that
+// are in use only in this transaction, the shared entry what others have done meanwhile.
+core::Tick MyStartTick(const core::Layout& layout);
 
 // Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
 inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
 }
 
-// Whether there is a slot of a shard of this database that is not at its end; and closes it.
+// is_slot_open(): whether there is a slot of a shard of this database that is not at its end.
+// close_slot(): closes the slot, if there is one.
 bool is_slot_open(const core::Layout& layout, int64 shard);
 void close_slot(const core::Layout& layout, int64 shard);
 

@@ -2,7 +2,7 @@
 #include "pg/ids/warnings.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/ids/database.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/errors.hpp"
 
 namespace snowid::pg {
@@ -34,7 +34,7 @@ SharedTable table = {{"warnings", SNOWID_IDS_ABI, sizeof(uint64), sizeof(Warning
 
 Warnings* warnings = nullptr;
 
-// When the log was last told of this layout, as Unix microseconds; 0 where it never was.
+// When the end of this layout was last logged, as Unix microseconds; 0 for never.
 std::atomic<int64_t>* warned_us(const core::LayoutSpec& layout) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&layout);
   const uint64_t hash = hash_bytes_extended(bytes, sizeof(layout), 0) | 1;

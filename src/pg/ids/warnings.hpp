@@ -7,7 +7,7 @@
 
 namespace snowid::pg {
 
-// From here on the log is told that the layout's time is almost used up.
+// From here on it is logged that the layout's time is almost used up.
 constexpr core::UnixMicros warn_from(const core::Layout& layout) {
   constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
   return {layout.end.value - kYearUs};
@@ -18,8 +18,8 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
 // Fails as table_attach() does.
 void warnings_attach();
 
-// Tells the log, unless that was done within a day. (Where more than 64 layouts are about to end,
-// some share a place; the log is then told of one of them.) Fails as warnings_attach() does.
+// Logs it, unless that was done within a day. (Where more than 64 layouts are about to end some
+// share a slot of the table, and only one of them is logged.) Fails as warnings_attach() does.
 void warn_daily(const core::Layout& layout, core::UnixMicros now);
 
 }  // namespace snowid::pg

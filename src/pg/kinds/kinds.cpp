@@ -1,4 +1,4 @@
-// What the room has others do. See kinds.hpp.
+// What the room registers. See kinds.hpp.
 #include "pg/kinds/kinds.hpp"
 
 #include "pg/ids/ids.hpp"

@@ -5,8 +5,8 @@
 
 namespace snowid::pg {
 
-// Has ObjectIDs differ from earlier ones where they are set back. Called once, when the library is
-// loaded.
+// Registers the function that gives ObjectIDs another random number when they are set back. Called
+// once, when the library is loaded.
 void kinds_register();
 
 }  // namespace snowid::pg

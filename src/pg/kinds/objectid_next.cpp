@@ -49,7 +49,7 @@ uint64 fresh_random() {
   return fresh % kRandomBits | kRandomBits;
 }
 
-void attach() {
+void attach_process() {
   constexpr uint64 kKey = 0;
   process = static_cast<Process*>(table_attach_entry(&table, &kKey));
 }
@@ -65,7 +65,7 @@ void make_ready() {
   if (objectid_place.slot == nullptr) {
     uint64_t none = 0;
     const uint64 fresh = fresh_random();
-    attach();
+    attach_process();
     process->random.compare_exchange_strong(none, fresh, std::memory_order_acq_rel);
   }
   common_make_ready(core::kObjectIdLayout, &objectid_place,
@@ -76,7 +76,7 @@ void make_ready() {
 
 void objectid_draw_anew() {
   const uint64 fresh = fresh_random();
-  attach();
+  attach_process();
   process->random.store(fresh, std::memory_order_release);
 }
 

@@ -8,7 +8,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What a running seq_x_to_y keeps.
+// The state of a running seq_x_to_y.
 struct Cursor {
   int64 current;
   int64 last;

@@ -16,8 +16,8 @@ namespace {
 
 CommonPlace uuid_place;
 
-// Random bytes are fetched many at a time: it is the fetching that takes its time. Each is used
-// once, and not left behind.
+// Random bytes are fetched many at a time, since each fetch costs more than the bytes. Each is used
+// once, and overwritten.
 class RandomPool {
  public:
   uint64 take() {

@@ -14,8 +14,8 @@ namespace {
 // Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
-  // A closed slot is not taken for one that is past it: it may be opened again, where it was
-  // closed.
+  // A closed slot is at the layout's last tick, but must not pass as one that is above `last`: it
+  // may be opened again, below.
   for (;;) {
     if (seen == EndOf(layout).value) {
       closed_shards.refuse(layout, shard, slot);

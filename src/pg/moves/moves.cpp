@@ -1,8 +1,8 @@
 // The SQL functions by which shards move to another server.
 //
 // Shared: the table of released shards and their slots, under released_lock(); the ceiling. Its
-// lock is taken after that of the table (docs/design.md, "The SQL interface"). Who waits for the
-// clock has no lock, but where a row tells of a later time than the caller.
+// lock is taken after that of the table (docs/design.md, "The SQL interface"). The wait for the
+// clock comes before the locks, unless a row has a later time than the caller's ID.
 #include "pg/moves/moves.hpp"
 
 #include "pg/base/errors.hpp"
@@ -33,7 +33,7 @@ bool is_wild(const core::Layout& layout, core::Tick free) {
   return IsWildUnit(WildTimesNow(), layout, StartOf(layout, TimeOf(layout, last)));
 }
 
-// Has a shard that was closed here issue IDs above `last` once this transaction has committed.
+// Opens a shard that was closed here, above `last`, when this transaction commits.
 void open_at_commit(Slot* slot, core::Tick last) {
   core::Tick* opening = pending_opening_of(slot);
   if (opening == nullptr)
@@ -69,7 +69,7 @@ Datum snowid_release(PG_FUNCTION_ARGS) {
   ceiling_hold();
   Release release;
   if (released_find(table, layout, shard, &release)) {
-    // Open all the same: somebody has stored the row with the triggers disabled.
+    // There is a row and the slot is open: the row was stored with the triggers disabled.
     if (!IsAtEnd(slot, layout)) {
       released_delete(table, release);
     } else {
@@ -105,8 +105,9 @@ Datum snowid_accept(PG_FUNCTION_ARGS) {
   Release release;
   const bool is_released = released_find(table, layout, shard, &release);
   core::Tick known = is_released ? TickOf(layout, parts_of(layout, release.id)) : core::Tick{0};
-  // Released while the clock was wild, and rewound since: what it had issued then lies in a time
-  // that nobody gets again, and all else below the ceiling. So it need not wait for that time.
+  // Released while the clock was ahead, and rewound since: what it had issued then is in a wild
+  // time, which no ID gets again, and all else is below the ceiling. So it need not wait for that
+  // time.
   const bool is_by_ceiling = is_released && is_wild(layout, known);
   if (is_by_ceiling) {
     if (last <= known && is_wild(layout, last)) last = {0};

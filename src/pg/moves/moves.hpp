@@ -1,12 +1,13 @@
-// Shards that move to another server, and all that takes a shard, or a database, above what another
-// one has issued. It stands on ids alone. Nothing is shared here.
+// Shards that move to another server, and functions after which a shard, or a database, goes on
+// above what another server has issued. Nothing is shared here.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// Has IDs ask this room which shards are closed. Called once, when the library is loaded.
+// Registers this room as the one that knows which shards are closed. Called once, when the library
+// is loaded.
 void moves_register();
 
 }  // namespace snowid::pg

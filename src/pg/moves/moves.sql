@@ -20,7 +20,7 @@ COMMENT ON COLUMN snowid.released_shards.released_at IS 'when it was released';
 COMMENT ON CONSTRAINT released_shards_pkey ON snowid.released_shards IS 'a shard is released once';
 COMMENT ON INDEX snowid.released_shards_pkey IS 'a shard is released once';
 GRANT SELECT ON snowid.released_shards TO PUBLIC;
--- Who restores a dump may be no superuser. He may release shards, too.
+-- The role that restores a dump need not be a superuser. This one may release shards as well.
 GRANT INSERT ON snowid.released_shards TO @extowner@;
 
 CREATE FUNCTION snowid.check_release() RETURNS pg_catalog.trigger

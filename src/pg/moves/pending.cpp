@@ -1,7 +1,7 @@
-// Having slots do as the transaction does. See pending.hpp.
+// Changing slots with the transaction. See pending.hpp.
 //
-// What a transaction has done is a stack, newest first. What a part of it has done that is rolled
-// back lies on top.
+// The moves of a transaction are a stack, newest first: those of a subtransaction that is rolled
+// back lie on top.
 #include "pg/moves/pending.hpp"
 
 #include "pg/compat.hpp"
@@ -26,8 +26,9 @@ struct Move {
   Kind kind;
   Move* undone;    // what a kClosedAgain has undone
   bool is_undone;  // whether a kToOpen was
-  // Whether it is the oldest of its slot. Then this session is counted in once more, for its places
-  // go first when it exits. Once, however many moves there are: the count has its bounds.
+  // Whether it is the oldest of its slot. Then this session is counted in once more as a user of
+  // the slot, since at its exit places are let go of first. Once for all moves of a slot, since the
+  // count is bounded.
   bool is_holding;
 };
 
@@ -53,7 +54,7 @@ void LetGoOf(Move* move) {
   if (move->is_holding) LetGo(move->slot);
 }
 
-// Opens what was to be opened. The slots' locks are held until all of it has been done.
+// Opens what was to be opened. released_lock() of the shards is held until after this.
 void open_accepted() {
   for (; moves != nullptr; moves = moves->older) {
     if (moves->kind == Kind::kToOpen && !moves->is_undone)
@@ -65,7 +66,7 @@ void open_accepted() {
 void undo_newest() {
   Move* move = moves;
   moves = move->older;
-  // What snowid_release() has returned is never issued here, even so.
+  // The ID that snowid_release() has returned is never issued here, also after a rollback.
   if (move->kind == Kind::kClosed)
     open_slot(move->slot, LayoutOf(move->slot), {move->last.value + 1});
   if (move->undone != nullptr) {
@@ -97,8 +98,9 @@ void follow_part(SubXactEvent event, SubTransactionId part, SubTransactionId par
       move->part = parent;
 }
 
-// A move that is not yet on the stack, so that nothing can fail once it is. What is released may be
-// another server's once the client has heard of it, also where there is nothing left to close.
+// Makes a move that is not yet on the stack, so that nothing can fail once it is. The commit has to
+// be durable also where there is nothing left to close: another server may use the shard as soon as
+// the client has the answer.
 Move* make_move(Slot* slot, Kind kind) {
   at_end_subscribe(AtEndOrder::kMoves, {follow_transaction, follow_part, nullptr});
   require_durable_commit();

@@ -1,5 +1,5 @@
-// What a transaction that moves shards does to their slots. A table's rows come and go with the
-// transaction, and with its savepoints; slots are memory, and do as it does:
+// Changes of slots by a transaction that moves shards. Rows of the table are undone with the
+// transaction or a savepoint; slots are memory, so callbacks undo or complete their changes:
 //
 //   A shard that it releases is closed at once, for everybody. If the transaction, or the part of
 //   it that has released the shard, is rolled back, the slot is opened again. A shard that it

@@ -29,8 +29,8 @@ constexpr Oid kTypes[kColumns] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTA
 constexpr OwnTable kReleasedShards = {kTableName, kTypes, kColumns, sizeof(core::LayoutSpec)};
 
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
-// shards share them: who moves one keeps those out who are to make the slot of another, for a
-// moment mostly.
+// shards share them: moving one may keep other sessions from making the slot of another, mostly for
+// a moment.
 constexpr uint32 kLocks = 1024;
 
 // The table, InvalidOid before this session has looked.
@@ -77,9 +77,9 @@ Oid index_of(Relation table) {
   return table->rd_pkindex;
 }
 
-// What ids ask, see ids/closing.hpp.
+// The functions of ClosedShards, see ids/closing.hpp.
 
-bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
+bool lock_shard_and_find(const core::Layout& layout, int64 shard, Release* release) {
   AssertHoldsNone();
   Relation table = open_table(AccessShareLock);
   locked_table = RelationGetRelid(table);
@@ -89,17 +89,17 @@ bool lock_and_find(const core::Layout& layout, int64 shard, Release* release) {
   return is_released;
 }
 
-bool lock(const core::Layout& layout, int64 shard) {
+bool lock_shard(const core::Layout& layout, int64 shard) {
   Release release;
-  return lock_and_find(layout, shard, &release);
+  return lock_shard_and_find(layout, shard, &release);
 }
 
-void unlock(const core::Layout& layout, int64 shard) {
+void unlock_shard(const core::Layout& layout, int64 shard) {
   UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
   UnlockRelationOid(locked_table, AccessShareLock);
 }
 
-// release: nullptr where no row tells.
+// release: nullptr where there is no row.
 [[noreturn]] void report_released(const core::Layout& layout, core::Shard shard,
                                   const Release* release, bool is_accepted) {
   ereport(
@@ -119,14 +119,14 @@ void unlock(const core::Layout& layout, int64 shard) {
   pg_unreachable();
 }
 
-void refuse(const core::Layout& layout, core::Shard shard, const Slot* slot) {
+void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   const int64 number = static_cast<int64>(shard.value);
   Release release;
-  const bool is_released = lock_and_find(layout, number, &release);
-  // No row of a slot that is closed all the same: this transaction is to open it, or the extension
-  // was dropped and made anew since it was closed.
+  const bool is_released = lock_shard_and_find(layout, number, &release);
+  // A slot can be closed without a row: this transaction is to open it, or the extension was
+  // dropped and made anew since it was closed.
   const bool is_closed = !is_released && IsAtEnd(slot, layout) && !IsUsedUp(layout);
-  unlock(layout, number);
+  unlock_shard(layout, number);
   if (is_released || is_closed) note_refusal({layout, shard, slot}, "It was released.");
   if (is_released) report_released(layout, shard, &release, false);
   if (is_closed) report_released(layout, shard, nullptr, pending_opening_of(slot) != nullptr);
@@ -155,17 +155,18 @@ List* all_known(Relation table) {
   return all;
 }
 
-void close_all() {
+void close_released() {
   if (!OidIsValid(look_up_table())) return;
   Relation table = open_table(AccessShareLock);
   ListCell* cell;
   foreach (cell, all_known(table)) {
     const auto* known = static_cast<const Known*>(lfirst(cell));
     const core::Layout layout = core::MakeLayout(known->spec);
-    // Nobody waits for who moves a shard, whose slot is closed meanwhile.
+    // A slot that is closed already needs no lock, for which it would have to wait while another
+    // transaction moves the shard.
     if (!is_slot_open(layout, known->shard)) continue;
-    if (lock(layout, known->shard)) close_slot(layout, known->shard);
-    unlock(layout, known->shard);
+    if (lock_shard(layout, known->shard)) close_slot(layout, known->shard);
+    unlock_shard(layout, known->shard);
   }
   table_close(table, NoLock);
 }
@@ -187,7 +188,7 @@ void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
 }
 
 // Closes the shard of a row that is inserted by other than snowid_release(), by a restore for one.
-// Returns the row, with an ID above all that was issued here, which one of an older dump is not.
+// Returns the row, with an ID above all that was issued here: that of an older dump may be below.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   bool nulls[3];
   const Datum shard = heap_getattr(row, kShard, RelationGetDescr(table), &nulls[0]);
@@ -201,8 +202,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   if (!ceiling_known) ceiling_learn();
   table_close(released_lock(layout, DatumGetInt64(shard)), NoLock);
   ceiling_hold();
-  // Also where there is no slot yet: who makes one before this statement has ended does not see the
-  // row.
+  // Made where there is none: a session that makes it before this transaction has ended would not
+  // see the row.
   Slot* slot = slot_of(layout, DatumGetInt64(shard));
   const core::Tick last = pending_close(slot, layout);
   LetGo(slot);
@@ -217,7 +218,9 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void released_register() { closed_shards = {lock, unlock, refuse, close_all}; }
+void released_register() {
+  closed_shards = {lock_shard, unlock_shard, refuse_released, close_released};
+}
 
 Relation released_lock(const core::Layout& layout, int64 shard) {
   AssertHoldsNone();

@@ -1,9 +1,9 @@
 // Which shards have been released: the table snowid.released_shards.
 //
-// Shared: the table. Who changes what it says of a shard, or opens or closes the shard's slot, has
-// released_lock() until the end of his transaction; who looks while he makes a slot, or because he
-// has found one at its end, has the weaker lock for as long (ids/closing.hpp). Each takes the
-// heavyweight lock before any of snowid's LWLocks.
+// Shared: the table. A transaction that changes the row of a shard, or opens or closes the shard's
+// slot, holds released_lock() until it ends. A session that makes a slot, or has found one at its
+// end, holds a weaker lock meanwhile (ids/closing.hpp). Each takes the heavyweight lock before any
+// of snowid's LWLocks.
 #pragma once
 
 #include "pg/ids/ids.hpp"
@@ -14,11 +14,11 @@ namespace snowid::pg {
 struct Release {
   HeapTuple row;         // a copy
   int64 id;              // what snowid_release() has returned
-  const char* moved_to;  // where the shard went, nullptr where nobody has told
+  const char* moved_to;  // where the shard went, nullptr where that was not given
   TimestampTz released_at;
 };
 
-// Has ids ask this table. Called once, when the library is loaded.
+// Sets closed_shards (ids/closing.hpp). Called once, when the library is loaded.
 void released_register();
 
 // Locks a shard, and opens the table to change its row; both are locked until the end of the

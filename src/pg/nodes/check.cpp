@@ -1,6 +1,6 @@
 // The SQL function that has the registry, or Citus, confirm a node's number: for schedulers, and
-// for scripts that start a server. Each call exchanges a token, so whichever of two copies calls it
-// second is found out.
+// for scripts that start a server. Each call exchanges a token, so that of two copies the one that
+// calls it second is detected.
 #include "pg/base/errors.hpp"
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
@@ -13,9 +13,9 @@ namespace snowid::pg {
 
 namespace {
 
-// Who takes a number over knows nothing of the last IDs of the one who had it, whose clock may have
-// been ahead of the registry's. So this database issues only IDs with times that are past all of
-// those, and waits until they can be had. Interruptible.
+// After taking a number over. The last IDs of the server that had it are not known, and its clock
+// may have been ahead of the registry's. So this database issues only IDs with times after all of
+// those, and waits until the clock allows them. Interruptible.
 void go_above_others(const Registry& registry, const ClockGap& gap) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
   const core::UnixMicros moment{there.value + kMostDifferenceUs + max_lead_us()};
@@ -28,7 +28,7 @@ void go_above_others(const Registry& registry, const ClockGap& gap) {
   while (unix_now() < moment) nap(100, clock_wait_event());
 }
 
-// What snowid.is_server_of_group() says.
+// The result of snowid.is_server_of_group().
 bool is_server_of(int32 group) {
   Oid type = INT4OID;
   Datum value = Int32GetDatum(group);
@@ -38,14 +38,14 @@ bool is_server_of(int32 group) {
                                            nullptr, false, 0);
   if (result != SPI_OK_SELECT || SPI_processed != 1)
     elog(ERROR, "SPI_execute_with_args: %d", result);
-  const bool is_so =
+  const bool is_server =
       DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
   SPI_finish();
-  return is_so;
+  return is_server;
 }
 
-// Has Citus say whether this server is its group's. Where it is not, the database is marked,
-// durably, until it is found to be again.
+// Asks Citus whether this server is that of its group. Where it is not, the database is marked,
+// durably, until a later check finds that it is.
 int32 check_group(const CitusNode& citus) {
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
   Relation table = member_lock();
@@ -60,15 +60,15 @@ int32 check_group(const CitusNode& citus) {
   return citus.group;
 }
 
-// Takes the number over from whoever has it, and goes above what that one has issued.
-void take_over(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
+// Takes the number over from the server that has it, and goes above what that one has issued.
+void take_over_number(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
   // Before anything is taken. A copy is found out also where its clock is wrong.
   require_near_clocks(registry, gap);
   member->registry = take_number_over(registry, *member, words);
   go_above_others(registry, gap);
   if (member->state == MemberState::kJoined) return;
   member->incarnation = new_incarnation();
-  // Should the row be rolled back this is no claim that could be made again.
+  // So that, if the row is rolled back, snowid_join() does not resume an old claim.
   words->secret[0] = '\0';
 }
 
@@ -77,7 +77,8 @@ void take_over(const Registry& registry, const ClockGap& gap, Member* member, Wo
 int64 check_membership(bool takes_over, bool has_moved) {
   Relation table = member_lock();
   Member member = member_read(table);
-  // Whoever has no number may not draw: it says that it replaces who had it.
+  // A database without its own number, which may not draw, can take over: its caller states that it
+  // replaces the server that had the number.
   const bool can_take_over = takes_over && member.state != MemberState::kNone;
   if (member.state != MemberState::kJoined && !can_take_over) report_membership(member);
   if (has_moved) member.registry = "";
@@ -86,7 +87,7 @@ int64 check_membership(bool takes_over, bool has_moved) {
   const ClockGap gap = registry_compare_clocks(registry);
   Words words = words_read();
   if (takes_over) {
-    take_over(registry, gap, &member, &words);
+    take_over_number(registry, gap, &member, &words);
   } else {
     member.registry = exchange_tokens(registry, member, &words);
     require_near_clocks(registry, gap);

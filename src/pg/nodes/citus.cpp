@@ -18,7 +18,7 @@ Oid group_relid = InvalidOid;
 // citus_read() was first called.
 uint32 group_hash = 0;
 
-// Whether a relation belongs to the extension, and is not called so by chance.
+// Whether a relation belongs to the extension Citus.
 bool is_of_citus(Oid relid) {
   const Oid extension = getExtensionOfObject(RelationRelationId, relid);
   return OidIsValid(extension) && extension == get_extension_oid(kCitusName, true);
@@ -75,7 +75,7 @@ CitusNode read_group() {
   Relation relation = open_table(kGroupTable);
   if (relation == nullptr) return {CitusState::kNone, 0, true};
   group_relid = RelationGetRelid(relation);
-  // Nobody is told when an extension takes in a table that is there already.
+  // There is no invalidation when an extension takes in a table that exists already.
   CitusNode node = {CitusState::kNone, 0, false};
   if (is_of_citus(group_relid)) node = read_row(relation);
   relation_close(relation, AccessShareLock);
@@ -85,7 +85,7 @@ CitusNode read_group() {
 }  // namespace
 
 CitusNode citus_read() {
-  // First, so that no change is missed from now on.
+  // First, so that a change while it reads is noticed.
   group_hash = GetSysCacheHashValue2(RELNAMENSP, CStringGetDatum(kGroupTable),
                                      ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
   CitusNode node = read_group();
@@ -95,8 +95,8 @@ CitusNode citus_read() {
   // Only there nobody is listed. Citus may synchronize it right now, first the group and then the
   // nodes; so where they are there, so is the group.
   if (knows_nodes()) return read_group();
-  // Or it is a Citus without a cluster, as far as this session can tell, until it is another
-  // client's.
+  // Else it is a Citus without a cluster, or a worker that is not synchronized; this session cannot
+  // know which, and a pooler may give it to another client.
   node.is_lasting = false;
   if (citus_is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;

@@ -1,6 +1,6 @@
-// What Citus says of this node: its group, a number that no other node of the cluster has. It is
-// looked up, never stored: clones, standbys and dumps copy whatever could be stored, while Citus
-// gives a clone a group of its own when it is promoted, and a promoted standby its primary's.
+// This node's group in Citus: a number that no other node of the cluster has. It is looked up,
+// never stored: clones, standbys and dumps copy whatever could be stored, while Citus gives a clone
+// a group of its own when it is promoted, and a promoted standby its primary's.
 //
 // Reads Citus' tables under AccessShareLock, which it lets go of at once; nothing is shared.
 #pragma once
@@ -18,14 +18,14 @@ enum class CitusState : uint8_t {
   kNumbered,        // the group is this node's number
   kNoRow,           // the table of the group is empty
   kAltered,         // it is not as Citus makes it
-  kUnsynchronized,  // this session is Citus' own, on a node to which it has not told its group
+  kUnsynchronized,  // this session is Citus' own, on a node that it has not synchronized yet
 };
 
 struct CitusNode {
   CitusState state;
   int32 group;  // 0 or more where it is kNumbered
-  // Whether all of it holds until IsCitusGroup() or IsCitusChange() says otherwise; if not, it
-  // may be another in the next transaction, without a word.
+  // Whether all of it holds until IsCitusGroup() or IsCitusChange() says otherwise; if not, it may
+  // be another in the next transaction, without an invalidation.
   bool is_lasting;
 };
 

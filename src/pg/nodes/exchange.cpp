@@ -5,7 +5,7 @@ namespace snowid::pg {
 
 namespace {
 
-// 55000, after all sessions have been told.
+// 55000, after the database was marked as a copy.
 [[noreturn]] void report_lost(const Registry& registry, const Member& member, Words words) {
   // Not where it was about to join, which fails.
   if (member.incarnation == words.incarnation) words.copy_of = member.incarnation;
@@ -37,7 +37,7 @@ namespace {
   pg_unreachable();
 }
 
-// 55000: what one is to do who takes over.
+// 55000: the number cannot be taken over.
 [[noreturn]] void report_retired(const Registry& registry, const Member& member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's",
@@ -47,7 +47,7 @@ namespace {
   pg_unreachable();
 }
 
-// What the registry has given besides, it may not know either.
+// Warns that the registry was restored: it may have forgotten other numbers as well.
 void warn_if_older(const Registry& registry, const Answer& answer) {
   if (answer.verdict != Verdict::kOlder) return;
   ereport(WARNING,
@@ -58,8 +58,8 @@ void warn_if_older(const Registry& registry, const Answer& answer) {
            errhint("Use snowid_check() on all nodes, and then snowid.settle_registry() there.")));
 }
 
-// Asks with the token that is known and the one that is asked with, which is known then.
-Answer exchange(const Registry& registry, const Member& member, Words* words) {
+// Has the registry replace the token `known` by the token `asked`, and sets `known` to that.
+Answer ask_with_next_token(const Registry& registry, const Member& member, Words* words) {
   const Answer answer = registry_ask(registry, kCheck, member, words->known, words->asked);
   switch (answer.verdict) {
     case Verdict::kHeld:
@@ -77,7 +77,7 @@ Answer exchange(const Registry& registry, const Member& member, Words* words) {
   return answer;
 }
 
-void prepare(Words* words, int64 count) {
+void store_next_token(Words* words, int64 count) {
   words->asked = next_token(count);
   words_write(*words);
 }
@@ -87,9 +87,9 @@ void prepare(Words* words, int64 count) {
 const char* exchange_tokens(const Registry& registry, const Member& member, Words* words) {
   // An exchange whose answer was lost is finished first. That alone would not do: a copy that was
   // made meanwhile has both tokens, too.
-  if (words->known != words->asked) exchange(registry, member, words);
-  prepare(words, CountOf(words->known));
-  const Answer answer = exchange(registry, member, words);
+  if (words->known != words->asked) ask_with_next_token(registry, member, words);
+  store_next_token(words, CountOf(words->known));
+  const Answer answer = ask_with_next_token(registry, member, words);
   words_write(*words);
   return answer.identity;
 }
@@ -103,7 +103,7 @@ const char* take_number_over(const Registry& registry, const Member& member, Wor
   // Of an exchange of its own whose answer was lost: should this be broken off, the next check has
   // to know it.
   if (expected == words->asked) words->known = expected;
-  prepare(words, CountOf(expected));
+  store_next_token(words, CountOf(expected));
   const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
   if (answer.verdict == Verdict::kStale)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -1,4 +1,4 @@
-// Exchanging tokens with the registry, which finds copies out. The caller has called member_lock().
+// Exchanging tokens with the registry, which detects copies. The caller has called member_lock().
 #pragma once
 
 #include "pg/nodes/registry.hpp"

@@ -34,7 +34,7 @@ void require_node_name(const char* node) {
            errdetail("It has 1 to %d bytes.", kLongestName)));
 }
 
-// 55000: it has joined otherwise than it is asked to now.
+// 55000: the database has joined another registry, or under another name.
 [[noreturn]] void report_joined(const Member& member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("database has joined as node \"%s\", with number " INT64_FORMAT,
@@ -44,8 +44,8 @@ void require_node_name(const char* node) {
   pg_unreachable();
 }
 
-// Claims a number for a member that has all but that. An earlier claim that has come to no end, or
-// whose row was rolled back, is made again with its secret, and then gives the same number.
+// Claims the number of a new member. An earlier claim that has come to no end, or whose row was
+// rolled back, is made again with its secret, and then gives the same number.
 void claim_number(const Registry& registry, Member* member, Words* words) {
   member->registry = "";
   Answer answer{Verdict::kLost, 0, 0, nullptr};
@@ -68,7 +68,7 @@ void claim_number(const Registry& registry, Member* member, Words* words) {
 }
 
 // Joins as a new node.
-int64 join(Relation table, const Member& left, const char* server, const char* node) {
+int64 join_as_new_node(Relation table, const Member& left, const char* server, const char* node) {
   Member member{{MemberState::kJoined, 0, node, server}, "", nullptr, new_incarnation()};
   require_node_name(node);
   require_no_citus();
@@ -76,7 +76,8 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
   require_connect_timeout(registry.server);
   require_near_clocks(registry, registry_compare_clocks(registry));
   Words words = words_read();
-  // With a row that is true, or was, the number is not that of a claim which was rolled back.
+  // With a row of the same incarnation the words are not those of a claim whose row was rolled
+  // back.
   if (left.state != MemberState::kNone && left.incarnation == words.incarnation)
     words.state = WordsState::kNone;
   claim_number(registry, &member, &words);
@@ -87,9 +88,9 @@ int64 join(Relation table, const Member& left, const char* server, const char* n
   return member.number;
 }
 
-// Has the number retired: nobody gets it again, so those who are drawing from it right now do no
-// harm. Where the registry cannot be reached nothing is changed.
-void retire(const Member& member, Words* words) {
+// Has the registry retire the number: nobody gets it again, so sessions that are drawing from it at
+// this moment do no harm. Where the registry cannot be reached nothing is changed.
+void retire_number(const Member& member, Words* words) {
   const Registry registry = registry_of(member.server, member.node);
   exchange_tokens(registry, member, words);
   const Answer answer = registry_ask(registry, kLeave, member, words->known, words->known);
@@ -122,7 +123,7 @@ Datum snowid_join(PG_FUNCTION_ARGS) {
     if (strcmp(member.server, server) != 0 || (node != nullptr && strcmp(member.node, node) != 0))
       report_joined(member);
   } else {
-    number = join(table, member, server, node != nullptr ? node : default_node());
+    number = join_as_new_node(table, member, server, node != nullptr ? node : default_node());
   }
   table_close(table, NoLock);
   PG_RETURN_INT64(number);
@@ -137,7 +138,7 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   if (member.state == MemberState::kNone) report_membership(member);
   Words words = words_read();
   // A copy has no number to give back.
-  if (member.state == MemberState::kJoined) retire(member, &words);
+  if (member.state == MemberState::kJoined) retire_number(member, &words);
   words.state = WordsState::kLeft;
   words_write(words);
   member_delete(table);

@@ -4,6 +4,7 @@
 #include "pg/base/locks.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/server/durable_commit.hpp"
 #include "pg/server/own_table.hpp"
@@ -35,7 +36,7 @@ constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
 
 Oid table_oid = InvalidOid;
 
-// What the words say of a row. It is this server's and this database's.
+// The state of a row that was stored by this server and this database, by the words.
 MemberState state_of(int64 incarnation) {
   const Words words = words_read();
   if (incarnation < 1) return MemberState::kMoved;
@@ -51,8 +52,8 @@ MemberState state_of(int64 incarnation) {
   }
 }
 
-// Whether this is the server that the row was stored on, as far as its key tells: a row without one
-// is bound to none.
+// Whether the server's key is the one with which the row was stored. A row without a key fits every
+// server.
 bool has_server_key(const char* stored) {
   return *stored == '\0' || strcmp(stored, server_key) == 0;
 }
@@ -63,8 +64,9 @@ HeapTuple find_row(Relation table, SysScanDesc* scan) {
   return systable_getnext(*scan);
 }
 
-// To be called where the row is changed. If that were lost in a crash this database would draw from
-// 0 again, or from what it has left; if it were prepared, nobody would hear of its commit.
+// Called where the row is changed. The commit must be durable: if it were lost in a crash this
+// database would draw from 0 again, or from a number that it has left. It must not be prepared: no
+// session would notice the later commit.
 void announce_change(Relation table) {
   require_durable_commit();
   shared_number_change_with_transaction();
@@ -93,7 +95,8 @@ Member member_read(Relation table) {
               TextDatumGetCString(values[kRegistry]),
               TextDatumGetCString(values[kSecret]),
               DatumGetInt64(values[kIncarnation])};
-    // The words come last: what is told of them from then on is news.
+    // The words are read last: an invalidation that comes after that makes the caller read them
+    // again.
     if (static_cast<uint64>(DatumGetInt64(values[kSystem])) == GetSystemIdentifier() &&
         DatumGetObjectId(values[kDatabase]) == MyDatabaseId &&
         has_server_key(TextDatumGetCString(values[kServerKey])))

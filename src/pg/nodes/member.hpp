@@ -1,13 +1,13 @@
 // A database's own membership: what it has stored of it, and what it changes. See membership.hpp
 // for what other files may see.
 //
-// Shared: the row of snowid.membership, and the words of words.hpp. Whoever changes any of them
-// holds the table's ShareRowExclusiveLock, which member_lock() takes. The row goes back with the
-// transaction, the words do not; so the row counts only where they say so, by its incarnation.
+// Shared: the row of snowid.membership, and the words of words.hpp. A session that changes any of
+// them holds the table's ShareRowExclusiveLock, which member_lock() takes. The row goes back with
+// the transaction, the words do not; so the row counts only where they say so, by its incarnation.
 //
-// The registry is told a token only once that is in the words, durably. So whatever is rolled back
-// or crashes, and whichever answer is lost, the registry has the token that is known or the one
-// that was asked with; and of two copies of this database only that has it, which was told last.
+// A token is sent to the registry only once it is durable in the words. So after any rollback,
+// crash or lost answer the registry has the token `known` or the token `asked`; and of two copies
+// of this database only the one that has exchanged last has it.
 #pragma once
 
 #include "pg/nodes/membership.hpp"
@@ -25,7 +25,7 @@ int64 new_incarnation();
 
 // The row of snowid.membership and what it means. Without one the fields are 0 or nullptr.
 struct Member : Membership {
-  const char* registry;  // its identity, as it has told it
+  const char* registry;  // the registry's identity
   const char* secret;    // what proves to it that the number is this node's
   int64 incarnation;
 };
@@ -33,7 +33,7 @@ struct Member : Membership {
 // Opens the table. Fails as own_table_open() does.
 Relation member_open(LOCKMODE mode);
 
-// What this session knows it by, InvalidOid before member_read() was first called.
+// The OID of the table, InvalidOid before member_read() was first called.
 Oid member_relid();
 
 // The same in ShareRowExclusiveLock, which the transaction keeps: there is one change at a

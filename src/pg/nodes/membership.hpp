@@ -28,9 +28,9 @@ struct Membership {
 };
 
 // Reads them, in the current memory context. Fails with 55000 where a relation is missing or was
-// altered. Needs a transaction; may be called in a parallel worker and during recovery. Who keeps
-// what it says notes that he knows it before he calls it, so that an invalidation that comes
-// meanwhile is not lost; and keeps nothing during recovery, where nobody is told of the page.
+// altered. Needs a transaction; may be called in a parallel worker and during recovery. A caller
+// that remembers the answer has to subscribe to invalidations before the call, so that none is
+// lost; and must not remember it during recovery, where a change of the page sends none.
 Membership membership_read();
 
 // The relations whose invalidation says that membership_read() may say something else. InvalidOid

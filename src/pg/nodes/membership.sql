@@ -39,8 +39,8 @@ COMMENT ON CONSTRAINT membership_number_check ON snowid.membership IS
   'shards of the layout instagram; 0 is drawn from without joining';
 COMMENT ON CONSTRAINT membership_singleton_check ON snowid.membership IS 'a database is one node at most';
 SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regclass, ''::pg_catalog.text);
--- Whoever may dump the database may read it, and whoever restores it may write it; nobody else is to
--- know the secret.
+-- Roles that may dump the database may read it, and those that restore it may write it; no other role may read the
+-- secret.
 GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
 GRANT SELECT ON snowid.membership TO pg_database_owner;
 

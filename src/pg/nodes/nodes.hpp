@@ -5,7 +5,7 @@
 
 namespace snowid::pg {
 
-// Has IDs ask this room what they cannot know. Called once, when the library is loaded.
+// Registers the room's hooks and settings. Called once, when the library is loaded.
 void nodes_register();
 
 }  // namespace snowid::pg

@@ -1,8 +1,8 @@
--- The registry: which numbers it has given to which nodes. A number is given once. A node that leaves has it retired,
--- and who joins gets the least that was never given.
+-- The registry: which numbers it has given to which nodes. A number is given once. When a node leaves its number is
+-- retired; a node that joins gets the least that was never given.
 --
--- Locking: who asks locks the row of its own number, and no other, until its transaction ends. Who claims waits for
--- one other for a tenth of a second at most, and passes over the numbers that others are about to get.
+-- Locking: a request locks the row of its own number, and no other, until its transaction ends. A claim waits for one
+-- other claim for a tenth of a second at most, and passes over the numbers that others are about to get.
 
 CREATE TABLE snowid.nodes (
   number bigint PRIMARY KEY CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
@@ -95,8 +95,8 @@ END $$;
 COMMENT ON FUNCTION snowid.registry_identity() IS 'which registry this database is; another one once it may have lost numbers';
 REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
 
--- What a node has been told must not be lost here in a crash, nor with a synchronous standby, whatever the session sets
--- until its transaction ends; and nobody keeps a number locked by PREPARE TRANSACTION.
+-- What a node gets as an answer must not be lost here in a crash, nor when a synchronous standby takes over, also where
+-- the session sets synchronous_commit off; and no number stays locked by PREPARE TRANSACTION.
 CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
 COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction be on disk, and on synchronous standbys, once it is committed';
@@ -123,7 +123,7 @@ END $$;
 COMMENT ON FUNCTION snowid.give_number(bigint, snowid.nodes) IS 'give a number to a node, if no other has it';
 REVOKE ALL ON FUNCTION snowid.give_number(bigint, snowid.nodes) FROM PUBLIC;
 
--- Has the row of a number say what its node tells of itself.
+-- Stores in the row of a number what its node has sent about itself.
 CREATE FUNCTION snowid.keep_node(held bigint, asking snowid.nodes) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -200,12 +200,13 @@ END $$;
 COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
 REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
 
--- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which the
--- registry should have one.
+-- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which
+-- the registry should have one.
 --
--- A token that has been exchanged more often than the one here says that the registry is older than the node: then it learns
--- from the node. A promoted standby may know the token before, and has a later timeline. So has what was restored from an
--- archive; and that cannot be told. So it must not displace a node that has checked within its last interval.
+-- A token that has been exchanged more often than the one here says that the registry is older than the node: then it
+-- learns from the node. A promoted standby may know the token before, and has a later timeline. So does a server that
+-- was restored from an archive, and the two cannot be distinguished. So neither may displace a node that has checked
+-- within its last interval.
 CREATE FUNCTION snowid.judge_token(held snowid.nodes, asking snowid.nodes, known bigint, asked bigint) RETURNS pg_catalog.text
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -269,7 +270,7 @@ END $$;
 COMMENT ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) IS 'answer a node that has a number';
 REVOKE ALL ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) FROM PUBLIC;
 
--- What nodes call over dblink. All that a caller can do to a number he does by its secret.
+-- What nodes call over dblink. Without the secret of a number a caller cannot change anything about it.
 CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
     known bigint, next bigint, database pg_catalog.text, system_identifier bigint, database_oid bigint, timeline bigint,
     registry pg_catalog.text,

@@ -3,6 +3,7 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
@@ -15,7 +16,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What snowid.node says.
+// A row of snowid.node.
 struct NodeNumber {
   const char* source;  // where the number comes from, or would if it could be had
   int64 number;
@@ -26,11 +27,11 @@ struct NodeNumber {
 
 bool must_join = false;  // snowid.must_join
 
-// A callback where that is assigned.
+// The assign hook of snowid.must_join.
 void forget_number(bool, void*) { default_shard_forget(); }
 
-// Whether what the ids keep holds no longer than the transaction.
-bool is_fleeting = false;
+// Whether the number that this session remembers holds for this transaction only.
+bool ends_with_transaction = false;
 
 void forget_relation(Oid relid) {
   if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
@@ -42,20 +43,20 @@ void forget_class(Datum, int, uint32 hash) {
 }
 
 // At the end of the transaction.
-void forget_fleeting(XactEvent) {
-  if (!is_fleeting) return;
-  is_fleeting = false;
+void forget_at_end_of_transaction(XactEvent) {
+  if (!ends_with_transaction) return;
+  ends_with_transaction = false;
   default_shard_forget();
 }
 
-// Has this session told of changes. Twice would do no harm.
-void watch() {
-  static bool is_watching = false;
-  if (is_watching) return;
+// Subscribes to invalidations. To subscribe twice, after an error in between, does no harm.
+void subscribe_to_changes() {
+  static bool is_subscribed = false;
+  if (is_subscribed) return;
   invalidation_subscribe(forget_relation);
   CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
-  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_fleeting, nullptr, nullptr});
-  is_watching = true;
+  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_at_end_of_transaction, nullptr, nullptr});
+  is_subscribed = true;
 }
 
 // 55000: Citus copies what is set like this to all nodes.
@@ -92,7 +93,7 @@ void require_own_setting(const CitusNode& citus, GucSource source) {
   if (IsStored(source)) report_stored_setting(source);
   if (citus_is_own_session()) report_carried_setting();
   // The next transaction may be another client's.
-  is_fleeting = true;
+  ends_with_transaction = true;
 }
 
 // 55000, where snowid.must_join is on.
@@ -111,7 +112,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   result->source = "citus";
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
   result->number = citus.group;
-  // Not the coordinator, as far as can be told.
+  // Group 0 without nodes listed: this may be a worker that Citus has yet to synchronize.
   if (must_join && citus.group == 0 && !citus.is_lasting)
     report_no_group(CitusState::kUnsynchronized);
   if (words_read().is_replaced) report_replaced(citus.group);
@@ -131,21 +132,22 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
   if (member.state == MemberState::kNone) require_other_than_0();
 }
 
-// Asks, in this order: the setting, Citus, what another session has learned, the membership. Fills
-// the answer in as far as it gets. Fails with 55000 where there is no number, with 22023 where
-// snowid.shard is none, and as membership_read() does. wants_names: of the node and its registry.
-void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
-  watch();
+// Finds the number by, in this order: the setting, Citus, what another session has stored, the
+// membership. Fills the answer in as far as it gets. Fails with 55000 where there is no number,
+// with 22023 where snowid.shard is none, and as membership_read() does. wants_names: of the node
+// and its registry.
+void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
+  subscribe_to_changes();
   result->source = "setting";
   result->number = setting.shard;
   if (setting.shard == kRefusedShard) report_refused_shard();
   if (setting.shard >= 0 && !MayBeShared(setting.source)) return;
   const CitusNode citus = citus_read();
-  is_fleeting = is_fleeting || !citus.is_lasting;
+  ends_with_transaction = ends_with_transaction || !citus.is_lasting;
   if (setting.shard >= 0) return require_own_setting(citus, setting.source);
-  // A standby is not told at once of what its primary's words say; and it may be promoted.
+  // A standby gets no invalidation when its primary writes the words; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
-  is_fleeting = is_fleeting || is_standby;
+  ends_with_transaction = ends_with_transaction || is_standby;
   if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
   if (wants_names || !shared_number_recall(&result->number))
     return resolve_by_membership(result, is_standby);
@@ -154,25 +156,26 @@ void resolve(const ShardSetting& setting, NodeNumber* result, bool wants_names) 
 
 int64 number_of(const ShardSetting& setting) {
   NodeNumber result{};
-  resolve(setting, &result, false);
+  resolve_number(setting, &result, false);
   return result.number;
 }
 
-// What a draw with the default layout does, as a step that may fail.
+// Resolves the number as a draw with the default layout does, for a subtransaction.
 void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
-  resolve(shard_setting, node, true);
+  resolve_number(shard_setting, node, true);
   node->has_number = true;
   require_shard(core::kInstagram, node->number);
 }
 
-// Whether it is that which has failed, and not something else, a cancelled query for one.
+// Whether the error says that there is no number, and not something else, such as a cancelled
+// query.
 bool SaysNoNumber(const ErrorData* error) {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
 
-// What a copy draws from named shards its original draws, too.
+// The hook may_issue_hook: a copy must not draw from named shards either, since its original does.
 bool is_original(bool fails) {
   if (!fails && !words_are_known()) return false;
   if (words_read().is_replaced) {
@@ -214,7 +217,7 @@ SNOWID_FUNCTION(snowid_node_number);
 
 // snowid.node_number() → (number bigint, source text, node text, registry text, problem text)
 //
-// What the view snowid.node shows. What stands in a draw's way is a column, not an error.
+// What the view snowid.node shows. The error of a draw is returned as a column, not raised.
 Datum snowid_node_number(PG_FUNCTION_ARGS) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)

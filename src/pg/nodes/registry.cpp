@@ -1,5 +1,5 @@
-// A node asks its registry. See registry.hpp. What comes back is not trusted: whoever can change
-// the registry could otherwise have this server do anything.
+// A node asks its registry. See registry.hpp. Every value of the answer is checked, since whoever
+// can change the registry can answer anything.
 #include "pg/nodes/registry.hpp"
 
 #include "pg/base/nap.hpp"
@@ -83,7 +83,7 @@ Verdict verdict_of(const Registry& registry, const char* name) {
   report_nonsense(registry);
 }
 
-// argument: a Question. What is kept of the answer is in its memory context.
+// argument: a Question, whose memory context the answer's text is copied to.
 void read_answer(void* argument) {
   const Question& question = *static_cast<const Question*>(argument);
   const Registry& registry = question.registry;
@@ -103,8 +103,8 @@ void read_answer(void* argument) {
 }
 
 // Asks, and fails as registry_ask() does.
-void run(const Registry& registry, const char* text, int columns, void (*read)(void*),
-         void* argument) {
+void run_at_registry(const Registry& registry, const char* text, int columns, void (*read)(void*),
+                     void* argument) {
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
   if (error == nullptr) return;
   remote_explain(registry.name, error);
@@ -135,8 +135,8 @@ Registry registry_of(const char* server, const char* node) {
                              : 0));
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
-  // Its owner says where a superuser's session would connect to, and as whom; dblink asks a
-  // superuser for no password.
+  // The owner of the foreign server decides where a superuser's session would connect to, and as
+  // which role; and dblink requires no password of a superuser.
   if (superuser() && !superuser_arg(GetForeignServer(oid)->owner))
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("owner of foreign server \"%s\" is no superuser", server),
@@ -148,7 +148,7 @@ Registry registry_of(const char* server, const char* node) {
 ClockGap registry_compare_clocks(const Registry& registry) {
   ClockReading reading{registry, {0}};
   const int64 before = unix_now().value;
-  run(registry, kAskClock, 1, read_clock, &reading);
+  run_at_registry(registry, kAskClock, 1, read_clock, &reading);
   const int64 after = unix_now().value;
   const int64 there = reading.there.value;
   return {before > there ? before - there : std::min(after - there, int64{0}), there - before};
@@ -182,7 +182,7 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       quote_literal_cstr(member.registry));
-  run(registry, text, kColumns, read_answer, &question);
+  run_at_registry(registry, text, kColumns, read_answer, &question);
   return answer;
 }
 

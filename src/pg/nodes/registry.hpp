@@ -1,5 +1,5 @@
-// What a node and its registry say to each other: the function snowid.register there, which
-// registry.sql has, called over server/remote.hpp.
+// Requests of a node to its registry: the function snowid.register there (nodes.sql), called over
+// server/remote.hpp.
 #pragma once
 
 #include "pg/base/clock.hpp"
@@ -13,7 +13,7 @@ inline constexpr char kClaim[] = "claim";         // a number that was never giv
 inline constexpr char kResume[] = "resume";       // that of a claim whose answer was lost
 inline constexpr char kCheck[] = "check";         // to exchange the token that is known
 inline constexpr char kLook[] = "look";           // which token there is
-inline constexpr char kTakeOver[] = "take over";  // to exchange that one, which kLook has told
+inline constexpr char kTakeOver[] = "take over";  // to exchange the token that kLook has returned
 inline constexpr char kLeave[] = "leave";         // that the number be retired
 
 // How it answers. What is wrong with a request is an error instead.
@@ -21,7 +21,7 @@ enum class Verdict : uint8_t {
   kHeld,   // the number is the node's; with kLeave it was until now
   kOlder,  // the same, and the registry has learnt so from the node: it was restored
   kLost,   // it is another's, another copy's of the node, or retired; or there is nothing to resume
-  kBusy,   // another server goes by it which has checked just now
+  kBusy,   // another server uses it, and has checked just now
   kMoved,  // the registry is another one than was asked for
   kStale,  // the token is not the one that was expected
 };
@@ -43,8 +43,8 @@ struct Registry {
 // node: as which this database has joined over it, nullptr where it has not.
 Registry registry_of(const char* server, const char* node);
 
-// How this server's clock and the registry's differ, in microseconds. Asking takes a while, during
-// which nobody can tell.
+// How this server's clock and the registry's differ, in microseconds. Reading the other one takes a
+// while, so they are bounds.
 struct ClockGap {
   int64 ahead_us;        // by how much this one is ahead for sure, or behind where it is negative
   int64 most_behind_us;  // by how much it is behind at most; negative where it is ahead

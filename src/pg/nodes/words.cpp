@@ -3,7 +3,7 @@
 
 #include "pg/base/locks.hpp"
 #include "pg/base/random.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/database/database.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -18,14 +18,14 @@ namespace {
 constexpr char kSequence[] = "membership_words";
 
 // What the second page has in its special space.
-struct Kept {
+struct StoredWords {
   uint32 version;  // SNOWID_MEMBERSHIP_PAGE
   Words words;
 };
 
 // It fits the smallest block that PostgreSQL can be built with, 1 kB.
-static_assert(sizeof(Kept) == 96);
-static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(Kept)) <= 1024);
+static_assert(sizeof(StoredWords) == 96);
+static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(StoredWords)) <= 1024);
 
 Oid sequence_oid = InvalidOid;
 
@@ -35,47 +35,49 @@ Relation open_sequence(LOCKMODE lock) {
   return sequence;
 }
 
-Kept* KeptOn(Page page) { return reinterpret_cast<Kept*>(PageGetSpecialPointer(page)); }
+StoredWords* StoredWordsOn(Page page) {
+  return reinterpret_cast<StoredWords*>(PageGetSpecialPointer(page));
+}
 
 // What is stored, all of it 0 where nothing was.
-Kept kept_read() {
-  Kept kept{SNOWID_MEMBERSHIP_PAGE, {}};
+StoredWords stored_words_read() {
+  StoredWords stored{SNOWID_MEMBERSHIP_PAGE, {}};
   Relation sequence = open_sequence(AccessShareLock);
   if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
     Buffer buffer = ReadBuffer(sequence, kSecondBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     // Made, and never stored in.
-    if (!PageIsNew(page)) kept = *KeptOn(page);
+    if (!PageIsNew(page)) stored = *StoredWordsOn(page);
     UnlockReleaseBuffer(buffer);
   }
   relation_close(sequence, AccessShareLock);
-  return kept;
+  return stored;
 }
 
 // 0A000.
-void require_version(const Kept& kept) {
-  if (kept.version == SNOWID_MEMBERSHIP_PAGE) return;
+void require_version(const StoredWords& stored) {
+  if (stored.version == SNOWID_MEMBERSHIP_PAGE) return;
   ereport(
       ERROR,
       (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
        errmsg("the membership of this node is stored in version %u of its form, and this "
               "library knows version %d",
-              kept.version, SNOWID_MEMBERSHIP_PAGE),
+              stored.version, SNOWID_MEMBERSHIP_PAGE),
        errhint("Install the version of %s that has written it, or a later one.", kExtensionName)));
 }
 
-// Whether a row may mean something else by them.
+// Whether a row of snowid.membership may be in another state by these words.
 bool MeansAnother(const Words& before, const Words& words) {
   return before.state != words.state || before.copy_of != words.copy_of ||
          before.is_replaced != words.is_replaced || before.incarnation != words.incarnation;
 }
 
-// Has all sessions look at their number anew at once, and not only when this transaction commits:
-// it may be about to fail. Those that have drawn look with each draw, the others with each
-// transaction.
-void tell_everybody() {
-  database_doubt();
+// Makes all sessions resolve their number anew at once, and not only when this transaction commits,
+// which may be about to fail: those that have attached by the shared word, the others by an
+// invalidation.
+void invalidate_in_all_sessions() {
+  recheck_may_issue();
   SharedInvalidationMessage message{};
   message.rc.id = SHAREDINVALRELCACHE_ID;
   message.rc.dbId = MyDatabaseId;
@@ -93,12 +95,12 @@ int64 next_token(int64 count) {
 }
 
 Words words_read() {
-  const Kept kept = kept_read();
-  require_version(kept);
-  return kept.words;
+  const StoredWords stored = stored_words_read();
+  require_version(stored);
+  return stored.words;
 }
 
-bool words_are_known() { return kept_read().version == SNOWID_MEMBERSHIP_PAGE; }
+bool words_are_known() { return stored_words_read().version == SNOWID_MEMBERSHIP_PAGE; }
 
 void words_write(const Words& words) {
   AssertHoldsNone();
@@ -109,13 +111,13 @@ void words_write(const Words& words) {
   GenericXLogState* change = GenericXLogStart(sequence);
   // As a whole: recovery has no page yet where it was never logged.
   Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
-  if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Kept));
-  const bool is_news = MeansAnother(KeptOn(page)->words, words);
-  *KeptOn(page) = {SNOWID_MEMBERSHIP_PAGE, words};
+  if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(StoredWords));
+  const bool is_change = MeansAnother(StoredWordsOn(page)->words, words);
+  *StoredWordsOn(page) = {SNOWID_MEMBERSHIP_PAGE, words};
   const XLogRecPtr lsn = GenericXLogFinish(change);
   UnlockReleaseBuffer(buffer);
-  // Before it is durable: from here on the number can only be refused more than it has to be.
-  if (is_news) tell_everybody();
+  // Before it is durable: at worst the number is refused where it need not be.
+  if (is_change) invalidate_in_all_sessions();
   sequence_make_durable(lsn);
   relation_close(sequence, RowExclusiveLock);
 }

@@ -1,9 +1,10 @@
-// What a database keeps of its membership beside the row of snowid.membership: words that no
-// rollback takes back, and that setval, dumps and the replication of sequences do not know. They
+// The words: what a database stores of its membership beside the row of snowid.membership. No
+// rollback undoes them, and setval, dumps and the replication of sequences do not know them. They
 // lie on the second page of the sequence snowid.membership_words, whose own value says nothing. A
 // restored database has none, and so is not the one that has joined.
 //
-// Shared: the page, guarded by its buffer's content lock. Who changes it has called member_lock().
+// Shared: the page, guarded by its buffer's content lock. A session that changes it has called
+// member_lock().
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -29,7 +30,7 @@ enum class WordsState : uint32 {
 struct Words {
   WordsState state;
   bool is_replaced;   // Citus' coordinator goes by another server as this node's group's
-  int64 incarnation;  // which row is meant, 1 or more
+  int64 incarnation;  // of the row that they are about, 1 or more
   int64 copy_of;      // the row whose number another server goes by, as the registry has found
   int64 known;        // the token that the registry is known to have
   int64 asked;        // the one that it may have by now
@@ -43,7 +44,7 @@ Words words_read();
 // Whether the page is of the version that this library knows.
 bool words_are_known();
 
-// Stores them. Where a row means something else by them all sessions look at their number with
+// Stores them. Where that changes the state of a row, all sessions resolve their number anew with
 // their next draw. They are on disk, and on the synchronous standbys, when this returns. Fails
 // where the wait for those is cancelled; then they may be stored all the same.
 void words_write(const Words& words);

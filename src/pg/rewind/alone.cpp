@@ -1,4 +1,4 @@
-// Having the database alone. See alone.hpp.
+// Waiting until no other session is connected. See alone.hpp.
 #include "pg/rewind/alone.hpp"
 
 #include "pg/base/nap.hpp"
@@ -38,7 +38,7 @@ const char* others_text() {
 
 void alone_lock() {
   const LOCKTAG tag = lock_tag();
-  // Not in the queue: sessions that begin would wait behind.
+  // Tries without queueing: sessions that begin would wait behind it in the queue.
   for (int i = 0; LockAcquire(&tag, AccessExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
        i++) {
     if (i == kTries)

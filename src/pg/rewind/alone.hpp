@@ -1,4 +1,5 @@
-// Having the database alone. Nothing is shared but a lock of PostgreSQL's.
+// Making sure that no other session is connected to the database. Nothing is shared but a lock of
+// PostgreSQL's.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -6,8 +7,8 @@
 namespace snowid::pg {
 
 // Takes the lock that keeps sessions from beginning in this database, until alone_unlock() or the
-// end of the transaction. Fails with 55006 where somebody else is connected, or has prepared a
-// transaction, five seconds long; with 55P03 where another one has the lock for as long.
+// end of the transaction. Fails with 55006 where another session is connected, or a transaction is
+// prepared, for five seconds; with 55P03 where another session has the lock for as long.
 void alone_lock();
 void alone_unlock();
 

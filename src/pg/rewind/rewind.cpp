@@ -1,13 +1,13 @@
 // The SQL functions by which a superuser says which times a wrong clock has used, and reads which
 // are known.
 //
-// It lowers what otherwise only grows, and is done alone: nobody else is connected to the database,
-// and no session begins. So nobody holds a clock or a ceiling that is no longer so. First all is
-// checked that may fail; then the ceiling's pages are changed, and memory with them; at last the
-// caller waits until that is durable. It counts from then on, whatever becomes of the transaction.
+// It lowers what otherwise only grows, so no other session may be connected to the database, and
+// none may begin: then no process has read a clock or a ceiling that no longer holds. First
+// everything is checked that may fail; then the ceiling's pages are changed, and memory with them;
+// at last the caller waits until that is durable. It stays if the transaction rolls back.
 //
 // Shared: Database and the slots of this database, which nobody else looks at; and those slots that
-// all databases share, whose sessions go on: what becomes of these is in ids.hpp.
+// all databases share, which other sessions go on to use: see common_set_back_hook.
 #include "pg/rewind/rewind.hpp"
 
 #include "pg/base/clock.hpp"
@@ -15,6 +15,7 @@
 #include "pg/base/layouts.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
+#include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/rewind/alone.hpp"
 #include "pg/rewind/step_over.hpp"
@@ -34,7 +35,7 @@ constexpr core::UnixMicros kLatest{253402300799999000};
   pg_unreachable();
 }
 
-// What a call goes by.
+// What a call has to do.
 struct Plan {
   core::WildTimes wild;
   // IDs go on above this: no ID of the right clock is above it, by what has been said.
@@ -161,7 +162,7 @@ List* find_used_up(Check* check) {
 }
 
 // Fails with 22023 where a time that is ahead of the clock, and may have been used, is in no range.
-void require_told(Plan* plan, core::UnixMicros ceiling) {
+void require_stated(Plan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
   if (ceiling > nearly && WildAt(plan->wild, ceiling) == nullptr)
     report_bad(
@@ -192,9 +193,9 @@ void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
     slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, plan->resume).value);
 }
 
-// Sets back what is in memory. Raises no error, but where a slot that is at its end, and was there,
-// is gone, and memory for another one is refused.
-void set_back(const Plan& plan) {
+// Sets back what is in memory. It fails only where a slot at its end has been removed since it was
+// found, and memory for another one is refused.
+void set_memory_back(const Plan& plan) {
   AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
@@ -213,19 +214,19 @@ void set_back(const Plan& plan) {
   }
 }
 
-void rewind(FunctionCallInfo fcinfo) {
+void rewind_alone(FunctionCallInfo fcinfo) {
   ceiling_learn();
   if (HasStandIn())
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("cannot rewind in a transaction that has made the ceiling anew")));
   Plan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
-  require_told(&plan, ceiling);
+  require_stated(&plan, ceiling);
   const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
-  // Before anything is set back, and since it may fail.
+  // Before anything is changed, since it may fail.
   if (is_wild && common_set_back_hook != nullptr) common_set_back_hook();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
-  if (is_wild) set_back(plan);
+  if (is_wild) set_memory_back(plan);
   alone_unlock();
   sequence_make_durable(lsn);
 }
@@ -248,7 +249,7 @@ SNOWID_FUNCTION(snowid_rewound);
 Datum snowid_rewind(PG_FUNCTION_ARGS) {
   require_nextval("snowid.rewind()");
   alone_lock();
-  rewind(fcinfo);
+  rewind_alone(fcinfo);
   PG_RETURN_VOID();
 }
 

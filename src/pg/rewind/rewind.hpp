@@ -1,6 +1,6 @@
 // Rewinding: IDs go on by the clock after it ran ahead, and step over the times that it has used
-// up. Which these are a superuser states, with the database to himself. See core/wild.hpp for what
-// becomes of them.
+// up. A superuser states which these are, while no other session is connected. See core/wild.hpp
+// for how they are stepped over.
 //
 // Shared: what ceiling/wild.hpp and ids/reach.hpp say.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace snowid::pg {
 
-// Has ids step over wild times. Called once, when the library is loaded.
+// Sets reach_hook, so that IDs step over wild times. Called once, when the library is loaded.
 void rewind_register();
 
 }  // namespace snowid::pg

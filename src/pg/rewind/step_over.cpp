@@ -19,7 +19,7 @@ core::Reach step_over(const core::Layout& layout) {
     const int64 early_us = LiftEarlyUs();
     const core::Wild* due = DueAt(times, clock, floor, early_us);
     if (due != nullptr) {
-      // All slots, so that each range is stepped over once, and the floor tells.
+      // All slots are lifted at once, so that the floor says which ranges were stepped over.
       ceiling_lift(due->until);
       continue;
     }

@@ -1,5 +1,5 @@
 // Stepping over wild times: before the clock comes to one, all slots of the database are lifted
-// over it, by the first who asks how far IDs may go.
+// over it, by the first session that asks how far IDs may go.
 //
 // Shared: what ceiling/wild.hpp and ids/reach.hpp say.
 #pragma once

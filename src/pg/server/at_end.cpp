@@ -1,4 +1,4 @@
-// Calling who has subscribed. See at_end.hpp.
+// Calling the subscribers. See at_end.hpp.
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -22,13 +22,22 @@ void end_process(int, Datum) {
     if (what.process != nullptr) what.process();
 }
 
+// Each of them may fail for want of memory. The next call then goes on with the one that failed, so
+// that none is registered twice.
 void register_callbacks() {
-  static bool is_registered = false;
-  if (is_registered) return;
-  RegisterXactCallback(end_transaction, nullptr);
-  RegisterSubXactCallback(end_subtransaction, nullptr);
-  before_shmem_exit(end_process, 0);
-  is_registered = true;
+  static int registered = 0;
+  if (registered == 0) {
+    RegisterXactCallback(end_transaction, nullptr);
+    registered = 1;
+  }
+  if (registered == 1) {
+    RegisterSubXactCallback(end_subtransaction, nullptr);
+    registered = 2;
+  }
+  if (registered == 2) {
+    before_shmem_exit(end_process, 0);
+    registered = 3;
+  }
 }
 
 }  // namespace

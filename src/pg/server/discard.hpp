@@ -6,7 +6,7 @@
 
 namespace snowid::pg {
 
-// From now on has `forget` called after each such statement. To be called once for each function,
+// From now on `forget` is called after each such statement. To be called once for each function,
 // when the library is loaded.
 void discard_subscribe(void (*forget)());
 

@@ -1,4 +1,4 @@
-// Commits that must not be lost, nor put off. See durable_commit.hpp.
+// Commits that must be durable. See durable_commit.hpp.
 #include "pg/server/durable_commit.hpp"
 
 #include "pg/server/at_end.hpp"
@@ -7,10 +7,10 @@ namespace snowid::pg {
 
 namespace {
 
-// What this transaction is to do.
+// Whether this transaction has to commit durably.
 bool is_required = false;
 
-// At the end, since the session may change the setting until then.
+// Done at the end of the transaction, since the session may change the setting until then.
 void commit_durably(XactEvent event) {
   if (!is_required) return;
   switch (event) {

@@ -1,12 +1,12 @@
-// Commits that must not be lost, nor put off: what is returned, here or to another server, is acted
-// on once it is heard. Nothing is shared.
+// Commits that must be durable and must not be prepared: another server acts on what the statement
+// returns. Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// Has the commit of this transaction wait until it is on disk, and on the synchronous standbys,
+// Makes the commit of this transaction wait until it is on disk, and on the synchronous standbys,
 // though the session may not want to wait for its own commits; a setting that waits for more stays.
 // PREPARE TRANSACTION fails with 0A000: it would commit with another session's settings, and hold
 // what others wait for until then.

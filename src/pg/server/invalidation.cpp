@@ -1,4 +1,4 @@
-// The one callback, and who is told. See invalidation.hpp.
+// The callback and its subscribers. See invalidation.hpp.
 #include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {
@@ -9,7 +9,7 @@ constexpr int kMostSubscribers = 8;
 void (*subscribers[kMostSubscribers])(Oid relid);
 int subscriber_count = 0;
 
-void tell_all(Datum, Oid relid) {
+void call_subscribers(Datum, Oid relid) {
   for (int i = 0; i < subscriber_count; i++) subscribers[i](relid);
 }
 
@@ -17,7 +17,7 @@ void tell_all(Datum, Oid relid) {
 
 void invalidation_subscribe(void (*forget)(Oid relid)) {
   if (subscriber_count == kMostSubscribers) elog(ERROR, "too many subscribers to invalidations");
-  if (subscriber_count == 0) CacheRegisterRelcacheCallback(tell_all, 0);
+  if (subscriber_count == 0) CacheRegisterRelcacheCallback(call_subscribers, 0);
   subscribers[subscriber_count++] = forget;
 }
 

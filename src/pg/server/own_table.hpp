@@ -19,7 +19,8 @@ struct OwnTable {
 // Opens it. Fails with 55000 where there is none, or its columns are others.
 Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 
-// The second half of that, for who has opened the relation.
+// Checks the columns of a relation that the caller has opened. Fails with 55000 where they are
+// others.
 void require_as_made(Relation relation, const OwnTable& table);
 
 // Opens a permanent sequence of the extension's own schema. Fails with 55000 where there is none,

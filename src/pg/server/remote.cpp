@@ -14,7 +14,7 @@ namespace snowid::pg {
 namespace {
 
 // Runs a statement of ours with parameters of type text. Needs SPI.
-void execute(const char* statement, int count, const char* const* parameters) {
+void execute_with_texts(const char* statement, int count, const char* const* parameters) {
   Oid types[2] = {TEXTOID, TEXTOID};
   Datum values[2];
   for (int i = 0; i < count; i++) values[i] = CStringGetTextDatum(parameters[i]);
@@ -47,8 +47,8 @@ void name_connection(Connection* connection) {
   snprintf(connection->name, sizeof(connection->name), "snowid " UINT64_FORMAT, random);
 }
 
-// The columns of the answer, as dblink is told of them. All are text, since what another server
-// sends need not be of the type that it should be; the reader checks that.
+// The columns of the answer, as the column definition list for dblink. All are text, since another
+// server may send anything; the reader checks it.
 const char* column_list(int columns) {
   StringInfoData list;
   initStringInfo(&list);
@@ -72,7 +72,7 @@ void wait_for_answer(const Connection& connection, const char* schema) {
   const char* const name[] = {connection.name};
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
   for (long nap_ms = 1;; nap_ms = NextNap(nap_ms)) {
-    execute(is_busy, 1, name);
+    execute_with_texts(is_busy, 1, name);
     if (!has_given_nonzero()) return;
     nap(nap_ms, remote_wait_event());
   }
@@ -88,9 +88,9 @@ void set_client_encoding(const char* encoding) {
 
 // Connects, with this database's encoding for the client's. Where a connection has another one,
 // dblink has the server change it, and until that has answered heeds no cancel and no end of the
-// session. So a server that falls silent there would hold up a stop of this one. dblink takes no
-// option that says the encoding, so the environment does, as long as dblink connects. Every
-// encoding of a database can be a client's; with SQL_ASCII nothing is converted. Needs SPI.
+// session. So a server that stops answering there would keep this one from shutting down. dblink
+// takes no option that says the encoding, so the environment does, as long as dblink connects.
+// Every encoding of a database can be a client's; with SQL_ASCII nothing is converted. Needs SPI.
 void make_connection(Connection* connection, const char* schema) {
   const char* const parameters[] = {connection->name, connection->server};
   const char* value = getenv(kClientEncoding);
@@ -98,7 +98,7 @@ void make_connection(Connection* connection, const char* schema) {
   connection->may_be_there = true;
   set_client_encoding(GetDatabaseEncodingName());
   PG_TRY();
-  { execute(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
+  { execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
   PG_FINALLY();
   {
     if (before != nullptr)
@@ -110,18 +110,18 @@ void make_connection(Connection* connection, const char* schema) {
 }
 
 // Runs the statement over a connection of its own. Needs SPI.
-void ask(Connection* connection, const RemoteStatement& statement) {
+void ask_over_dblink(Connection* connection, const RemoteStatement& statement) {
   const char* schema = dblink_schema();
   make_connection(connection, schema);
   const char* const query[] = {connection->name, statement.text};
-  execute(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
+  execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), 2, query);
   if (!has_given_nonzero())
     ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                     errmsg("could not send a query to server \"%s\"", connection->server)));
   wait_for_answer(*connection, schema);
-  execute(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
-                   column_list(statement.columns)),
-          1, query);
+  execute_with_texts(psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema,
+                              column_list(statement.columns)),
+                     1, query);
   statement.read(statement.argument);
 }
 
@@ -131,20 +131,20 @@ void disconnect(Connection* connection, const RemoteStatement&) {
   if (!connection->may_be_there) return;
   const char* schema = dblink_schema();
   const char* const name[] = {connection->name};
-  execute(psprintf("SELECT %s.dblink_disconnect($1)"
-                   " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
-                   schema, schema),
-          1, name);
+  execute_with_texts(psprintf("SELECT %s.dblink_disconnect($1)"
+                              " WHERE $1 OPERATOR(pg_catalog.=) ANY (%s.dblink_get_connections())",
+                              schema, schema),
+                     1, name);
 }
 
-// What can be done in a subtransaction.
+// A function to be called in a subtransaction.
 struct Step {
   void (*take)(Connection* connection, const RemoteStatement& statement);
   Connection* connection;
   const RemoteStatement& statement;
 };
 
-// Takes a step as the role.
+// Calls the function of a step as the role.
 void take_as_role(void* argument) {
   const Step& step = *static_cast<const Step*>(argument);
   const Caller caller =
@@ -180,12 +180,13 @@ const char* server_option(Oid server, const char* name) {
   return nullptr;
 }
 
-// Not all versions of dblink heed connect_timeout, and none gives up on a server that falls silent.
+// Ends the wait for another server: not all versions of dblink heed connect_timeout, and none gives
+// up on a server that stops answering.
 TimeoutId patience = MAX_TIMEOUTS;
 volatile bool is_out_of_patience = false;
 
 void lose_patience() {
-  // Somebody else has cancelled the query, and is to be told of that.
+  // The query was cancelled already: that cancel is to be reported, not this timeout.
   if (QueryCancelPending) return;
   is_out_of_patience = true;
   InterruptPending = true;
@@ -193,18 +194,18 @@ void lose_patience() {
   SetLatch(MyLatch);
 }
 
-// Asks, and gives up after a while, as remote_run() says.
+// Runs the statement, and gives up after the time that remote_run() says.
 ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) {
   const char* option = server_option(statement.server, kConnectTimeout);
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
   enable_timeout_after(patience, (connect_seconds + 10) * 1000);
-  ErrorData* error = try_to({ask, connection, statement});
+  ErrorData* error = try_to({ask_over_dblink, connection, statement});
   disable_timeout(patience, false);
   if (!is_out_of_patience) return error;
-  // The cancel has come to an error; or it has not, since the answer came at the same moment. (Who
-  // cancels the query in just that moment is not heard: it cannot be told from our own.)
+  // The cancel has come to an error; or it has not, since the answer came at the same moment. (A
+  // cancel by somebody else at just that moment is lost: it cannot be distinguished from our own.)
   if (IsCancelledHere(error))
     error->message = pstrdup("the server does not answer");
   else
@@ -212,7 +213,7 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
   return error;
 }
 
-// The SQLSTATE of a login that was refused, or 0 where the error tells of none. Of what is wrong
+// The SQLSTATE of a login that was refused, or 0 where the error is another one. Of what is wrong
 // before a connection is there dblink passes on the text alone. If that is in another language than
 // English the server counts as one that cannot be reached.
 int RefusedLogin(const ErrorData* error) {
@@ -275,7 +276,7 @@ void remote_explain(const char* server, ErrorData* error) {
   const int refused = RefusedLogin(error);
   if (refused != 0) {
     error->sqlerrcode = refused;
-    // It may tell where the server is, which is for the log.
+    // It may contain the server's address, which is for the log only.
     error->detail_log = error->detail != nullptr ? error->detail : error->message;
     error->detail = nullptr;
     error->message = psprintf("server \"%s\" has refused the login", server);

@@ -24,7 +24,8 @@ struct RemoteStatement {
 ErrorData* remote_run(const RemoteStatement& statement);
 
 // Fails with 55000 where the server has no connect_timeout, or one of 0, which libpq takes for
-// none: whoever finds the server gone waits for the system's time-out then, which can be minutes.
+// none: without it a session that finds the server gone waits for the system's time-out, which can
+// be minutes.
 void require_connect_timeout(Oid server);
 
 // Whether remote_run() returned this error because the server cannot be reached, or does not answer

@@ -104,7 +104,7 @@ void sequence_make_durable(XLogRecPtr lsn) {
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
   // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
-  // is cancelled. Nobody wakes this session, so it looks again and again.
+  // is cancelled. No other process wakes this session, so it polls.
   for (long nap_ms = 1; !is_replicated(lsn); nap_ms = NextNap(nap_ms))
     nap(nap_ms, WAIT_EVENT_SYNC_REP);
 }

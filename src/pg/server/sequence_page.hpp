@@ -10,12 +10,12 @@
 
 namespace snowid::pg {
 
-// Whether the caller can go on without what it asks for (kEarly) or not (kMust).
+// Whether the caller needs what it asks for (kMust), or can go on without it (kEarly).
 enum class Urgency : uint8_t { kEarly, kMust };
 
-// What a sequence's page says. The last two fields tell whether others have changed it since
-// sequence_page_set(), even if to the same value: who changes a page logs that, and so moves its
-// LSN; where nothing is logged, he removes the mark.
+// What a sequence's page says. The last two fields show whether others have changed it since
+// sequence_page_set(), even if to the same value: PostgreSQL logs each change of the page, which
+// moves its LSN; and where nothing is logged it overwrites the mark in log_cnt.
 struct SequenceValue {
   int64 last;      // the last value, or the next one where is_called is false
   bool is_called;  // whether nextval has given that value
@@ -70,9 +70,9 @@ SequenceValue PeekAtSequence(Buffer buffer);
 // Whether the WAL up to `lsn` is on disk, here and on the synchronous standbys.
 bool sequence_is_durable(XLogRecPtr lsn);
 
-// Waits until it is. The session's synchronous_commit makes no difference, since other sessions
-// rely on what it publishes then. Fails where the wait is cancelled; then nothing may be published.
-// No LWLock may be held.
+// Waits until it is. It waits for synchronous standbys also where the session's synchronous_commit
+// does not, since other sessions rely on what is published then. Fails where the wait is cancelled;
+// then nothing may be published. No LWLock may be held.
 void sequence_make_durable(XLogRecPtr lsn);
 
 }  // namespace snowid::pg

@@ -1,4 +1,4 @@
-// Calling those who reset statistics. See stat_reset.hpp.
+// Calling the functions that reset statistics. See stat_reset.hpp.
 #include "pg/server/stat_reset.hpp"
 
 namespace snowid::pg {

@@ -1,5 +1,5 @@
-// snowid_stat_reset(), which has all statistics of a database begin anew: those of each family that
-// has any. Belongs to one process.
+// The functions that snowid_stat_reset() calls to reset the statistics of each family that has any.
+// Belongs to one process.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -11,8 +11,8 @@
 #define SNOWID_SHARED_ABI 6
 #endif
 
-// Pins the size of a type, or the offset of a field, that lies in shared memory. Who changes the
-// form fails to compile, and is so reminded to change the ABI number too.
+// Pins the size of a type, or the offset of a field, that lies in shared memory. A change of the
+// form does not compile then, which is a reminder to change the ABI number, too.
 #define SNOWID_PIN_SIZE(type, size) static_assert(sizeof(type) == (size))
 #define SNOWID_PIN(type, field, offset) static_assert(offsetof(type, field) == (offset))
 

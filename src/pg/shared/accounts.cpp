@@ -8,7 +8,7 @@ namespace {
 uint32 Read(const std::atomic<uint32_t>& count) { return count.load(std::memory_order_relaxed); }
 
 // Unlocks an account, and deletes it if its count is 0.
-void settle(const SharedTable& table, void* account, const std::atomic<uint32_t>& count) {
+void unlock_account(const SharedTable& table, void* account, const std::atomic<uint32_t>& count) {
   if (Read(count) == 0)
     table_delete(table, account);
   else
@@ -75,8 +75,9 @@ void CountGone(const LockedAccounts& locked, uint32 count) {
 }
 
 void accounts_unlock(const LockedAccounts& locked) {
-  if (locked.role != nullptr) settle(locked.accounts->roles, locked.role, locked.role->count);
-  settle(locked.accounts->databases, locked.database, locked.database->count);
+  if (locked.role != nullptr)
+    unlock_account(locked.accounts->roles, locked.role, locked.role->count);
+  unlock_account(locked.accounts->databases, locked.database, locked.database->count);
 }
 
 }  // namespace snowid::pg

@@ -1,5 +1,5 @@
-// Accounts: how many of a thing, such as slots, a role has in a database, a database has, and the
-// server has.
+// Accounts: how many entries of a kind, such as slots, a role has in a database, a database has,
+// and the server has.
 //
 // Shared: two tables for each thing that is counted, one of databases and one of roles. To make or
 // delete something, a session locks the partition of the database's account, then that of the

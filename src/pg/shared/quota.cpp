@@ -1,4 +1,4 @@
-// The bounds, and who is refused. See quota.hpp.
+// Checking the bounds. See quota.hpp.
 #include "pg/shared/quota.hpp"
 
 #include "pg/base/clock.hpp"

@@ -1,5 +1,5 @@
 // Bounds on how much of shared memory one database and one role may use. Callers choose shards and
-// sequences, and nobody must leave the others without.
+// sequences, so without bounds one of them could use all of it.
 //
 // For each thing that is bounded there is a greatest number for the server. A database may have a
 // quarter of that, and a role in it half of the database's share; superusers have no bound as a
@@ -29,7 +29,7 @@ constexpr Bounds BoundsOf(uint32 server, uint32 reserved) {
   return {server, server / 4, server / 8, reserved, reserved / 10};
 }
 
-// A thing that there are bounds on. Belongs to one process, but for the accounts.
+// A kind of entry that is bounded, such as slots. Belongs to one process, but for the accounts.
 struct Quota {
   const char* counted;  // what it is called in errors, in the plural
   Bounds (*bounds)();
@@ -55,8 +55,8 @@ void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 bool BeginSweep(const Accounts& accounts, Bound bound);
 
 // Whether an entry counts for the bound that this session has reached. database, role: whose
-// account the entry is on. A sweep removes no others: who has used up his own share is no reason to
-// clear what is others'.
+// account the entry is on. A sweep removes no other entries: a role or database that has used up
+// its share must not cost others theirs.
 bool IsWithin(Bound bound, Oid database, Oid role);
 
 }  // namespace snowid::pg

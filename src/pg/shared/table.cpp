@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kRootName[] = "snowid";
 
-// Never to be changed, or a new library could not even look at the root of an old one.
+// Never to be changed: ShmemInitStruct fails where the size is another one, so a new library could
+// not read the root of an old one.
 constexpr Size kRootSize = 2048;
 
 constexpr Size kNameSize = 32;
@@ -85,7 +86,7 @@ Root* find_root() {
 }
 
 // Attaches to the area, and makes it if there is none. The handle is stored last, when nothing can
-// fail: after an error before that, the resource owner detaches from the area, and so it goes.
+// fail: after an error before that, the resource owner detaches from the area, which frees it.
 void attach_area() {
   Root* found = find_root();
   LWLockAcquire(&found->lock, LW_EXCLUSIVE);
@@ -114,7 +115,7 @@ const Listed* FindListed(const char* name) {
 }
 
 // Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
-// that nothing counts that an error has left half done.
+// that a table that an error has left half made is not listed.
 dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
   AssertHoldsExclusively(root->lock);
   if (root->count == kMostTables)
@@ -148,7 +149,7 @@ void table_attach_now(SharedTable* table) {
     attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   LWLockRelease(&root->lock);
   MemoryContextSwitchTo(caller);
-  // No lock is needed: what is listed never changes.
+  // Read without the lock: a table that is listed never changes.
   if (attached == nullptr)
     report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
   table->attached = attached;
@@ -173,7 +174,7 @@ int64 table_memory(const char* name) {
   const Listed* listed = FindListed(name);
   LWLockRelease(&root->lock);
   if (listed == nullptr) return 0;
-  // To count entries it takes neither keys nor their hashes.
+  // Counting entries needs neither keys nor their hashes.
   const dshash_parameters parameters = byte_keyed(0, listed->entry_size, shared_tranche);
   dshash_table* table = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   int64 count = 0;

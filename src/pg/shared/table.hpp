@@ -18,8 +18,8 @@
 //   callback. An entry is deleted with its partition locked exclusively, and only where the count
 //   is 0: then nobody has a pointer, and nobody can take one before the entry is gone from the
 //   table. A process that ends without running its callbacks has crashed, and then the postmaster
-//   ends all others and makes shared memory anew. No lock of a relation, and nothing that a catalog
-//   says, has a part in this: they tell what is worth deleting, not what may be deleted.
+//   ends all others and makes shared memory anew. Locks of relations and the contents of
+//   catalogs have no part in this: they decide what is worth deleting, not what may be deleted.
 //
 // Entries without such a count are either never deleted, or never pointed to without the
 // partition's lock.
@@ -61,8 +61,8 @@ inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// The same, but makes none: returns whether there is one that this library can use. The session
-// must be attached to one of the tables. Fails where memory cannot be mapped.
+// Attaches to the table if it exists and this library can use it, and returns whether it did. The
+// session must be attached to one of the tables. Fails where memory cannot be mapped.
 bool table_attach_if_there(SharedTable* table);
 
 // As table_attach(), and returns an entry, made where there is none, that is never deleted: without
@@ -93,9 +93,9 @@ int64 table_memory(const char* name);
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;
 
-// The tranche of snowid's LWLocks, with which locks in entries are initialized. One for all, so
-// pg_stat_activity does not tell which lock somebody waits for. They are held for microseconds, but
-// for a ceiling's; and who holds that is seen to wait for the WAL.
+// The tranche of snowid's LWLocks, with which locks in entries are initialized. There is one for
+// all, so pg_stat_activity does not show which of them a process waits for. They are held for
+// microseconds, except a ceiling's; and the process that holds that one shows as waiting for WAL.
 extern int shared_tranche;
 
 // Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
@@ -104,7 +104,7 @@ inline void LetGo(Entry*& entry) {
   if (entry == nullptr) return;
   Entry* was = entry;
   entry = nullptr;
-  // What this session did to the entry comes before, for whoever finds the count at 0.
+  // Releases what this session did to the entry to a process that finds the count at 0.
   [[maybe_unused]] const uint32_t users = was->users.fetch_sub(1, std::memory_order_release);
   Assert(users > 0);
 }

@@ -2,8 +2,8 @@
 // here.
 #include "pg/base/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ids.hpp"
 #include "pg/shared/accounts.hpp"
+#include "pg/stats/id_statistics.hpp"
 
 namespace snowid::pg {
 

@@ -2,7 +2,7 @@
 #include "pg/base/clock.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/stats/id_statistics.hpp"
 
 using namespace snowid;
 using namespace snowid::pg;

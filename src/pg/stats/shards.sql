@@ -1,4 +1,4 @@
--- Statistics of shards. Who may look at a view must be able to call its function, too.
+-- Statistics of shards. A role that may read the view must be able to call its function, too.
 
 CREATE FUNCTION snowid.shard_statistics(OUT layout @extschema@.snowid_layout, OUT shard bigint, OUT issued bigint,
     OUT last_id bigint, OUT last_time pg_catalog.timestamptz, OUT lead double precision,

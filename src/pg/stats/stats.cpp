@@ -1,7 +1,7 @@
 // What statistics have in common: their reset. Nothing is shared here.
 #include "pg/compat.hpp"
-#include "pg/ids/ids.hpp"
 #include "pg/server/stat_reset.hpp"
+#include "pg/stats/id_statistics.hpp"
 
 using namespace snowid;
 using namespace snowid::pg;

@@ -163,9 +163,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
--- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made of
--- constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not count, for
--- whoever owns it, as a database's owner may, can add his own functions to it.
+-- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made
+-- of constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not
+-- count: its owner, who may be the database's, can add functions to it.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -192,8 +192,8 @@ END;
 COMMENT ON FUNCTION snowid.is_plain(pg_catalog.text) IS 'whether a stored expression can be evaluated by anybody';
 
 -- What looks at each new row of a table: checks, generated columns, expressions and predicates of indexes, triggers. An
--- expression is null where it needs more than this column. Whether it may run code of the owner's, which would have the
--- rights of who tries it, or have an effect.
+-- expression is null where it needs more than this column. has_code says whether it may run code of the owner's, which
+-- would have the rights of the role that tries it, or have an effect.
 CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
     OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
   RETURNS SETOF pg_catalog.record

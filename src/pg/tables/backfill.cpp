@@ -9,7 +9,7 @@ namespace snowid::pg {
 
 namespace {
 
-// What is kept from row to row of a partition. It begins with all bytes zero.
+// The state of a partition of the window, from row to row. It begins with all bytes zero.
 struct Run {
   core::LayoutSpec layout;
   core::Backfill ids;

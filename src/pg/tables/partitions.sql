@@ -1,7 +1,7 @@
--- Partitions by an ID's time. Everything is done as the table's owner, whoever of those who may calls: what is made is
--- the owner's, and triggers and the like run as for the owner's own statement. Others' rows, and other tables, are
--- never touched. What to do follows from the partitions that are there and from the layout that the column's default
--- names, never from the time of the call alone.
+-- Partitions by an ID's time. Everything is done as the table's owner, also where a member of that role calls: what is
+-- made is the owner's, and triggers and the like run as for the owner's own statement. Others' rows, and other tables,
+-- are never touched. What to do follows from the partitions that are there and from the layout that the column's
+-- default names, never from the time of the call alone.
 
 -- Fails where a table is not one whose partitions the caller may make and drop. Its column, and its owner.
 CREATE FUNCTION snowid.require_partitioned(parent pg_catalog.regclass, OUT key pg_catalog.name, OUT owner pg_catalog.name)
@@ -171,7 +171,7 @@ COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.in
   'partitions that snowid_create_partitions() is to make';
 
 -- Fails with 55000 where the default partition has rows from an ID to before another, with what moves them. They are
--- not moved here: only who knows the table knows what its triggers and foreign keys make of that.
+-- not moved here, since triggers and foreign keys of the table may act on that.
 CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, key pg_catalog.name, first bigint, next bigint,
     call pg_catalog.text)
   RETURNS pg_catalog.void

@@ -129,10 +129,10 @@ COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text) IS 'run a s
 -- Locks tables in the order in which they are given, each in its mode, ONLY them. Those that the caller may not lock,
 -- or nobody can, are left to the statement that needs them.
 --
--- Who waits for a strong lock stops all who come after, and who waits while he holds others' locks can deadlock with
--- them. So it tries in turns: a turn waits for half of deadlock_timeout at most, all locks taken together, and then
--- lets go of all. So it is always this call that gives way. It fails with 55P03 after lock_timeout, or after
--- 10 s where there is none. lock_timeout is that of a turn afterwards: it is for the caller to put it back.
+-- A session that waits for a strong lock holds up all that come after, and one that waits with other locks held can
+-- deadlock with them. So it tries in turns: a turn waits for half of deadlock_timeout at most, all locks taken
+-- together, and then lets go of all. So it is always this call that gives way. It fails with 55P03 after lock_timeout,
+-- or after 10 s where there is none. lock_timeout is that of a turn afterwards: it is for the caller to put it back.
 CREATE FUNCTION snowid.lock_tables(tables pg_catalog.oid[], modes pg_catalog.text[]) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

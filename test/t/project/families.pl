@@ -16,14 +16,14 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 my $makefile = slurp_file('Makefile');
 my @rooms = split ' ', ($makefile =~ /^ROOMS = (.*)/m)[0];
 my @tests = split ' ', ($makefile =~ /^REGRESS = (.*)/m)[0];
-my %is_base = map { ($_ => 1) } qw(base server shared ceiling ids);
+my %is_base = map { ($_ => 1) } qw(base server shared decode ceiling database ids);
 my %includes = slurp_file('scripts/check-includes') =~ /^  \[(\w+)\]="(.*)"/mg;
 my @families = grep { !$is_base{$_} } @rooms;
 cmp_ok(scalar(@families), '>=', 4, "families: @families");
 
 # What the tests are about. Those of all families at once compare what the whole script makes.
 my %about = (
-    kinds => [qw(uuid objectid series text scatter)], counters => [qw(segments sections stat_counters)],
+    kinds => [qw(uuid objectid series text scatter)], central => [], counters => [qw(segments sections stat_counters)],
     nodes => [qw(node)], moves => [qw(moves)], tables => [qw(adopt adopt_looks backfill partitions)], stats => [qw(statistics)]);
 push @{ $about{nodes} }, @{ $about{tables} } unless grep { $_ eq 'tables' } @rooms;
 my %of_all = map { ($_ => 1) } qw(extension untyped families);

@@ -1,6 +1,6 @@
-// Allocating blocks on other servers. See central.hpp. Nothing is shared here: the caller has the
+// Allocating blocks on other servers. See allocate.hpp. Nothing is shared here: the caller has the
 // right to refill, so only one session of a server allocates for a sequence at a time.
-#include "pg/counters/central.hpp"
+#include "pg/central/allocate.hpp"
 
 #include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
@@ -13,9 +13,8 @@ namespace {
 // most blocks to allocate. It calls nextval that often, and answers with one row: the longest
 // series of blocks without a gap. There are gaps where somebody else calls nextval meanwhile.
 //
-// - An advisory lock keeps other servers that run the same statement away. It tries to get it for
-// 0.2
-//   seconds and then goes on without, since anybody may hold it.
+// - An advisory lock keeps away other servers that run the same statement. The statement tries to
+//   get it for 0.2 seconds and then goes on without, since anybody may hold it.
 // - It writes a WAL record of its own and commits synchronously, so the answer is durable there,
 //   whatever the other server's settings are.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
@@ -63,7 +62,7 @@ LIMIT 1)";
 // The columns of the answer.
 enum Column : int { kFirst = 1, kBlocks, kIncrement, kMax, kCycles, kColumns = kCycles };
 
-// What is asked for, and what was answered.
+// A request, and where to store the answer.
 struct Request {
   const CentralSource& source;
   uint64 blocks;
@@ -167,7 +166,7 @@ ErrorData* central_allocate(const CentralSource& source, uint64 blocks,
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {
-  // Who may draw numbers need not know where the server is; the log says.
+  // A role that may draw numbers must not learn where the server is; the log has it.
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                   errmsg("could not allocate numbers from server \"%s\"", source.server),
                   why != nullptr ? errdetail_internal("%s", why->message)

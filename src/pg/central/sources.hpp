@@ -1,5 +1,5 @@
-// The table snowid.segment_sources, which says which sequences have a central source. Nothing is
-// shared but the table.
+// The table snowid.segment_sources, which has a row for each sequence with a central source.
+// Nothing is shared but the table.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -16,9 +16,6 @@ struct CentralSource {
   const char* server;  // its name, nullptr where there is no row
   const char* remote;  // the sequence there, as written for regclass
 };
-
-// Fails as require_sequence() does, and with 42501 where the user does not own the sequence.
-void require_own_sequence(Oid relid);
 
 // Opens the table in AccessShareLock. Fails with 55000 where there is none.
 Relation central_open_table();

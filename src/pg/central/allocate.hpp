@@ -1,14 +1,14 @@
-// Central sources: sequences on other servers that blocks are allocated from, over
-// server/remote.hpp, with the rights of the owner of the sequence here.
+// Allocating blocks from a central source, over server/remote.hpp, with the rights of the owner of
+// the sequence here. Nothing is shared here.
 #pragma once
 
-#include "pg/counters/central_table.hpp"
+#include "pg/central/sources.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// Whether owner and server are the ones that they were when the sequence was attached. If not,
-// nobody has agreed that blocks are allocated with the present owner's rights.
+// Whether owner and server are the ones that they were when the sequence was attached. If not, the
+// present owner has not agreed to blocks being allocated with its rights.
 bool central_is_as_attached(const CentralSource& source);
 
 // The SQLSTATE of what was changed: 42501 for the owner, 55000 for another server of that name,

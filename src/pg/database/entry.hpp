@@ -16,7 +16,7 @@
 
 namespace snowid::pg {
 
-// Events that the log is told of, see events.hpp.
+// Kinds of events that are logged, see ids/events.hpp.
 enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal };
 inline constexpr int kEventKinds = 3;
 
@@ -30,22 +30,22 @@ struct Database {
   // and the floor only grow, but for rewinding, which is done alone.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
-  std::atomic<uint64_t> number;  // the node's own, see shared_number.hpp
-  // What has written the row of pg_database, see database_is_doubtful().
+  std::atomic<uint64_t> number;  // the node's number, see number_word
+  // The transaction that has written the row of pg_database, see database_may_be_another().
   std::atomic<uint32_t> row_xmin;
-  // Statistics, see events.hpp. Only the first, which hardly ever changes, is in the cache line of
-  // what every ID reads.
+  // Statistics, see ids/events.hpp. Only the first, which hardly ever changes, is in the cache line
+  // of what every ID reads.
   std::atomic<int64_t> reset_us;  // when they were reset, as Unix microseconds; 0 where never
-  std::atomic<int64_t> clock_us;  // about the latest clock that anybody has seen
+  std::atomic<int64_t> clock_us;  // about the latest time that any session has read from the clock
   RaiseCounts raises;
-  // When the log was last told of each kind of event, in microseconds of a clock that nobody sets;
-  // 0 where never.
+  // When each kind of event was last logged, in microseconds of a clock that cannot be set; 0 for
+  // never.
   std::atomic<int64_t> logged_us[kEventKinds];
 
   SharedWild wild;
   // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
-  // Whether this database was asked, and may issue IDs at all, see may_issue_hook.
+  // Whether it is known that this database may issue IDs, see may_issue.hpp.
   std::atomic<bool> may_issue;
 };
 
@@ -75,21 +75,26 @@ extern Database* shared_database;
 // Fails as table_attach() does; then it can be called again.
 void database_attach();
 
-// Whether the entry may be that of a database that was dropped, and had this one's OID: CREATE
-// DATABASE may be told one. (ALTER DATABASE makes it doubtful, too, which does no harm.) What was
-// known of the node's number is forgotten then, and open slots may be of shards that are closed
-// here. database_confirm(): somebody has seen to it.
-bool database_is_doubtful();
+// Whether the entry may be that of a dropped database which had the same OID as this one: CREATE
+// DATABASE may be given one. (After ALTER DATABASE this is true as well, which does no harm.) The
+// node's number in the entry was then forgotten, and open slots may be of shards that are closed
+// here. database_confirm() says that the caller has closed those.
+bool database_may_be_another();
 void database_confirm();
 
-// Set by the room that knows whether this database is a copy of another one, which may issue no
-// IDs. fails: whether that is an error. It may look at catalogs. It is asked where the ceiling is
-// to be raised, until it has said yes once; and again after database_doubt(). In a transaction that
-// has changed the number it is asked each time.
-extern bool (*may_issue_hook)(bool fails);
-void look_whether_it_may_issue(bool fails);
+// Database::number of this database; before database_attach(), a word of this process's own.
+extern std::atomic<uint64_t>* number_word;
 
-// Has every session ask may_issue_hook with its next ID.
-void database_doubt();
+// What the word holds: how often the node's number became another one, and below that the number
+// itself, see shared_number.hpp.
+constexpr int kSharedNumberBits = 16;
+constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
+
+// Adds one to the changes, and forgets the number.
+void CountNumberChange();
+
+// Makes every session check with its next ID whether this database may issue IDs (may_issue.hpp),
+// and learn the node's number anew. Fails as table_attach() does.
+void recheck_may_issue();
 
 }  // namespace snowid::pg

@@ -1,11 +1,12 @@
-// The statistics of IDs, for whoever shows them: what slots, their events and the database's entry
-// say, copied; and their reset.
+// Reading the statistics of IDs, as copies of the counts in slots, their events and the database's
+// entry; and resetting them.
 //
 // Shared: slots, ShardEvents and Database, read with their partitions locked. Each count is read by
 // itself: what comes meanwhile may be in one and not yet in another.
 #pragma once
 
-#include "pg/ids/events.hpp"
+#include "pg/database/database.hpp"
+#include "pg/ids/ids.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,6 @@
 // Sharing the node's own number. See shared_number.hpp.
-#include "pg/ids/shared_number.hpp"
+#include "pg/database/shared_number.hpp"
 
-#include "pg/ids/database.hpp"
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -10,29 +9,18 @@ namespace {
 
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
-constinit std::atomic<uint64_t> own_word{0};
-
-// Whether this transaction has changed it.
+// Whether this transaction has changed the number.
 bool has_changed = false;
 
-void CountUp() {
-  uint64_t word = number_word->load(std::memory_order_relaxed);
-  while (!number_word->compare_exchange_weak(word, (ChangesOf(word) + 1) << kSharedNumberBits,
-                                             std::memory_order_acq_rel)) {
-  }
-}
-
-void tell_of_change(XactEvent event) {
+void count_change_at_end(XactEvent event) {
   if (!has_changed) return;
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
     return;
   has_changed = false;
-  CountUp();
+  CountNumberChange();
 }
 
 }  // namespace
-
-std::atomic<uint64_t>* number_word = &own_word;
 
 bool HasChangedNumber() { return has_changed; }
 
@@ -55,11 +43,11 @@ void shared_number_store(uint64 changes, int64 number) {
 
 void shared_number_change() {
   database_attach();
-  CountUp();
+  CountNumberChange();
 }
 
 void shared_number_change_with_transaction() {
-  at_end_subscribe(AtEndOrder::kNumber, {tell_of_change, nullptr, nullptr});
+  at_end_subscribe(AtEndOrder::kNumber, {count_change_at_end, nullptr, nullptr});
   shared_number_change();
   has_changed = true;
 }

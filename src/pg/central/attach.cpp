@@ -1,19 +1,20 @@
-// The SQL functions that give a sequence a central source, and take it away. What they change is a
-// table's rows, and the sequence's storage, so that all sessions notice; both go back if the
-// transaction does.
+// The SQL functions that give a sequence a central source, and take it away. They change a table's
+// rows, and give the sequence new storage, so that all sessions notice; both are undone if the
+// transaction rolls back.
 #include "pg/base/errors.hpp"
+#include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/central.hpp"
-#include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
 namespace {
 
-// Locks the sequence as ALTER SEQUENCE does, which keeps out all who draw. Checks the owner before,
-// since nobody may lock another's sequence, and after, since it may have changed meanwhile.
+// Locks the sequence as ALTER SEQUENCE does, so that nobody draws from it. Checks the owner before,
+// since a user may not lock another's sequence, and after, since the owner may have changed
+// meanwhile.
 void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
   LockRelationOid(relid, ShareRowExclusiveLock);
@@ -21,7 +22,7 @@ void lock_own_sequence(Oid relid) {
 }
 
 // Runs a statement with a sequence and up to two texts as its parameters.
-void execute(const char* statement, Oid relid, const char* server, const char* remote) {
+void execute_with_source(const char* statement, Oid relid, const char* server, const char* remote) {
   Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
   Datum values[3] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}};
   if (server != nullptr) values[1] = CStringGetTextDatum(server);
@@ -39,20 +40,22 @@ void set_source(Oid relid, const char* server, const char* remote) {
   Oid user;
   int security;
   SPI_connect();
-  // Gives it another file, and changes nothing else.
+  // Gives the sequence another file, and changes nothing else.
   SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
-                       counter_options(relid).increment),
+                       sequence_options(relid).increment),
               false, 0);
   GetUserIdAndSecContext(&user, &security);
   SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
   // Rows of sequences that were dropped go too.
-  execute(psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
-                   " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
-                   name),
-          relid, nullptr, nullptr);
+  execute_with_source(
+      psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
+               " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
+               name),
+      relid, nullptr, nullptr);
   if (server != nullptr)
-    execute(psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
-            server, remote);
+    execute_with_source(
+        psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
+        server, remote);
   SetUserIdAndSecContext(user, security);
   SPI_finish();
 }

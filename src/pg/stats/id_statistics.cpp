@@ -1,9 +1,7 @@
-// Reading and resetting statistics. See statistics.hpp.
-#include "pg/ids/statistics.hpp"
+// Reading and resetting statistics. See id_statistics.hpp.
+#include "pg/stats/id_statistics.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/ids/closing.hpp"
-#include "pg/ids/counts.hpp"
 
 namespace snowid::pg {
 

@@ -1,12 +1,12 @@
-// The table of sources, and what guards it. Its rows say whose rights a sequence is refilled with,
-// and from where, so they hold the oids that the names stood for when they were written: what has
-// taken over a name since gets no rights by it. Nothing is shared but the table.
-#include "pg/counters/central_table.hpp"
+// The table of sources, and its trigger. A row says from where a sequence is refilled, and with
+// whose rights. So it holds the OIDs of the names as of when it was written: a role or server that
+// has got such a name since gets no rights by it. Nothing is shared but the table.
+#include "pg/central/sources.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/own_table.hpp"
+#include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
 
@@ -40,9 +40,9 @@ Oid oid_column(Relation table, HeapTuple row, Column column) {
   return is_null ? InvalidOid : DatumGetObjectId(value);
 }
 
-// The row with the OIDs that its names stand for now. A user may say where his own sequence's
-// numbers come from, and no more: the owner is looked up. A superuser may also say who owned the
-// sequence, as a dump does that he restores. Fails as require_own_sequence() does for other users.
+// The row with the present OIDs of its names. A user may name the source of a sequence of its own;
+// the owner is looked up. A superuser may also name the owner, as restoring a dump does. Fails as
+// require_own_sequence() does for other users.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();
@@ -65,15 +65,9 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void require_own_sequence(Oid relid) {
-  require_sequence(relid);
-  if (!owns_relation(relid))
-    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
-}
-
 Relation central_open_table() {
-  // Its absence is not to be taken for a sequence that has no source: its own numbers may be
-  // others'.
+  // Where the table is missing it must not look as if the sequence had no source: its own numbers
+  // may be in use elsewhere.
   return own_table_open(kSources, AccessShareLock);
 }
 

@@ -1,0 +1,7 @@
+// Central sources: sequences on other servers that the blocks of a segment are allocated from. This
+// is all that other rooms see of them.
+#pragma once
+
+#include "pg/central/allocate.hpp"
+#include "pg/central/failure.hpp"
+#include "pg/central/sources.hpp"

@@ -1,0 +1,89 @@
+-- Central sources
+
+-- A sequence by its name, as regclass has it; but replication can bring names of what is not here.
+CREATE TYPE snowid.sequence_name;
+
+CREATE FUNCTION snowid.sequence_name_in(pg_catalog.cstring) RETURNS snowid.sequence_name
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_in';
+COMMENT ON FUNCTION snowid.sequence_name_in(pg_catalog.cstring) IS 'input of sequence_name';
+
+CREATE FUNCTION snowid.sequence_name_out(snowid.sequence_name) RETURNS pg_catalog.cstring
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_out';
+COMMENT ON FUNCTION snowid.sequence_name_out(snowid.sequence_name) IS 'output of sequence_name';
+
+CREATE FUNCTION snowid.sequence_name_recv(pg_catalog.internal) RETURNS snowid.sequence_name
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_recv';
+COMMENT ON FUNCTION snowid.sequence_name_recv(pg_catalog.internal) IS 'binary input of sequence_name';
+
+CREATE FUNCTION snowid.sequence_name_send(snowid.sequence_name) RETURNS pg_catalog.bytea
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_send';
+COMMENT ON FUNCTION snowid.sequence_name_send(snowid.sequence_name) IS 'binary output of sequence_name';
+
+CREATE TYPE snowid.sequence_name (
+  INPUT = snowid.sequence_name_in, OUTPUT = snowid.sequence_name_out,
+  RECEIVE = snowid.sequence_name_recv, SEND = snowid.sequence_name_send, LIKE = pg_catalog.regclass
+);
+COMMENT ON TYPE snowid.sequence_name IS 'sequence that has a central source';
+
+CREATE CAST (snowid.sequence_name AS pg_catalog.oid) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (snowid.sequence_name AS pg_catalog.oid) IS 'for operators and indexes';
+CREATE CAST (snowid.sequence_name AS pg_catalog.regclass) WITHOUT FUNCTION AS ASSIGNMENT;
+COMMENT ON CAST (snowid.sequence_name AS pg_catalog.regclass) IS 'the same relation';
+CREATE CAST (pg_catalog.regclass AS snowid.sequence_name) WITHOUT FUNCTION AS ASSIGNMENT;
+COMMENT ON CAST (pg_catalog.regclass AS snowid.sequence_name) IS 'the same relation';
+
+CREATE TABLE snowid.segment_sources (
+  seq snowid.sequence_name PRIMARY KEY,
+  server pg_catalog.text NOT NULL,
+  remote_seq pg_catalog.text NOT NULL,
+  owner pg_catalog.text NOT NULL,
+  server_oid pg_catalog.oid NOT NULL,
+  owner_oid pg_catalog.oid NOT NULL
+);
+COMMENT ON TABLE snowid.segment_sources IS
+  'sequences whose numbers are allocated from another server, see snowid_segment_attach';
+COMMENT ON COLUMN snowid.segment_sources.seq IS 'sequence here';
+COMMENT ON COLUMN snowid.segment_sources.server IS 'foreign server, when it was attached';
+COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'sequence there';
+COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the sequence here, when it was attached';
+COMMENT ON COLUMN snowid.segment_sources.server_oid IS
+  'foreign server that had this name, set by a trigger';
+COMMENT ON COLUMN snowid.segment_sources.owner_oid IS 'role that had this name, set by a trigger';
+COMMENT ON CONSTRAINT segment_sources_pkey ON snowid.segment_sources IS 'a sequence has one source';
+COMMENT ON INDEX snowid.segment_sources_pkey IS 'a sequence has one source';
+GRANT SELECT ON snowid.segment_sources TO PUBLIC;
+-- The role that restores a dump need not be a superuser.
+GRANT INSERT ON snowid.segment_sources TO @extowner@;
+
+CREATE FUNCTION snowid.check_source() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
+COMMENT ON FUNCTION snowid.check_source() IS
+  'sees to it that only the owner of a sequence gives it a source, and replication none';
+REVOKE ALL ON FUNCTION snowid.check_source() FROM PUBLIC;
+
+CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid.segment_sources
+  FOR EACH ROW EXECUTE FUNCTION snowid.check_source();
+COMMENT ON TRIGGER check_source ON snowid.segment_sources IS
+  'sees to it that only the owner of a sequence gives it a source, and replication none';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.segment_sources
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_source();
+COMMENT ON TRIGGER refuse_truncate ON snowid.segment_sources IS
+  'refuses TRUNCATE, which replication would do to others'' sources, too';
+-- For logical replication, too, whose rows are about another server's sequences.
+ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER check_source;
+ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
+-- Not of sequences that were dropped: their numbers may be those of others where it is restored.
+SELECT pg_catalog.pg_extension_config_dump('snowid.segment_sources'::pg_catalog.regclass,
+  'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)'::pg_catalog.text);
+
+CREATE FUNCTION @extschema@.snowid_segment_attach(
+    seq pg_catalog.regclass, server pg_catalog.name, remote_seq pg_catalog.text)
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_attach';
+COMMENT ON FUNCTION @extschema@.snowid_segment_attach(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
+  'have a sequence''s numbers be allocated from a sequence on another server';
+
+CREATE FUNCTION @extschema@.snowid_segment_detach(seq pg_catalog.regclass) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_detach';
+COMMENT ON FUNCTION @extschema@.snowid_segment_detach(pg_catalog.regclass) IS
+  'have a sequence''s numbers be its own again, above those allocated there';

@@ -1,0 +1,7 @@
+// The entry of a database that issues IDs, and what its sessions share by it: whether it may issue
+// IDs, and the node's number. This is all that other rooms see of it.
+#pragma once
+
+#include "pg/database/entry.hpp"
+#include "pg/database/may_issue.hpp"
+#include "pg/database/shared_number.hpp"

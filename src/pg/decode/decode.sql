@@ -1,0 +1,75 @@
+-- Reading IDs, and making them from their parts
+
+CREATE FUNCTION @extschema@.snowid_decode(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram',
+                              OUT created_at pg_catalog.timestamptz, OUT shard bigint, OUT sequence bigint)
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_decode';
+COMMENT ON FUNCTION @extschema@.snowid_decode(bigint, @extschema@.snowid_layout) IS 'parts of an ID';
+
+CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp';
+COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS
+  'time at which an ID was made';
+
+CREATE FUNCTION @extschema@.snowid_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard';
+COMMENT ON FUNCTION @extschema@.snowid_shard(bigint, @extschema@.snowid_layout) IS 'shard of an ID';
+
+CREATE FUNCTION @extschema@.snowid_sequence(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence';
+COMMENT ON FUNCTION @extschema@.snowid_sequence(bigint, @extschema@.snowid_layout) IS
+  'sequence of an ID within its time unit and shard';
+
+CREATE FUNCTION @extschema@.snowid_encode(created_at pg_catalog.timestamptz, shard bigint, sequence bigint,
+                              layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_encode';
+COMMENT ON FUNCTION @extschema@.snowid_encode(pg_catalog.timestamptz, bigint, bigint, @extschema@.snowid_layout) IS
+  'ID with these parts';
+
+CREATE FUNCTION @extschema@.snowid_min(moment pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_min';
+COMMENT ON FUNCTION @extschema@.snowid_min(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'least ID of the time unit that holds a moment';
+
+CREATE FUNCTION @extschema@.snowid_max(moment pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_max';
+COMMENT ON FUNCTION @extschema@.snowid_max(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'greatest ID of the time unit that holds a moment';
+
+CREATE FUNCTION snowid.range_first("from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout)
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_first';
+COMMENT ON FUNCTION snowid.range_first(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'least ID with a time from one moment until before another; the greatest bigint where none has';
+
+CREATE FUNCTION snowid.range_last("from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout)
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_last';
+COMMENT ON FUNCTION snowid.range_last(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'greatest ID with a time from one moment until before another; the least bigint where none has';
+
+CREATE FUNCTION snowid.is_between(id bigint, "from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
+                                  layout @extschema@.snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_between';
+COMMENT ON FUNCTION snowid.is_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'what snowid_between says, of a layout in which IDs are not ordered by time alone';
+
+-- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in
+-- both moments. For a constant layout that is ordered the last condition is none.
+CREATE FUNCTION @extschema@.snowid_between(id bigint, "from" pg_catalog.timestamptz,
+    until pg_catalog.timestamptz,
+                               layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS boolean
+  IMMUTABLE PARALLEL SAFE LANGUAGE SQL
+  RETURN id OPERATOR(pg_catalog.>=) snowid.range_first("from", until, layout)
+    AND id OPERATOR(pg_catalog.<=) snowid.range_last("from", until, layout)
+    AND (snowid.layout_is_ordered(layout) OR snowid.is_between(id, "from", until, layout));
+COMMENT ON FUNCTION @extschema@.snowid_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'whether an ID has a time from one moment until before another; an index on the ID serves';

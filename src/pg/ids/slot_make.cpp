@@ -1,0 +1,50 @@
+// Making slots. See slot_make.hpp.
+#include "pg/ids/slot_make.hpp"
+
+#include "pg/ids/closing.hpp"
+#include "pg/ids/slot_sweep.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Finds the slot or makes it. Returns it with its partition locked.
+Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
+  quota_require_room(&slot_quota, slots_sweep);
+  const Oid role = GetSessionUserId();
+  const LockedAccounts locked = accounts_lock(&slot_quota.accounts, MyDatabaseId, role);
+  bool made;
+  auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
+  if (made) {
+    const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
+    slot->last_tick.store(last.value, std::memory_order_relaxed);
+    slot->key.role = role;
+    CountMade(locked);
+  }
+  accounts_unlock(locked);
+  return slot;
+}
+
+}  // namespace
+
+Slot* slot_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key = SlotKeyOf(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  const bool is_new = slot == nullptr;
+  // Done without a lock on a partition, since lock() may wait for a transaction.
+  if (is_new) {
+    // Before the slot is made: a session that finds the slot, with its partition locked, sees this
+    // store, too.
+    RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
+    slot = make_slot(layout, key, closed_shards.lock(layout, shard));
+  }
+  // This session's stand-in may have a higher floor than the shared entry, by which another session
+  // may have made the slot since lift_slots().
+  if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
+  Hold(slot);
+  table_release(slots, slot);
+  if (is_new) closed_shards.unlock(layout, shard);
+  return slot;
+}
+
+}  // namespace snowid::pg

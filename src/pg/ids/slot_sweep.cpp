@@ -1,0 +1,183 @@
+// Removing slots. See slot_sweep.hpp.
+//
+// What a sweep may remove: a slot that nobody uses, and whose tick is at or behind the one that a
+// new slot would start with. That start follows from the floor of the database and from the times
+// up to which it was swept. So all that the old slot has issued is at or below the start of a new
+// one, and all that the new one issues is above. The times are stored before slots are looked at.
+// They only grow, except that rewinding lowers them; so they are read again for each slot. A
+// session that makes the slot anew reads them with the slot's partition locked, after the removal,
+// so it reads these or higher ones. And no process has a pointer to the old slot then, or it would
+// have had a user.
+//
+// A sweep goes by units of time that have ended. Where the unit is an hour, say, a slot that was
+// used in this hour stays; else a new one could issue nothing until the next hour.
+#include "pg/ids/slot_sweep.hpp"
+
+#include "pg/base/clock.hpp"
+#include "pg/ids/bounds.hpp"
+#include "pg/ids/events.hpp"
+
+namespace snowid::pg {
+
+Quota slot_quota = {"shards", [] { return BoundsOf(max_shards, reserved_shards); },
+                    AccountsNamed("slots of databases", "slots of roles")};
+
+namespace {
+
+// A database during a sweep.
+struct Swept {
+  Oid oid;  // the key
+  bool is_dropped;
+  core::UnixMicros ceiling;
+  SlotStart start;
+};
+
+// Stores, in the databases that count for the bound, up to when they are swept, and returns a table
+// of Swept with all databases. That is up to a second ago, since a slot that was used since is
+// worth keeping; but not beyond the ceiling, or a clock that was ahead for a moment would keep new
+// slots from issuing anything.
+HTAB* sweep_databases(Bound bound) {
+  const int64 past_us = unix_now().value - USECS_PER_SEC;
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Swept);
+  options.hcxt = CurrentMemoryContext;
+  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, databases.attached, false);
+  while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
+    if (bound == Bound::kServer || database->oid == MyDatabaseId) {
+      RaiseTime(&database->swept_us, past_us);
+      RaiseTime(&database->swept_ceiling_us,
+                database->ceiling.ceiling_us.load(std::memory_order_acquire));
+    }
+    auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
+    swept->is_dropped = false;
+    swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
+    swept->start = SlotStartOf(database);
+  }
+  dshash_seq_term(&scan);
+  return found;
+}
+
+// Whether the slot's tick allows removing it. That of a closed slot of a dropped database does: the
+// floor is above all that it has issued, see LastUsed().
+bool IsBehind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
+              bool is_dropped) {
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  return last <= StartTickOf(layout, start) || (is_dropped && last == EndOf(layout));
+}
+
+// A time that no ID of a slot is above. A closed slot has lost its last tick, so there it is the
+// ceiling.
+core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, last));
+  return last == EndOf(layout) ? std::min(moment, swept.ceiling) : moment;
+}
+
+// Finds the slots that may be removed: those that count for the bound, and those of dropped
+// databases; at most most_idle_shards of them. Raises the floors of dropped databases to the last
+// time that any of their slots has used: in `found` only, raise_floor_of() stores it.
+uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
+  uint32 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
+    if (swept == nullptr || IsInUse(slot)) continue;
+    const core::Layout& layout = LayoutOf(slot, &recent);
+    if (swept->is_dropped) {
+      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
+      if (slot->last_tick.load(std::memory_order_acquire) > 0)
+        swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
+    } else if (!IsWithin(bound, slot->key.database, slot->key.role) ||
+               !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
+      continue;
+    }
+    if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
+  }
+  dshash_seq_term(&scan);
+  return count;
+}
+
+// Raises the floor of a dropped database above all that its slots have issued, in case a new
+// database gets its OID before the entry is removed.
+void raise_floor_of(const Swept& swept) {
+  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+  if (database == nullptr) return;
+  RaiseTime(&database->ceiling.floor_us, swept.start.floor.value);
+  table_release(databases, database);
+}
+
+// Removes the events of a slot that is about to be removed. The slot's partition is locked, and it
+// has no users: so no process has a pointer to the events, or makes them anew.
+void remove_events(const Slot& slot) {
+  void* events = table_find(shard_events, &slot.key, true);
+  if (events != nullptr) table_delete(shard_events, events);
+}
+
+// Reads where the slots of the database start again for each of them, since rewinding may have
+// lowered it. Locked in this order: the database, as in remove_database(), accounts, slots.
+void remove_if_idle(const SlotKey& idle, bool is_dropped) {
+  auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
+  if (database == nullptr) return;
+  const LockedAccounts locked = accounts_lock(&slot_quota.accounts, idle.database, idle.role);
+  auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
+  if (slot != nullptr) {
+    core::Layout recent = core::kInstagram;
+    if (!IsInUse(slot) && slot->key.role == idle.role &&
+        IsBehind(slot, LayoutOf(slot, &recent), SlotStartOf(database), is_dropped)) {
+      remove_events(*slot);
+      table_delete(slots, slot);
+      CountGone(locked);
+    } else {
+      table_release(slots, slot);
+    }
+  }
+  accounts_unlock(locked);
+  table_release(databases, database);
+}
+
+// Removes the entry of a database that was dropped, if it has no slots left.
+void remove_database(Oid oid) {
+  auto* database = static_cast<Database*>(table_find(databases, &oid, true));
+  if (database == nullptr) return;
+  // Only its users make slots of a database, so once it has none there are no more than are
+  // counted.
+  if (database->users.load(std::memory_order_acquire) == 0 &&
+      count_of_database(slot_quota.accounts, oid) == 0)
+    table_delete(databases, database);
+  else
+    table_release(databases, database);
+}
+
+}  // namespace
+
+void slots_sweep(Bound bound) {
+  table_attach(&shard_events);
+  HTAB* found = sweep_databases(bound);
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, found);
+  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+
+  auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
+  const uint32 count = find_idle(found, bound, idle);
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) raise_floor_of(*swept);
+  for (uint32 i = 0; i < count; i++) {
+    const auto* swept =
+        static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
+    remove_if_idle(idle[i], swept->is_dropped);
+  }
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) remove_database(swept->oid);
+  hash_destroy(found);
+  pfree(idle);
+}
+
+}  // namespace snowid::pg
