@@ -20,10 +20,12 @@ inline int64 ElapsedUs(instr_time since) {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Whether less than `for_us` has passed since a moment. False where the clock was set back to
-// before that moment, so that nobody waits longer for it.
+// Whether less than `for_us` has passed since a moment. It may be up to a second ahead: another
+// session has noted it, which has read the clock later. False where it is ahead by more, since the
+// clock was set back then, so that nobody waits longer for it.
 constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {
-  return now >= since && now.value - since.value < for_us;
+  const int64 passed_us = now.value - since.value;
+  return passed_us > -USECS_PER_SEC && passed_us < for_us;
 }
 
 // Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
