@@ -126,6 +126,9 @@ inline XLogRecPtr LsnOf(const volatile PageHeaderData* page) {
 #endif
 }
 
+// PostgreSQL 19 replicates sequences: a subscription may set one, as setval does.
+inline constexpr bool kReplicatesSequences = PG_VERSION_NUM >= 190000;
+
 // What names a cache of catalogs to a callback: an enumeration since PostgreSQL 19.
 #if PG_VERSION_NUM >= 190000
 using CacheNumber = SysCacheIdentifier;

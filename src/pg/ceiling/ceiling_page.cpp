@@ -67,9 +67,10 @@ void ceiling_page_unlock(const CeilingPage& page) {
 CeilingKept ceiling_page_read(const CeilingPage& page) {
   const core::UnixMillis value{SequencePageValue(page.sequence).last};
   const Kept* kept = kept_on(page);
-  CeilingKept read{value, true, {}};
+  CeilingKept read{value, value, true, {}};
   if (kept == nullptr) return read;
   read.ceiling = std::max(value, core::UnixMillis{kept->ceiling});
+  read.own = {kept->ceiling};
   read.are_alike = value.value == kept->ceiling;
   read.wild.count = std::min<int64>(kept->wild_count, core::WildTimes::kMost);
   std::copy_n(kept->wild, read.wild.count, read.wild.at);

@@ -18,9 +18,11 @@ core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target
   AssertHoldsExclusively(held.ceiling->lock);
   const CeilingPage page = ceiling_page_lock(held.relation);
   const CeilingKept kept = ceiling_page_read(page);
-  const core::UnixMillis before = kept.ceiling;
-  // Who only looks raises nothing, but puts right what a setval has set back.
-  const bool is_to_be_raised = before < target || (before == target && !kept.are_alike);
+  const core::UnixMillis before = core::SetCeiling(kept.ceiling, kept.own, held.most);
+  // Who only looks raises nothing, but puts right what a setval has set back, or what another
+  // server has said that is not to count.
+  const bool is_to_be_raised =
+      before < target || (before == target && !kept.are_alike) || before < kept.ceiling;
   // What somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(held);
   *lsn = is_to_be_raised || is_to_be_logged
