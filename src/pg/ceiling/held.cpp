@@ -89,7 +89,7 @@ HeldCeiling lock_ceiling_in(Relation relation) {
   if (kReplicatesSequences && sequence_last(relation) > my_ceiling->written_us / 1000) {
     // Without the lock, since catalogs are read. Who has set the sequence had subscribed before.
     LWLockRelease(&my_ceiling->lock);
-    if (is_subscribed(relation)) most = RoundUp({unix_now().value + core::kClocksDifferUs});
+    if (is_subscribed(relation)) most = core::RoundUp({unix_now().value + core::kClocksDifferUs});
     LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
   }
   const bool has_workers = IsInParallelMode() && looked_in == GetCurrentStatementStartTimestamp();
