@@ -11,7 +11,7 @@
 set -euo pipefail
 
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-SUPPORTED_MAJORS="18 17 16 15"
+SUPPORTED_MAJORS="19 18 17 16 15"
 SERVERS=()
 export DEBIAN_FRONTEND=noninteractive
 
@@ -93,6 +93,8 @@ choose_postgres() {
   local major
   if [ -n "${PG_CONFIG:-}" ]; then
     MAJOR=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
+    [[ " $SUPPORTED_MAJORS " == *" $MAJOR "* ]] || die "snowid supports PostgreSQL $SUPPORTED_MAJORS, and $PG_CONFIG is of" \
+      "$("$PG_CONFIG" --version)."
     return
   fi
   for major in $SUPPORTED_MAJORS; do

@@ -37,6 +37,15 @@ constexpr CeilingWish WishOf(UnixMicros moment, UnixMicros now, UnixMicros alert
   return {{target}, {target - step_us / 2}};
 }
 
+// How far servers' clocks may differ, in microseconds: that is Twitter's check.
+inline constexpr int64_t kClocksDifferUs = 10000000;
+
+// What counts of a ceiling that somebody has set from outside, where snowid has kept `own`. most:
+// what counts at most of what another server has said.
+constexpr UnixMillis SetCeiling(UnixMillis set, UnixMillis own, UnixMillis most) {
+  return std::max(own, std::min(set, most));
+}
+
 // The ceiling as a session finds it that may have to raise it, and holds its lock. What others have
 // written ahead and is durable by now was published before.
 struct CeilingFound {

@@ -67,6 +67,7 @@ extern "C" {
 #include "catalog/pg_opfamily_d.h"
 #include "catalog/pg_proc_d.h"
 #include "catalog/pg_sequence.h"
+#include "catalog/pg_subscription_rel.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"

@@ -98,5 +98,15 @@ TEST(CeilingTest, TheAlertIsAsFarBelowItAsWouldBeEnoughAboveTheId) {
             After(kSecond / 2));
 }
 
+TEST(CeilingTest, OfWhatIsSetFromOutsideNoMoreCountsThanMay) {
+  constexpr UnixMillis kOwn{1000};
+  constexpr UnixMillis kAll{INT64_MAX};
+  EXPECT_EQ(SetCeiling({999}, kOwn, kAll), kOwn);
+  EXPECT_EQ(SetCeiling({5000}, kOwn, kAll), UnixMillis{5000});
+  EXPECT_EQ(SetCeiling({5000}, kOwn, {4000}), UnixMillis{4000});
+  EXPECT_EQ(SetCeiling({3000}, kOwn, {4000}), UnixMillis{3000});
+  EXPECT_EQ(SetCeiling({5000}, kOwn, {900}), kOwn);
+}
+
 }  // namespace
 }  // namespace snowid::core

@@ -20,14 +20,14 @@ Datum answer_rows(void* asked, RowsOf rows_of) {
   constexpr int kMostArguments = 3;
   Const* known[kMostArguments];
   int count = 0;
-  if (!IsA(question, SupportRequestRows)) PG_RETURN_POINTER(nullptr);
+  if (!IsA(question, SupportRequestRows)) PG_RETURN_DATUM(Datum{0});
   auto* request = reinterpret_cast<SupportRequestRows*>(question);
-  if (!is_funcclause(request->node)) PG_RETURN_POINTER(nullptr);
+  if (!is_funcclause(request->node)) PG_RETURN_DATUM(Datum{0});
 
   ListCell* cell;
   foreach (cell, reinterpret_cast<FuncExpr*>(request->node)->args) {
     Node* value = estimate_expression_value(request->root, static_cast<Node*>(lfirst(cell)));
-    if (!IsA(value, Const) || count == kMostArguments) PG_RETURN_POINTER(nullptr);
+    if (!IsA(value, Const) || count == kMostArguments) PG_RETURN_DATUM(Datum{0});
     known[count] = reinterpret_cast<Const*>(value);
     if (known[count]->constisnull) {
       // The functions are strict.

@@ -68,9 +68,10 @@ void ceiling_page_unlock(const CeilingPage& page) {
 CeilingOnPages ceiling_page_read(const CeilingPage& page) {
   const core::UnixMillis value{SequencePageValue(page.sequence).last};
   const SecondPage* stored = second_page_on(page);
-  CeilingOnPages read{value, true, {}};
+  CeilingOnPages read{value, value, true, {}};
   if (stored == nullptr) return read;
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
+  read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;
   read.wild.count = std::min<int64>(stored->wild_count, core::WildTimes::kMost);
   std::copy_n(stored->wild, read.wild.count, read.wild.at);

@@ -31,6 +31,7 @@ CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
 // Reads the pages. Fails with 0A000 where the second one is of another version.
 struct CeilingOnPages {
   core::UnixMillis ceiling;  // the greater of the two
+  core::UnixMillis own;      // what the second one says, or the first where there is but one
   bool are_alike;            // whether both say so, or there is but one
   core::WildTimes wild;
 };

@@ -1,8 +1,10 @@
 // Opening and locking the sequence. See held.hpp.
 #include "pg/ceiling/held.hpp"
 
+#include "pg/base/clock.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/ceiling/raises.hpp"
+#include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
 
 namespace snowid::pg {
@@ -20,6 +22,22 @@ Oid look_up_ceiling() {
                            kCeilingName, kExtensionName),
                     errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
   return relid;
+}
+
+constexpr core::UnixMillis kAll{PG_INT64_MAX};
+
+// Whether a subscription of this database brings the value of a sequence.
+bool is_subscribed(Relation relation) {
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_subscription_rel_srrelid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(RelationGetRelid(relation)));
+  Relation catalog = table_open(SubscriptionRelRelationId, AccessShareLock);
+  SysScanDesc scan =
+      systable_beginscan(catalog, SubscriptionRelSrrelidSrsubidIndexId, true, nullptr, 1, &key);
+  const bool is_subscribed = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return is_subscribed;
 }
 
 }  // namespace
@@ -67,14 +85,21 @@ bool is_made_here(Relation relation) {
 HeldCeiling lock_ceiling_in(Relation relation) {
   second_page_extend(relation);
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
+  core::UnixMillis most = kAll;
+  if (kReplicatesSequences && sequence_last(relation) > my_ceiling->written_us / 1000) {
+    // Without the lock, since catalogs are read. Who has set the sequence had subscribed before.
+    LWLockRelease(&my_ceiling->lock);
+    if (is_subscribed(relation)) most = core::RoundUp({unix_now().value + core::kClocksDifferUs});
+    LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
+  }
   const bool has_workers = IsInParallelMode() && looked_in == GetCurrentStatementStartTimestamp();
-  return {relation, my_ceiling, has_workers};
+  return {relation, my_ceiling, has_workers, most};
 }
 
 HeldCeiling lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
-  if (relation == nullptr) return {nullptr, nullptr, false};
+  if (relation == nullptr) return {nullptr, nullptr, false, kAll};
   // ceiling_learn() has chosen between the stand-in and the shared ceiling, and only a command of
   // this transaction could change that since.
   if (is_made_here(relation) != HasStandIn())

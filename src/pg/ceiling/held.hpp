@@ -27,6 +27,8 @@ struct HeldCeiling {
   // run nobody can. (A client's message may hold a setval between two statements that run in
   // parallel; it is taken for such a raise.)
   bool has_workers;
+  // What counts at most of what the sequence's own page says, which others can set.
+  core::UnixMillis most;
 
   bool IsStandIn() const { return ceiling != shared_ceiling; }
 };

@@ -18,10 +18,11 @@ core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target
   AssertHoldsExclusively(held.ceiling->lock);
   const CeilingPage page = ceiling_page_lock(held.relation);
   const CeilingOnPages found = ceiling_page_read(page);
-  const core::UnixMillis before = found.ceiling;
+  const core::UnixMillis before = core::SetCeiling(found.ceiling, found.own, held.most);
   // A caller that only looks has what this server has written as its target: that raises nothing,
-  // but corrects what a setval has set back.
-  const bool is_to_be_raised = before < target || (before == target && !found.are_alike);
+  // but corrects what a setval has set back, or what another server has said that is not to count.
+  const bool is_to_be_raised =
+      before < target || (before == target && !found.are_alike) || before < found.ceiling;
   // A value that somebody else has set need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(held);
   *lsn = is_to_be_raised || is_to_be_logged

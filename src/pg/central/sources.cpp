@@ -112,7 +112,7 @@ SNOWID_FUNCTION(snowid_sequence_send);
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
   require_as_made(trigger->tg_relation, kSources);
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));

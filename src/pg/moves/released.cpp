@@ -298,7 +298,7 @@ SNOWID_FUNCTION(snowid_check_release);
 Datum snowid_check_release(PG_FUNCTION_ARGS) {
   constexpr char kHint[] = "Use snowid_release() and snowid_accept().";
   const TriggerData* trigger = require_own_insertion(fcinfo, "check_release", kHint);
-  if (trigger == nullptr) PG_RETURN_POINTER(nullptr);
+  if (trigger == nullptr) PG_RETURN_DATUM(Datum{0});
   require_as_made(trigger->tg_relation, kReleasedShards);
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }

@@ -173,7 +173,7 @@ SNOWID_FUNCTION(snowid_keep_membership);
 Datum snowid_keep_membership(PG_FUNCTION_ARGS) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_membership", "Use snowid_join(), snowid_check() and snowid_leave().");
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   announce_change(trigger->tg_relation);
   PG_RETURN_POINTER(row_of(trigger));
 }

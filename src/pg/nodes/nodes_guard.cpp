@@ -25,7 +25,7 @@ Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
 Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
   constexpr char kHint[] = "Use snowid_leave() on each node, or snowid_leave(node) here.";
   const TriggerData* trigger = require_own_trigger(fcinfo, "keep_nodes", kHint);
-  if (IsLogicalWorker()) PG_RETURN_POINTER(nullptr);
+  if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

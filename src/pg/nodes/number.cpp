@@ -38,7 +38,7 @@ void forget_relation(Oid relid) {
 }
 
 // A callback for rows of pg_class by their names: Citus was installed or dropped. 0 is for all.
-void forget_class(Datum, int, uint32 hash) {
+void forget_class(Datum, CacheNumber, uint32 hash) {
   if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
 }
 

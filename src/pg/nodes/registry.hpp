@@ -26,8 +26,8 @@ enum class Verdict : uint8_t {
   kStale,  // the token is not the one that was expected
 };
 
-// How far clocks may differ, in microseconds: that is Twitter's check.
-inline constexpr int64 kMostDifferenceUs = 10 * USECS_PER_SEC;
+// How far clocks may differ, in microseconds.
+inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
 
 // Names of nodes, in bytes.
 inline constexpr int kLongestName = 255;

@@ -90,9 +90,8 @@ void second_page_extend(Relation relation) {
 SequenceValue PeekAtSequence(Buffer buffer) {
   Page page = BufferGetPage(buffer);
   const volatile FormData_pg_sequence_data* data = sequence_data(page);
-  const volatile PageXLogRecPtr* lsn = &reinterpret_cast<PageHeader>(page)->pd_lsn;
-  return {data->last_value, data->is_called, uint64{lsn->xlogid} << 32 | lsn->xrecoff,
-          data->log_cnt};
+  const XLogRecPtr lsn = LsnOf(reinterpret_cast<PageHeader>(page));
+  return {data->last_value, data->is_called, lsn, data->log_cnt};
 }
 
 bool sequence_is_durable(XLogRecPtr lsn) {

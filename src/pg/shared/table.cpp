@@ -71,17 +71,18 @@ Root* find_root() {
   bool found;
   LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
   auto* made = static_cast<Root*>(ShmemInitStruct(kRootName, kRootSize, &found));
-  if (!found) {
-    memset(static_cast<void*>(made), 0, kRootSize);
-    made->abi = SNOWID_SHARED_ABI;
-    made->tranche = LWLockNewTrancheId();
+  if (!found) memset(static_cast<void*>(made), 0, kRootSize);
+  // The ABI is set last: the server may have no tranche left, and then another session tries again.
+  if (made->abi == 0) {
+    made->tranche = new_tranche(kRootName);
     made->area = DSM_HANDLE_INVALID;
     LWLockInitialize(&made->lock, made->tranche);
+    made->abi = SNOWID_SHARED_ABI;
   }
   LWLockRelease(AddinShmemInitLock);
   if (made->abi != SNOWID_SHARED_ABI)
     report_other_abi("Shared memory", made->abi, SNOWID_SHARED_ABI);
-  LWLockRegisterTranche(made->tranche, kRootName);
+  name_tranche(made->tranche, kRootName);
   return made;
 }
 
