@@ -491,13 +491,17 @@ END $$;
 COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, bigint, public.snowid_layout) IS
   'how long was waited for the clock to come near a tick; -1 where that is near; fails where the caller may not wait';
 
--- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. Who shows it to
--- others does so after a commit that has reached the disk, and with it all that the sequence's value has depended on:
--- so the transaction has a number, or its end would wait for nothing.
+CREATE SEQUENCE snowid.written MINVALUE 0 START 0;
+COMMENT ON SEQUENCE snowid.written IS 'what a draw writes to, where it writes nothing else; its value means nothing';
+
+-- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes in WAL
+-- one in 32 of what it gives, maybe in somebody's transaction that is open. A commit waits until all WAL before it is on
+-- disk, but only if its transaction has written some: so each does, by setval.
 CREATE FUNCTION snowid.take(caller text, shard bigint, layout public.snowid_layout, wanted int, one_unit boolean)
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   bits CONSTANT int := snowid.seq_bits(layout);
+  max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
   place CONSTANT text := snowid.place_of(shard, layout);
   seq CONSTANT regclass := to_regclass(place);
   is_taken boolean := false;
@@ -507,7 +511,6 @@ DECLARE
   allowed bigint;
   waited int := 0;
   nap int;
-  number xid8;
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
   LOOP
@@ -517,7 +520,7 @@ BEGIN
       tick := snowid.first_after(last, clock, bits, wanted, one_unit);
     END IF;
     allowed := (tick + wanted - 1) >> bits;
-    IF allowed > clock THEN
+    IF allowed > least(clock, max_unit) THEN
       nap := snowid.wait(tick + wanted - 1, clock, waited, shard, layout);
       IF nap >= 0 THEN
         waited := nap;
@@ -529,6 +532,7 @@ BEGIN
       IF wanted = 1 AND tick = last + 1 THEN
         EXECUTE 'LOCK TABLE ' || place || '_gate IN ROW EXCLUSIVE MODE';
         tick := nextval(seq);
+        last := setval('snowid.written', 0);
       ELSE
         EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
         -- What others have drawn since it was looked at first.
@@ -543,7 +547,6 @@ BEGIN
         PERFORM snowid.refuse_read_only(caller);
         RAISE;
     END;
-    number := pg_current_xact_id();
     -- Or it is beyond what was allowed, since others have drawn.
     EXIT WHEN (tick + wanted - 1) >> bits <= allowed;
   END LOOP;
@@ -662,7 +665,6 @@ DECLARE
   place CONSTANT text := snowid.place_of(shard, layout);
   seq CONSTANT regclass := to_regclass(place);
   last bigint;
-  number xid8;
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place('snowid_release()', shard, layout); END IF;
   BEGIN
@@ -671,7 +673,7 @@ BEGIN
     PERFORM setval(seq, last | closed);
     RAISE SQLSTATE 'SN000';
   EXCEPTION
-    WHEN SQLSTATE 'SN000' THEN number := pg_current_xact_id();
+    WHEN SQLSTATE 'SN000' THEN NULL;
     WHEN read_only_sql_transaction THEN
       PERFORM snowid.refuse_read_only('snowid_release()');
       RAISE;
@@ -692,7 +694,6 @@ DECLARE
   place CONSTANT text := snowid.place_of(shard, layout);
   tick CONSTANT bigint := ((id >> shift) << bits) | (id & ((1 << bits) - 1));
   waited int := 0;
-  number xid8;
 BEGIN
   PERFORM snowid.refuse_read_only('snowid_accept()');
   PERFORM snowid.create_shard(shard, layout);
@@ -703,7 +704,7 @@ BEGIN
     EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
     PERFORM setval(place::regclass, greatest(tick, pg_sequence_last_value(place::regclass) & (closed - 1)));
     RAISE SQLSTATE 'SN000';
-  EXCEPTION WHEN SQLSTATE 'SN000' THEN number := pg_current_xact_id();
+  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
   END;
 END $$;
 COMMENT ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) IS
