@@ -14,7 +14,7 @@
 \set ON_ERROR_STOP on
 BEGIN;
 
-SET search_path = pg_catalog, pg_temp;
+SET LOCAL search_path = pg_catalog, pg_temp;
 -- Fails where there is a schema of this name: whatever is in it is somebody else's, or the extension's.
 CREATE SCHEMA snowid;
 COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions call';
@@ -23,12 +23,27 @@ GRANT USAGE ON SCHEMA snowid TO PUBLIC;
 CREATE TYPE public.snowid_layout AS ENUM ('instagram', 'twitter', 'discord', 'leaf', 'pgedge', 'taobao', 'js53');
 COMMENT ON TYPE public.snowid_layout IS 'how time, shard and sequence share an ID, by name; each counts milliseconds';
 
+-- Whoever may set a sequence can have IDs come again, whoever may lock a gate can keep others from drawing.
+CREATE FUNCTION snowid.make_private(relation regclass) RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  role text;
+BEGIN
+  FOR role IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+      FROM pg_class AS c, aclexplode(c.relacl) WHERE c.oid = relation AND grantee <> c.relowner LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM %s', relation, role);
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION snowid.make_private(regclass) IS 'take from a relation what ALTER DEFAULT PRIVILEGES gives others';
+REVOKE ALL ON FUNCTION snowid.make_private(regclass) FROM PUBLIC;
+
 CREATE TABLE snowid.settings (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   shard bigint NOT NULL DEFAULT 0 CHECK (shard >= 0),
   max_lead int NOT NULL DEFAULT 1000 CHECK (max_lead >= 0),
   max_wait int NOT NULL DEFAULT 5000 CHECK (max_wait >= 0));
 INSERT INTO snowid.settings DEFAULT VALUES;
+SELECT snowid.make_private('snowid.settings');
 GRANT SELECT ON snowid.settings TO PUBLIC;
 COMMENT ON TABLE snowid.settings IS 'settings of this database, one row, which its owner may update';
 COMMENT ON COLUMN snowid.settings.singleton IS 'true: there is one row at most';
@@ -493,6 +508,7 @@ COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, bigint, public.snowid_layou
 
 CREATE SEQUENCE snowid.written MINVALUE 0 START 0;
 COMMENT ON SEQUENCE snowid.written IS 'what a draw writes to, where it writes nothing else; its value means nothing';
+SELECT snowid.make_private('snowid.written');
 
 -- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes in WAL
 -- one in 32 of what it gives, maybe in somebody's transaction that is open. A commit waits until all WAL before it is on
@@ -630,14 +646,11 @@ COMMENT ON FUNCTION public.snowid_reserve(bigint, int, public.snowid_layout) IS
 
 -- Shards: making them, and having them go on elsewhere
 
--- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights. Nobody else has
--- any, whatever ALTER DEFAULT PRIVILEGES says: by setval he could have IDs come again.
+-- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights.
 CREATE FUNCTION snowid.create_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   place CONSTANT text := snowid.place_of(shard, layout);
-  made text;
-  role text;
 BEGIN
   IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
   IF to_regclass(place) IS NOT NULL THEN RETURN; END IF;
@@ -645,12 +658,7 @@ BEGIN
   EXECUTE format('CREATE VIEW %s_gate AS SELECT', place);
   EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, format('last tick of shard %s of layout "%s"', shard, layout));
   EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who draws from ' || place);
-  FOREACH made IN ARRAY ARRAY[place, place || '_gate'] LOOP
-    FOR role IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-        FROM pg_class AS c, aclexplode(c.relacl) WHERE c.oid = made::regclass AND grantee <> c.relowner LOOP
-      EXECUTE format('REVOKE ALL ON %s FROM %s', made, role);
-    END LOOP;
-  END LOOP;
+  PERFORM snowid.make_private(place::regclass), snowid.make_private((place || '_gate')::regclass);
   PERFORM setval(place::regclass, 0);
 END $$;
 COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
@@ -717,6 +725,4 @@ REVOKE ALL ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean),
 
 -- The shard of a node that has no other number.
 SELECT snowid.create_shard(0);
-
-RESET search_path;
 COMMIT;
