@@ -1,4 +1,4 @@
--- Issuing IDs: the default, shards, batches, reserved runs, and what is refused. test/t/portable/regression.pl runs
+-- Issuing IDs: the default, shards, batches, reserved runs, and what is refused. test/t/portable/same_regression.pl runs
 -- this with portable/snowid.sql, too.
 
 -- As a column default.

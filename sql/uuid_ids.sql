@@ -1,4 +1,4 @@
--- Times of UUIDs, and IDs in UUIDs. test/t/portable/regression.pl runs this with portable/snowid.sql, too.
+-- Times of UUIDs, and IDs in UUIDs. test/t/portable/same_regression.pl runs this with portable/snowid.sql, too.
 
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
@@ -40,3 +40,13 @@ SELECT l AS layout, array_agg(DISTINCT left(attempt(format('SELECT snowid_from_u
  GROUP BY l ORDER BY l;
 SELECT num_nulls(snowid_uuid_timestamp(NULL), snowid_to_uuid(NULL), snowid_to_uuid(1, NULL),
                  snowid_from_uuid(NULL), snowid_from_uuid(snowid_to_uuid(1), NULL));
+
+-- In each layout an ID is in a UUID, in order, and comes back.
+SELECT name, count(*) AS ids, count(*) FILTER (WHERE snowid_from_uuid(u, name::snowid_layout) = id) AS back,
+       count(*) FILTER (WHERE u > before) AS in_order, array_agg(DISTINCT substr(u::text, 15, 1)) AS version
+  FROM (SELECT name, id, u, lag(u, 1, '00000000-0000-0000-0000-000000000000') OVER (PARTITION BY name ORDER BY id) AS before
+          FROM (SELECT name, id, snowid_to_uuid(id, name::snowid_layout) AS u
+                  FROM (SELECT name, CASE name WHEN 'js53' THEN 9007199254740991 ELSE 9223372036854775807 END AS last
+                          FROM unnest(ARRAY['instagram', 'twitter', 'discord', 'leaf', 'pgedge', 'taobao', 'js53']) name) named,
+                       LATERAL (SELECT n * (last / 201) + n * n AS id FROM generate_series(0::bigint, 200) n) numbers) made) pairs
+ GROUP BY name ORDER BY name;

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $node = new_server('rights');
+my $node = new_server('owner_rights');
 $node->start;
 my $owner = portable_owner();
 $node->safe_psql('postgres', "CREATE ROLE mallory LOGIN; CREATE ROLE $owner LOGIN; ALTER ROLE $owner SET search_path = evil, public, pg_catalog");

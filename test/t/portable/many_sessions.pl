@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-my $node = new_server('sessions');
+my $node = new_server('many_sessions');
 $node->append_conf('postgresql.conf', 'max_connections = 60');
 start_server($node);
 my $owner = portable_owner();

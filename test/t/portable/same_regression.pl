@@ -11,7 +11,7 @@ use Test::More;
 
 my @tests = qw(setup next decode named uuid_ids text);
 
-my $node = new_server('regression');
+my $node = new_server('same_regression');
 $node->append_conf('postgresql.conf', 'max_locks_per_transaction = 256');
 $node->start;
 create_portable($node, 'portable', shards => [ 1 .. 999, 8191 ]);
