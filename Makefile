@@ -50,7 +50,7 @@ EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next decode layouts uuid objectid series text scatter segments sections node moves adopt adopt_looks backfill partitions statistics stat_counters families
+REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves adopt adopt_looks backfill partitions statistics stat_counters families
 ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start

@@ -12,6 +12,7 @@ use SnowidCatalog;
 use SnowidCitus;
 use SnowidLibrary;
 use SnowidPages;
+use SnowidPortable;
 use SnowidPower;
 use SnowidPrefix;
 use SnowidServers;
@@ -26,7 +27,7 @@ $SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
-    @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
+    @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPortable::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
     @SnowidCitus::EXPORT, @SnowidCatalog::EXPORT);
 
 1;

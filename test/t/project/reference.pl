@@ -165,7 +165,9 @@ my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('p
 foreach my $page ('README.md', grep { $_ ne 'docs/monitoring.md' } glob 'docs/*.md')
 {
     my $text = slurp_file($page) =~ s/snowid[.](?:stat_[*]|(?:hpp|cpp|sql|so)\b)//gr;
-    my %strange = map { $_ => 1 } grep { !$known{$_} } $text =~ /(?<![\w\/.-])((?:snowid[._]|objectid_|seq_x_)[a-z]\w*)/g;
+    # A page about another file has that one's names, too.
+    my %there = $page eq 'docs/portable.md' ? map { $_ => 1 } slurp_file('portable/snowid.sql') =~ /^CREATE \w+ (?:public[.])?(snowid[._]\w+)/mg : ();
+    my %strange = map { $_ => 1 } grep { !$known{$_} && !$there{$_} } $text =~ /(?<![\w\/.-])((?:snowid[._]|objectid_|seq_x_)[a-z]\w*)/g;
     is_deeply([ sort keys %strange ], [], "$page calls nothing that is not there");
 }
 $node->stop;

@@ -1,0 +1,728 @@
+-- snowid where no extension in C can be installed: the same functions in SQL and PL/pgSQL, for whoever may create
+-- schemas in a database. Read it by `psql -f`, or have pg_tle install it: pg_tle.sql. docs/portable.md tells what it
+-- promises, and what it does not.
+--
+-- A shard is a sequence, whose value is the last tick: the milliseconds of the layout's time, and the sequence within
+-- one in the lowest bits. A draw takes the next tick by nextval; where the clock is past that, it sets the sequence to
+-- the clock. Nobody may draw between the look at a sequence and the setting of it. So who draws by nextval holds the
+-- shard's gate in a mode that others may hold as well, and who looks and sets holds it alone.
+--
+-- The gate is a view without columns. Advisory locks would do, but anybody may take those, and keep them. It is locked
+-- within a subtransaction that is always rolled back, by an error where by nothing else: that lets go of it, however
+-- the statement ends, and leaves the sequence as it is, since no rollback sets that back.
+
+\set ON_ERROR_STOP on
+BEGIN;
+
+SET LOCAL search_path = pg_catalog, pg_temp;
+-- Fails where there is a schema of this name: whatever is in it is somebody else's, or the extension's.
+CREATE SCHEMA snowid;
+COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions call';
+GRANT USAGE ON SCHEMA snowid TO PUBLIC;
+
+CREATE TYPE public.snowid_layout AS ENUM ('instagram', 'twitter', 'discord', 'leaf', 'pgedge', 'taobao', 'js53');
+COMMENT ON TYPE public.snowid_layout IS 'how time, shard and sequence share an ID, by name; each counts milliseconds';
+
+-- Whoever may set a sequence can have IDs come again, whoever may lock a gate can keep others from drawing.
+CREATE FUNCTION snowid.make_private(relation regclass) RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  role text;
+BEGIN
+  FOR role IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+      FROM pg_class AS c, aclexplode(c.relacl) WHERE c.oid = relation AND grantee <> c.relowner LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM %s', relation, role);
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION snowid.make_private(regclass) IS 'take from a relation what ALTER DEFAULT PRIVILEGES gives others';
+REVOKE ALL ON FUNCTION snowid.make_private(regclass) FROM PUBLIC;
+
+CREATE TABLE snowid.settings (
+  singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+  shard bigint NOT NULL DEFAULT 0 CHECK (shard >= 0),
+  max_lead int NOT NULL DEFAULT 1000 CHECK (max_lead >= 0),
+  max_wait int NOT NULL DEFAULT 5000 CHECK (max_wait >= 0));
+INSERT INTO snowid.settings DEFAULT VALUES;
+SELECT snowid.make_private('snowid.settings');
+GRANT SELECT ON snowid.settings TO PUBLIC;
+COMMENT ON TABLE snowid.settings IS 'settings of this database, one row, which its owner may update';
+COMMENT ON COLUMN snowid.settings.singleton IS 'true: there is one row at most';
+COMMENT ON COLUMN snowid.settings.shard IS 'this node''s own number: shard of snowid_next() where snowid.shard names none';
+COMMENT ON COLUMN snowid.settings.max_lead IS 'how far an ID''s time may run ahead of the clock, in milliseconds';
+COMMENT ON COLUMN snowid.settings.max_wait IS
+  'how long a caller waits for the clock, in milliseconds, where snowid.max_wait does not say';
+COMMENT ON CONSTRAINT settings_pkey ON snowid.settings IS 'one row';
+COMMENT ON INDEX snowid.settings_pkey IS 'one row';
+
+-- What layouts are. Not STRICT, or they would not be inlined.
+
+CREATE FUNCTION snowid.epoch_ms(layout public.snowid_layout) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE layout WHEN 'instagram' THEN 1314220021721 WHEN 'discord' THEN 1420070400000
+    WHEN 'pgedge' THEN 1672531200000 WHEN 'taobao' THEN 1361753741828 WHEN 'js53' THEN 1767225600000
+    ELSE 1288834974657 END;
+COMMENT ON FUNCTION snowid.epoch_ms(public.snowid_layout) IS 'Unix milliseconds at time 0';
+
+CREATE FUNCTION snowid.seq_bits(layout public.snowid_layout) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE layout WHEN 'instagram' THEN 10 WHEN 'taobao' THEN 10 WHEN 'js53' THEN 8 ELSE 12 END;
+COMMENT ON FUNCTION snowid.seq_bits(public.snowid_layout) IS 'bits of the sequence, the lowest ones';
+
+CREATE FUNCTION snowid.time_shift(layout public.snowid_layout) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE layout WHEN 'instagram' THEN 23 WHEN 'taobao' THEN 14 WHEN 'js53' THEN 13 ELSE 22 END;
+COMMENT ON FUNCTION snowid.time_shift(public.snowid_layout) IS 'bits below the time: those of the shard and the sequence';
+
+CREATE FUNCTION snowid.max_shard(layout public.snowid_layout) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN (1::bigint << (snowid.time_shift(layout) - snowid.seq_bits(layout))) - 1;
+COMMENT ON FUNCTION snowid.max_shard(public.snowid_layout) IS 'greatest shard; the least is 0';
+
+CREATE FUNCTION snowid.max_id(layout public.snowid_layout) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE layout WHEN 'js53' THEN 9007199254740991 ELSE 9223372036854775807 END;
+COMMENT ON FUNCTION snowid.max_id(public.snowid_layout) IS 'greatest ID; the least is 0';
+
+CREATE FUNCTION snowid.clock(layout public.snowid_layout) RETURNS bigint VOLATILE PARALLEL SAFE LANGUAGE sql
+  RETURN floor(date_part('epoch', clock_timestamp()) * 1000)::bigint - snowid.epoch_ms(layout);
+COMMENT ON FUNCTION snowid.clock(public.snowid_layout) IS 'time unit that holds now; may be negative';
+
+-- Twitter's has two names. (What makes text of an enum is not immutable, and would keep this from being inlined.)
+CREATE FUNCTION snowid.name_of(layout public.snowid_layout) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE layout WHEN 'instagram' THEN 'instagram' WHEN 'discord' THEN 'discord' WHEN 'pgedge' THEN 'pgedge'
+    WHEN 'taobao' THEN 'taobao' WHEN 'js53' THEN 'js53' ELSE 'twitter' END;
+COMMENT ON FUNCTION snowid.name_of(public.snowid_layout) IS 'name of a layout, the first one where it has two';
+
+-- An interval of hours and seconds does not depend on the time zone, nor does a timestamp without one.
+CREATE FUNCTION snowid.moment_of(us bigint) RETURNS timestamptz IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN timezone('UTC', timestamp '1970-01-01' + make_interval(hours => (us / 3600000000)::int,
+    secs => (us % 3600000000)::double precision / 1000000));
+COMMENT ON FUNCTION snowid.moment_of(bigint) IS 'time of Unix microseconds';
+
+CREATE FUNCTION snowid.id_of(tick bigint, shard bigint, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN ((tick >> snowid.seq_bits(layout)) << snowid.time_shift(layout)) | (shard << snowid.seq_bits(layout))
+    | (tick & ((1::bigint << snowid.seq_bits(layout)) - 1));
+COMMENT ON FUNCTION snowid.id_of(bigint, bigint, public.snowid_layout) IS 'ID of a tick and a shard';
+
+CREATE FUNCTION snowid.place_of(shard bigint, layout public.snowid_layout) RETURNS text
+  IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN 'snowid.' || snowid.name_of(layout) || '_' || shard::text;
+COMMENT ON FUNCTION snowid.place_of(bigint, public.snowid_layout) IS
+  'name of a shard''s sequence; that of its gate has _gate behind it';
+
+-- What is refused. DateStyle, since the extension writes times in this style.
+
+CREATE FUNCTION snowid.refuse_read_only(caller text) RETURNS void
+  STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_is_in_recovery() THEN
+    RAISE 'cannot execute % during recovery', caller USING ERRCODE = 'read_only_sql_transaction';
+  ELSIF current_setting('transaction_read_only')::boolean THEN
+    RAISE 'cannot execute % in a read-only transaction', caller USING ERRCODE = 'read_only_sql_transaction';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.refuse_read_only(text) IS 'fails where nothing may be written';
+
+CREATE FUNCTION snowid.refuse_shard(shard bigint, layout public.snowid_layout) RETURNS void
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE 'shard % is out of range for ID layout "%"', shard, snowid.name_of(layout)
+    USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its shards go from 0 to %s.', snowid.max_shard(layout));
+END $$;
+COMMENT ON FUNCTION snowid.refuse_shard(bigint, public.snowid_layout) IS 'fails: a shard that the layout has not';
+
+CREATE FUNCTION snowid.refuse_time(layout public.snowid_layout) RETURNS void IMMUTABLE STRICT PARALLEL SAFE
+  SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE 'time is out of range for ID layout "%"', snowid.name_of(layout)
+    USING ERRCODE = 'datetime_field_overflow', DETAIL = format('Its times go from %s to before %s.',
+      snowid.moment_of(snowid.epoch_ms(layout) * 1000),
+      snowid.moment_of(((snowid.max_id(layout) >> snowid.time_shift(layout)) + 1 + snowid.epoch_ms(layout)) * 1000));
+END $$;
+COMMENT ON FUNCTION snowid.refuse_time(public.snowid_layout) IS 'fails: a time that the layout cannot hold';
+
+CREATE FUNCTION snowid.refuse_count(count int, lowest int, highest int) RETURNS void
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE 'count % is out of range', count
+    USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It can be %s to %s.', lowest, highest);
+END $$;
+COMMENT ON FUNCTION snowid.refuse_count(int, int, int) IS 'fails: a count that is not between two others';
+
+CREATE FUNCTION snowid.refuse_setting(name text, value text, hint text) RETURNS void
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE 'invalid value for parameter "%": "%"', name, value USING ERRCODE = 'invalid_parameter_value', HINT = hint;
+END $$;
+COMMENT ON FUNCTION snowid.refuse_setting(text, text, text) IS 'fails: a setting whose value is none';
+
+-- Reading IDs, and making them from their parts
+
+CREATE FUNCTION snowid.checked(id bigint, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  IF id < 0 THEN
+    RAISE 'ID layout "%" has no negative IDs', snowid.name_of(layout) USING ERRCODE = 'invalid_parameter_value';
+  ELSIF id > snowid.max_id(layout) THEN
+    RAISE 'ID is out of range for ID layout "%"', snowid.name_of(layout)
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its IDs go from 0 to %s.', snowid.max_id(layout));
+  END IF;
+  RETURN id;
+END $$;
+COMMENT ON FUNCTION snowid.checked(bigint, public.snowid_layout) IS 'the ID; fails where the layout has no such one';
+
+CREATE FUNCTION public.snowid_timestamp(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN snowid.moment_of(((snowid.checked(id, layout) >> snowid.time_shift(layout)) + snowid.epoch_ms(layout)) * 1000);
+END $$;
+COMMENT ON FUNCTION public.snowid_timestamp(bigint, public.snowid_layout) IS 'time at which an ID was made';
+
+CREATE FUNCTION public.snowid_shard(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (snowid.checked(id, layout) >> snowid.seq_bits(layout)) & snowid.max_shard(layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_shard(bigint, public.snowid_layout) IS 'shard of an ID';
+
+CREATE FUNCTION public.snowid_sequence(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN snowid.checked(id, layout) & ((1::bigint << snowid.seq_bits(layout)) - 1);
+END $$;
+COMMENT ON FUNCTION public.snowid_sequence(bigint, public.snowid_layout) IS
+  'sequence of an ID within its time unit and shard';
+
+CREATE FUNCTION public.snowid_decode(id bigint, layout public.snowid_layout DEFAULT 'instagram',
+    OUT created_at timestamptz, OUT shard bigint, OUT sequence bigint)
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  created_at := public.snowid_timestamp(id, layout);
+  shard := public.snowid_shard(id, layout);
+  sequence := public.snowid_sequence(id, layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_decode(bigint, public.snowid_layout) IS 'parts of an ID';
+
+CREATE FUNCTION snowid.unit_of(moment timestamptz, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  unit bigint := -1;
+BEGIN
+  IF isfinite(moment) THEN
+    unit := floor(extract(epoch FROM moment) * 1000)::bigint - snowid.epoch_ms(layout);
+  END IF;
+  IF unit < 0 OR unit > snowid.max_id(layout) >> snowid.time_shift(layout) THEN
+    PERFORM snowid.refuse_time(layout);
+  END IF;
+  RETURN unit;
+END $$;
+COMMENT ON FUNCTION snowid.unit_of(timestamptz, public.snowid_layout) IS
+  'time unit that holds a moment; fails where the layout has none';
+
+CREATE FUNCTION public.snowid_encode(created_at timestamptz, shard bigint, sequence bigint,
+    layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  bits CONSTANT int := snowid.seq_bits(layout);
+  unit CONSTANT bigint := snowid.unit_of(created_at, layout);
+BEGIN
+  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
+  IF sequence < 0 OR sequence >= 1 << bits THEN
+    RAISE 'sequence % is out of range for ID layout "%"', sequence, snowid.name_of(layout)
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its sequences go from 0 to %s.', (1 << bits) - 1);
+  END IF;
+  RETURN snowid.id_of((unit << bits) | sequence, shard, layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_encode(timestamptz, bigint, bigint, public.snowid_layout) IS 'ID with these parts';
+
+CREATE FUNCTION public.snowid_min(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN snowid.unit_of(moment, layout) << snowid.time_shift(layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_min(timestamptz, public.snowid_layout) IS
+  'least ID of the time unit that holds a moment';
+
+CREATE FUNCTION public.snowid_max(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN public.snowid_min(moment, layout) | ((1::bigint << snowid.time_shift(layout)) - 1);
+END $$;
+COMMENT ON FUNCTION public.snowid_max(timestamptz, public.snowid_layout) IS
+  'greatest ID of the time unit that holds a moment';
+
+CREATE FUNCTION snowid.first_unit(moment timestamptz, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  past_end CONSTANT bigint := (snowid.max_id(layout) >> snowid.time_shift(layout)) + 1;
+BEGIN
+  IF NOT isfinite(moment) THEN RETURN CASE WHEN moment > 'epoch' THEN past_end ELSE 0 END; END IF;
+  RETURN least(past_end, greatest(0, ceil(extract(epoch FROM moment) * 1000)::bigint - snowid.epoch_ms(layout)));
+END $$;
+COMMENT ON FUNCTION snowid.first_unit(timestamptz, public.snowid_layout) IS
+  'first time unit that begins at a moment or later; one past the last where none does';
+
+CREATE FUNCTION snowid.range_first("from" timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  first CONSTANT bigint := snowid.first_unit("from", layout);
+BEGIN
+  RETURN CASE WHEN first >= snowid.first_unit(until, layout) THEN 9223372036854775807
+    ELSE first << snowid.time_shift(layout) END;
+END $$;
+COMMENT ON FUNCTION snowid.range_first(timestamptz, timestamptz, public.snowid_layout) IS
+  'least ID with a time from one moment until before another; the greatest bigint where none has';
+
+CREATE FUNCTION snowid.range_last("from" timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  past CONSTANT bigint := snowid.first_unit(until, layout);
+BEGIN
+  RETURN CASE WHEN snowid.first_unit("from", layout) >= past THEN -9223372036854775808
+    ELSE ((past - 1) << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
+END $$;
+COMMENT ON FUNCTION snowid.range_last(timestamptz, timestamptz, public.snowid_layout) IS
+  'greatest ID with a time from one moment until before another; the least bigint where none has';
+
+-- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in both moments.
+CREATE FUNCTION public.snowid_between(id bigint, "from" timestamptz, until timestamptz,
+    layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN id >= snowid.range_first("from", until, layout) AND id <= snowid.range_last("from", until, layout);
+COMMENT ON FUNCTION public.snowid_between(bigint, timestamptz, timestamptz, public.snowid_layout) IS
+  'whether an ID has a time from one moment until before another; an index on the ID serves';
+
+-- IDs in base 62
+
+CREATE FUNCTION public.snowid_to_base62(id bigint) RETURNS text
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  digits CONSTANT text := '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  rest numeric := id + 9223372036854775808::numeric;
+  form text := '';
+BEGIN
+  FOR digit IN 1 .. 11 LOOP
+    form := substr(digits, (rest % 62)::int + 1, 1) || form;
+    rest := div(rest, 62);
+  END LOOP;
+  RETURN form;
+END $$;
+COMMENT ON FUNCTION public.snowid_to_base62(bigint) IS
+  'an ID in base 62: 11 characters that sort, under COLLATE "C", as the numbers do';
+
+CREATE FUNCTION public.snowid_from_base62(digits text) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  number numeric := 0;
+BEGIN
+  IF digits COLLATE "C" !~ '\A[0-9A-Za-z]{11}\Z' OR octet_length(digits) <> 11 THEN
+    RAISE 'invalid base 62 form of an ID: "%"', digits USING ERRCODE = 'invalid_text_representation',
+      HINT = 'It has 11 characters, each of them one of 0-9, A-Z and a-z.';
+  ELSIF digits COLLATE "C" > 'LygHa16AHYF' THEN
+    RAISE 'base 62 form of an ID is out of range for type bigint: "%"', digits
+      USING ERRCODE = 'invalid_text_representation', HINT = 'The greatest bigint has the form "LygHa16AHYF".';
+  END IF;
+  FOR n IN 1 .. 11 LOOP
+    number := number * 62
+      + strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', substr(digits, n, 1)) - 1;
+  END LOOP;
+  RETURN number - 9223372036854775808::numeric;
+END $$;
+COMMENT ON FUNCTION public.snowid_from_base62(text) IS 'ID that is written in base 62';
+
+-- IDs in UUIDs
+
+CREATE FUNCTION snowid.shift_right(bits bigint, by int) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN (bits >> by) & (9223372036854775807 >> (by - 1));
+COMMENT ON FUNCTION snowid.shift_right(bigint, int) IS '64 bits shifted right, with zeros from the left; by 1 to 63';
+
+CREATE FUNCTION snowid.times(a bigint, b bigint) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  two_64 CONSTANT numeric := 18446744073709551616;
+  product numeric := a::numeric * b % two_64;
+BEGIN
+  IF product >= two_64 / 2 THEN product := product - two_64; END IF;
+  IF product < -two_64 / 2 THEN product := product + two_64; END IF;
+  RETURN product;
+END $$;
+COMMENT ON FUNCTION snowid.times(bigint, bigint) IS 'lowest 64 bits of a product';
+
+-- UUIDs with these bits are stored in databases: what they are made of never changes. The constants of layouts are what
+-- the extension makes of their epochs and fields; the rest is SplitMix64's last step (Steele, Lea and Flood, 2014).
+CREATE FUNCTION snowid.check_of(id bigint, layout public.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  bits bigint := id # CASE layout WHEN 'instagram' THEN -7947700704534728227 WHEN 'discord' THEN -1382079160504120544
+    WHEN 'pgedge' THEN 1565475085810934645 WHEN 'taobao' THEN 2731136866480017007
+    WHEN 'js53' THEN -3305911113170882908 ELSE -2718507468671210384 END;
+BEGIN
+  bits := snowid.times(bits # snowid.shift_right(bits, 30), -4658895280553007687);
+  bits := snowid.times(bits # snowid.shift_right(bits, 27), -7723592293110705685);
+  RETURN bits # snowid.shift_right(bits, 31);
+END $$;
+COMMENT ON FUNCTION snowid.check_of(bigint, public.snowid_layout) IS
+  'number that few other pairs of layout and ID have';
+
+CREATE FUNCTION snowid.uuid_of(version int, a bigint, b bigint, c bigint) RETURNS uuid
+  IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN (lpad(to_hex(a), 12, '0') || to_hex(version) || lpad(to_hex(b), 3, '0')
+    || to_hex((c & 4611686018427387903) | -9223372036854775808))::uuid;
+COMMENT ON FUNCTION snowid.uuid_of(int, bigint, bigint, bigint) IS 'UUID of a version, 48, 12 and 62 bits';
+
+CREATE FUNCTION snowid.bits_of(uuid uuid, first int, count int) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN ('x' || lpad(substr(encode(uuid_send(uuid), 'hex'), first, count), 16, '0'))::bit(64)::bigint;
+COMMENT ON FUNCTION snowid.bits_of(uuid, int, int) IS 'number of some of a UUID''s 32 hexadecimal digits, from 1 on';
+
+-- Taobao's times go on after those of version 7 have ended; its IDs are in UUIDs of version 8.
+CREATE FUNCTION public.snowid_to_uuid(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS uuid
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  shift CONSTANT int := snowid.time_shift(layout);
+  bits bigint := snowid.checked(id, layout);
+  check_bits CONSTANT bigint := snowid.check_of(id, layout);
+BEGIN
+  IF layout = 'taobao' THEN
+    RETURN snowid.uuid_of(8, bits >> 15, (bits >> 3) & 4095, (bits << 59) | snowid.shift_right(check_bits, 5));
+  END IF;
+  bits := (id << (64 - shift)) | snowid.shift_right(check_bits, shift);
+  RETURN snowid.uuid_of(7, (id >> shift) + snowid.epoch_ms(layout), snowid.shift_right(bits, 62), bits);
+END $$;
+COMMENT ON FUNCTION public.snowid_to_uuid(bigint, public.snowid_layout) IS
+  'UUID that holds an ID, in the order of the IDs';
+
+CREATE FUNCTION public.snowid_from_uuid(uuid uuid, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  shift CONSTANT int := snowid.time_shift(layout);
+  a CONSTANT bigint := snowid.bits_of(uuid, 1, 12);
+  b CONSTANT bigint := snowid.bits_of(uuid, 14, 3);
+  c CONSTANT bigint := snowid.bits_of(uuid, 17, 16) & 4611686018427387903;
+  id bigint;
+BEGIN
+  IF layout = 'taobao' THEN
+    id := (a << 15) | (b << 3) | (c >> 59);
+  ELSIF a BETWEEN snowid.epoch_ms(layout) AND snowid.epoch_ms(layout) + (snowid.max_id(layout) >> shift) THEN
+    id := ((a - snowid.epoch_ms(layout)) << shift) | snowid.shift_right((b << 62) | c, 64 - shift);
+  END IF;
+  -- Any other bit makes another UUID.
+  IF id >= 0 AND id <= snowid.max_id(layout) AND public.snowid_to_uuid(id, layout) = uuid THEN RETURN id; END IF;
+  RAISE 'UUID holds no ID of layout "%"', snowid.name_of(layout) USING ERRCODE = 'invalid_parameter_value',
+    DETAIL = 'Only UUIDs that snowid_to_uuid() has made with this layout do.';
+END $$;
+COMMENT ON FUNCTION public.snowid_from_uuid(uuid, public.snowid_layout) IS
+  'ID that snowid_to_uuid has made a UUID of';
+
+-- Versions 1 and 6 count steps of 100 ns from 1582-10-15.
+CREATE FUNCTION public.snowid_uuid_timestamp(uuid uuid) RETURNS timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
+DECLARE
+  a CONSTANT bigint := snowid.bits_of(uuid, 1, 12);
+  b CONSTANT bigint := snowid.bits_of(uuid, 14, 3);
+BEGIN
+  IF snowid.bits_of(uuid, 17, 1) NOT BETWEEN 8 AND 11 THEN RETURN NULL; END IF;
+  CASE snowid.bits_of(uuid, 13, 1)
+    WHEN 7 THEN RETURN snowid.moment_of(a * 1000);
+    WHEN 6 THEN RETURN snowid.moment_of(((a << 12) | b) / 10 - 12219292800000000);
+    WHEN 1 THEN RETURN snowid.moment_of(((b << 48) | ((a & 65535) << 32) | (a >> 16)) / 10 - 12219292800000000);
+    ELSE RETURN NULL;
+  END CASE;
+END $$;
+COMMENT ON FUNCTION public.snowid_uuid_timestamp(uuid) IS
+  'time at which a UUID of version 1, 6 or 7 was made; null for any other';
+
+-- Making IDs
+
+CREATE FUNCTION public.snowid_default_shard() RETURNS bigint
+  STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  -- Empty where it was set before, and is no more.
+  given CONSTANT text := coalesce(current_setting('snowid.shard', true), '');
+  shard bigint := -1;
+BEGIN
+  IF given <> '' THEN
+    IF given !~ '^\s*-?\d+\s*$' OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
+      PERFORM snowid.refuse_setting('snowid.shard', given,
+        'Set it to a shard, or to -1 for this node''s own number, where it was set: '
+        'by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.');
+    END IF;
+    shard := given;
+  END IF;
+  IF shard < 0 THEN shard := s.shard FROM snowid.settings AS s; END IF;
+  RETURN shard;
+END $$;
+COMMENT ON FUNCTION public.snowid_default_shard() IS
+  'shard of snowid_next(): this node''s own number, or what snowid.shard names; for snowid_next(bigint, snowid_layout)';
+
+-- The sequence goes on from one unit to the next, so that the lowest bits of IDs are evenly spread; within a unit it
+-- still only grows.
+CREATE FUNCTION snowid.first_after(last bigint, clock bigint, bits int, wanted int, one_unit boolean) RETURNS bigint
+  IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN CASE WHEN one_unit AND ((last + 1) & ((1 << bits) - 1)) + wanted > 1 << bits
+      THEN greatest(clock, (last >> bits) + 1) << bits
+    WHEN clock > last >> bits THEN (clock << bits) | ((last + 1) & ((1 << bits) - 1))
+    ELSE last + 1 END;
+COMMENT ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean) IS
+  'tick that comes after the last one, when the clock is in a unit: of so many, all in one unit or not';
+
+-- The clock is read anew after each nap, so one that is put right ends the wait.
+CREATE FUNCTION snowid.wait(tick bigint, clock bigint, waited int, shard bigint, layout public.snowid_layout)
+  RETURNS int VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
+  LANGUAGE plpgsql AS $$
+DECLARE
+  unit CONSTANT bigint := tick >> snowid.seq_bits(layout);
+  epoch_ms CONSTANT bigint := snowid.epoch_ms(layout);
+  max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
+  max_lead int := 1000;
+  max_wait int := 5000;
+  given CONSTANT text := coalesce(current_setting('snowid.max_wait', true), '');
+  too_long bigint;
+BEGIN
+  IF tick >> 62 > 0 THEN
+    RAISE 'shard % of layout "%" was released', shard, snowid.name_of(layout)
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Draw its IDs where it is now. When it comes back, '
+        'call snowid_accept() here with the ID that snowid_release() has returned there.';
+  ELSIF unit > max_unit THEN
+    RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
+      USING ERRCODE = 'sequence_generator_limit_exceeded', HINT = 'Use another layout, or the same one with a later epoch.',
+        DETAIL = format('Its last IDs are those before %s.', snowid.moment_of((max_unit + 1 + epoch_ms) * 1000));
+  END IF;
+  SELECT s.max_lead, s.max_wait INTO max_lead, max_wait FROM snowid.settings AS s;
+  too_long := unit - clock - max_lead;
+  IF too_long <= 0 THEN RETURN -1; END IF;
+  IF given <> '' THEN
+    IF given !~ '^\s*\d{1,9}\s*(us|ms|s|min|h|d)?\s*$' THEN
+      PERFORM snowid.refuse_setting('snowid.max_wait', given, 'Valid units are "us", "ms", "s", "min", "h" and "d".');
+    END IF;
+    max_wait := least(2147483647, extract(epoch FROM (given || CASE WHEN given ~ '\d\s*$' THEN 'ms' ELSE '' END)::interval)
+      * 1000);
+  END IF;
+  IF waited + too_long > max_wait THEN
+    RAISE 'clock is % ms behind the next ID of shard % of layout "%"', unit - clock, shard, snowid.name_of(layout)
+      USING ERRCODE = 'SN001', DETAIL = format('The next ID''s time is %s; "snowid.max_lead" lets it run ahead of the '
+          'clock by %s ms, and "snowid.max_wait" lets a caller wait for %s ms.',
+          snowid.moment_of((unit + epoch_ms) * 1000), max_lead, max_wait),
+        HINT = CASE WHEN unit = 0 THEN 'The layout begins then.' ELSE 'Set the server''s clock right. If it is right, '
+          'wait until it has caught up, or let a superuser raise "snowid.max_lead".' END;
+  END IF;
+  PERFORM pg_sleep(least(too_long, 100) / 1000.0);
+  RETURN waited + least(too_long, 100);
+END $$;
+COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, bigint, public.snowid_layout) IS
+  'how long was waited for the clock to come near a tick; -1 where that is near; fails where the caller may not wait';
+
+CREATE SEQUENCE snowid.written MINVALUE 0 START 0;
+COMMENT ON SEQUENCE snowid.written IS 'what a draw writes to, where it writes nothing else; its value means nothing';
+SELECT snowid.make_private('snowid.written');
+
+-- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes in WAL
+-- one in 32 of what it gives, maybe in somebody's transaction that is open. A commit waits until all WAL before it is on
+-- disk, but only if its transaction has written some: so each does, by setval.
+CREATE FUNCTION snowid.take(caller text, shard bigint, layout public.snowid_layout, wanted int, one_unit boolean)
+  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  bits CONSTANT int := snowid.seq_bits(layout);
+  max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
+  place CONSTANT text := snowid.place_of(shard, layout);
+  seq CONSTANT regclass := to_regclass(place);
+  is_taken boolean := false;
+  last bigint;
+  clock bigint;
+  tick bigint;
+  allowed bigint;
+  waited int := 0;
+  nap int;
+BEGIN
+  IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
+  LOOP
+    clock := snowid.clock(layout);
+    IF NOT is_taken THEN
+      last := pg_sequence_last_value(seq);
+      tick := snowid.first_after(last, clock, bits, wanted, one_unit);
+    END IF;
+    allowed := (tick + wanted - 1) >> bits;
+    IF allowed > least(clock, max_unit) THEN
+      nap := snowid.wait(tick + wanted - 1, clock, waited, shard, layout);
+      IF nap >= 0 THEN
+        waited := nap;
+        CONTINUE;
+      END IF;
+    END IF;
+    EXIT WHEN is_taken;
+    BEGIN
+      IF wanted = 1 AND tick = last + 1 THEN
+        EXECUTE 'LOCK TABLE ' || place || '_gate IN ROW EXCLUSIVE MODE';
+        tick := nextval(seq);
+        last := setval('snowid.written', 0);
+      ELSE
+        EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
+        -- What others have drawn since it was looked at first.
+        last := pg_sequence_last_value(seq);
+        tick := snowid.first_after(last, clock, bits, wanted, one_unit);
+        last := setval(seq, tick + wanted - 1);
+      END IF;
+      RAISE SQLSTATE 'SN000';
+    EXCEPTION
+      WHEN SQLSTATE 'SN000' THEN is_taken := true;
+      WHEN read_only_sql_transaction THEN
+        PERFORM snowid.refuse_read_only(caller);
+        RAISE;
+    END;
+    -- Or it is beyond what was allowed, since others have drawn.
+    EXIT WHEN (tick + wanted - 1) >> bits <= allowed;
+  END LOOP;
+  RETURN tick;
+END $$;
+COMMENT ON FUNCTION snowid.take(text, bigint, public.snowid_layout, int, boolean) IS
+  'first of so many ticks of a shard, all of them the caller''s, within one unit or not';
+
+CREATE FUNCTION snowid.refuse_place(caller text, shard bigint, layout public.snowid_layout) RETURNS void
+  STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM snowid.refuse_read_only(caller);
+  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
+  RAISE 'shard % of layout "%" has no sequence', shard, snowid.name_of(layout)
+    USING ERRCODE = 'object_not_in_prerequisite_state',
+      HINT = format('Let the owner of the schema snowid make it: SELECT snowid.create_shard(%s, %L).', shard, layout);
+END $$;
+COMMENT ON FUNCTION snowid.refuse_place(text, bigint, public.snowid_layout) IS
+  'fails: a shard that the layout has not, or that was not made';
+
+CREATE FUNCTION public.snowid_next(shard bigint, layout public.snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  -- Not within the call below: a volatile argument would keep that from being inlined.
+  tick CONSTANT bigint := snowid.take('snowid_next()', shard, layout, 1, false);
+BEGIN
+  RETURN snowid.id_of(tick, shard, layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_next(bigint, public.snowid_layout) IS 'next ID of a shard and layout';
+
+CREATE FUNCTION public.snowid_next(shard bigint) RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
+  RETURN public.snowid_next(shard, 'instagram');
+COMMENT ON FUNCTION public.snowid_next(bigint) IS 'next ID of a shard';
+
+CREATE FUNCTION public.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
+  RETURN public.snowid_next(public.snowid_default_shard(), 'instagram');
+COMMENT ON FUNCTION public.snowid_next() IS
+  'next ID of this node''s own number as the shard, or of the shard that snowid.shard names';
+
+CREATE FUNCTION public.snowid_next_batch(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
+  RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  LANGUAGE plpgsql AS $$
+DECLARE
+  unit CONSTANT int := 1 << snowid.seq_bits(layout);
+  left_over int := count;
+  wanted int;
+  first bigint;
+BEGIN
+  IF count < 0 THEN
+    PERFORM snowid.refuse_read_only('snowid_next_batch()');
+    PERFORM snowid.refuse_count(count, 0, 2147483647);
+  ELSIF to_regclass(snowid.place_of(shard, layout)) IS NULL THEN
+    PERFORM snowid.refuse_place('snowid_next_batch()', shard, layout);
+  END IF;
+  WHILE left_over > 0 LOOP
+    wanted := least(left_over, unit);
+    first := snowid.take('snowid_next_batch()', shard, layout, wanted, false);
+    FOR n IN 0 .. wanted - 1 LOOP RETURN NEXT snowid.id_of(first + n, shard, layout); END LOOP;
+    left_over := left_over - wanted;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION public.snowid_next_batch(bigint, int, public.snowid_layout) IS
+  'next IDs of a shard and layout, in the order of issue';
+
+CREATE FUNCTION public.snowid_reserve(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
+  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  LANGUAGE plpgsql AS $$
+DECLARE
+  most CONSTANT int := 1 << snowid.seq_bits(layout);
+  first bigint;
+BEGIN
+  IF count < 1 OR count > most THEN
+    PERFORM snowid.refuse_read_only('snowid_reserve()');
+    PERFORM snowid.refuse_count(count, 1, most);
+  END IF;
+  first := snowid.take('snowid_reserve()', shard, layout, count, true);
+  RETURN snowid.id_of(first, shard, layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_reserve(bigint, int, public.snowid_layout) IS
+  'first of so many consecutive IDs of a shard and layout, all of them the caller''s';
+
+-- Shards: making them, and having them go on elsewhere
+
+-- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights.
+CREATE FUNCTION snowid.create_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  place CONSTANT text := snowid.place_of(shard, layout);
+BEGIN
+  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
+  IF to_regclass(place) IS NOT NULL THEN RETURN; END IF;
+  EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
+  EXECUTE format('CREATE VIEW %s_gate AS SELECT', place);
+  EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, format('last tick of shard %s of layout "%s"', shard, layout));
+  EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who draws from ' || place);
+  PERFORM snowid.make_private(place::regclass), snowid.make_private((place || '_gate')::regclass);
+  PERFORM setval(place::regclass, 0);
+END $$;
+COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
+  'have a shard be there to be drawn from; nothing where it is';
+REVOKE ALL ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) FROM PUBLIC;
+
+-- A shard that is closed is known by a bit above all ticks: one setval, which no rollback takes back, has it be so.
+CREATE FUNCTION public.snowid_release(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  closed CONSTANT bigint := 1::bigint << 62;
+  place CONSTANT text := snowid.place_of(shard, layout);
+  seq CONSTANT regclass := to_regclass(place);
+  last bigint;
+BEGIN
+  IF seq IS NULL THEN PERFORM snowid.refuse_place('snowid_release()', shard, layout); END IF;
+  BEGIN
+    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
+    last := pg_sequence_last_value(seq);
+    PERFORM setval(seq, last | closed);
+    RAISE SQLSTATE 'SN000';
+  EXCEPTION
+    WHEN SQLSTATE 'SN000' THEN NULL;
+    WHEN read_only_sql_transaction THEN
+      PERFORM snowid.refuse_read_only('snowid_release()');
+      RAISE;
+  END;
+  RETURN snowid.id_of((last & (closed - 1)) + 1, shard, layout);
+END $$;
+COMMENT ON FUNCTION public.snowid_release(bigint, public.snowid_layout) IS
+  'have a shard issue no more IDs here, at once and durably; gives an ID above all that it has issued';
+REVOKE ALL ON FUNCTION public.snowid_release(bigint, public.snowid_layout) FROM PUBLIC;
+
+CREATE FUNCTION public.snowid_accept(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  closed CONSTANT bigint := 1::bigint << 62;
+  shift CONSTANT int := snowid.time_shift(layout);
+  bits CONSTANT int := snowid.seq_bits(layout);
+  shard CONSTANT bigint := public.snowid_shard(id, layout);
+  place CONSTANT text := snowid.place_of(shard, layout);
+  tick CONSTANT bigint := ((id >> shift) << bits) | (id & ((1 << bits) - 1));
+  waited int := 0;
+BEGIN
+  PERFORM snowid.refuse_read_only('snowid_accept()');
+  PERFORM snowid.create_shard(shard, layout);
+  WHILE waited >= 0 LOOP
+    waited := snowid.wait(tick, snowid.clock(layout), waited, shard, layout);
+  END LOOP;
+  BEGIN
+    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
+    PERFORM setval(place::regclass, greatest(tick, pg_sequence_last_value(place::regclass) & (closed - 1)));
+    RAISE SQLSTATE 'SN000';
+  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+  END;
+END $$;
+COMMENT ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) IS
+  'have the ID''s shard issue IDs here, only above it, at once and durably';
+REVOKE ALL ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean),
+  snowid.wait(bigint, bigint, int, bigint, public.snowid_layout),
+  snowid.take(text, bigint, public.snowid_layout, int, boolean) FROM PUBLIC;
+
+-- The shard of a node that has no other number.
+SELECT snowid.create_shard(0);
+COMMIT;
