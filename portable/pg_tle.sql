@@ -1,5 +1,5 @@
--- Has pg_tle (https://github.com/aws/pg_tle) know portable/snowid.sql as an extension. To be run in this directory, by a
--- member of pgtle_admin; then: CREATE EXTENSION snowid; SELECT snowid.create_shard(0).
+-- Has pg_tle (https://github.com/aws/pg_tle) know portable/snowid.sql as an extension. To be run in this directory, by
+-- a member of pgtle_admin; then: CREATE EXTENSION snowid; SELECT snowid.create_shard(0).
 --
 -- CREATE EXTENSION is a transaction of its own. And sequences of shards are no members of it: what pg_dump says of
 -- members is not their values.

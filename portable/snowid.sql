@@ -47,7 +47,8 @@ SELECT snowid.make_private('snowid.settings');
 GRANT SELECT ON snowid.settings TO PUBLIC;
 COMMENT ON TABLE snowid.settings IS 'settings of this database, one row, which its owner may update';
 COMMENT ON COLUMN snowid.settings.singleton IS 'true: there is one row at most';
-COMMENT ON COLUMN snowid.settings.shard IS 'this node''s own number: shard of snowid_next() where snowid.shard names none';
+COMMENT ON COLUMN snowid.settings.shard IS
+  'this node''s own number: shard of snowid_next() where snowid.shard names none';
 COMMENT ON COLUMN snowid.settings.max_lead IS 'how far an ID''s time may run ahead of the clock, in milliseconds';
 COMMENT ON COLUMN snowid.settings.max_wait IS
   'how long a caller waits for the clock, in milliseconds, where snowid.max_wait does not say';
@@ -68,7 +69,8 @@ COMMENT ON FUNCTION snowid.seq_bits(public.snowid_layout) IS 'bits of the sequen
 
 CREATE FUNCTION snowid.time_shift(layout public.snowid_layout) RETURNS int IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN CASE layout WHEN 'instagram' THEN 23 WHEN 'taobao' THEN 14 WHEN 'js53' THEN 13 ELSE 22 END;
-COMMENT ON FUNCTION snowid.time_shift(public.snowid_layout) IS 'bits below the time: those of the shard and the sequence';
+COMMENT ON FUNCTION snowid.time_shift(public.snowid_layout) IS
+  'bits below the time: those of the shard and the sequence';
 
 CREATE FUNCTION snowid.max_shard(layout public.snowid_layout) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN (1::bigint << (snowid.time_shift(layout) - snowid.seq_bits(layout))) - 1;
@@ -479,7 +481,8 @@ BEGIN
         'call snowid_accept() here with the ID that snowid_release() has returned there.';
   ELSIF unit > max_unit THEN
     RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
-      USING ERRCODE = 'sequence_generator_limit_exceeded', HINT = 'Use another layout, or the same one with a later epoch.',
+      USING ERRCODE = 'sequence_generator_limit_exceeded',
+        HINT = 'Use another layout, or the same one with a later epoch.',
         DETAIL = format('Its last IDs are those before %s.', snowid.moment_of((max_unit + 1 + epoch_ms) * 1000));
   END IF;
   SELECT s.max_lead, s.max_wait INTO max_lead, max_wait FROM snowid.settings AS s;
@@ -489,8 +492,8 @@ BEGIN
     IF given !~ '^\s*\d{1,9}\s*(us|ms|s|min|h|d)?\s*$' THEN
       PERFORM snowid.refuse_setting('snowid.max_wait', given, 'Valid units are "us", "ms", "s", "min", "h" and "d".');
     END IF;
-    max_wait := least(2147483647, extract(epoch FROM (given || CASE WHEN given ~ '\d\s*$' THEN 'ms' ELSE '' END)::interval)
-      * 1000);
+    max_wait := least(2147483647,
+      extract(epoch FROM (given || CASE WHEN given ~ '\d\s*$' THEN 'ms' ELSE '' END)::interval) * 1000);
   END IF;
   IF waited + too_long > max_wait THEN
     RAISE 'clock is % ms behind the next ID of shard % of layout "%"', unit - clock, shard, snowid.name_of(layout)
@@ -510,9 +513,9 @@ CREATE SEQUENCE snowid.written MINVALUE 0 START 0;
 COMMENT ON SEQUENCE snowid.written IS 'what a draw writes to, where it writes nothing else; its value means nothing';
 SELECT snowid.make_private('snowid.written');
 
--- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes in WAL
--- one in 32 of what it gives, maybe in somebody's transaction that is open. A commit waits until all WAL before it is on
--- disk, but only if its transaction has written some: so each does, by setval.
+-- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes one
+-- in 32 of what it gives in WAL, maybe in somebody's transaction that is open. A commit waits until all WAL before it
+-- is on disk, but only if its transaction has written some: so each does, by setval.
 CREATE FUNCTION snowid.take(caller text, shard bigint, layout public.snowid_layout, wanted int, one_unit boolean)
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
