@@ -21,7 +21,7 @@ sub create_portable
     my $owner = portable_owner();
     $node->safe_psql('postgres', <<"SQL");
 SELECT 'CREATE ROLE $owner LOGIN' WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '$owner') \\gexec
-CREATE DATABASE $dbname OWNER $owner;
+CREATE DATABASE $dbname OWNER $owner TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C';
 SQL
     system_or_bail('psql', '-Xq', '-o', '/dev/null', '-U', $owner, '-d', $node->connstr($dbname), '-f', 'portable/snowid.sql');
     # Not too many in one transaction: each takes locks.
