@@ -101,6 +101,12 @@ foreach my $call ('snowid_lastval()', 'snowid_currval(1)')
 }
 close_session($reader);
 
+# The standby has what covers each ID. One that lags by more than the ceiling is ahead may lack it.
+$primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'\n");
+$primary->reload;
+$primary->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'))
+  or die 'the standby is not synchronous';
+
 my %drawing;
 foreach my $shard (@shards)
 {

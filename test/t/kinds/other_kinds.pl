@@ -230,7 +230,8 @@ foreach my $part ([ 'process', \&process_of ], [ 'counter', \&counter_of ])
 
 # The counter comes round to 0. The order stays, and no number is left out.
 my $session = open_session($fresh, dbname => 'one');
-my $left = 0x1000000 - counter_of($first[-1]) - 500;
+# Another database may have IDs go on with the next second, whose counter begins at 0.
+my $left = 0x1000000 - counter_of(ask($session, 'SELECT objectid_next()')) - 500;
 ask($session, "SELECT count(objectid_next()) FROM generate_series(1, $left)") if $left > 0;
 my @round = split /\n/, ask($session, 'SELECT objectid_next() FROM generate_series(1, 1000)');
 is(scalar(grep { $round[$_] le $round[ $_ - 1 ] } 1 .. $#round), 0, 'the counter comes round: in order');
