@@ -84,14 +84,12 @@ bool is_made_here(Relation relation) {
 
 HeldCeiling lock_ceiling_in(Relation relation) {
   second_page_extend(relation);
+  // Before the lock is taken, since catalogs are read. A subscription is there before it sets the
+  // sequence, so it is found whenever that happens.
+  const bool is_replicated = kReplicatesSequences && is_subscribed(relation);
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
-  core::UnixMillis most = kAll;
-  if (kReplicatesSequences && sequence_last(relation) > my_ceiling->written_us / 1000) {
-    // Without the lock, since catalogs are read. Who has set the sequence had subscribed before.
-    LWLockRelease(&my_ceiling->lock);
-    if (is_subscribed(relation)) most = core::RoundUp({unix_now().value + core::kClocksDifferUs});
-    LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
-  }
+  const core::UnixMillis most =
+      is_replicated ? core::RoundUp({unix_now().value + core::kClocksDifferUs}) : kAll;
   const bool has_workers = IsInParallelMode() && looked_in == GetCurrentStatementStartTimestamp();
   return {relation, my_ceiling, has_workers, most};
 }
