@@ -669,27 +669,37 @@ COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
 REVOKE ALL ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) FROM PUBLIC;
 
 -- A shard that is closed is known by a bit above all ticks: one setval, which no rollback takes back, has it be so.
-CREATE FUNCTION public.snowid_release(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
-  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+CREATE FUNCTION snowid.move_shard(caller text, shard bigint, layout public.snowid_layout, tick bigint, closes boolean)
+  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   closed CONSTANT bigint := 1::bigint << 62;
   place CONSTANT text := snowid.place_of(shard, layout);
   seq CONSTANT regclass := to_regclass(place);
   last bigint;
 BEGIN
-  IF seq IS NULL THEN PERFORM snowid.refuse_place('snowid_release()', shard, layout); END IF;
+  IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
   BEGIN
     EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
-    last := pg_sequence_last_value(seq);
-    PERFORM setval(seq, last | closed);
+    last := greatest(tick, pg_sequence_last_value(seq) & (closed - 1));
+    PERFORM setval(seq, CASE WHEN closes THEN last | closed ELSE last END);
     RAISE SQLSTATE 'SN000';
   EXCEPTION
     WHEN SQLSTATE 'SN000' THEN NULL;
     WHEN read_only_sql_transaction THEN
-      PERFORM snowid.refuse_read_only('snowid_release()');
+      PERFORM snowid.refuse_read_only(caller);
       RAISE;
   END;
-  RETURN snowid.id_of((last & (closed - 1)) + 1, shard, layout);
+  RETURN last;
+END $$;
+COMMENT ON FUNCTION snowid.move_shard(text, bigint, public.snowid_layout, bigint, boolean) IS
+  'have a shard go on above a tick, or close it, at once and durably; gives its last tick';
+
+CREATE FUNCTION public.snowid_release(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  last CONSTANT bigint := snowid.move_shard('snowid_release()', shard, layout, 0, true);
+BEGIN
+  RETURN snowid.id_of(last + 1, shard, layout);
 END $$;
 COMMENT ON FUNCTION public.snowid_release(bigint, public.snowid_layout) IS
   'have a shard issue no more IDs here, at once and durably; gives an ID above all that it has issued';
@@ -698,12 +708,9 @@ REVOKE ALL ON FUNCTION public.snowid_release(bigint, public.snowid_layout) FROM 
 CREATE FUNCTION public.snowid_accept(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  closed CONSTANT bigint := 1::bigint << 62;
-  shift CONSTANT int := snowid.time_shift(layout);
   bits CONSTANT int := snowid.seq_bits(layout);
   shard CONSTANT bigint := public.snowid_shard(id, layout);
-  place CONSTANT text := snowid.place_of(shard, layout);
-  tick CONSTANT bigint := ((id >> shift) << bits) | (id & ((1 << bits) - 1));
+  tick CONSTANT bigint := ((id >> snowid.time_shift(layout)) << bits) | (id & ((1 << bits) - 1));
   waited int := 0;
 BEGIN
   PERFORM snowid.refuse_read_only('snowid_accept()');
@@ -711,12 +718,7 @@ BEGIN
   WHILE waited >= 0 LOOP
     waited := snowid.wait(tick, snowid.clock(layout), waited, shard, layout);
   END LOOP;
-  BEGIN
-    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
-    PERFORM setval(place::regclass, greatest(tick, pg_sequence_last_value(place::regclass) & (closed - 1)));
-    RAISE SQLSTATE 'SN000';
-  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
-  END;
+  PERFORM snowid.move_shard('snowid_accept()', shard, layout, tick, false);
 END $$;
 COMMENT ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) IS
   'have the ID''s shard issue IDs here, only above it, at once and durably';
@@ -724,7 +726,8 @@ REVOKE ALL ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) FROM P
 
 REVOKE ALL ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean),
   snowid.wait(bigint, bigint, int, bigint, public.snowid_layout),
-  snowid.take(text, bigint, public.snowid_layout, int, boolean) FROM PUBLIC;
+  snowid.take(text, bigint, public.snowid_layout, int, boolean),
+  snowid.move_shard(text, bigint, public.snowid_layout, bigint, boolean) FROM PUBLIC;
 
 -- The shard of a node that has no other number.
 SELECT snowid.create_shard(0);
