@@ -12,8 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server new_quiet_server start_server set_clock stop_clock faked_clock crash end_at_once state_of
-  wait_for new_standby check_log last_value);
+our @EXPORT = qw(new_server new_quiet_server start_server set_clock jump_clock stop_clock faked_clock crash end_at_once
+  state_of wait_for new_standby check_log last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
@@ -26,6 +26,22 @@ sub set_clock
 {
     my ($offset, $node) = @_;
     write_clock(sprintf('%+.3f', $offset), $node ? clock_file($node) : values %clock_files);
+    return;
+}
+
+# Has the clock of all servers jump, both ways, about an hour ahead of the real one, until no session of a server draws.
+sub jump_clock
+{
+    my ($node) = @_;
+    my @offsets = (3600, 3600.7, 3599.5, 3601.5, 3600.2, 3602, 3600.9);
+    my $at = 0;
+    wait_for(
+        sub {
+            set_clock($offsets[ $at++ % @offsets ]);
+            return $node->safe_psql('postgres',
+                q(SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active')) eq '0';
+        },
+        'the sessions to end');
     return;
 }
 

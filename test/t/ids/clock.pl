@@ -94,15 +94,7 @@ draws('forward again: service', $no_wait);
 
 # A clock that jumps both ways while sessions draw.
 my @sessions = map { draw($node, 'snowid_next(3)', 5_000, pause_every => 100) } 1 .. 4;
-my @offsets = (3600, 3600.7, 3599.5, 3601.5, 3600.2, 3602, 3600.9);
-my $at = 0;
-wait_for(
-    sub {
-        set_clock($offsets[ $at++ % @offsets ]);
-        return $node->safe_psql('postgres',
-            q(SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active')) eq '0';
-    },
-    'the sessions to end');
+jump_clock($node);
 finish(@sessions);
 my ($count) = check_round('a clock that jumps', 0, @sessions);
 is($count, 20_000, 'a clock that jumps: nobody is refused');

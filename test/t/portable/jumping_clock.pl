@@ -79,15 +79,7 @@ is($count, 1, 'ends the wait');
 
 # A clock that jumps both ways while sessions draw.
 my @sessions = map { draw($node, 'snowid_next(3)', 500, pause_every => 50, dbname => 'app') } 1 .. 32;
-my @offsets = (3600, 3600.7, 3599.5, 3601.5, 3600.2, 3602, 3600.9);
-my $at = 0;
-wait_for(
-    sub {
-        set_clock($offsets[ $at++ % @offsets ]);
-        return $node->safe_psql('postgres',
-            q(SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active')) eq '0';
-    },
-    'the sessions to end');
+jump_clock($node);
 finish(@sessions);
 ($count) = check_round('a clock that jumps', 0, @sessions);
 is($count, 16_000, 'a clock that jumps: nobody is refused') or diag(errors_of(@sessions));
