@@ -1,6 +1,7 @@
 # The promise to others: no session gives out what the synchronous standbys do not know, whatever it has
 # set for its own commits, and though its wait was cancelled or it was terminated; nor do others after
-# it. IDs, segments and sections; what is seen never comes again when the standby is promoted.
+# it. IDs, segments, sections, and segments of a central source; what is seen never comes again when the standby is
+# promoted.
 
 use strict;
 use warnings;
@@ -16,6 +17,16 @@ CREATE EXTENSION snowid;
 CREATE SEQUENCE segment INCREMENT 10;
 CREATE SEQUENCE section INCREMENT 10;
 SQL
+# Each of these is drawn from for the first time when there is no standby: of a central source many numbers are
+# allocated at once.
+my $source = new_server('source');
+$source->start;
+$source->safe_psql('postgres', 'CREATE SEQUENCE there INCREMENT 10');
+add_source($primary, $source);
+my @commits = qw(off local remote_write on);
+$primary->safe_psql('postgres',
+    "CREATE SEQUENCE central_$_ INCREMENT 10; SELECT snowid_segment_attach('central_$_', 'central', 'there')")
+  foreach @commits;
 my $standby = new_standby($primary, 'standby');
 start_server($standby);
 wait_until_synchronous($primary, $standby);
@@ -65,7 +76,7 @@ sub check_nobody_draws
     my ($when) = @_;
     foreach my $kind (@kinds)
     {
-        foreach my $commit (qw(off local remote_write on))
+        foreach my $commit (@commits)
         {
             foreach my $end (qw(cancel terminate))
             {
@@ -91,6 +102,14 @@ see($_, $primary->safe_psql('postgres', $draw{$_})) foreach @kinds;
 $standby->stop;
 set_clock(3600, $primary);
 check_nobody_draws('no standby');
+foreach my $commit (@commits)
+{
+    my $session = new_session($commit);
+    ok(waits($session, "SELECT snowid_segment_next('central_$commit')"), "central source, $commit: waits");
+    $primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{backend})");
+    is(answer($session), 'ERROR 57014', "central source, $commit: and can be cancelled");
+    close_session($session);
+}
 my %waiting = map { $_ => new_session('off') } @kinds;
 ok(waits($waiting{$_}, $draw{$_}), "$_: waits for the standby") foreach @kinds;
 start_server($standby);
