@@ -44,8 +44,8 @@ SharedTable sections = {
 Quota quota = {"segments and sections", [] { return BoundsOf(max_counters, reserved_counters); },
                AccountsNamed("counters of databases", "counters of roles")};
 
-// An entry that nobody used when it was looked at.
-struct Idle {
+// What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
+struct Candidate {
   CounterKey key;
   Oid role;
   // Of a section: how many keys memory knew, and when its limit was last raised.
@@ -53,38 +53,37 @@ struct Idle {
   int64 raised_us;
 };
 
-List* find_idle(const SharedTable& table, Bound bound) {
+List* find_candidates(const SharedTable& table, Bound bound) {
   List* found = NIL;
   dshash_seq_status scan;
   dshash_seq_init(&scan, table.attached, false);
   while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
-    if (entry->users.load(std::memory_order_acquire) > 0 ||
-        !IsWithin(bound, entry->key.database, entry->role))
-      continue;
-    auto* idle = static_cast<Idle*>(palloc(sizeof(Idle)));
-    *idle = {entry->key, entry->role, 0, 0};
+    if (!IsWithin(bound, entry->key.database, entry->role)) continue;
+    auto* candidate = static_cast<Candidate*>(palloc(sizeof(Candidate)));
+    *candidate = {entry->key, entry->role, 0, 0};
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
-      idle->keys = section->keys.load(std::memory_order_relaxed);
-      idle->raised_us = section->raised_us;
+      candidate->keys = section->keys.load(std::memory_order_relaxed);
+      candidate->raised_us = section->raised_us;
     }
-    found = lappend(found, idle);
+    found = lappend(found, candidate);
   }
   dshash_seq_term(&scan);
   return found;
 }
 
-void remove_if_idle(const SharedTable& table, const Idle& idle) {
-  const LockedAccounts locked = accounts_lock(&quota.accounts, idle.key.database, idle.role);
-  auto* entry = static_cast<Entry*>(table_find(table, &idle.key, true));
+void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
+  const LockedAccounts locked =
+      accounts_lock(&quota.accounts, candidate.key.database, candidate.role);
+  auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
   if (entry != nullptr) {
-    if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == idle.role) {
+    if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == candidate.role) {
       if (&table == &sections) {
         auto* section = reinterpret_cast<SharedSection*>(entry);
         // First, so that no numbers are drawn from the entry if an error comes between freeing its
         // keys and deleting it.
         section->known.file.store(0, std::memory_order_release);
-        keys_free_all(section, idle.key.database);
+        keys_free_all(section, candidate.key.database);
       }
       table_delete(table, entry);
       CountGone(locked);
@@ -109,11 +108,11 @@ enum class Which : uint8_t { kDropped, kAll };
 // Removes entries that nobody uses and that count for the bound: those of dropped sequences, or
 // all.
 void remove_idle(const SharedTable& table, Bound bound, Which which) {
-  List* found = find_idle(table, bound);
+  List* found = find_candidates(table, bound);
   ListCell* cell;
   foreach (cell, found) {
-    const auto& idle = *static_cast<Idle*>(lfirst(cell));
-    if (which == Which::kAll || is_dropped(idle.key)) remove_if_idle(table, idle);
+    const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
+    if (which == Which::kAll || is_dropped(candidate.key)) remove_if_idle(table, candidate);
   }
   list_free_deep(found);
 }
@@ -129,8 +128,8 @@ void remove_dropped_keys() {
 }
 
 int by_time_of_raise(const ListCell* a, const ListCell* b) {
-  const auto* one = static_cast<Idle*>(lfirst(a));
-  const auto* other = static_cast<Idle*>(lfirst(b));
+  const auto* one = static_cast<Candidate*>(lfirst(a));
+  const auto* other = static_cast<Candidate*>(lfirst(b));
   return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
 }
 
@@ -138,13 +137,13 @@ int by_time_of_raise(const ListCell* a, const ListCell* b) {
 void sweep_keys(Bound bound) {
   const uint64 wanted = 2 * static_cast<uint64>(section_keys);
   remove_idle(sections, bound, Which::kDropped);
-  List* found = find_idle(sections, bound);
+  List* found = find_candidates(sections, bound);
   list_sort(found, by_time_of_raise);
   ListCell* cell;
   foreach (cell, found) {
-    const auto& idle = *static_cast<Idle*>(lfirst(cell));
+    const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
     if (keys_bound(wanted) == Bound::kNone) break;
-    if (idle.keys > kFirstKeys) remove_if_idle(sections, idle);
+    if (candidate.keys > kFirstKeys) remove_if_idle(sections, candidate);
   }
   list_free_deep(found);
 }
