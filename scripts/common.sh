@@ -10,6 +10,10 @@
 
 set -euo pipefail
 
+# The server's user reads what is made here; and cd goes where it says, and says nothing.
+umask 022
+unset CDPATH
+
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SUPPORTED_MAJORS="19 18 17 16 15"
 SERVERS=()
@@ -37,7 +41,7 @@ as_root() {
   elif command -v sudo >/dev/null; then
     sudo "$@"
   else
-    die "This needs root, or sudo: $*"
+    die "This needs root, or sudo: $*. Have an administrator run it, then run this again."
   fi
 }
 
@@ -78,13 +82,20 @@ install_packages() {
   [ ${#missing[@]} -gt 0 ] || return 0
   say "Installing ${missing[*]}"
   update_package_lists
-  # A fresh server package would make and start a cluster of its own, which nobody has asked for.
-  local no_cluster=/etc/postgresql-common/createcluster.d/snowid-setup.conf failed=0
-  as_root mkdir -p "${no_cluster%/*}"
-  as_root sh -c "echo 'create_main_cluster = false' >'$no_cluster'"
-  (quietly as_root apt-get install -y --no-install-recommends "${missing[@]}") || failed=1
-  as_root rm -f "$no_cluster"
-  [ $failed = 0 ] || exit 1
+  apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null | grep '^Need to get ' || true
+  (without_cluster quietly as_root apt-get install -y --no-install-recommends "${missing[@]}") || exit
+}
+
+# without_cluster COMMAND...: has a server's package that is installed not make and start a cluster of its own, which
+# nobody has asked for. What it reads is a file alone, which goes whatever ends this. To be called in a subshell.
+without_cluster() {
+  local file=/etc/postgresql-common/createcluster.d/snowid-setup.conf
+  # shellcheck disable=SC2064 # it is known now
+  trap "as_root rm -f $file" EXIT
+  trap 'exit 130' INT TERM HUP
+  as_root mkdir -p "${file%/*}"
+  as_root sh -c "echo 'create_main_cluster = false' >$file"
+  "$@"
 }
 
 # Sets MAJOR and PG_CONFIG: the caller's choice, else the newest supported server that is installed,
@@ -113,7 +124,8 @@ choose_postgres() {
       return
     fi
   done
-  die "No supported PostgreSQL ($SUPPORTED_MAJORS) can be installed here."
+  die "No supported PostgreSQL ($SUPPORTED_MAJORS) can be installed from this machine's package sources." \
+    "The PostgreSQL project has packages for older releases, too: https://wiki.postgresql.org/wiki/Apt"
 }
 
 stop_servers() {
@@ -132,16 +144,21 @@ clean_up() {
   exit "$status"
 }
 
-# Whether there is plenty of memory, and files of /dev/shm are there and can be run.
+# can_run DIR: whether programs that are in it can be run.
+can_run() {
+  local program=$1/snowid.$$ can=0
+  cp /bin/true "$program" 2>/dev/null || return 1
+  "$program" 2>/dev/null || can=1
+  rm -f "$program"
+  return $can
+}
+
+# Whether there is plenty of memory, and /dev/shm is there and good for programs.
 has_memory() {
-  local free=0 available program=/dev/shm/snowid.$$
+  local free=0 available
   free=$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1) || return 1
   available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
-  [ "$free" -ge 6000 ] && [ "$available" -ge 12000 ] || return 1
-  cp /bin/true "$program" 2>/dev/null || return 1
-  "$program" 2>/dev/null || available=0
-  rm -f "$program"
-  [ "$available" -gt 0 ]
+  [ "$free" -ge 6000 ] && [ "$available" -ge 12000 ] && can_run /dev/shm
 }
 
 # To be called before WORK is made: has it be in memory, unless TMPDIR says where. What tests of servers do is mostly
@@ -150,7 +167,11 @@ prefer_memory() { if [ -z "${TMPDIR:-}" ] && has_memory; then TMPDIR=/dev/shm; f
 
 # Makes WORK.
 make_work() {
-  WORK=$(mktemp -d "${TMPDIR:-/tmp}/snowid.XXXXXX")
+  local dir=${TMPDIR:-/tmp}
+  [[ $dir != *[[:space:]]* ]] ||
+    die "make cannot work in a directory whose name has spaces, such as $dir. Set TMPDIR to another one."
+  can_run "$dir" || die "Programs cannot be made and run in $dir. Set TMPDIR to a directory where they can."
+  WORK=$(mktemp -d "$dir/snowid.XXXXXX")
   trap clean_up EXIT
   trap 'exit 130' INT TERM HUP
 }

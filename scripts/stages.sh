@@ -2,6 +2,16 @@
 # common.sh.
 # shellcheck shell=bash
 
+# The first process of a container may reap no orphans, and PostgreSQL takes a server that was killed, and is a zombie,
+# for one that runs. So the script is the one that its orphans go to, and bash reaps them: prctl(PR_SET_CHILD_SUBREAPER).
+if [ -z "${ADOPTS_ORPHANS:-}" ]; then
+  # shellcheck disable=SC2016 # for Perl
+  ADOPTS_ORPHANS=1 exec perl -MPOSIX -e '
+    my %prctl = (x86_64 => 157, ppc64le => 171, s390x => 172);
+    syscall($prctl{ (uname)[4] } // 167, 36, 1, 0, 0, 0);
+    exec @ARGV' "$0" "$@"
+fi
+
 since=$SECONDS
 
 # show_failures LOG: what TAP or GoogleTest say of the first tests that failed, which may be far up; and the end.
