@@ -4,6 +4,9 @@
 EXTENSION = snowid
 EXTVERSION = 0.1.0
 
+# Where the sources are: here, or, in a VPATH build (make -f ../snowid/Makefile), elsewhere.
+TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+
 # What needs no PostgreSQL to begin with, since it may install it. Goals that share a script are told to it.
 BY_CHANCE = fuzz fuzz-calls test-cluster torture smith
 HARD = check-hard check-memory
@@ -24,7 +27,7 @@ $(OTHERS): SCRIPT = others
 $(PACKAGES): SCRIPT = package
 $(ROOTS): SCRIPT = roots
 $(SETUP_GOALS):
-	@scripts/$(SCRIPT) $@
+	@$(TOP)/scripts/$(SCRIPT) $@
 
 else
 
@@ -42,17 +45,17 @@ SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql decode/decode.s
 SQL = $(filter $(addsuffix /%,$(ROOMS)),$(SQL_SOURCES))
 
 MODULE_big = $(EXTENSION)
-SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(sort $(wildcard src/pg/$(room)/*.cpp)))
+SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA = $(wildcard src/upgrade/*.sql)
+DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))
 EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending))) prelude.*
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 # In this order: setup makes what the others use.
 REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves adopt adopt_looks backfill partitions statistics stat_counters families
-ISOLATION = $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
-ISOLATION_OPTS = --inputdir=test --outputdir=output_iso --load-extension=snowid
+ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=$(TOP)/test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start
 # servers of their own. PROVE_TESTS chooses among them. Not as root.
 ifdef TAP
@@ -64,7 +67,7 @@ endif
 # Defined before PGXS is read, so that its rules see them. PostgreSQL's headers count as the system's:
 # their warnings are not ours.
 PG_CONFIG ?= pg_config
-PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) \
+PG_CPPFLAGS = -I$(TOP)/src -isystem $(shell $(PG_CONFIG) --includedir-server) \
 	-DSNOWID_VERSION='"$(EXTVERSION)"' $(SNOWID_CPPFLAGS)
 PG_CXXFLAGS = -std=c++20 -MMD -MP -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -fvisibility=hidden $(SNOWID_CXXFLAGS)
@@ -73,7 +76,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS sets it anew.
-PROVE_FLAGS += -I test/perl
+PROVE_FLAGS += -I $(TOP)/test/perl
 
 # PGXS hands PG_CXXFLAGS not to the compiler that makes the JIT's bitcode.
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
@@ -81,9 +84,12 @@ COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 # What each object includes, as the compiler has last written it down.
 -include $(OBJS:.o=.d) $(OBJS:.o=.bc.d) prelude.d prelude.bc.gch.d
 $(OBJS) $(OBJS:.o=.bc): Makefile
+ifneq ($(TOP),.)
+$(shell mkdir -p $(sort $(dir $(OBJS))))
+endif
 
 $(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL)) Makefile
-	(cd src/pg && cat $(SQL)) >$@
+	(cd $(TOP)/src/pg && cat $(SQL)) >$@
 
 # make PRECOMPILED=1 reads the headers that all files begin with once for each compiler, which takes a third
 # of the time. For builds from scratch: whatever of them changes makes everything anew, with PRECOMPILED or
@@ -106,4 +112,4 @@ endif
 help:
 	@echo 'make, make install, make installcheck: as of any extension of PostgreSQL (PG_CONFIG)'
 	@perl -0777 -ne 'while (/^# (make [a-z-]+): (.*?)(?:[.;:]\s|\n#\n|\n(?!#))/smg) { my ($$goal, $$text) = ($$1, $$2); \
-	  print "$$goal: ", $$text =~ s/\n# / /gr, "\n" }' $(filter-out %.sh,$(wildcard scripts/*))
+	  print "$$goal: ", $$text =~ s/\n# / /gr, "\n" }' $(filter-out %.sh,$(wildcard $(TOP)/scripts/*))

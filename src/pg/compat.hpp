@@ -9,6 +9,7 @@
 #endif
 
 static_assert(sizeof(void*) == 8 && sizeof(Datum) == 8, "snowid supports 64-bit platforms alone");
+static_assert(BLCKSZ >= 4096, "snowid supports block sizes from 4 kB");
 
 namespace snowid::pg {
 

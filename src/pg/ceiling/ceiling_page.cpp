@@ -20,9 +20,7 @@ struct SecondPage {
   core::Wild wild[core::WildTimes::kMost];
 };
 
-// It fits the smallest block that PostgreSQL can be built with, 1 kB.
 static_assert(sizeof(SecondPage) == 528);
-static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(SecondPage)) <= 1024);
 
 // nullptr where the page was made and nothing has been stored in it.
 const SecondPage* second_page_on(const CeilingPage& page) {

@@ -23,9 +23,7 @@ struct StoredWords {
   Words words;
 };
 
-// It fits the smallest block that PostgreSQL can be built with, 1 kB.
 static_assert(sizeof(StoredWords) == 96);
-static_assert(SizeOfPageHeaderData + MAXALIGN(sizeof(StoredWords)) <= 1024);
 
 Oid sequence_oid = InvalidOid;
 

@@ -1,9 +1,10 @@
 # Which PostgreSQL is supported is said in several places, which must not differ; and the scripts refuse any other, also
-# one that PG_CONFIG names, before they install or build anything.
+# one that PG_CONFIG names, before they install or build anything. The compiler refuses what the library does not support.
 
 use strict;
 use warnings;
 
+use File::Basename;
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -41,4 +42,24 @@ foreach my $version ($oldest - 1 . '.5', "${next}devel", "${next}beta1", '9.6.24
     }
     ok(!-e "$dir/asked", "$version: nothing else was asked of it");
 }
+
+# The server's headers, but for one line of pg_config.h: a directory of links, where the others find it first.
+my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+chomp(my $headers = `$pg_config --includedir-server`);
+sub compile_with
+{
+    my ($name, $value) = @_;
+    my $theirs = PostgreSQL::Test::Utils::tempdir();
+    foreach my $file (glob "$headers/*")
+    {
+        symlink $file, "$theirs/" . basename($file) or die "$file: $!" unless $file =~ m{/pg_config[.]h$};
+    }
+    my $config = slurp_file("$headers/pg_config.h");
+    $config =~ s/^#define $name \d+$/#define $name $value/m or die "$name is not in pg_config.h";
+    append_to_file("$theirs/pg_config.h", $config);
+    return scalar `g++ -std=c++20 -w -fsyntax-only -fno-canonical-system-headers -Isrc -isystem $theirs -DSNOWID_VERSION='""' src/pg/module.cpp 2>&1`;
+}
+is(compile_with('BLCKSZ', 4096), '', 'blocks of 4 kB are supported');
+like(compile_with('BLCKSZ', 2048), qr/snowid supports block sizes from 4 kB/, 'smaller ones are refused');
+like(compile_with('PG_VERSION_NUM', "${next}0000"), qr/snowid supports PostgreSQL $oldest to $newest/, "PostgreSQL $next is, too");
 done_testing();
