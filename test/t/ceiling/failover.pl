@@ -17,6 +17,8 @@ use Test::More;
 
 # 1. Recovery to a point in time.
 my $primary = new_server('primary', has_archiving => 1, allows_streaming => 1);
+# So that a new page is replayed only where its own record has all of it.
+$primary->append_conf('postgresql.conf', "full_page_writes = off\n");
 start_server($primary);
 $primary->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE invoices INCREMENT 1000;'
       . ' CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(1))');
@@ -92,6 +94,9 @@ foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)',
 }
 is(attempt($standby, 'SELECT snowid_shard(snowid_min(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
 is(attempt($standby, 'SELECT last_value > 0 FROM snowid.ceiling'), 't', 'on a standby: the ceiling');
+$primary->safe_psql('postgres', 'ALTER SEQUENCE snowid.ceiling INCREMENT 1; SELECT snowid_next(1)');
+$primary->wait_for_catchup($standby);
+is(attempt($standby, 'SELECT last_value > 0 FROM snowid.ceiling'), 't', 'on a standby: new storage of the ceiling');
 
 my $reader = open_session($standby);
 foreach my $call ('snowid_lastval()', 'snowid_currval(1)')

@@ -201,7 +201,21 @@ foreach my $end ('ROLLBACK', 'COMMIT')
     is($node->safe_psql('altered', 'SELECT count(*) FROM snowid.rewinds'), 1, "altered, $end: known");
 }
 
-# 12. What snowid.wild_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
+# 12. New storage has the ranges with the next ID, also where that needs no raise of the ceiling. The clock stands.
+set_clock(0);
+$node->stop;
+start_server($node);
+make('storage');
+told('storage', 'told', ahead(3600, 7200));
+stop_clock(int(time) + 60, $node);
+at('storage', 'SELECT snowid_next(1)');
+$node->safe_psql('storage', 'ALTER SEQUENCE snowid.ceiling INCREMENT BY 3');
+like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
+crash($node, 'kill');
+start_server($node);
+is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.rewinds'), 1, 'storage: known after a crash');
+
+# 13. What snowid.wild_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
 # ceiling, where no row tells.
 set_clock(0);
 $node->stop;
