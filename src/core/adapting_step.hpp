@@ -1,5 +1,6 @@
-// The adapting step, Leaf's: how many blocks of numbers to make durable at a time, by how long the
-// last ones were enough. Segments and sections have it. Plain arithmetic; nothing here is shared.
+// The adapting step: how many blocks of numbers a segment or section makes durable at a time. It
+// depends on how long the last ones lasted. The idea is Leaf's. Plain arithmetic; nothing here is
+// shared.
 #pragma once
 
 #include <algorithm>

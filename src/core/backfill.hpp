@@ -1,5 +1,5 @@
-// IDs for rows that are older than their IDs: how those of one shard are made, one after another,
-// of times that are given. Pure functions of their arguments; nothing here is shared.
+// IDs for existing rows, with the rows' own times (snowid_backfill): the ticks of one shard, one
+// row after another. Pure functions of their arguments; nothing here is shared.
 #pragma once
 
 #include "core/layout.hpp"

@@ -1,9 +1,10 @@
-// How far ahead of the IDs the ceiling is raised. Plain arithmetic; nothing here is shared.
+// How far the ceiling is raised, and when. Plain arithmetic; nothing here is shared.
 //
-// Far enough that nobody waits for the disk, and no further than callers can wait for after a
-// crash, since every time up to the ceiling then counts as used. Where IDs come often a step is
-// enough. Where they come seldom the next one may be a second away or two, and would find the
-// ceiling below it. So there the ceiling is raised further above the clock.
+// It must be so far above the IDs that nobody waits for the disk. It must not be further than
+// callers can wait for after a crash, since every time up to the ceiling then counts as used. If
+// IDs are frequent, one step above the ID is enough. If they are rare, the next one may come a
+// second or two later, when its time is above such a ceiling. Then the ceiling is raised further
+// above the clock.
 #pragma once
 
 #include <algorithm>

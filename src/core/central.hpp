@@ -1,5 +1,5 @@
-// Blocks that a central source has given: which of them a sequence here takes, since some may have
-// been given here before, and some lie above its maximum. Plain arithmetic; nothing here is shared.
+// Which blocks that a central source has given a sequence here takes. Some may have been given here
+// before, and some may be above the sequence's maximum. Plain arithmetic; nothing here is shared.
 #pragma once
 
 #include <algorithm>

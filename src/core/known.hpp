@@ -1,9 +1,9 @@
-// What a sequence's page said when a block of it was last allocated. By comparing the page with
-// that a session finds out whether the numbers in memory are valid: whether nobody else has changed
-// the sequence since, by setval or ALTER SEQUENCE for instance.
+// Known: what a sequence's page said when a block of it was last allocated. A session compares the
+// page with that. If they differ, somebody else has changed the sequence since, by setval or ALTER
+// SEQUENCE for example, and the numbers in memory are not valid.
 //
-// Shared: Known, atomics. One process at a time changes it, the one that also changes the page; all
-// others read it, at any moment of a change.
+// Shared: Known, atomics. One process at a time changes it, the one that also changes the page. All
+// others read it, also in the middle of a change.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// IDs with their last decimal digits moved behind the first one, so that consecutive IDs lie far
-// apart. The idea is TiDB's users': keys that only grow make one region the hot spot, and with the
-// digit that changes fastest in second place writes go to ten regions at once. Pure functions of
+// IDs with their last decimal digits moved behind the first one, so that consecutive IDs are far
+// apart. The idea is TiDB's users': keys that only grow send all writes to one region. With the
+// digit that changes fastest in second place, they go to ten regions at once. Pure functions of
 // their arguments; nothing here is shared.
 #pragma once
 

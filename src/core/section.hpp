@@ -1,28 +1,28 @@
-// A section: one counter for each of very many keys, of which memory knows the most recently used.
-// All keys share two numbers: the limit, which is durable and which no key passes, as the users of
-// a section of WeChat's seqsvr share one max_seq; and the floor, above which a key begins that
-// memory does not know.
+// A section: one counter for each of very many keys. Memory knows the most recently used ones. All
+// keys share two numbers: the limit, which is durable, and which no key passes, as the users of a
+// section of WeChat's seqsvr share one max_seq; and the floor, above which a key begins that memory
+// does not know.
 //
 // Shared: a KeyTable lies in memory that all processes see, at any address, so it holds indexes and
-// no pointers. DrawKnown() runs beside any number of others, and beside NextOfKey(), which is for
-// one process at a time. All else is for one process, while nobody draws. The caller's locks see to
-// that; with the one that keeps others from NextOfKey() keys can be looked up, too.
+// no pointers. Any number of processes may call DrawKnown() at the same time, and one may call
+// NextOfKey() beside them. All other functions are for one process while nobody draws, except that
+// keys can be looked up while nobody else calls NextOfKey(). The caller's locks see to that.
 //
 // Which key leaves: time is counted in generations. In each of them half as many keys are used as
 // the table has room for; a key that is used again counts once. Each key has the generation in
-// which it was last used; the draw that is the first to store it counts the key as used. So a draw
-// of a key that is much used writes nothing but the key's number. A key may leave if it was not
-// used in this generation and the one before; where all were, if it was not used in this one. From
-// that follows the promise:
+// which it was last used, and the draw that is the first to store it counts the key as used. So a
+// draw of a busy key writes nothing but the key's number. A key may leave if it was used neither in
+// this generation nor in the one before; if all keys were, it may leave if it was not used in this
+// one. From that follows the promise:
 //
 //   A key leaves only after more than half as many other keys as there is room for were used since
 //   it was: N/2 + 1 of N, rounded down, with the one that takes its place.
 //
-// In the first case, a generation has ended since, whose (N + 1)/2 keys were used later than this
-// one, and were all there when it ended. So no more than N/2 - 1 of those that are there now were
-// not used since. In the second case no more than (N + 1)/2 keys were last used in the generation
-// before; the others, and the new one, were used later. A table that has grown promises no less.
-// One that was made smaller promises it of keys that were used since.
+// In the first case a generation has ended since. Its (N + 1)/2 keys were used later than this one,
+// and were all there when it ended. So at most N/2 - 1 of those that are there now were not used
+// since. In the second case at most (N + 1)/2 keys were last used in the generation before; the
+// others, and the new one, were used later. A table that has grown promises no less. One that was
+// made smaller promises it of keys that were used since.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // The tick: how one shard's IDs are taken, in order and without a repeat, by any number of
 // processes.
 //
-// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. It only grows, save that
-// one that was closed can be opened again. Take and RaiseTo move it by compare-and-swap, Close by
-// an exchange, and none of them needs a lock; callers see to it that only one process at a time
-// opens it. A word is never moved in another way. The clock is an argument: it may jump, stand
-// still or differ between callers, and still no tick is issued twice.
+// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. Take and RaiseTo move it up
+// by compare-and-swap, Close by an exchange. None of them needs a lock. Only two things lower it:
+// Open, for a word that was closed, which one process at a time may do; and rewinding, by
+// compare-and-swap (pg/rewind/rewind.cpp). The clock is an argument. It may jump, stand still or
+// differ between callers, and still no tick is issued twice.
 #pragma once
 
 #include <atomic>

@@ -1,12 +1,11 @@
-// Wild times: ranges of time that a clock which ran ahead has used up, and that have been left
-// since, so that they are yet to come. A person states which they are (snowid.rewind). Plain
-// arithmetic; nothing here is shared.
+// Wild times: ranges of time, ahead of the clock, that a wrong clock has used. A superuser states
+// which they are (snowid.rewind). Plain arithmetic; nothing here is shared.
 //
-// No ID may get such a time twice. So when the clock comes to a range, a little before its
-// beginning, all ticks of the database are lifted to its end, and IDs go on above that. They have
-// been lifted where the floor, up to which every time may have been used, is at the end of the
-// range or above. Until the clock has passed the end, IDs may be ahead of it by what is left of the
-// range, and by what the clock has gone since they were lifted: as many as without it.
+// No ID may get such a time again. So a little before the clock comes to a range, all ticks of the
+// database are lifted to its end, and IDs go on above that. The floor says whether this was done:
+// it is then at the end of the range or above. Until the clock has passed the end, IDs may be ahead
+// of it by what is left of the range, and by what the clock has gone since they were lifted. That
+// leaves as many IDs as without a range.
 #pragma once
 
 #include <algorithm>

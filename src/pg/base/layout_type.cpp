@@ -1,4 +1,4 @@
-// The SQL type snowid_layout, and what there is to know of a layout: functions that depend on their
+// The SQL type snowid_layout, and the functions that describe layouts. They depend on their
 // arguments alone. Nothing here is shared.
 #include "pg/base/clock.hpp"
 #include "pg/base/layouts.hpp"

@@ -1,4 +1,4 @@
-// What rooms share of layouts. See layouts.hpp.
+// Reading layouts from arguments. See layouts.hpp.
 #include "pg/base/layouts.hpp"
 
 namespace snowid::pg {

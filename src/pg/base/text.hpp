@@ -1,4 +1,4 @@
-// SQL's texts as C++ reads them. Nothing here is shared.
+// Values of SQL's type text as std::string_view. Nothing here is shared.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -3,7 +3,7 @@
 
 #include "pg/server/extension.hpp"
 
-// The version of the second page's form: of Kept, and of what its fields mean.
+// The version of the second page's form: of SecondPage, and of what its fields mean.
 #ifndef SNOWID_CEILING_PAGE
 #define SNOWID_CEILING_PAGE 1
 #endif

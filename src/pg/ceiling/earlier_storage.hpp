@@ -1,9 +1,9 @@
-// The storage that counts again if a transaction which has replaced the ceiling's sequence, or its
-// storage, is rolled back, or a subtransaction of it is. IDs that the client has seen by then must
-// not come again, so the ceiling in that storage is raised as well.
+// A transaction that replaces the ceiling's sequence, or its storage, may be rolled back, or a
+// subtransaction of it. Then the earlier storage counts again. IDs that the client has seen by then
+// must not come again, so the ceiling is raised in that storage as well.
 //
-// Shared: the pages of that storage. Until the transaction ends it has the lock on each of these
-// relations that it took to replace or drop them, so nobody else writes there.
+// Shared: the pages of that storage. The transaction has locked each of these relations to replace
+// or drop it, until it ends, so nobody else writes there.
 #pragma once
 
 #include "pg/ceiling/ceiling_page.hpp"

@@ -1,5 +1,4 @@
-// Raising the ceiling, and what else changes it. slots_attach(), or what else places the ceiling of
-// CeilingUsers, and ceiling_learn() must have been called for each of these.
+// Raising the ceiling, and other changes of it. Call ceiling_learn() before any of these functions.
 //
 // Shared: see held.hpp for what is locked in which order.
 #pragma once

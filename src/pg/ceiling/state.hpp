@@ -1,9 +1,9 @@
-// The ceiling of a database as its sessions share it, and the stand-in for it that a transaction
-// has which has made the ceiling's sequence itself. And the functions that the room calls where
-// slots are concerned, since it knows none.
+// The ceiling of a database, which its sessions share. And the stand-in: the ceiling of a
+// transaction that has made the ceiling's sequence itself, which other sessions do not see yet. And
+// the functions that this room calls where slots are concerned, since it knows none.
 //
-// Shared: Ceiling, SharedWild and RaiseCounts, parts of the database's entry, which another room
-// keeps (database/entry.hpp). What guards each field is said there.
+// Shared: Ceiling, SharedWild and RaiseCounts. They are parts of the database's entry, which
+// another room keeps (database/entry.hpp). Comments here say what guards each field.
 #pragma once
 
 #include "pg/compat.hpp"

@@ -1,5 +1,5 @@
-// The SQL functions that give a sequence a central source, and take it away. They change a table's
-// rows, and give the sequence new storage, so that all sessions notice; both are undone if the
+// The SQL functions that give a sequence a central source, and remove it. They change rows of a
+// table, and give the sequence new storage, so that all sessions notice. Both are undone if the
 // transaction rolls back.
 #include "pg/base/errors.hpp"
 #include "pg/central/sources.hpp"

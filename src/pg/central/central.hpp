@@ -1,5 +1,5 @@
-// Central sources: sequences on other servers that the blocks of a segment are allocated from. This
-// is all that other rooms see of them.
+// Central sources: sequences on other servers, from which the blocks of a segment are allocated.
+// This is all that other rooms see of them.
 #pragma once
 
 #include "pg/central/allocate.hpp"

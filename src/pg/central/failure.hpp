@@ -1,9 +1,9 @@
-// What is remembered of a central source that has failed: whether it may be tried again yet, and
-// what statistics and the server's log show.
+// What is remembered when a central source has failed: when it may be tried again, and what
+// statistics and the server's log show.
 //
 // Shared: LastFailure and FailureCounts, parts of a segment's entry (counters/store.hpp). The
-// process that has the right to refill stores them; all that draw read them. Statistics read the
-// counts at any time and set them to 0.
+// process that has the right to refill stores them; every process that draws reads them. Statistics
+// read the counts at any time, and set them to 0.
 #pragma once
 
 #include "pg/central/sources.hpp"

@@ -1,6 +1,6 @@
 // The table of sources, and its trigger. A row says from where a sequence is refilled, and with
-// whose rights. So it holds the OIDs of the names as of when it was written: a role or server that
-// has got such a name since gets no rights by it. Nothing is shared but the table.
+// whose rights. It holds the OIDs that its names stood for when it was written: a role or server
+// that has taken over such a name gets no rights by it. Nothing is shared but the table.
 #include "pg/central/sources.hpp"
 
 #include "pg/compat.hpp"

@@ -1,10 +1,10 @@
-// A counter: an ordinary sequence that numbers are drawn from by way of shared memory, as a session
-// knows it. What segments and sections have in common.
+// A counter: an ordinary sequence whose numbers sessions draw from shared memory, as a segment or a
+// section. This is what the two have in common, and what one session knows of it.
 //
-// Shared: the sequence itself. A session that draws takes its lock, in RowExclusiveLock, once in a
-// transaction and keeps it, as nextval does: nobody can drop or alter the sequence while a
-// transaction that has drawn from it is open, and the next draw sees the new state. setval takes
-// the same lock, and so does not wait; hence each draw looks at the sequence's page. Only the
+// Shared: the sequence itself. A session that draws takes the sequence's lock, in RowExclusiveLock,
+// once in a transaction, and keeps it, as nextval does. So nobody can drop or alter the sequence
+// while a transaction that has drawn from it is open, and the next draw sees the new state. setval
+// takes the same lock, and does not wait; so each draw looks at the sequence's page. Only the
 // session that has the right to refill changes the page, see refill.hpp.
 #pragma once
 

@@ -1,12 +1,12 @@
 // The right to refill: to allocate blocks of a sequence, or to raise a section's limit. One process
 // has it at a time.
 //
-// Shared: `holder` is taken by compare-and-swap, and a process that finds it taken sleeps on
-// `released`. It is not a lock of PostgreSQL's lock manager. In pg_locks a lock on a sequence would
-// read like DDL; and where several backends serve one distributed transaction, a detector of
-// distributed deadlocks would take them to block each other for good. There can be no deadlock,
-// because the process that has the right waits for nothing that another transaction holds until its
-// end. Code that refills must stay so.
+// Shared: `holder` is taken by compare-and-swap. A process that finds it taken sleeps on
+// `released`. It is not a lock of PostgreSQL's lock manager, for two reasons: in pg_locks a lock on
+// a sequence would look like DDL; and if several backends serve one distributed transaction, a
+// detector of distributed deadlocks would assume that they block each other for good. There can be
+// no deadlock, because the process that has the right waits for nothing that another transaction
+// holds until its end. Code that refills must keep to that.
 #pragma once
 
 #include "pg/compat.hpp"

@@ -1,5 +1,5 @@
-// Refilling segments. See segment.hpp. While one session refills, the others draw what is left;
-// only where nothing is left do they wait for it.
+// Refilling segments. See segment.hpp. While one session refills, the others draw what is left.
+// They wait for it only if nothing is left.
 #include "pg/counters/segment.hpp"
 
 #include "pg/base/clock.hpp"

@@ -1,4 +1,4 @@
-// The entry of a database that issues IDs, and what its sessions share by it: whether it may issue
+// The entry of a database that issues IDs. Its sessions share it: whether the database may issue
 // IDs, and the node's number. This is all that other rooms see of it.
 #pragma once
 

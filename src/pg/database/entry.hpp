@@ -2,7 +2,7 @@
 //
 // Shared: Database, one for each database, an entry of the table "databases". A session that issues
 // IDs is counted in as a user of its database's entry until it exits. When a database was dropped,
-// a sweep removes its entry with the last of its slots, see slots.cpp.
+// a sweep removes its entry with the last of its slots, see ids/slot_sweep.cpp.
 #pragma once
 
 #include "pg/ceiling/ceiling.hpp"

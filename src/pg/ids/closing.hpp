@@ -1,10 +1,10 @@
-// Shards that are closed: they have moved to another server, and issue no IDs here. A closed slot
-// holds the layout's last tick. No tick comes after it, so every draw takes the slow path, which
-// asks why; the quick path need not check.
+// Closed shards: they have moved to another server, and issue no IDs here. A closed slot holds the
+// layout's last tick. No tick comes after it, so every draw takes the slow path, which asks why.
+// The quick path need not check.
 //
-// Another room stores durably which shards are closed. Ids ask it where a slot is made, since
-// memory is empty when the server starts; where a slot is at its end; and where the entries in
-// memory may be those of a dropped database.
+// Another room stores durably which shards are closed. IDs ask it when a slot is made, since memory
+// is empty when the server starts; when a slot is at its end; and when the entries in memory may be
+// those of a dropped database.
 //
 // Shared: Slot::last_tick. A transaction that closes or opens a shard, and its slot with it, holds
 // a lock until its end that conflicts with ClosedShards::lock().

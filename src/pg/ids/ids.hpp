@@ -1,6 +1,6 @@
-// What other rooms may use of IDs: places and slots of shards, the closing and opening of them, and
-// the ceiling, for shards that move (closing.hpp, slots.hpp); and ticks of slots that
-// all databases of the server share, for the kinds of ID that know no shard.
+// What other rooms may use of IDs. For shards that move: their places and slots, closing and
+// opening them, and the ceiling (closing.hpp, slots.hpp). For the kinds of ID that know no shard:
+// ticks of slots that all databases of the server share.
 //
 // Shared: the slots, see slots.hpp.
 #pragma once

@@ -1,6 +1,6 @@
-// How far IDs may go at wild times (core/wild.hpp): no ID gets one. The quick path need not check
-// them: the alert is never later than a day before the first range that slots have not been lifted
-// over. On the slow path another room says how far IDs may go, and lifts the slots.
+// How far IDs may go, so that none gets a wild time (core/wild.hpp). The quick path need not check:
+// the alert is never later than a day before the first range that slots have not been lifted over.
+// On the slow path another room says how far IDs may go, and lifts the slots.
 //
 // Shared: Database::longest_unit_us, and what ceiling/wild.hpp reads.
 #pragma once

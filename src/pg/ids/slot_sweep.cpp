@@ -1,16 +1,17 @@
 // Removing slots. See slot_sweep.hpp.
 //
-// What a sweep may remove: a slot that nobody uses, and whose tick is at or behind the one that a
-// new slot would start with. That start follows from the floor of the database and from the times
-// up to which it was swept. So all that the old slot has issued is at or below the start of a new
-// one, and all that the new one issues is above. The times are stored before slots are looked at.
-// They only grow, except that rewinding lowers them; so they are read again for each slot. A
-// session that makes the slot anew reads them with the slot's partition locked, after the removal,
-// so it reads these or higher ones. And no process has a pointer to the old slot then, or it would
-// have had a user.
+// A sweep may remove a slot that nobody uses, if its tick is at or behind the one that a new slot
+// would start with. That start follows from the floor of the database, and from the times up to
+// which it was swept. So a new slot issues only IDs above those of the old one, by these rules:
 //
-// A sweep goes by units of time that have ended. Where the unit is an hour, say, a slot that was
-// used in this hour stays; else a new one could issue nothing until the next hour.
+// - The times are stored before slots are looked at. They only grow, except that rewinding lowers
+//   them, so they are read again for each slot.
+// - A session that makes the slot anew reads the times after the removal, with the slot's partition
+//   locked. So it reads these or higher ones.
+// - No process has a pointer to the old slot, or the slot would have a user.
+//
+// Only units of time that have ended count. If the unit is an hour, for example, a slot that was
+// used in this hour stays: a new one could issue nothing until the next hour.
 #include "pg/ids/slot_sweep.hpp"
 
 #include "pg/base/clock.hpp"

@@ -1,13 +1,13 @@
 // Slots: the state of shards in shared memory, above all the last tick.
 //
-// Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
+// Shared: Slot, one for each (database, layout, shard), an entry of the table "slots". And a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says, without a lock; but a session that opens a closed slot holds the database's
-// lock, and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps
-// a pointer to. The slots that all databases share have no such count, and are never deleted.
+// core/tick.hpp says, without a lock; but a session that opens a closed slot holds Ceiling::lock,
+// and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps a
+// pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the accounts
-// of slots (shared/accounts.hpp), the partition of "slots".
+// of slots (shared/accounts.hpp), the partition of "slots", that of "shard events".
 #pragma once
 
 #include "pg/base/debug.hpp"

@@ -1,4 +1,5 @@
-// The SQL functions after which a shard, or all of a database, issue only later IDs.
+// The SQL functions that make a shard, or all shards of a database, issue only IDs above a given ID
+// or time.
 //
 // Shared: a slot's last tick and the ceiling, raised as the room of ids says.
 #include "pg/base/clock.hpp"

@@ -1,5 +1,5 @@
-// Shards that move to another server, and functions after which a shard, or a database, goes on
-// above what another server has issued. Nothing is shared here.
+// Shards that move to another server. And functions that make a shard, or a database, go on above
+// what another server has issued. Nothing is shared here.
 #pragma once
 
 #include "pg/prelude.hpp"

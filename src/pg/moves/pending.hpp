@@ -1,12 +1,12 @@
-// Changes of slots by a transaction that moves shards. Rows of the table are undone with the
-// transaction or a savepoint; slots are memory, so callbacks undo or complete their changes:
+// Changes of slots by a transaction that moves shards. PostgreSQL undoes rows of the table with the
+// transaction or a savepoint. Slots are memory, so callbacks undo or complete their changes:
 //
-//   A shard that it releases is closed at once, for everybody. If the transaction, or the part of
-//   it that has released the shard, is rolled back, the slot is opened again. A shard that it
-//   accepts back is opened when it commits.
+// - A shard that the transaction releases is closed at once, for everybody. If the transaction, or
+//   the part of it that has released the shard, is rolled back, the slot is opened again.
+// - A shard that it accepts back is opened when it commits.
 //
-// Shared: Slot::last_tick. All of it happens under released_lock(), which PostgreSQL lets go of
-// after the callbacks that do it.
+// Shared: Slot::last_tick. All of it happens under released_lock(), which PostgreSQL releases after
+// these callbacks.
 #pragma once
 
 #include "pg/ids/ids.hpp"

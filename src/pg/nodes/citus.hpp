@@ -1,8 +1,8 @@
 // This node's group in Citus: a number that no other node of the cluster has. It is looked up,
-// never stored: clones, standbys and dumps copy whatever could be stored, while Citus gives a clone
-// a group of its own when it is promoted, and a promoted standby its primary's.
+// never stored. Clones, standbys and dumps would copy what is stored. Citus, however, gives a clone
+// a group of its own when it is promoted, and a promoted standby that of its primary.
 //
-// Reads Citus' tables under AccessShareLock, which it lets go of at once; nothing is shared.
+// Reads Citus' tables under AccessShareLock, which it releases at once. Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"

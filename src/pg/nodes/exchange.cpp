@@ -1,4 +1,4 @@
-// The exchange. See exchange.hpp.
+// Exchanging tokens, and taking a number over. See exchange.hpp.
 #include "pg/nodes/exchange.hpp"
 
 namespace snowid::pg {

@@ -1,13 +1,13 @@
-// A database's own membership: what it has stored of it, and what it changes. See membership.hpp
-// for what other files may see.
+// What a database stores of its own membership, and how it changes that. See membership.hpp for
+// what other files may see.
 //
 // Shared: the row of snowid.membership, and the words of words.hpp. A session that changes any of
-// them holds the table's ShareRowExclusiveLock, which member_lock() takes. The row goes back with
-// the transaction, the words do not; so the row counts only where they say so, by its incarnation.
+// them holds the table's ShareRowExclusiveLock, which member_lock() takes. A rollback undoes the
+// row, and not the words. So the row counts only if the words say so, by its incarnation.
 //
 // A token is sent to the registry only once it is durable in the words. So after any rollback,
-// crash or lost answer the registry has the token `known` or the token `asked`; and of two copies
-// of this database only the one that has exchanged last has it.
+// crash or lost answer the registry has the token `known` or the token `asked`. Of two copies of
+// this database, only the one that has exchanged last has it.
 #pragma once
 
 #include "pg/nodes/membership.hpp"

@@ -1,4 +1,4 @@
-// What other files see of a membership. See membership.hpp.
+// What other files see of the membership. See membership.hpp.
 #include "pg/nodes/membership.hpp"
 
 #include "pg/nodes/member.hpp"

@@ -1,6 +1,7 @@
-// Whether this database has joined a registry, and as which node: the row of snowid.membership and
-// what words.hpp keeps, see member.hpp. Locking: both are changed under the table's
-// ShareRowExclusiveLock; they are read without waiting for that.
+// Whether this database has joined a registry, and as which node.
+//
+// Shared: the row of snowid.membership, and the words of words.hpp, see member.hpp. They are
+// changed under the table's ShareRowExclusiveLock, and read without waiting for it.
 #pragma once
 
 #include "pg/prelude.hpp"

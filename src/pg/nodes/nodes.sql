@@ -1,5 +1,5 @@
 -- The registry: which numbers it has given to which nodes. A number is given once. When a node leaves its number is
--- retired; a node that joins gets the least that was never given.
+-- retired. A node that joins gets the least that somebody has freed, or else the least that was never given.
 --
 -- Locking: a request locks the row of its own number, and no other, until its transaction ends. A claim waits for one
 -- other claim for a tenth of a second at most, and passes over the numbers that others are about to get.

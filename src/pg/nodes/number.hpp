@@ -1,8 +1,8 @@
-// The node's own number: what snowid_next() and snowid_default_shard() go by where snowid.shard
-// leaves it to the node. It comes from Citus; or from the registry that the database has joined; or
-// it is 0.
+// The node's own number: the shard of snowid_next() and snowid_default_shard(), unless snowid.shard
+// names one. It comes from Citus, or from the registry that the database has joined; otherwise it
+// is 0.
 //
-// Each session remembers it (ids/settings.hpp), until an invalidation. Nothing is shared.
+// Each session remembers it (ids/settings.hpp) until an invalidation. Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"

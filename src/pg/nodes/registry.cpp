@@ -1,5 +1,5 @@
-// A node asks its registry. See registry.hpp. Every value of the answer is checked, since whoever
-// can change the registry can answer anything.
+// Asking the registry. See registry.hpp. Every value of an answer is checked: whoever can change
+// the registry can make it answer anything.
 #include "pg/nodes/registry.hpp"
 
 #include "pg/base/nap.hpp"

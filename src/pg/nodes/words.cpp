@@ -1,4 +1,4 @@
-// Reading and storing them. See words.hpp.
+// Reading and storing the words. See words.hpp.
 #include "pg/nodes/words.hpp"
 
 #include "pg/base/locks.hpp"
@@ -8,7 +8,7 @@
 #include "pg/server/own_table.hpp"
 #include "pg/server/sequence_page.hpp"
 
-// The version of the page's form: of Kept, and of what its fields mean.
+// The version of the page's form: of StoredWords, and of what its fields mean.
 #define SNOWID_MEMBERSHIP_PAGE 1
 
 namespace snowid::pg {

@@ -1,13 +1,13 @@
-// The SQL functions by which a superuser says which times a wrong clock has used, and reads which
+// The SQL functions by which a superuser states which times a wrong clock has used, and reads which
 // are known.
 //
-// It lowers what otherwise only grows, so no other session may be connected to the database, and
-// none may begin: then no process has read a clock or a ceiling that no longer holds. First
-// everything is checked that may fail; then the ceiling's pages are changed, and memory with them;
-// at last the caller waits until that is durable. It stays if the transaction rolls back.
+// Rewinding lowers what otherwise only grows. So no other session may be connected to the database,
+// and none may begin: no process has read a clock or a ceiling that is no longer true. First, all
+// that may fail is checked. Then the ceiling's pages are changed, and memory with them. At last the
+// caller waits until that is durable. It stays if the transaction rolls back.
 //
-// Shared: Database and the slots of this database, which nobody else looks at; and those slots that
-// all databases share, which other sessions go on to use: see common_set_back_hook.
+// Shared: Database and the slots of this database, which nobody else looks at. And the slots that
+// all databases share, which other sessions go on using: see common_set_back_hook.
 #include "pg/rewind/rewind.hpp"
 
 #include "pg/base/clock.hpp"

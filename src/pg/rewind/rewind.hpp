@@ -1,6 +1,6 @@
-// Rewinding: IDs go on by the clock after it ran ahead, and step over the times that it has used
-// up. A superuser states which these are, while no other session is connected. See core/wild.hpp
-// for how they are stepped over.
+// Rewinding: after the clock was wrong and ran ahead, IDs go on by the right clock, and step over
+// the times that the wrong one has used. A superuser states which these are, while no other session
+// is connected. core/wild.hpp says how they are stepped over.
 //
 // Shared: what ceiling/wild.hpp and ids/reach.hpp say.
 #pragma once

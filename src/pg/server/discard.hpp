@@ -1,5 +1,6 @@
-// DISCARD ALL and DISCARD SEQUENCES have a session forget what it has drawn, as they do lastval's
-// and currval's: connection poolers hand the session on to somebody else. Belongs to one process.
+// DISCARD ALL and DISCARD SEQUENCES make a session forget which IDs and numbers it got last, as it
+// forgets lastval and currval: a connection pooler hands the session to somebody else. Belongs to
+// one process.
 #pragma once
 
 #include "pg/prelude.hpp"

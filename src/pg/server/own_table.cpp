@@ -1,4 +1,4 @@
-// Opening and guarding them. See own_table.hpp.
+// Opening the extension's own tables, and their triggers. See own_table.hpp.
 #include "pg/server/own_table.hpp"
 
 #include "pg/compat.hpp"

@@ -1,7 +1,8 @@
-// Relations of the extension's own that C code reads and changes by itself, so that no right on
-// them, no trigger, no rule and no isolation level of the caller's makes a difference; and what
-// guards those whose rows are about this server: triggers, so that replication brings them nothing
-// and takes nothing from them. Nothing is shared but the relations.
+// The extension's own relations that C code reads and changes directly. No right on them, no
+// trigger, no rule and no isolation level of the caller makes a difference to that.
+//
+// Rows of some of these tables are about this server. Triggers guard them: logical replication
+// brings no rows to them, and removes none. Nothing is shared but the relations.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -1,5 +1,4 @@
-// Sequences that numbers are drawn from by way of snowid, as the catalogs have them. Nothing is
-// shared here.
+// What the catalogs say about a sequence that snowid draws numbers from. Nothing is shared here.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -1,8 +1,8 @@
-// The page of a sequence: what makes numbers durable.
+// The page of a sequence. Changing it makes numbers durable.
 //
 // Shared: the page is in a buffer, guarded by the buffer's content lock. It is changed by the
-// generic WAL API, which needs no transaction ID. Like nextval's, the change stays when the
-// transaction rolls back; it is durable only after sequence_make_durable().
+// generic WAL API, which needs no transaction ID. As with nextval, the change stays when the
+// transaction rolls back. It is durable only after sequence_make_durable().
 #pragma once
 
 #include "pg/compat.hpp"

@@ -1,5 +1,4 @@
-// What the view snowid.stat_database shows, as far as it is not said elsewhere. Nothing is shared
-// here.
+// What the view snowid.stat_database shows. Nothing is shared here.
 #include "pg/base/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/shared/accounts.hpp"

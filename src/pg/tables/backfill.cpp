@@ -1,5 +1,5 @@
-// IDs of their own time for rows that are older than their IDs: a window function. It counts within
-// a partition of the window, and draws from no shard, so it shares nothing with anybody.
+// snowid_backfill: IDs for existing rows, with the rows' own times. It is a window function. It
+// counts within a partition of the window and draws from no shard, so it shares nothing.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
