@@ -1,6 +1,7 @@
 # The monitoring in monitoring/ fits the views that it reads. Each query runs for a role that has pg_monitor
 # and nothing else, and gives the columns that the exporter is told of, with values; each metric that an alert
-# or the dashboard names is one of them. (make test-monitoring runs the exporter itself.)
+# or the dashboard names is one of them; and each alert leads to its section of the page. (make test-monitoring runs the
+# exporter itself.)
 
 use strict;
 use warnings;
@@ -87,6 +88,20 @@ foreach my $alert (@alerts)
     like($alert->{labels}{severity}, qr/^(?:warning|critical)$/, "$alert->{alert}: how severe it is");
     ok($alert->{annotations}{summary} && $alert->{annotations}{description}, "$alert->{alert}: what it says");
 }
+
+# Whoever is woken follows a link, to a section of the page, wherever a copy of that is.
+my $page = 'docs/monitoring.md';
+my ($adapt, $address, $own) = slurp_file($page) =~ m{^(sed 's\|([^|]+)\|([^|]+)\|'.*?) \| sudo}ms;
+my $adapted = `$adapt`;
+foreach my $alert (@alerts)
+{
+    my $anchor = lc $alert->{alert};
+    is($alert->{annotations}{runbook_url}, "$address#$anchor", "$alert->{alert}: where to read on");
+    like($adapted, qr/^ *runbook_url: '\Q$own\E#$anchor'$/m, "$alert->{alert}: on one's own copy");
+    like(section_of($page, $alert->{alert}), qr/\A\n\*\u$alert->{labels}{severity}\*: /, "$alert->{alert}: the page says how severe it is");
+}
+my ($sections) = slurp_file($page) =~ /^## Alerts\n(.*?)^## /ms;
+is(join(' ', sort $sections =~ /^### (.*)$/mg), join(' ', sort map { $_->{alert} } @alerts), 'the page has a section of each alert');
 my @panels = panel_expressions();
 cmp_ok(scalar(@panels), '>', 20, 'there are panels');
 foreach my $panel (@panels)
