@@ -1,5 +1,5 @@
 # Every SQL example of the README, and of the pages of docs/, runs as it stands there, in order, and gives the results
-# that it is said to give: the lines after "-->". What the page on operations quotes of errors is what the sources say.
+# that it is said to give: the lines after "-->".
 #
 # The examples of a page are one session, as a reader would have it. A comment on the first line, "on NAME",
 # says on which of several servers one is run; here they are databases of one server.
@@ -57,66 +57,6 @@ sub check_page
     return;
 }
 
-# What the sources say: the text of each message, detail and hint, as a pattern, with the SQLSTATEs of the messages.
-sub messages_of_sources
-{
-    my %sqlstate = (LOG_SERVER_ONLY => '');
-    open my $codes, '<', `$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt' or die "errcodes.txt: $!";
-    while (<$codes>) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
-    close $codes;
-    my (%messages, @others);
-    foreach my $file (glob 'src/pg/*/*.cpp')
-    {
-        # An INT64_FORMAT stands between two literals; a file's own names of SQLSTATEs and texts are in it or its room.
-        my $text = slurp_file($file) =~ s/"\s*U?INT64_FORMAT\s*"?/%d/gr =~ s/"\s*\n\s*"//gr;
-        foreach my $report (split /\bereport\(/, $text)
-        {
-            my ($code) = $report =~ /\berrcode\((\w+)\)/;
-            # All of them, lest a text be sought between two.
-            my @texts = map { pattern_of($_) } grep { length > 8 } $report =~ /"((?:[^"\\]|\\.)*)"/g;
-            $messages{$_} = $code // 'LOG_SERVER_ONLY' foreach @texts;
-            push @others, @texts;
-        }
-    }
-    foreach my $file (glob 'src/pg/*/*.sql')
-    {
-        my $text = slurp_file($file);
-        while ($text =~ /RAISE\s+'((?:[^']|'')*)'[^;]*?ERRCODE = '(\w+)'/g)
-        {
-            my ($message, $condition) = ($1, $2);
-            $messages{ join '.+', map { quotemeta } split /%/, $message =~ s/''/'/gr, -1 } = 'ERRCODE_' . uc $condition;
-        }
-    }
-    return (\%messages, \@others, \%sqlstate);
-}
-
-# Of a literal of C, what it prints.
-sub pattern_of
-{
-    my ($literal) = @_;
-    my $text = $literal =~ s/\\"/"/gr;
-    return join '.+', map { quotemeta } split /%[a-z]+/, $text, -1;
-}
-
-sub check_messages
-{
-    my ($page) = @_;
-    my ($messages, $others, $sqlstate) = messages_of_sources();
-    $sqlstate->{kClockBehind} = 'SN001';
-    my $quoted = 0;
-    foreach my $line (slurp_file($page) =~ /^((?:ERROR|LOG|DETAIL|HINT):  .*)$/mg)
-    {
-        $quoted++;
-        my ($severity, $code, $text) = $line =~ /^(\w+):  (?:(\w{5}): )?(.*)$/;
-        # Where a message ends in what another function says, %s is at the end: so the whole line has to match.
-        my @found = $severity =~ /ERROR|LOG/ ? (grep { $text =~ /^$_$/ } keys %$messages) : (grep { $text =~ /^$_$/ } @$others);
-        my @codes = $severity eq 'ERROR' ? (map { $sqlstate->{ $messages->{$_} } // $messages->{$_} } @found) : ();
-        ok(@found && ($severity ne 'ERROR' || grep { $_ eq $code } @codes), "$page: $line") or diag("of the sources: @found @codes");
-    }
-    cmp_ok($quoted, '>', 15, "$page quotes messages");
-    return;
-}
-
 # What a reader has done before, where the page does not begin with it.
 my %before = (
     'README.md'            => '',
@@ -131,6 +71,5 @@ foreach my $page ('README.md', glob 'docs/*.md')
     check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
 }
 is(join(' ', grep { $_ ne 'docs/migrating.md' && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
-check_messages('docs/operations.md');
 $node->stop;
 done_testing();

@@ -1,0 +1,251 @@
+# The runbook, docs/operations.md, is searched for what somebody has read in a client or a log: so each message on it is
+# one that a server prints, with its SQLSTATE. Of snowid's the sources are asked; those that can be had of two servers
+# are had, all of PostgreSQL's own among them. Numbers and times in them may be others.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use File::Spec;
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $page = 'docs/operations.md';
+
+# 1. What the sources say. The text of each message, detail and hint, with "…" for what is filled in, and the
+# SQLSTATEs of the messages.
+sub messages_of_sources
+{
+    my %sqlstate = (LOG_SERVER_ONLY => '', kClockBehind => 'SN001');
+    open my $codes, '<', `$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt' or die "errcodes.txt: $!";
+    while (<$codes>) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
+    close $codes;
+    my (%messages, @others);
+    foreach my $file (glob 'src/pg/*/*.cpp')
+    {
+        # An INT64_FORMAT stands between two literals; a file's own names of SQLSTATEs and texts are in it or its room.
+        my $text = slurp_file($file) =~ s/"\s*U?INT64_FORMAT\s*"?/%d/gr =~ s/"\s*\n\s*"//gr;
+        foreach my $report (split /\bereport\(/, $text)
+        {
+            my ($code) = $report =~ /\berrcode\((\w+)\)/;
+            # All of them, lest a text be sought between two.
+            my @texts = map { s/\\"/"/gr =~ s/%[a-z]+/…/gr } grep { length > 8 } $report =~ /"((?:[^"\\]|\\.)*)"/g;
+            push @{ $messages{$_} }, $sqlstate{ $code // 'LOG_SERVER_ONLY' } // $code foreach @texts;
+            push @others, @texts;
+        }
+    }
+    foreach my $file (glob 'src/pg/*/*.sql')
+    {
+        my $text = slurp_file($file);
+        while ($text =~ /RAISE\s+'((?:[^']|'')*)'[^;]*?ERRCODE = '(\w+)'/g)
+        {
+            my ($message, $condition) = ($1, $2);
+            push @{ $messages{ $message =~ s/''/'/gr =~ s/%/…/gr } }, $sqlstate{ 'ERRCODE_' . uc $condition };
+        }
+    }
+    return (\%messages, \@others);
+}
+my ($messages, $others) = messages_of_sources();
+
+# What is filled in of a text may be anything.
+sub pattern_of { return join '.+', map { quotemeta } split /…/, $_[0], -1 }
+
+# What else servers have printed, below: severity, SQLSTATE and message.
+my @printed;
+
+# The messages in blocks of code.
+sub check_quoted
+{
+    my $quoted = 0;
+    foreach my $line (slurp_file($page) =~ /^((?:ERROR|WARNING|LOG|DETAIL|HINT):  .*)$/mg)
+    {
+        my ($severity, $code, $text) = $line =~ /^(\w+):  (?:(\w{5}): )?(.*)$/;
+        next if $severity eq 'ERROR' && grep { $_->[1] eq $code && $_->[2] eq $text } @printed;
+        $quoted++;
+        # Where a message ends in what another function says, it is at the end: so the whole line has to match.
+        my @found = grep { $text =~ /^@{[ pattern_of($_) ]}$/ } $severity =~ /DETAIL|HINT/ ? @$others : keys %$messages;
+        my @codes = map { @{ $messages->{$_} // [] } } @found;
+        ok(@found && ($severity ne 'ERROR' || grep { $_ eq $code } @codes), $line) or diag("of the sources: @found @codes");
+    }
+    cmp_ok($quoted, '>', 15, 'messages are quoted');
+    return;
+}
+
+# Those in the table by which an entry is found: the beginning of one, after its SQLSTATEs or its severity.
+sub check_table
+{
+    my $named = 0;
+    foreach my $cell (section_of($page, 'Where to look') =~ /^\| (.*?) \| /mg)
+    {
+        foreach my $part (split /; /, $cell)
+        {
+            my ($codes, $texts) = $part =~ /^([^`]*), (`.*)$/ or next;
+            my %code = map { $_ => 1 } split /, /, $codes;
+            foreach my $text ($texts =~ /`([^`]*)`/g)
+            {
+                $named++;
+                my $pattern = pattern_of($text);
+                my @found = grep { $_->[2] =~ /^(?:.*: )?$pattern/ } @printed;
+                foreach my $message (grep { /^$pattern/ || $text =~ /^@{[ pattern_of($_) ]}$/ } keys %$messages)
+                {
+                    push @found, map { [ '', $_, $message ] } @{ $messages->{$message} };
+                }
+                ok((grep { $code{ $_->[0] } || $code{ $_->[1] } } @found), "where to look: $codes, $text")
+                  or diag(join "\n", map { "@$_" } @found);
+            }
+        }
+    }
+    cmp_ok($named, '>', 15, 'messages are named');
+    return;
+}
+
+# 2. What servers print.
+my ($install_path, $scripts) = new_prefix();
+my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
+my $node = new_server('runbook', install_path => $install_path, allows_streaming => 1, extra => ['--wal-segsize=1']);
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\nlog_timezone = 'UTC'\nlog_error_verbosity = verbose\n"
+      . "min_wal_size = 2MB\nmax_wal_size = 2MB\n");
+system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', "$dir/full.so", 'test/modules/full/full.c', '-ldl');
+{
+    local %ENV = (%ENV, LD_PRELOAD => "$dir/full.so", SNOWID_FULL => "$dir/full", SNOWID_FULL_OF => $node->data_dir);
+    start_server($node);
+}
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(registry berlin bare late);
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(postgres registry late);
+
+sub note_printed
+{
+    my ($text) = @_;
+    push @printed, [ $1, $2 // '', $3 ] while $text =~ /(ERROR|FATAL|PANIC|LOG):  (?:(\w{5}): )?(.*)/g;
+    return;
+}
+
+# What a statement prints, in a session of its own.
+sub printed_by
+{
+    my ($server, $dbname, $sql) = @_;
+    my $session = open_session($server, dbname => $dbname);
+    ask($session, $sql);
+    close_session($session);
+    note_printed($session->{err});
+    return $session->{err};
+}
+
+# That it has all lines of the section's block of messages that begin so.
+sub has_lines
+{
+    my ($printed, $heading, $lines) = @_;
+    my @lines = grep { /^$lines:  / } map { split /\n/ } blocks_of($page, $heading);
+    cmp_ok(scalar(@lines), '>', 0, "$heading: messages");
+    foreach my $line (@lines)
+    {
+        my $pattern = quotemeta($line) =~ s/\d+/[\\d.]+/gr;
+        like($printed, qr/^(?:.* )?$pattern$/m, "$heading: $line");
+    }
+    return;
+}
+
+ok(printed_by($node, 'postgres', 'SELECT snowid_next(0)') eq '', 'all is well');
+set_clock(-60);
+has_lines(printed_by($node, 'postgres', 'SELECT snowid_next(0)'), 'The clock went back', 'ERROR|DETAIL|HINT');
+set_clock(0);
+
+has_lines(printed_by($node, 'postgres', q(SELECT snowid_next(0, 'baidu'))), 'A layout is used up', 'ERROR|DETAIL|HINT');
+my $from = -s $node->logfile;
+my $ahead = $node->safe_psql('late', q(SELECT floor(extract(epoch FROM positive_until - now())) - 100 * 86400 FROM snowid.layouts WHERE name = 'instagram'));
+set_clock($ahead);
+is(printed_by($node, 'late', 'SELECT snowid_next(0)'), '', 'a hundred days before the end');
+set_clock(0);
+has_lines(slurp_file($node->logfile, $from) =~ s/00000: //gr, 'A layout is used up', 'LOG');
+
+$node->safe_psql('postgres', q(SELECT snowid_release(42, moved_to => 'cairo')));
+has_lines(printed_by($node, 'postgres', 'SELECT snowid_next(42)'), 'A closed shard', 'ERROR|DETAIL|HINT');
+
+my ($host, $port) = ($node->host, $node->port);
+foreach my $server ('registry', 'central')
+{
+    add_source($node, $node, dbname => 'berlin', name => $server);
+    $node->safe_psql('berlin', "ALTER SERVER $server OPTIONS (SET dbname 'registry')");
+}
+$node->safe_psql('registry', 'CREATE SEQUENCE orders_seq INCREMENT 100');
+is(printed_by($node, 'berlin', q(SELECT snowid_join('registry', 'berlin'); CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq'))),
+    '', 'a node, and a segment of a central source');
+$node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE berlin');
+has_lines(printed_by($node, 'copied', 'SELECT snowid_next()'), 'A dump is restored', 'ERROR|DETAIL|HINT');
+
+$node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');
+like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  25006: server "registry" is read-only/, 'a registry that is read-only');
+$node->safe_psql('berlin', "ALTER USER MAPPING FOR PUBLIC SERVER registry OPTIONS (ADD user 'nosuch')");
+like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  28000: server "registry" has refused the login/, 'a registry that refuses');
+$node->safe_psql('berlin', "ALTER SERVER $_ OPTIONS (SET host '/nowhere')") foreach 'registry', 'central';
+my $down = 'The registry, or a central source, is down';
+my ($registry_down, $source_down) = blocks_of($page, $down);
+my $all = join "\n", map { printed_by($node, 'berlin', "SELECT $_") } 'snowid_check()', q(snowid_segment_next('orders_seq'));
+like($all, qr/^\Q$_\E/m, "$down: $_") foreach map { split /\n/ } $registry_down, $source_down;
+
+# 3. PostgreSQL's own.
+my $standby = new_standby($node, 'standby');
+$standby->start;
+printed_by($standby, 'postgres', 'SELECT snowid_next()');
+$standby->stop;
+printed_by($node, 'bare', 'SELECT snowid_next()');
+
+# The library is gone: in place of the link to where it is, a directory that has all but it.
+my $gone = 'The library is gone';
+my ($in_call, $at_start) = map { s/\n\z//r } blocks_of($page, $gone);
+$in_call =~ s/\$libdir\///
+  if $node->pg_version >= 18;
+my $lib = `'$install_path/bin/pg_config' --pkglibdir` =~ s/\n//r;
+mkdir "$lib.without" or die "$lib.without: $!";
+symlink $_, "$lib.without/" . basename($_) or die "$_: $!" foreach grep { basename($_) ne 'snowid.so' } glob "$lib/*";
+my $before = open_session($node);
+like(ask($before, 'SELECT snowid_next(0)'), qr/^\d+$/, 'a session has loaded it');
+rename $lib, "$lib.with" and rename "$lib.without", $lib or die "$lib: $!";
+like(printed_by($node, 'postgres', 'SELECT snowid_next(0)'), qr/^\Q$in_call\E$/m, "$gone: $in_call");
+like(ask($before, 'SELECT snowid_next(0)'), qr/^\d+$/, 'that session draws on');
+close_session($before);
+
+$node->append_conf('postgresql.conf', "session_preload_libraries = 'snowid'\n");
+$node->reload;
+my $refused = sub { return ($node->psql('postgres', 'SELECT 1'))[2] };
+wait_for(sub { $refused->() ne '' }, 'sessions to be refused');
+like($refused->(), qr/\Q$at_start\E$/m, "$gone: no session begins: $at_start");
+my ($way_in) = said_in($page, $gone, q(PGOPTIONS='-c session_preload_libraries=')) =~ /'(.*)'/;
+{
+    local $ENV{PGOPTIONS} = $way_in;
+    is($node->safe_psql('postgres', 'SELECT 1'), '1', 'but that of a superuser, as the page has it');
+}
+$node->append_conf('postgresql.conf', "session_preload_libraries = ''\nshared_preload_libraries = 'snowid'\n");
+$node->stop;
+$from = -s $node->logfile;
+is($node->start(fail_ok => 1), 0, 'preloaded, the server does not start');
+my $log = slurp_file($node->logfile, $from);
+note_printed($log);
+like($log =~ s/FATAL:  \w{5}: /FATAL:  /r, qr/\Q$at_start\E$/m, "$gone: $at_start");
+rename $lib, "$lib.without" and rename "$lib.with", $lib or die "$lib: $!";
+{
+    local %ENV = (%ENV, LD_PRELOAD => "$dir/full.so", SNOWID_FULL => "$dir/full", SNOWID_FULL_OF => $node->data_dir);
+    start_server($node);
+}
+like($node->safe_psql('postgres', 'SELECT snowid_next(0)'), qr/^\d+$/, 'installed again');
+
+# The disk is full, so that no segment of WAL can be made. The server ends, and does not restart in tests.
+$from = -s $node->logfile;
+append_to_file("$dir/full", '');
+$node->psql('postgres', q(SELECT pg_logical_emit_message(false, '', repeat('x', 100000)) FROM generate_series(1, 1000)));
+my $postmaster = $node->data_dir . '/postmaster.pid';
+wait_for(sub { !-e $postmaster }, 'the server to end');
+unlink "$dir/full";
+$log = slurp_file($node->logfile, $from);
+note_printed($log);
+my $panic = said_in($page, 'Disk full', 'PANIC: could not write to file "pg_wal/…": No space left on device') =~ s/^PANIC: //r;
+like($log, qr/PANIC:  53100: @{[ pattern_of($panic) ]}$/m, "Disk full: $panic");
+$node->{_pid} = undef;
+start_server($node);
+like($node->safe_psql('postgres', 'SELECT snowid_next(0)'), qr/^\d+$/, 'there is room: it starts');
+
+check_quoted();
+check_table();
+$node->stop;
+done_testing();
