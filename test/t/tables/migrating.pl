@@ -2,7 +2,7 @@
 # update and delete: from bigserial, identities, Instagram's function and pgEdge's snowflake columns, and back again.
 # No session is told of an error, no ID comes twice, no row and no update is lost, foreign keys hold, no table is
 # written anew, and IDs are above the keys that were there. migrating_columns.pl has the
-# ways with new columns.
+# ways with new columns, migrating_partman.pl that with partitions.
 # The sessions own nothing: no step takes a right from them that they need, and none costs a published table its replica
 # identity. Where old rows get new keys, these have the rows' times, and references follow; so do negative keys, and rows of
 # the layout's first days; rows that are older keep theirs.
@@ -16,9 +16,9 @@ use Test::More;
 
 my $node = new_migration_server('migrating');
 
-# Every step of the page belongs to a way that this test or migrating_columns.pl takes, or to all
+# Every step of the page belongs to a way that this test, migrating_columns.pl or migrating_partman.pl takes, or to all
 # of them.
-my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge);
+my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge partman);
 is_deeply([ grep { !/^(\w+): / || !$taken{$1} } page_steps() ], [ 'tables', 'look for functions', 'fill' ],
     'the steps that all ways share');
 
