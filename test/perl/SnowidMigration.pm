@@ -1,6 +1,6 @@
 # Migrating under load: the steps of docs/migrating.md, four tables with 100,000 rows to take them on, and sessions
-# that insert, update and delete meanwhile and note what they were given. Not part of Snowid: the tests of that page
-# use it.
+# that insert, update and delete meanwhile and note what they were given. They are of the role app, which owns nothing and
+# has the page's grants; the tables are published. Not part of Snowid: the tests of that page use it.
 package SnowidMigration;
 
 use strict;
@@ -14,7 +14,7 @@ use SnowidServers;
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(@TABLES page_steps steps_of set_up start_load wait_for_load stop_load attempt_step run_step mark
+our @EXPORT = qw(@TABLES new_migration_server page_steps step_of steps_of set_up start_load wait_for_load stop_load attempt_step run_step mark
   check_above check_rows files_of_tables locks_of);
 
 our @TABLES = qw(customers orders items payments);
@@ -36,6 +36,25 @@ sub page_steps
         push @names, $name;
     }
     return @names;
+}
+
+# The text of a step.
+sub step_of
+{
+    my ($name) = @_;
+    page_steps();
+    return $step{$name} // die "the page has no step $name";
+}
+
+# A server, started, with the clients' role, that can publish tables.
+sub new_migration_server
+{
+    my ($name) = @_;
+    my $node = new_server($name);
+    $node->append_conf('postgresql.conf', "timezone = 'UTC'\nwal_level = logical\nmax_wal_senders = 4\n");
+    $node->start;
+    $node->safe_psql('postgres', 'CREATE ROLE app LOGIN');
+    return $node;
 }
 
 # The names of a way's steps, in the order of the page, and of what they have after "WAY: ".
@@ -89,6 +108,16 @@ CREATE TABLE load.progress (who int PRIMARY KEY, n int);
 CREATE TABLE load.stopped ();
 -- What has become of a key.
 CREATE FUNCTION load.now(tbl text, id text) RETURNS text STABLE RETURN id;
+-- Whoever changes rows of customers or orders, save the clients, is noted by a trigger.
+CREATE TABLE load.touched (tbl text, key text);
+CREATE FUNCTION load.touch() RETURNS trigger LANGUAGE plpgsql AS \$\$
+BEGIN
+  IF session_user <> 'app' THEN INSERT INTO load.touched VALUES (TG_TABLE_NAME, OLD.id); END IF;
+  RETURN NEW;
+END \$\$;
+CREATE TRIGGER touch BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION load.touch();
+CREATE TRIGGER touch BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION load.touch();
+CREATE PUBLICATION changes FOR TABLE customers, orders, items, payments;
 -- Old rows for the sessions to change, and whom they gave the order to.
 CREATE TABLE load.stock (k int PRIMARY KEY, customer $type, ordered $type, item $type, owner $type);
 INSERT INTO load.given SELECT 'customers', id, 0, 0 FROM customers UNION ALL SELECT 'orders', id, 0, 0 FROM orders
@@ -124,6 +153,8 @@ $look_up  INSERT INTO customers (name) VALUES (me || '/' || step) RETURNING id I
   PERFORM pg_sleep(0.002);
   RETURN EXISTS (SELECT FROM load.stopped);
 END \$\$;
+GRANT USAGE ON SCHEMA load TO app;
+GRANT ALL ON ALL TABLES IN SCHEMA load TO app;
 SQL
     $node->safe_psql($way, 'VACUUM ANALYZE');
     return;
@@ -140,7 +171,7 @@ sub start_load
     foreach my $me (1 .. $sessions)
     {
         my $err = "$scratch/load.$way.$me";
-        my @psql = ('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-v', "me=$me");
+        my @psql = ('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-v', "me=$me", '-U', 'app');
         my $run = IPC::Run::start([ @psql, '-f', $script, '-d', $node->connstr($way) ],
             '<', \undef, '>', "$err.out", '2>', $err);
         push @{ $load->{runs} }, $run;
@@ -176,7 +207,7 @@ sub stop_load
 sub attempt_step
 {
     my ($node, $way, $name) = @_;
-    return attempt($node, $step{$name}, dbname => $way);
+    return attempt($node, step_of($name), dbname => $way);
 }
 
 # Runs a step, and again where it gives up waiting for a lock, as the page says. Checks that it ends with the results

@@ -1,8 +1,11 @@
 # docs/migrating.md, whose steps run as they stand there, on four tables with 100,000 rows, while sessions insert,
 # update and delete: from bigserial, identities, Instagram's function and pgEdge's snowflake columns, and back again.
 # No session is told of an error, no ID comes twice, no row and no update is lost, foreign keys hold, no table is
-# written anew, and IDs are above the keys that were there. migrating_columns.pl has the ways with new columns.
-# Where old rows get new keys, these have the rows' times, and references follow.
+# written anew, and IDs are above the keys that were there. migrating_columns.pl has the
+# ways with new columns, migrating_partman.pl that with partitions.
+# The sessions own nothing: no step takes a right from them that they need, and none costs a published table its replica
+# identity. Where old rows get new keys, these have the rows' times, and references follow; so do negative keys, and rows of
+# the layout's first days; rows that are older keep theirs.
 
 use strict;
 use warnings;
@@ -11,12 +14,11 @@ use Snowid;
 use SnowidMigration;
 use Test::More;
 
-my $node = new_server('migrating');
-$node->append_conf('postgresql.conf', "timezone = 'UTC'\n");
-$node->start;
+my $node = new_migration_server('migrating');
 
-# Every step of the page belongs to a way that this test or migrating_columns.pl takes, or to all of them.
-my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge);
+# Every step of the page belongs to a way that this test, migrating_columns.pl or migrating_partman.pl takes, or to all
+# of them.
+my %taken = map { $_ => 1 } qw(bigserial rekey identity short integer uuid instagram pgedge partman);
 is_deeply([ grep { !/^(\w+): / || !$taken{$1} } page_steps() ], [ 'tables', 'look for functions', 'fill' ],
     'the steps that all ways share');
 
@@ -28,12 +30,10 @@ sub take
     my $files = files_of_tables($node, $way, @TABLES);
     my @names = grep { $_ ne 'function' } steps_of($way);
     is($names[-1], 'back', "$way: there is a way back");
-    # An identity is adopted by the same step.
-    unshift @names, 'adopt' if $way eq 'identity';
     foreach my $name (@names)
     {
         $options{before}{$name}->($load) if $options{before}{$name};
-        run_step($load, $way eq 'identity' && $name eq 'adopt' ? 'bigserial: adopt' : "$way: $name");
+        run_step($load, "$way: $name");
         $options{after}{$name}->($load) if $options{after}{$name};
         mark($load, $name) if $name eq 'adopt' || $name eq 'back';
     }
@@ -87,9 +87,11 @@ sub check_giving_up
 
 set_up($node, 'bigserial', old => 'n', then => $setval);
 $node->safe_psql('bigserial', <<'SQL');
-CREATE FUNCTION last_order() RETURNS bigint LANGUAGE sql AS $$SELECT currval('orders_id_seq')$$
+CREATE FUNCTION last_order() RETURNS bigint LANGUAGE sql AS $$SELECT currval('orders_id_seq')$$;
+CREATE FUNCTION sequence_of_orders() RETURNS text RETURN pg_get_serial_sequence('orders', 'id');
 SQL
-is(attempt_step($node, 'bigserial', 'look for functions'), 'last_order()', 'a function that has to be changed is found');
+is(join(' ', sort split /\n/, attempt_step($node, 'bigserial', 'look for functions')), 'last_order() sequence_of_orders()',
+    'functions that have to be changed are found');
 take('bigserial', before => { adopt => \&check_giving_up });
 
 # A client has one of the old rows, which no session of the load works on: it is rekeyed when the client lets it go, and
@@ -111,7 +113,15 @@ sub check_held_row
 }
 
 # New keys for old rows, which have both of them while that lasts.
-set_up($node, 'rekey', old => 'n', then => $setval, looks_up => 1);
+# Orders with negative keys, of the first days of the layout, and from before.
+my @odd = ([ -9223372036854775807, 2012 ], [ -1, 2013 ], [ 30001, 2011 ], [ 30002, 2010 ]);
+my $number = 50000;
+my $odd = join '', map { $number++; <<"SQL" } @odd;
+INSERT INTO orders VALUES ($_->[0], 1, '$_->[1]-08-28Z');
+INSERT INTO items VALUES ($number, $_->[0], 'odd', '2024-01-01Z');
+INSERT INTO load.given VALUES ('orders', $_->[0], 0, 0), ('items', $number, 0, 0);
+SQL
+set_up($node, 'rekey', old => 'n', then => $odd . $setval, looks_up => 1);
 my $load = start_load($node, 'rekey');
 run_step($load, 'bigserial: adopt');
 mark($load, 'adopt');
@@ -129,11 +139,15 @@ SQL
         wait_for_load($load);
     }
     next unless $name eq 'check';
-    is($node->safe_psql('rekey', <<'SQL'), '10000|10000|0|t', 'rekey: old rows have keys of their time, and the references');
+    is($node->safe_psql('rekey', <<'SQL'), '10000|10000|30002|t', 'rekey: old rows have keys of their time, and the references');
 SELECT count(*), count(*) FILTER (WHERE snowid_timestamp(id) = created_at AND id = new),
-       (SELECT count(*) FROM orders WHERE id < 100000 OR customer_id < 100000),
+       (SELECT string_agg(id::text, ' ') FROM orders WHERE id < 100000 OR customer_id < 100000),
        min(id) > snowid_min('2024-01-01Z')
   FROM customers JOIN new_keys k ON k.tbl = 'customers'::regclass AND k.old = substr(name, 5)::bigint WHERE name LIKE 'old %'
+SQL
+    is($node->safe_psql('rekey', <<'SQL'), '2010|2011|2012|2013', 'rekey: so have negative keys, and the first days; not older rows');
+SELECT string_agg(CASE WHEN o.id = 30002 THEN '2010' ELSE extract(year FROM snowid_timestamp(o.id))::text END, '|' ORDER BY o.created_at)
+  FROM items i JOIN orders o ON o.id = order_id WHERE sku = 'odd'
 SQL
 }
 stop_load($load);
@@ -153,7 +167,7 @@ sub with_default
 }
 set_up($node, 'instagram', key => 'bigint', old => 'snowid_encode(t, 5, n % 1024)');
 is(attempt_step($node, 'instagram', 'instagram: function'), '', 'instagram: the function');
-$node->safe_psql('instagram', with_default(sub { 'next_id()' }));
+$node->safe_psql('instagram', with_default(sub { 'next_id()' }) . 'GRANT USAGE ON SEQUENCE table_id_seq TO app');
 take('instagram');
 
 # What pgEdge's function does: a sequence has the last ID as its last_value, and the next has the clock's time, or is
@@ -174,6 +188,7 @@ BEGIN
 END $$;
 SQL
 $node->safe_psql('pgedge', with_default(sub { "snowflake.nextval('$_[0]_id_seq')" }));
+$node->safe_psql('pgedge', 'GRANT USAGE ON SCHEMA snowflake TO app; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO app');
 take('pgedge', after => { number => sub {
     wait_for(sub { $node->safe_psql('pgedge', 'SELECT snowid_default_shard()') eq '3' }, 'new sessions to have the number');
 } });

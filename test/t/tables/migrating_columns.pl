@@ -8,9 +8,7 @@ use Snowid;
 use SnowidMigration;
 use Test::More;
 
-my $node = new_server('migrating_columns');
-$node->append_conf('postgresql.conf', "timezone = 'UTC'\n");
-$node->start;
+my $node = new_migration_server('migrating_columns');
 
 # All steps of a way are taken.
 sub check_steps
@@ -33,12 +31,16 @@ like(locks_of($load, 'LOCK TABLE customers; ALTER TABLE orders ALTER COLUMN id T
 run_step($load, 'short: widen and adopt');
 mark($load, 'adopt');
 run_step($load, 'bigserial: check');
+run_step($load, 'bigserial: back');
+mark($load, 'back');
 stop_load($load);
 check_above($load, 'adopt', 'adopting');
+check_above($load, 'back', 'going back');
 check_rows($node, 'short');
 
-my @columns = ('new columns', 'fill', 'indexes', 'constraints', 'validate', 'check');
-check_steps('integer', @columns, 'back', 'swap', 'check again');
+my @begin = ('definitions', 'new columns');
+my @columns = ('fill', 'indexes', 'constraints', 'validate', 'check');
+check_steps('integer', @begin, @columns, 'back', 'swap', 'check again');
 set_up($node, 'integer', key => 'serial', old => 'n', then => $setval);
 $load = start_load($node, 'integer');
 run_step($load, 'fill');
@@ -46,15 +48,24 @@ my $catalog = 'SELECT attrelid::regclass, attname, atttypid FROM pg_attribute JO
   . " WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2";
 my $as_before = $node->safe_psql('integer', $catalog);
 # Taken back when nothing more has been done, and when all but the swap has.
-run_step($load, "integer: $_") foreach 'new columns', 'back', @columns, 'back';
+run_step($load, "integer: $_") foreach @begin;
+# A row as logical replication brings it.
+is($node->safe_psql('integer', <<'SQL'), '123456', 'integer: a row that replication brings has the new key, too');
+BEGIN;
+SET LOCAL session_replication_role = replica;
+INSERT INTO customers (id, name) VALUES (123456, 'replicated') RETURNING new_id;
+ROLLBACK;
+SQL
+run_step($load, "integer: $_") foreach 'back', @begin, @columns, 'back';
 is($node->safe_psql('integer', $catalog), $as_before, 'integer: taken back, all columns are as before');
 is($node->safe_psql('integer', q(SELECT count(*) FROM pg_trigger WHERE tgname ~ '^widen')), 0, 'integer: no trigger is left');
-run_step($load, 'integer: new columns');
+is($node->safe_psql('integer', 'SELECT count(*) FROM load.touched'), 0, 'integer: fill fires none of the tables\' triggers');
+run_step($load, "integer: $_") foreach @begin;
 
 # A row that somebody holds keeps nobody waiting: all others are filled, and it is when it is free. No session of the
 # load works on it.
 my $filling = open_session($node, dbname => 'integer');
-ask($filling, 'SELECT 1');
+ask($filling, 'SET session_replication_role = replica');
 my $holder = open_session($node, dbname => 'integer');
 ask($holder, 'BEGIN; SELECT FROM customers WHERE id = 10000 FOR UPDATE');
 start_asking($filling, q(CALL fill('customers', 'new_id')));
@@ -65,7 +76,7 @@ ask($holder, 'COMMIT');
 is(answer($filling), '', 'integer: it ends when that is filled');
 is($node->safe_psql('integer', 'SELECT new_id FROM customers WHERE id = 10000'), '10000', 'integer: with its key');
 close_session($filling, $holder);
-foreach my $name (grep { $_ ne 'new columns' } @columns)
+foreach my $name (@columns)
 {
     is(locks_of($load, 'integer: validate'),
         'customers RowShare, customers ShareUpdateExclusive, items ShareUpdateExclusive, '
@@ -125,6 +136,7 @@ foreach my $name (steps_of('uuid'))
     mark($load, $name) if $name =~ /^(default|check|back)$/;
 }
 stop_load($load);
+is($node->safe_psql('uuid', 'SELECT count(*) FROM load.touched'), 0, 'uuid: fill fires none of the table\'s triggers');
 is($node->safe_psql('uuid', <<'SQL'), '0|0|t', 'uuid: keys of after have the time they were made at, until the way back');
 SELECT count(*) FILTER (WHERE g.n <= c.n
          AND NOT COALESCE(made BETWEEN d.at - interval '2 s' AND c.at + interval '2 s', false)),
