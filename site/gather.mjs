@@ -1,5 +1,6 @@
 // node gather.mjs CHECKOUT PAGES: puts the pages of the site into PAGES, as they lie in the checkout, and into
-// PAGES/public the files that they link to. Of a directory that they link to the site has a page that lists it.
+// PAGES/public the files that they link to, all pictures, and the site's own. Of a directory that they link to the site
+// has a page that lists it.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
@@ -25,7 +26,11 @@ const listing = (directory, linked) => [`# ${directory}`, '', ...linked.map((fil
 
 const markdown = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...files_in('docs', '.md'), ...files_in('docs/clients', '.md')]
 for (const page of markdown) put(page)
-for (const picture of [...files_in('docs', '.svg'), ...files_in('docs/clients', '.svg')]) put(picture)
+for (const picture of [...files_in('docs', '.svg'), ...files_in('docs/clients', '.svg')]) {
+  put(picture)
+  put(picture, 'public')
+}
+cpSync(new URL('favicon.svg', import.meta.url).pathname, join(pages, 'public/favicon.svg'))
 
 for (const target of new Set(markdown.flatMap(targets))) {
   const there = join(checkout, target)

@@ -1,7 +1,9 @@
 // node look.mjs SITE: goes through the site in a browser (Chromium, as the system has it), as a reader does: light and
 // dark, narrow and wide, by the menus, by links and by the search. Nothing is served: the browser's requests are
-// answered from the directory, and a page that asks for anything else has failed. The last line is "N passed, M failed".
-// With PICTURES, a directory, it leaves there what it saw.
+// answered from the directory, and a page that asks for anything else has failed. Nothing may be cut off, or scroll
+// sideways. VERSION is the one that the site is to show. The last line is "N passed, M failed".
+// With PICTURES, a directory, it leaves there what it saw. With ONLY, paths such as "/ /docs/design.html", it looks at
+// these pages alone, and then goes through all the rest.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,9 +11,20 @@ import { chromium } from 'playwright-core'
 
 const [site] = process.argv.slice(2)
 const ORIGIN = 'http://snowid.invalid'
-const WIDE = { width: 1440, height: 900 }
-const NARROW = { width: 360, height: 740 }
+const WIDE = { width: 1280, height: 900 }
+const PATIENCE = 180_000 // milliseconds, for whatever a slow machine takes long for
+const NARROW = { width: 390, height: 844 }
+const VERSION = process.env.VERSION || 'that is known'
+const ONLY = (process.env.ONLY || '').split(' ').filter(Boolean)
 const FUNCTIONS = ['snowid_next_batch', 'snowid_between', 'objectid_next', 'snowid_segment_next']
+
+// What people look for, and where the first hit leads.
+const SOUGHT = [
+  ['docker', '/docs/install.html', 'docker-and-podman'],
+  ['quick start', '/docs/install.html', 'quick-start'],
+  ['performance', '/', 'performance'],
+  ['SN001', '/docs/reference.html', 'sn001'],
+]
 
 let passed = 0
 let failed = 0
@@ -25,6 +38,7 @@ const unless = (right, problem) => (right ? [] : [problem])
 // A page in a window of this size, whose reader prefers these colours. `problems` gives what it met since it was asked.
 async function open(browser, viewport, colorScheme) {
   const page = await browser.newPage({ viewport, colorScheme })
+  page.setDefaultTimeout(PATIENCE)
   let problems = []
   await page.route('**/*', (route) => {
     const url = new URL(route.request().url())
@@ -67,6 +81,20 @@ async function wrong_colours(page, dark) {
   return problems
 }
 
+// The pictures, blocks of code and tables of the page that are wider than their place, and what of them is: a cell, or
+// what they lie in.
+const cut_off = (page) => page.evaluate(() => {
+  const right = document.querySelector('.vp-doc').getBoundingClientRect().right
+  const wide = (one) => (one.clientWidth > 0 ? Math.max(0, one.scrollWidth - one.clientWidth) : 0)
+  const around = (one) => (one.matches('.vp-doc') ? [] : [one, ...around(one.parentElement)])
+  return [...document.querySelectorAll('.vp-doc :is(img, svg, pre, table)')].flatMap((one) => {
+    const all = [...around(one), ...one.querySelectorAll('th, td, code')]
+    const over = Math.max(...all.map(wide), Math.round(one.getBoundingClientRect().right - right))
+    const begin = (one.innerText || one.src || '').slice(0, 60)
+    return over > 0 ? [`cut off, ${over} pixels: ${one.localName} ${begin}`] : []
+  })
+})
+
 const picture = async (page, name) => {
   if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${name}.png`) })
 }
@@ -80,15 +108,30 @@ async function look_at_pages(browser) {
   await start.look_at('/')
   const pages = await menu_of(start)
   const there = readdirSync(site, { recursive: true }).filter((file) => file.endsWith('.html'))
+  check('the menu begins with Install, the README and the guarantees',
+    unless(`${pages.slice(0, 3)}` === '/docs/install.html,/,/docs/guarantees.html', `it has ${pages}`))
+  const runbook = await start.locator('.VPSidebar a[href="/docs/operations.html"]').innerText()
+  check('the menu calls the runbook so', unless(runbook === 'Runbook', `it says ${runbook}`))
+  const client = start.locator('.VPSidebar a[href="/docs/clients/pgx.html"]')
+  check('clients are folded', unless(!await client.isVisible(), 'their pages are in sight'))
+  await start.look_at('/docs/clients/')
+  check('and not where one of them is open',
+    await client.waitFor().then(() => [], () => ['their pages are not in sight']))
+  const icon = await start.locator('link[rel=icon]').getAttribute('href')
+  const drawn = await start.evaluate(async (href) => {
+    const image = Object.assign(new Image(), { src: href })
+    await image.decode().catch(() => {})
+    return image.naturalWidth
+  }, icon)
+  check('there is a favicon', [...unless(drawn > 0, `${icon} is no picture`), ...start.problems()])
   await start.close()
-  check('the menu has the first pages', unless(pages[0] === '/' && pages.length > 4, `it has ${pages}`))
   check('the menu has all pages of docs', there.filter((file) => file.startsWith('docs/'))
     .map((file) => `/${file.replace(/index\.html$/, '')}`).filter((file) => !pages.includes(file))
     .map((file) => `not ${file}`))
 
   for (const [colours, width] of [['light', WIDE], ['dark', WIDE], ['light', NARROW], ['dark', NARROW]]) {
     const page = await open(browser, width, colours)
-    for (const path of pages) {
+    for (const path of pages.filter((one) => ONLY.length === 0 || ONLY.includes(one))) {
       const name = `${path}, ${colours}, ${width.width} wide`
       await page.look_at(path)
       const heads = await page.locator('.vp-doc h2').count()
@@ -102,7 +145,8 @@ async function look_at_pages(browser) {
           'no table of contents beside it'),
         ...unless(await page.locator('.vp-doc code:empty').count() === 0, 'code with nothing in it'),
         ...unless(overhang <= 0, `${overhang} pixels too wide`),
-        ...pictures, ...await wrong_colours(page, colours === 'dark'), ...page.problems(),
+        ...unless((await page.locator('.VPNavBarTitle').innerText()).split(/\s+/).includes(VERSION), 'no version'),
+        ...await cut_off(page), ...pictures, ...await wrong_colours(page, colours === 'dark'), ...page.problems(),
       ])
       await picture(page, `${path.replaceAll('/', '_')}-${colours}-${width.width}`)
     }
@@ -158,6 +202,9 @@ async function follow_links(browser) {
   await page.locator('.vp-doc a[href$="/"], .vp-doc a[href$="../index.html"], .vp-doc a[href="./"]').first().click()
   await arrive(page, '/', 'snowid')
   check('links lead from page to page, and to the README', page.problems())
+  await page.locator('.vp-doc p > a > img').first().click()
+  await page.waitForURL((url) => url.pathname.endsWith('.svg'))
+  check('a picture leads to its file', page.problems())
   await page.close()
 }
 
@@ -172,7 +219,7 @@ async function hits_of(page, query) {
 
 async function use_search(browser) {
   const page = await open(browser, WIDE, 'light')
-  for (const name of [...FUNCTIONS, 'ceiling', 'next_batch']) {
+  for (const name of [...FUNCTIONS, 'ceiling', 'next_batch', 'uuidv7']) {
     await page.look_at('/')
     const hits = await hits_of(page, name)
     await picture(page, `search-${name}`)
@@ -186,6 +233,20 @@ async function use_search(browser) {
     const text = await page.locator('.vp-doc').innerText()
     check(`the search finds ${name}`, [
       ...unless(text.includes(name), `its first hit, ${hits[0].href}, does not have it`), ...page.problems()])
+  }
+  for (const [query, page_of, id] of SOUGHT) {
+    await page.look_at('/docs/proof.html')
+    const [hit] = await hits_of(page, query)
+    if (hit?.href !== `${page_of}#${id}`) {
+      check(`${query} is found where it is told of`, [`first comes ${hit?.href}`])
+      continue
+    }
+    await page.locator('.VPLocalSearchBox a.result').first().click()
+    await page.waitForURL((url) => url.pathname === page_of)
+    check(`${query} is found where it is told of`, await settled(() => page.evaluate((at) => {
+      const box = document.getElementById(at)?.getBoundingClientRect()
+      return box && box.top >= 0 && box.top < innerHeight / 2 ? [] : [`${at} is not in sight: ${box?.top}`]
+    }, id)))
   }
   await page.look_at('/')
   const hits = await hits_of(page, 'xyzzy')

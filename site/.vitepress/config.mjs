@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { slug } from 'github-slugger'
 import { broken_links } from './links.mjs'
 import { sidebar, target_of } from './pages.mjs'
+import { heads_and_rows, rows_as_sections } from './tables.mjs'
 
 const PAGES = new URL('../pages', import.meta.url).pathname
 
@@ -35,13 +36,23 @@ function braces_are_text(md) {
     md.utils.escapeHtml(tokens[at].content).replace(/\{\{|\}\}/g, '<span v-pre>$&</span>')
 }
 
+// A picture leads to its file.
+function pictures_lead_to_themselves(md) {
+  const image = md.renderer.rules.image
+  md.renderer.rules.image = (tokens, at, options, env, self) => {
+    const href = md.utils.escapeHtml(tokens[at].attrGet('src'))
+    return `<a href="${href}" target="_self">${image(tokens, at, options, env, self)}</a>`
+  }
+}
+
+const BASE = process.env.BASE || '/'
+
 export default {
   title: 'snowid',
   description: '64-bit, time-ordered IDs for PostgreSQL that never repeat',
   lang: 'en',
-  base: process.env.BASE || '/',
-  // On a narrow screen pictures scroll, as code does: shrunk, nobody could read them.
-  head: [['style', {}, '.vp-doc p:has(> img) { overflow-x: auto } .vp-doc p > img { max-width: none; width: 100%; min-width: 640px }']],
+  base: BASE,
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${BASE}favicon.svg` }]],
   srcDir: 'pages',
   outDir: 'out',
   rewrites: target_of,
@@ -53,14 +64,17 @@ export default {
     anchor: { slugify: slug },
     attrs: { disable: true },
     image: { lazyLoading: false },
-    config: (md) => md.use(links_of_the_checkout).use(braces_are_text),
+    config: (md) => md.use(links_of_the_checkout).use(braces_are_text)
+      .use(pictures_lead_to_themselves).use(heads_and_rows),
   },
   themeConfig: {
+    siteTitle: `snowid <small>${process.env.VERSION || ''}</small>`,
     sidebar: sidebar(PAGES),
     outline: { level: [2, 3], label: 'On this page' },
     search: {
       provider: 'local',
       options: {
+        _render: (text, env, md) => rows_as_sections(md.render(text, env)),
         miniSearch: {
           // Names are found by their beginning (snowid_next) and by that of any part (next_batch, batch).
           options: {

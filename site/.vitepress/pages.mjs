@@ -4,13 +4,21 @@ import { basename, join } from 'node:path'
 
 // The order, by groups. A name that ends with / is all pages of that directory that no other line names.
 const ORDER = [
-  ['snowid', ['README.md', 'docs/guarantees.md', 'docs/reference.md', 'docs/layouts.md', 'docs/counters.md',
-    'docs/many-servers.md']],
+  ['snowid', ['docs/install.md', 'README.md', 'docs/guarantees.md', 'docs/reference.md', 'docs/layouts.md',
+    'docs/counters.md', 'docs/many-servers.md', 'docs/portable.md']],
   ['Running it', ['docs/operations.md', 'docs/monitoring.md', 'docs/migrating.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],
-  ['Inside', ['docs/design.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
+  ['Inside', ['docs/design.md', 'docs/proof.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
   ['More', ['./', 'docs/']],
 ]
+
+// Groups that are folded until one of their pages is open.
+const FOLDED = new Set(['Clients'])
+
+// Pages that the menu calls otherwise than by their first headings.
+const NAMES = new Map([['README.md', 'Overview'], ['docs/guarantees.md', 'Guarantees'], ['docs/layouts.md', 'Layouts'],
+  ['docs/portable.md', 'Portable'], ['docs/operations.md', 'Runbook'], ['docs/clients/README.md', 'All of them'],
+  ['docs/design.md', 'Design']])
 
 const markdown_in = (root, directory) =>
   readdirSync(join(root, directory)).filter((name) => name.endsWith('.md')).sort()
@@ -27,11 +35,12 @@ export const target_of = (page) => page.replace(/(^|\/)README\.md$/, '$1index.md
 export function sidebar(root) {
   const named = new Set(ORDER.flatMap(([, pages]) => pages))
   const item = (page) => ({
-    text: page === 'README.md' ? 'Overview' : title_of(root, page),
+    text: NAMES.get(page) ?? title_of(root, page),
     link: '/' + target_of(page).replace(/\.md$/, '').replace(/(^|\/)index$/, '$1'),
   })
   return ORDER.map(([text, pages]) => ({
     text,
+    ...(FOLDED.has(text) ? { collapsed: true } : {}),
     items: pages
       .flatMap((page) => {
         if (!existsSync(join(root, page))) return []

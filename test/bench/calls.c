@@ -65,7 +65,7 @@ Datum clock_and_swap(PG_FUNCTION_ARGS)
   PG_RETURN_INT64((int64) now.tv_sec * 1000000 + now.tv_usec);
 }
 
-static void call_once(FmgrInfo *function, Datum first, Datum second)
+static void call_with(FmgrInfo *function, Datum first, Datum second)
 {
   LOCAL_FCINFO(call, 2);
 
@@ -104,7 +104,7 @@ Datum repeat(PG_FUNCTION_ARGS)
   {
     int32 random = (int32) (next_random() >> 16) & mask;
 
-    call_once(&function, Int64GetDatum(mask == 0 ? argument : random), layout);
+    call_with(&function, Int64GetDatum(mask == 0 ? argument : random), layout);
   }
   PG_RETURN_VOID();
 }
@@ -122,7 +122,7 @@ Datum repeat_keys(PG_FUNCTION_ARGS)
 
   fmgr_info(PG_GETARG_OID(0), &function);
   for (int32 i = 0; i < calls; i++)
-    call_once(&function, Int32GetDatum(argument),
+    call_with(&function, Int32GetDatum(argument),
               Int64GetDatum((int64) (((uint64) next_random() * keys) >> 32)));
   PG_RETURN_VOID();
 }
@@ -169,7 +169,7 @@ Datum durations(PG_FUNCTION_ARGS)
   {
     uint64 after;
 
-    call_once(&function, Int64GetDatum(argument), layout);
+    call_with(&function, Int64GetDatum(argument), layout);
     after = now_ns();
     counts[bucket(after - before)]++;
     before = after;
