@@ -324,7 +324,7 @@ sub settle_fail_over
     my $answer = query($node->{server}, 'SELECT snowid_check()');
     expect($answer, qr/^(?:$node->{number}|ERROR 55000)$/, "$node->{name}, promoted, checks");
     return if $answer eq $node->{number};
-    expect($node->{server}{message}, qr/another server goes by number/, "$node->{name}, promoted, checks: why");
+    expect($node->{server}{message}, qr/another server uses number/, "$node->{name}, promoted, checks: why");
     let_time_pass($cluster, 3601);
     check_node($cluster, $node, 'an hour after it was promoted');
     return;

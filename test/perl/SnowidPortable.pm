@@ -10,10 +10,10 @@ use SnowidServers;
 
 our @EXPORT = qw(create_portable portable_owner);
 
-# Who owns such databases, and is no superuser.
+# Who owns such databases, and is not a superuser.
 sub portable_owner { return 'portable_owner' }
 
-# Makes a database of somebody who is no superuser, and has him read portable/snowid.sql there, as docs/portable.md
+# Makes a database of somebody who is not a superuser, and has him read portable/snowid.sql there, as docs/portable.md
 # says. Options: shards, numbers to make sequences for, beside 0.
 sub create_portable
 {

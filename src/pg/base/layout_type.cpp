@@ -65,10 +65,10 @@ Datum snowid_layout_in(PG_FUNCTION_ARGS) {
       (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
        errmsg("invalid input syntax for type %s: \"%s\"", "snowid_layout", text),
        status == core::Status::kNumberOutOfRange
-           ? errdetail("The widths are 1 or more, that of the shard 0 or more, and 64 or less "
-                       "together; the unit is 1us to 1d, the epoch in the years 1 to 9999.")
+           ? errdetail("Each width is at least 1, that of the shard at least 0, and their sum at "
+                       "most 64; the unit is 1us to 1d, the epoch in the years 1 to 9999.")
            : 0,
-       errhint("Expected is a name that the view \"snowid.layouts\" lists, or a specification with "
+       errhint("Use a name that the view \"snowid.layouts\" lists, or a specification with "
                "the most significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
                "epoch:2011-08-24T21:07:01.721Z\".")));
 }

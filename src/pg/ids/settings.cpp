@@ -97,8 +97,8 @@ void report_refused_shard() {
       (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
        errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_text),
        errhint(
-           "Set it to a shard, or to -1 for this node's own number, where it was set: "
-           "by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.")));
+           "Set it to a shard, or to -1 for this node's own number, with the command that has set "
+           "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file.")));
   pg_unreachable();
 }
 

@@ -145,16 +145,16 @@ void require_no_citus() {
   if (citus_read().state == CitusState::kNone) return;
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("database is a node of Citus, which gives it its number"),
-                  errhint("There is nothing to join: snowid_next() draws from that number.")));
+                  errhint("It need not join: snowid_next() draws from that number.")));
 }
 
 void report_replaced(int32 group) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("another server is that of Citus' group %d", group),
-                  errdetail("The coordinator has this node's group at another address, so both "
-                            "would make the same IDs."),
-                  errhint("Stop this server where the other one replaces it. Where the "
-                          "coordinator has been told of this one since, use snowid_check().")));
+                  errmsg("another server has Citus' group %d", group),
+                  errdetail("The coordinator lists this node's group at another address, so both "
+                            "servers would make the same IDs."),
+                  errhint("If the other server replaces this one, stop this one. If the "
+                          "coordinator lists this one by now, use snowid_check().")));
   pg_unreachable();
 }
 

@@ -18,8 +18,8 @@ namespace {
                      "here, or the number was retired. From now on this database refuses to draw "
                      "IDs.",
                      registry.name),
-           errhint("Use snowid_join() under a new name where this is the copy; stop the other one, "
-                   "and use snowid_check(take_over => true), where this is to be the node.")));
+           errhint("If this server is the copy, use snowid_join() under a new name. If it is to be "
+                   "the node, stop the other one, and use snowid_check(take_over => true).")));
   pg_unreachable();
 }
 
@@ -27,13 +27,13 @@ namespace {
 [[noreturn]] void report_busy(const Registry& registry, const Member& member) {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"", member.number,
+           errmsg("another server uses number " INT64_FORMAT " of node \"%s\"", member.number,
                   member.node),
            errdetail("It has checked at server \"%s\" just now, and this one was promoted or "
                      "restored.",
                      registry.name),
-           errhint("Stop the other one, and try again, where this server replaces it. Where this "
-                   "is a copy, use snowid_join() under a new name.")));
+           errhint("If this server replaces the other one, stop that one and try again. If this is "
+                   "a copy, use snowid_join() under a new name.")));
   pg_unreachable();
 }
 
@@ -107,7 +107,7 @@ const char* take_number_over(const Registry& registry, const Member& member, Wor
   const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
   if (answer.verdict == Verdict::kStale)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"",
+                    errmsg("another server uses number " INT64_FORMAT " of node \"%s\"",
                            member.number, member.node),
                     errdetail("It has asked server \"%s\" at the same time.", registry.name),
                     errhint("Stop the other one, and try again.")));

@@ -23,7 +23,7 @@ void report_membership(const Membership& member) {
     case MemberState::kLeft:
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("node \"%s\" has left the registry", member.node),
-                      errdetail("What was to forget that it had joined was rolled back."),
+                      errdetail("The transaction in which it left was rolled back here."),
                       errhint("Use snowid_leave() again.")));
       break;
     case MemberState::kMoved:
@@ -33,17 +33,17 @@ void report_membership(const Membership& member) {
                errdetail("It was restored or copied, the server was upgraded, or its "
                          "\"%s\" is another one, since it got number " INT64_FORMAT ".",
                          "snowid.server_key", member.number),
-               errhint("Use snowid_check(take_over => true) where this server replaces that one, "
-                       "or snowid_join() under a new name where both are to live.")));
+               errhint("If this server replaces that one, use snowid_check(take_over => true). If "
+                       "both go on, use snowid_join() under a new name.")));
       break;
     case MemberState::kCopy:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("another server goes by number " INT64_FORMAT " of node \"%s\"",
-                      member.number, member.node),
-               errhint("Use snowid_join() under a new name where this is the copy; stop the other "
-                       "one, and use snowid_check(take_over => true), where this is to be the "
-                       "node.")));
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("another server uses number " INT64_FORMAT " of node \"%s\"", member.number,
+                  member.node),
+           errhint("If this server is the copy, use snowid_join() under a new name. If it is to be "
+                   "the node, stop the other one, and use snowid_check(take_over => true).")));
       break;
     case MemberState::kJoined:
       break;

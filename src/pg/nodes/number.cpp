@@ -70,8 +70,8 @@ void subscribe_to_changes() {
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
        errmsg("parameter \"%s\" is set by %s on a node of Citus", "snowid.shard", set),
        errdetail("Citus copies such settings to all nodes, which would then make the same IDs."),
-       errhint("RESET it there: a node's number comes from Citus by itself. If this one is to "
-               "have another, set it in the configuration file, or by SET.")));
+       errhint("RESET it there: the node's number comes from Citus. To give this node another one, "
+               "set it in the configuration file, or with SET.")));
   pg_unreachable();
 }
 
@@ -82,8 +82,8 @@ void subscribe_to_changes() {
            errmsg("parameter \"%s\" is set by SET in a session of Citus", "snowid.shard"),
            errdetail("Citus carries SET LOCAL, and the SET clause of a function, to all nodes, "
                      "which would then make the same IDs."),
-           errhint("Leave it out: a node's number comes from Citus by itself. Where a shard is "
-                   "meant, name it in the call, as in snowid_next(7).")));
+           errhint("Leave it out: the node's number comes from Citus. To draw from a shard, name "
+                   "it in the call, as in snowid_next(7).")));
   pg_unreachable();
 }
 

@@ -30,10 +30,9 @@ constexpr int64 kLastMicros = 253402300799999999;
 
 // 08P01: the answer is not one that the statement can give.
 [[noreturn]] void report_nonsense(const Registry& registry) {
-  ereport(ERROR,
-          (errcode(ERRCODE_PROTOCOL_VIOLATION),
-           errmsg("server \"%s\" has not answered as a registry does", registry.name),
-           errhint("See to it that its database has extension \"snowid\" of this version.")));
+  ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
+                  errmsg("server \"%s\" has not answered as a registry does", registry.name),
+                  errhint("Its database needs extension \"snowid\" of this version.")));
   pg_unreachable();
 }
 
@@ -138,10 +137,11 @@ Registry registry_of(const char* server, const char* node) {
   // The owner of the foreign server decides where a superuser's session would connect to, and as
   // which role; and dblink requires no password of a superuser.
   if (superuser() && !superuser_arg(GetForeignServer(oid)->owner))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("owner of foreign server \"%s\" is no superuser", server),
-                    errdetail("A superuser does not connect to where somebody else has him."),
-                    errhint("Call the function as the owner of the server.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("owner of foreign server \"%s\" is not a superuser", server),
+             errdetail("A superuser connects only over a foreign server that a superuser owns."),
+             errhint("Call the function as the owner of the server.")));
   return {oid, GetUserId(), server};
 }
 
@@ -187,15 +187,14 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
 }
 
 void report_moved(const Registry& registry, const Member& member) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("server \"%s\" is not the registry that node \"%s\" has joined", registry.name,
-                  member.node),
-           errdetail("Or that registry was restored, promoted or upgraded since. This node goes on "
-                     "with its number " INT64_FORMAT ".",
-                     member.number),
-           errhint("Where it has taken that one's place, and the old one is stopped for good, use "
-                   "snowid_check(registry_moved => true).")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("server \"%s\" is not the registry that node \"%s\" has joined",
+                         registry.name, member.node),
+                  errdetail("Or that registry has since been restored, promoted or upgraded. This "
+                            "node keeps its number " INT64_FORMAT ".",
+                            member.number),
+                  errhint("If it replaces that registry, and the old one is stopped for good, use "
+                          "snowid_check(registry_moved => true).")));
   pg_unreachable();
 }
 

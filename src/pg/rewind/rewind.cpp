@@ -30,7 +30,7 @@ constexpr core::UnixMicros kLatest{253402300799999000};
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
-           errhint("State the times that IDs of the wrong clock have, and with them the ceiling's: "
+           errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
                    "snowid.wild_times() finds them.")));
   pg_unreachable();
 }
@@ -98,18 +98,16 @@ Plan plan_of(FunctionCallInfo fcinfo) {
                errmsg("wild times must begin more than " INT64_FORMAT " ms ahead of the clock",
                       (now.value - clock.value + core::kLiftEarlyUs) / 1000),
                errdetail("A range of those given begins at %s.", moment_text(range.from)),
-               errhint("Where the wrong clock was ahead by less, IDs go on when the right one has "
+               errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
   }
   count = JoinWild(ranges, count, clock, plan.early_us);
   if (count > core::WildTimes::kMost)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-         errmsg("too many ranges of wild times: " INT64_FORMAT, count),
-         errdetail("A database keeps %d of those that are yet to come.", core::WildTimes::kMost),
-         errhint("State fewer and longer ones: what is between two of them may be stepped "
-                 "over as well.")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("too many ranges of wild times: " INT64_FORMAT, count),
+                    errdetail("A database keeps %d ranges of the future.", core::WildTimes::kMost),
+                    errhint("State fewer and longer ranges: the time between two of them may be "
+                            "stepped over as well.")));
   plan.wild.count = count;
   std::copy_n(ranges, count, plan.wild.at);
   return plan;

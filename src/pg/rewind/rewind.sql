@@ -38,7 +38,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
       WHERE c.oid = relation AND c.relkind IN ('r', 'p', 'm') AND a.attname = key AND a.attnum > 0
         AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype) THEN
-    RAISE wrong_object_type USING MESSAGE = format('"%s" is no table with a column "%s" of type bigint', relation, key);
+    RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint', relation, key);
   END IF;
   EXECUTE format('SELECT range_agg(tstzrange(first - least($3, (first - $2) / 2), last + $3, ''[]''))
     FROM (SELECT min(at) AS first, max(at) AS last

@@ -9,11 +9,10 @@ namespace snowid::pg {
 namespace {
 
 [[noreturn]] void report_altered(const char* name) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
-           errhint("Undo what was done to it. Making the extension anew would forget the node's "
-                   "number, released shards and sources.")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
+                  errhint("Undo the change. Creating the extension again would lose the node's "
+                          "number, released shards and sources.")));
   pg_unreachable();
 }
 

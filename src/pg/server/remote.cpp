@@ -27,10 +27,10 @@ const char* dblink_schema() {
   const Oid dblink = get_extension_oid("dblink", true);
   const char* schema = OidIsValid(dblink) ? get_namespace_name(extension_schema(dblink)) : nullptr;
   if (schema == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("extension \"dblink\" is not installed"),
-                    errdetail("Other servers are asked over it."),
-                    errhint("Use CREATE EXTENSION dblink.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("extension \"dblink\" is not installed"),
+             errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
   return quote_identifier(schema);
 }
 
@@ -217,7 +217,7 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
 // before a connection is there dblink passes on the text alone. If that is in another language than
 // English the server counts as one that cannot be reached.
 int RefusedLogin(const ErrorData* error) {
-  // Of dblink, which has a role that is no superuser connect with a password of its own.
+  // Of dblink, which has a role that is not a superuser connect with a password of its own.
   if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
     return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
   if (error->sqlerrcode != ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION ||
@@ -255,11 +255,12 @@ void require_connect_timeout(Oid server) {
   const char* option = server_option(server, kConnectTimeout);
   if (option != nullptr && atoi(option) > 0) return;
   const char* name = GetForeignServer(server)->servername;
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("foreign server \"%s\" has no \"%s\"", name, kConnectTimeout),
-                  errdetail("Whoever finds it gone would wait for minutes."),
-                  errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(name),
-                          option == nullptr ? "ADD" : "SET", kConnectTimeout)));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("foreign server \"%s\" has no \"%s\"", name, kConnectTimeout),
+           errdetail("Without it a session waits for minutes when that server cannot be reached."),
+           errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(name),
+                   option == nullptr ? "ADD" : "SET", kConnectTimeout)));
 }
 
 bool IsUnreachable(const ErrorData* error) {
@@ -281,7 +282,8 @@ void remote_explain(const char* server, ErrorData* error) {
     error->detail = nullptr;
     error->message = psprintf("server \"%s\" has refused the login", server);
     error->hint = pstrdup(
-        "See to the user and the password of the user mapping. A role that is no superuser needs "
+        "See to the user and the password of the user mapping. A role that is not a superuser "
+        "needs "
         "a password, and the server has to ask for it.");
   } else if (error->sqlerrcode == ERRCODE_READ_ONLY_SQL_TRANSACTION) {
     error->detail = error->message;

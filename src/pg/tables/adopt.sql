@@ -144,7 +144,7 @@ BEGIN
   PERFORM snowid.execute(current_user, statement);
   IF granted IS NOT NULL THEN
     RAISE NOTICE 'what was granted on sequence % is gone with it', name
-      USING DETAIL = format('That was: %s.', granted), HINT = 'Who inserts into the table needs none of it any more.';
+      USING DETAIL = format('That was: %s.', granted), HINT = 'Roles that insert into the table no longer need it.';
   END IF;
 EXCEPTION WHEN dependent_objects_still_exist THEN
   GET STACKED DIAGNOSTICS dependents = PG_EXCEPTION_DETAIL;
@@ -171,7 +171,7 @@ BEGIN
     RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
   ELSIF current_setting('transaction_isolation') NOT LIKE 'read %committed' THEN
     RAISE 'snowid_adopt() must be called in a READ COMMITTED transaction'
-      USING ERRCODE = 'feature_not_supported', DETAIL = 'Others'' keys must be seen that were committed since it began.';
+      USING ERRCODE = 'feature_not_supported', DETAIL = 'It would not see the keys that others have committed since it began.';
   ELSIF NOT snowid.layout_is_ordered(layout) THEN
     RAISE 'IDs of layout "%" are not in the order of their times', layout USING ERRCODE = 'invalid_parameter_value',
       DETAIL = 'The time is not its first field, so IDs to come can be the keys that are there.';

@@ -40,10 +40,11 @@ bool read_row(WindowObject window, Row* row) {
 }
 
 [[noreturn]] void report_order(const char* detail) {
-  ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
-                  errmsg("window of %s is not ordered by its first argument", "snowid_backfill()"),
-                  errdetail("%s", detail),
-                  errhint("Use OVER (ORDER BY created_at), with what the first argument is.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_WINDOWING_ERROR),
+           errmsg("window of %s is not ordered by its first argument", "snowid_backfill()"),
+           errdetail("%s", detail),
+           errhint("Use OVER (ORDER BY created_at), where created_at is the first argument.")));
   pg_unreachable();
 }
 

@@ -47,8 +47,8 @@ BEGIN
   ELSIF said IS NULL AND given IS NULL THEN
     RAISE 'layout of table % is not known', parent
       USING ERRCODE = 'null_value_not_allowed',
-        DETAIL = 'The default of the column that it is partitioned by is no call of snowid_next() with constants.',
-        HINT = 'Say it by the argument "layout".';
+        DETAIL = 'The default of the column that it is partitioned by is not a call of snowid_next() with constants.',
+        HINT = 'Name it in the argument "layout".';
   ELSIF NOT snowid.layout_is_ordered(coalesce(said, given)) THEN
     RAISE 'IDs of layout "%" are not in the order of their time', coalesce(said, given)
       USING ERRCODE = 'invalid_parameter_value', DETAIL = 'No range of them is a range of time.';

@@ -31,8 +31,8 @@ BEGIN
        WHERE NOT r.is_default AND coalesce(r.next > snowid.first_of_unit(clock_timestamp(), layout), true)) THEN
     RAISE 'partitions of table % are not by layout "%"', parent, layout
       USING ERRCODE = 'invalid_object_definition',
-        DETAIL = 'By that layout their bounds are no whole minutes, or there is none of now or to come.',
-        HINT = 'If that is the layout, have the column''s default say so.';
+        DETAIL = 'With that layout their bounds are not whole minutes, or there is no current or future one.',
+        HINT = 'If that is the layout, name it in the column''s default.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
@@ -107,7 +107,7 @@ BEGIN
        WHERE NOT r.is_default AND NOT r.is_leaving) THEN
     RAISE 'cannot remove all partitions of table %', parent
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
-        HINT = 'Make those of now before, by snowid_create_partitions().';
+        HINT = 'First make current ones with snowid_create_partitions().';
   END IF;
   FOREACH relid IN ARRAY past[:most] LOOP
     SELECT format('%I.%I', n.nspname, c.relname) INTO name

@@ -39,7 +39,7 @@ max_worker_processes = 16
 restart_after_crash = off
 deadlock_timeout = '100ms'
 CONF
-    # dblink lets who is no superuser connect with a password alone.
+    # dblink lets who is not a superuser connect with a password alone.
     my $hba = $node->data_dir . '/pg_hba.conf';
     my $rest = slurp_file($hba);
     unlink $hba;

@@ -223,7 +223,7 @@ is(ask($_, $next), 'ERROR 42P01', 'a missing sequence') foreach $bob, $admin;
 is(ask($_, 'SELECT dblink_get_connections() IS NULL'), 't', 'no connection is left in the session') foreach $bob, $admin;
 check_no_connection($source, 'nor on the source');
 
-# 3. An owner who is no superuser has a user mapping with a password.
+# 3. An owner who is not a superuser has a user mapping with a password.
 ask($admin, <<'SQL');
 GRANT CREATE ON SCHEMA public TO alice;
 GRANT USAGE ON FOREIGN SERVER central TO alice;

@@ -267,7 +267,7 @@ is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid.segment_sources)), '0|
 ask($admin, 'ROLLBACK');
 ask($admin, 'BEGIN; CREATE SEQUENCE alices; ALTER SEQUENCE alices OWNER TO alice');
 ask($admin, 'GRANT SELECT, INSERT, UPDATE ON snowid.segment_sources TO alice; SET ROLE alice');
-is(ask($admin, q(INSERT INTO snowid.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is no superuser');
+is(ask($admin, q(INSERT INTO snowid.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is not a superuser');
 is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid.segment_sources WHERE owner = 'alice')), 'alice|t',
     'is the owner himself, whatever he says');
 is(ask($admin, q(UPDATE snowid.segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass

@@ -129,7 +129,7 @@ sub check_lost
     is(at($member, $_), 'ERROR 55000', "$name: refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(77)';
     crash($node, 'kill');
     start_server($node);
-    like(message_of($member, "SELECT snowid_next($_)"), qr/another server goes by number/, "$name: also after a crash") foreach '', 77;
+    like(message_of($member, "SELECT snowid_next($_)"), qr/another server uses number/, "$name: also after a crash") foreach '', 77;
     is(at($member, $take_over), 'ERROR 55000', "$name: and cannot take it over");
     like(message_of($member, $take_over), qr/is retired or another's/, "$name: and is told why");
     is(at($member, 'SELECT snowid_leave(); SELECT snowid_default_shard(), snowid_shard(snowid_next(77))'), "\n0|77", "$name: but forget it");

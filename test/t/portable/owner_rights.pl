@@ -1,4 +1,4 @@
-# portable/snowid.sql is read by the owner of a database, who is no superuser, in a database where others may have been
+# portable/snowid.sql is read by the owner of a database, who is not a superuser, in a database where others may have been
 # before; and functions that draw run with his rights. So nobody else can have it call what is not PostgreSQL's, set a
 # sequence back, or keep others from drawing.
 

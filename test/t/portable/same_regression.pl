@@ -1,5 +1,5 @@
 # portable/snowid.sql does what the extension does: regression tests of the extension give what they give there, run
-# by the owner of a database, who is no superuser. And its functions are those of the extension, by their names,
+# by the owner of a database, who is not a superuser. And its functions are those of the extension, by their names,
 # arguments, marks and comments, but for what docs/portable.md says.
 
 use strict;
