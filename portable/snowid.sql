@@ -3,13 +3,20 @@
 -- promises, and what it does not.
 --
 -- A shard is a sequence, whose value is the last tick: the milliseconds of the layout's time, and the sequence within
--- one in the lowest bits. A draw takes the next tick by nextval; where the clock is past that, it sets the sequence to
--- the clock. Nobody may draw between the look at a sequence and the setting of it. So who draws by nextval holds the
--- shard's gate in a mode that others may hold as well, and who looks and sets holds it alone.
+-- one in the lowest bits. A draw looks at it, and sets it to the next tick: the one after the last, or the clock's
+-- where that is past it. Nobody else may draw between the look and the setting, so a draw holds the shard's gate.
 --
--- The gate is a view without columns. Advisory locks would do, but anybody may take those, and keep them. It is locked
--- within a subtransaction that is always rolled back, by an error where by nothing else: that lets go of it, however
--- the statement ends, and leaves the sequence as it is, since no rollback sets that back.
+-- The gate is a view without columns. It is locked within a subtransaction that is always rolled back, by an error
+-- where by nothing else: that lets go of it, however the statement ends, and leaves the sequence as it is, since no
+-- rollback sets that back.
+--
+-- Nobody else may keep a lock that a draw waits for:
+-- - Anybody may take advisory locks.
+-- - Whoever can name a relation can lock it, in any mode, before PostgreSQL looks at rights: CREATE RULE does. So the
+--   sequences and gates are in a schema that others may not use.
+-- - nextval() of any relation's OID locks it in ROW EXCLUSIVE mode until the transaction ends, also where it fails. So
+--   the gate is locked in a mode that does not conflict with that one, but with itself.
+-- - A message to a client that does not read waits for it. So nothing below ERROR is sent while the gate is held.
 
 \set ON_ERROR_STOP on
 BEGIN;
@@ -17,33 +24,38 @@ BEGIN;
 SET LOCAL search_path = pg_catalog, pg_temp;
 -- Fails where there is a schema of this name: whatever is in it is somebody else's, or the extension's.
 CREATE SCHEMA snowid;
-COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions call';
-GRANT USAGE ON SCHEMA snowid TO PUBLIC;
+COMMENT ON SCHEMA snowid IS 'settings, and functions that snowid''s other functions call';
+CREATE SCHEMA snowid_shards;
+COMMENT ON SCHEMA snowid_shards IS 'sequences of shards and their gates, which only their owner may name';
 
 CREATE TYPE public.snowid_layout AS ENUM ('instagram', 'twitter', 'discord', 'leaf', 'pgedge', 'taobao', 'js53');
 COMMENT ON TYPE public.snowid_layout IS 'how time, shard and sequence share an ID, by name; each counts milliseconds';
 
--- Whoever may set a sequence can have IDs come again, whoever may lock a gate can keep others from drawing.
-CREATE FUNCTION snowid.make_private(relation regclass) RETURNS void
+-- Whoever may set a sequence can have IDs come again; whoever may make functions in these schemas can have his run with
+-- the owner's rights.
+CREATE FUNCTION snowid.make_private(object text, acl aclitem[]) RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   role text;
 BEGIN
   FOR role IN SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
-      FROM pg_class AS c, aclexplode(c.relacl) WHERE c.oid = relation AND grantee <> c.relowner LOOP
-    EXECUTE format('REVOKE ALL ON %s FROM %s', relation, role);
+      FROM aclexplode(acl) WHERE grantee <> grantor LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM %s', object, role);
   END LOOP;
 END $$;
-COMMENT ON FUNCTION snowid.make_private(regclass) IS 'take from a relation what ALTER DEFAULT PRIVILEGES gives others';
-REVOKE ALL ON FUNCTION snowid.make_private(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION snowid.make_private(text, aclitem[]) IS
+  'take from an object what it gives others, also by ALTER DEFAULT PRIVILEGES';
+
+SELECT snowid.make_private('SCHEMA ' || nspname, nspacl) FROM pg_namespace
+  WHERE nspname IN ('snowid', 'snowid_shards');
+GRANT USAGE ON SCHEMA snowid TO PUBLIC;
 
 CREATE TABLE snowid.settings (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   shard bigint NOT NULL DEFAULT 0 CHECK (shard >= 0),
   max_lead int NOT NULL DEFAULT 1000 CHECK (max_lead >= 0),
   max_wait int NOT NULL DEFAULT 5000 CHECK (max_wait >= 0));
-INSERT INTO snowid.settings DEFAULT VALUES;
-SELECT snowid.make_private('snowid.settings');
+SELECT snowid.make_private(oid::regclass::text, relacl) FROM pg_class WHERE oid = 'snowid.settings'::regclass;
 GRANT SELECT ON snowid.settings TO PUBLIC;
 COMMENT ON TABLE snowid.settings IS 'settings of this database, one row, which its owner may update';
 COMMENT ON COLUMN snowid.settings.singleton IS 'true: there is one row at most';
@@ -54,6 +66,15 @@ COMMENT ON COLUMN snowid.settings.max_wait IS
   'how long a caller waits for the clock, in milliseconds, where snowid.max_wait does not say';
 COMMENT ON CONSTRAINT settings_pkey ON snowid.settings IS 'one row';
 COMMENT ON INDEX snowid.settings_pkey IS 'one row';
+
+-- FOR ALL TABLES publishes them; but the number of a node is not another one's.
+CREATE FUNCTION snowid.skip_row() RETURNS trigger
+  VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+COMMENT ON FUNCTION snowid.skip_row() IS 'has a row stay as it is';
+CREATE TRIGGER refuse_replication BEFORE INSERT OR UPDATE OR DELETE ON snowid.settings
+  FOR EACH ROW EXECUTE FUNCTION snowid.skip_row();
+ALTER TABLE snowid.settings ENABLE REPLICA TRIGGER refuse_replication;
+COMMENT ON TRIGGER refuse_replication ON snowid.settings IS 'logical replication brings no settings';
 
 -- What layouts are. Not STRICT, or they would not be inlined.
 
@@ -104,7 +125,7 @@ COMMENT ON FUNCTION snowid.id_of(bigint, bigint, public.snowid_layout) IS 'ID of
 
 CREATE FUNCTION snowid.place_of(shard bigint, layout public.snowid_layout) RETURNS text
   IMMUTABLE PARALLEL SAFE LANGUAGE sql
-  RETURN 'snowid.' || snowid.name_of(layout) || '_' || shard::text;
+  RETURN 'snowid_shards.' || snowid.name_of(layout) || '_' || shard::text;
 COMMENT ON FUNCTION snowid.place_of(bigint, public.snowid_layout) IS
   'name of a shard''s sequence; that of its gate has _gate behind it';
 
@@ -312,7 +333,7 @@ CREATE FUNCTION public.snowid_from_base62(digits text) RETURNS bigint
 DECLARE
   number numeric := 0;
 BEGIN
-  IF digits COLLATE "C" !~ '\A[0-9A-Za-z]{11}\Z' OR octet_length(digits) <> 11 THEN
+  IF digits COLLATE "C" !~ '^[0-9A-Za-z]{11}$' OR octet_length(digits) <> 11 THEN
     RAISE 'invalid base 62 form of an ID: "%"', digits USING ERRCODE = 'invalid_text_representation',
       HINT = 'It has 11 characters, each of them one of 0-9, A-Z and a-z.';
   ELSIF digits COLLATE "C" > 'LygHa16AHYF' THEN
@@ -438,14 +459,14 @@ DECLARE
   shard bigint := -1;
 BEGIN
   IF given <> '' THEN
-    IF given !~ '^\s*-?\d+\s*$' OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
+    IF given !~ '^[[:space:]]*-?[0-9]+[[:space:]]*$' OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
       PERFORM snowid.refuse_setting('snowid.shard', given,
         'Set it to a shard, or to -1 for this node''s own number, where it was set: '
         'by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.');
     END IF;
     shard := given;
   END IF;
-  IF shard < 0 THEN shard := s.shard FROM snowid.settings AS s; END IF;
+  IF shard < 0 THEN shard := coalesce(max(s.shard), 0) FROM snowid.settings AS s; END IF;
   RETURN shard;
 END $$;
 COMMENT ON FUNCTION public.snowid_default_shard() IS
@@ -470,8 +491,8 @@ DECLARE
   unit CONSTANT bigint := tick >> snowid.seq_bits(layout);
   epoch_ms CONSTANT bigint := snowid.epoch_ms(layout);
   max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
-  max_lead int := 1000;
-  max_wait int := 5000;
+  max_lead int;
+  max_wait int;
   given CONSTANT text := coalesce(current_setting('snowid.max_wait', true), '');
   too_long bigint;
 BEGIN
@@ -485,15 +506,16 @@ BEGIN
         HINT = 'Use another layout, or the same one with a later epoch.',
         DETAIL = format('Its last IDs are those before %s.', snowid.moment_of((max_unit + 1 + epoch_ms) * 1000));
   END IF;
-  SELECT s.max_lead, s.max_wait INTO max_lead, max_wait FROM snowid.settings AS s;
+  SELECT coalesce(max(s.max_lead), 1000), coalesce(max(s.max_wait), 5000) INTO max_lead, max_wait
+    FROM snowid.settings AS s;
   too_long := unit - clock - max_lead;
   IF too_long <= 0 THEN RETURN -1; END IF;
   IF given <> '' THEN
-    IF given !~ '^\s*\d{1,9}\s*(us|ms|s|min|h|d)?\s*$' THEN
+    IF given !~ '^[[:space:]]*[0-9]{1,9}[[:space:]]*(us|ms|s|min|h|d)?[[:space:]]*$' THEN
       PERFORM snowid.refuse_setting('snowid.max_wait', given, 'Valid units are "us", "ms", "s", "min", "h" and "d".');
     END IF;
     max_wait := least(2147483647,
-      extract(epoch FROM (given || CASE WHEN given ~ '\d\s*$' THEN 'ms' ELSE '' END)::interval) * 1000);
+      extract(epoch FROM (given || CASE WHEN given ~ '[0-9][[:space:]]*$' THEN 'ms' ELSE '' END)::interval) * 1000);
   END IF;
   IF waited + too_long > max_wait THEN
     RAISE 'clock is % ms behind the next ID of shard % of layout "%"', unit - clock, shard, snowid.name_of(layout)
@@ -509,15 +531,11 @@ END $$;
 COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, bigint, public.snowid_layout) IS
   'how long was waited for the clock to come near a tick; -1 where that is near; fails where the caller may not wait';
 
-CREATE SEQUENCE snowid.written MINVALUE 0 START 0;
-COMMENT ON SEQUENCE snowid.written IS 'what a draw writes to, where it writes nothing else; its value means nothing';
-SELECT snowid.make_private('snowid.written');
-
--- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. nextval notes one
--- in 32 of what it gives in WAL, maybe in somebody's transaction that is open. A commit waits until all WAL before it
--- is on disk, but only if its transaction has written some: so each does, by setval.
+-- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. A commit waits
+-- until its transaction's WAL is on disk, and setval writes some.
 CREATE FUNCTION snowid.take(caller text, shard bigint, layout public.snowid_layout, wanted int, one_unit boolean)
-  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE
+  SET search_path = pg_catalog, pg_temp SET client_min_messages = error LANGUAGE plpgsql AS $$
 DECLARE
   bits CONSTANT int := snowid.seq_bits(layout);
   max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
@@ -548,17 +566,11 @@ BEGIN
     END IF;
     EXIT WHEN is_taken;
     BEGIN
-      IF wanted = 1 AND tick = last + 1 THEN
-        EXECUTE 'LOCK TABLE ' || place || '_gate IN ROW EXCLUSIVE MODE';
-        tick := nextval(seq);
-        last := setval('snowid.written', 0);
-      ELSE
-        EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
-        -- What others have drawn since it was looked at first.
-        last := pg_sequence_last_value(seq);
-        tick := snowid.first_after(last, clock, bits, wanted, one_unit);
-        last := setval(seq, tick + wanted - 1);
-      END IF;
+      EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
+      -- After what others have drawn since it was looked at first.
+      last := pg_sequence_last_value(seq);
+      tick := snowid.first_after(last, clock, bits, wanted, one_unit);
+      last := setval(seq, tick + wanted - 1);
       RAISE SQLSTATE 'SN000';
     EXCEPTION
       WHEN SQLSTATE 'SN000' THEN is_taken := true;
@@ -656,21 +668,23 @@ DECLARE
   place CONSTANT text := snowid.place_of(shard, layout);
 BEGIN
   IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
+  INSERT INTO snowid.settings DEFAULT VALUES ON CONFLICT DO NOTHING;
   IF to_regclass(place) IS NOT NULL THEN RETURN; END IF;
   EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
   EXECUTE format('CREATE VIEW %s_gate AS SELECT', place);
   EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, format('last tick of shard %s of layout "%s"', shard, layout));
   EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who draws from ' || place);
-  PERFORM snowid.make_private(place::regclass), snowid.make_private((place || '_gate')::regclass);
+  PERFORM snowid.make_private(oid::regclass::text, relacl) FROM pg_class
+    WHERE oid IN (place::regclass, (place || '_gate')::regclass);
   PERFORM setval(place::regclass, 0);
 END $$;
 COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
   'have a shard be there to be drawn from; nothing where it is';
-REVOKE ALL ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) FROM PUBLIC;
 
 -- A shard that is closed is known by a bit above all ticks: one setval, which no rollback takes back, has it be so.
 CREATE FUNCTION snowid.move_shard(caller text, shard bigint, layout public.snowid_layout, tick bigint, closes boolean)
-  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+  RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE
+  SET search_path = pg_catalog, pg_temp SET client_min_messages = error LANGUAGE plpgsql AS $$
 DECLARE
   closed CONSTANT bigint := 1::bigint << 62;
   place CONSTANT text := snowid.place_of(shard, layout);
@@ -679,7 +693,7 @@ DECLARE
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
   BEGIN
-    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE ROW EXCLUSIVE MODE';
+    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
     last := greatest(tick, pg_sequence_last_value(seq) & (closed - 1));
     PERFORM setval(seq, CASE WHEN closes THEN last | closed ELSE last END);
     RAISE SQLSTATE 'SN000';
@@ -703,13 +717,12 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION public.snowid_release(bigint, public.snowid_layout) IS
   'have a shard issue no more IDs here, at once and durably; gives an ID above all that it has issued';
-REVOKE ALL ON FUNCTION public.snowid_release(bigint, public.snowid_layout) FROM PUBLIC;
 
 CREATE FUNCTION public.snowid_accept(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   bits CONSTANT int := snowid.seq_bits(layout);
-  shard CONSTANT bigint := public.snowid_shard(id, layout);
+  shard CONSTANT bigint := (snowid.checked(id, layout) >> bits) & snowid.max_shard(layout);
   tick CONSTANT bigint := ((id >> snowid.time_shift(layout)) << bits) | (id & ((1 << bits) - 1));
   waited int := 0;
 BEGIN
@@ -722,12 +735,12 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) IS
   'have the ID''s shard issue IDs here, only above it, at once and durably';
-REVOKE ALL ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean),
-  snowid.wait(bigint, bigint, int, bigint, public.snowid_layout),
-  snowid.take(text, bigint, public.snowid_layout, int, boolean),
-  snowid.move_shard(text, bigint, public.snowid_layout, bigint, boolean) FROM PUBLIC;
+SELECT snowid.make_private('FUNCTION ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner))) FROM pg_proc
+  WHERE oid IN ('snowid.make_private'::regproc, 'snowid.skip_row'::regproc, 'snowid.first_after'::regproc,
+    'snowid.wait'::regproc, 'snowid.take'::regproc, 'snowid.move_shard'::regproc, 'snowid.create_shard'::regproc,
+    'public.snowid_release(bigint, public.snowid_layout)'::regprocedure,
+    'public.snowid_accept(bigint, public.snowid_layout)'::regprocedure);
 
 -- The shard of a node that has no other number.
 SELECT snowid.create_shard(0);

@@ -54,9 +54,9 @@ my ($behind) = $err =~ /ERROR:  clock is (\d+) ms behind the next ID of shard 1 
 ok($behind > 3_000_000 && $behind <= 3_601_000, 'how much it is behind') or diag($err);
 like($err, qr/^DETAIL:  The next ID's time is 20.*by 1000 ms, .* for 5000 ms.*HINT:  Set the server's clock right\./ms, 'what to do');
 # Who is refused takes nothing: however often somebody asks, nobody is refused for longer.
-my $value = $node->safe_psql('app', 'SELECT last_value FROM snowid.instagram_1');
+my $value = $node->safe_psql('app', 'SELECT last_value FROM snowid_shards.instagram_1');
 asked("$no_wait SELECT snowid_next(1)") for 1 .. 5;
-is($node->safe_psql('app', 'SELECT last_value FROM snowid.instagram_1'), $value, 'who is refused takes nothing');
+is($node->safe_psql('app', 'SELECT last_value FROM snowid_shards.instagram_1'), $value, 'who is refused takes nothing');
 is(asked('SELECT snowid_next(2) > 0'), 't', 'a shard that has issued nothing goes by the clock');
 is(attempt($node, "SET snowid.max_lead = '2h'; $no_wait SELECT snowid_next(1)", dbname => 'app'), 'ERROR SN001',
     'no session says how far IDs may run ahead');
@@ -93,8 +93,7 @@ is(asked("$no_wait SELECT snowid_timestamp(snowid_next(2)) - now() BETWEEN inter
   or diag(asked("$no_wait SELECT snowid_timestamp(snowid_next(2)) - now()"));
 
 # What somebody was shown after its commit does not come again, though the server is killed and the clock is behind then.
-# The numbers that the second session draws were logged by the first, whose transaction is open: nobody has had them
-# written to disk.
+# What the first session has drawn below is in a transaction that is open: nobody has had that written to disk.
 foreach my $how ('kill', 'immediate')
 {
     stop_clock(time + 7200 + ($how eq 'kill' ? 100 : 200), $node);

@@ -78,7 +78,7 @@ ask($stopped, 'ROLLBACK');
 
 # Who has looked, and then comes to the gate late, looks again: what others have drawn meanwhile is theirs.
 $node->safe_psql('app', $whole);
-stop_before('IF wanted = 1 AND tick = last + 1 THEN');
+stop_before(q(EXECUTE 'LOCK TABLE '));
 ask($holder, 'SELECT pg_advisory_lock(1)');
 start_asking($stopped, 'SELECT snowid_next(1)');
 wait_until_waiting($node, $stopped, 'advisory');

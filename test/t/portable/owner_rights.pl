@@ -67,7 +67,7 @@ sub read_file
 # What somebody else has under a name that the file makes is not taken for its own: nothing is made.
 my $left = q(SELECT count(*) FROM pg_proc WHERE proname ~ '^snowid_' AND pg_get_userbyid(proowner) = 'portable_owner');
 foreach my $thing (
-    'CREATE SCHEMA snowid', 'CREATE TYPE public.snowid_layout AS ENUM (\'mine\')',
+    'CREATE SCHEMA snowid', 'CREATE SCHEMA snowid_shards', 'CREATE TYPE public.snowid_layout AS ENUM (\'mine\')',
     'CREATE FUNCTION public.snowid_next() RETURNS bigint LANGUAGE sql AS \'SELECT 1\'', 'CREATE EXTENSION snowid')
 {
     my $database = 'taken' . (my $n = () = $thing =~ /./g);
@@ -83,8 +83,8 @@ foreach my $thing (
 $node->safe_psql('postgres', "CREATE DATABASE app OWNER $owner");
 $node->safe_psql('app', $evil);
 # Also what the owner lets all have by default is not had of this.
-$node->safe_psql('app', "ALTER DEFAULT PRIVILEGES FOR ROLE $owner GRANT ALL ON TABLES TO PUBLIC; ALTER DEFAULT PRIVILEGES FOR ROLE $owner"
-      . ' GRANT ALL ON SEQUENCES TO PUBLIC, mallory');
+$node->safe_psql('app', "ALTER DEFAULT PRIVILEGES FOR ROLE $owner GRANT ALL ON $_->[0] TO $_->[1]")
+  foreach [ TABLES => 'PUBLIC' ], [ SEQUENCES => 'PUBLIC, mallory' ], [ FUNCTIONS => 'mallory' ], [ SCHEMAS => 'mallory' ];
 my ($succeeded, $err) = read_file('app');
 ok($succeeded, 'read among look-alikes') or diag($err);
 is($node->safe_psql('app', $looks), 'f', 'none of them was called then');
@@ -113,30 +113,45 @@ is($node->safe_psql('app', $looks), 'f', 'no look-alike was ever called');
 # What is not for everyone.
 is($node->safe_psql('app', <<'SQL'), 'snowid.settings/PUBLIC/SELECT', 'what others may, of all relations');
 SELECT c.oid::regclass || '/' || coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') || '/' || privilege_type
-  FROM pg_class AS c, aclexplode(relacl) WHERE relnamespace = 'snowid'::regnamespace AND grantee <> relowner
+  FROM pg_class AS c, aclexplode(relacl) WHERE relnamespace::regnamespace::text ~ '^snowid' AND grantee <> relowner
+SQL
+is($node->safe_psql('app', <<'SQL'), 'snowid/PUBLIC/USAGE', 'of schemas');
+SELECT nspname || '/' || coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') || '/' || privilege_type
+  FROM pg_namespace, aclexplode(nspacl) WHERE nspname ~ '^snowid' AND grantee <> nspowner
+SQL
+is($node->safe_psql('app', <<'SQL'), 'create_shard first_after make_private move_shard skip_row snowid_accept snowid_release take wait', 'and not of functions');
+SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc
+ WHERE (pronamespace = 'snowid'::regnamespace OR proname ~ '^snowid_') AND NOT has_function_privilege('mallory', oid, 'EXECUTE')
 SQL
 foreach my $statement (
-    'SELECT pg_catalog.nextval(\'snowid.instagram_0\')', 'SELECT pg_catalog.setval(\'snowid.instagram_0\', 1)', 'SELECT pg_catalog.setval(\'snowid.instagram_5\', 1)',
-    'SELECT last_value FROM snowid.instagram_5', 'ALTER SEQUENCE snowid.instagram_0 RESTART', 'DROP SEQUENCE snowid.instagram_0',
+    'SELECT pg_catalog.nextval(\'snowid_shards.instagram_0\')', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_0\', 1)', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1)',
+    'SELECT last_value FROM snowid_shards.instagram_5', 'ALTER SEQUENCE snowid_shards.instagram_0 RESTART', 'DROP SEQUENCE snowid_shards.instagram_0',
     'UPDATE snowid.settings SET max_lead = 0', 'INSERT INTO snowid.settings VALUES (false)', 'DELETE FROM snowid.settings', 'BEGIN; LOCK TABLE snowid.settings IN ACCESS EXCLUSIVE MODE',
-    'CREATE TABLE snowid.mine ()', 'SELECT pg_catalog.setval(\'snowid.written\', 1)', 'SELECT snowid.create_shard(6)', 'SELECT snowid_release(0)', 'SELECT snowid_accept(1)',
+    'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid_release(0)', 'SELECT snowid_accept(1)',
     'SELECT snowid.take(\'x\', 0, \'instagram\', 1, false)', 'SELECT snowid.wait(0, 0, 0, 0, \'instagram\')',
-    (map { "BEGIN; LOCK TABLE snowid.instagram_0_gate IN $_ MODE" } 'ROW EXCLUSIVE', 'SHARE ROW EXCLUSIVE', 'ACCESS EXCLUSIVE'))
+    (map { "BEGIN; LOCK TABLE snowid_shards.instagram_0_gate IN $_ MODE" } 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'ACCESS EXCLUSIVE'))
 {
     is(ask($mallory, $statement), 'ERROR 42501', "refused: $statement") or diag($mallory->{err});
     ask($mallory, 'ROLLBACK') if $statement =~ /^BEGIN/;
 }
 
-# What keeps a lock of a gate that others need, in a transaction that goes on: nothing that he may run. Nor do locks that
-# anybody may take.
+# What keeps a lock of a gate that others need, in a transaction that goes on: nothing that anybody may run. Nor do locks
+# that anybody may take. By name nobody else locks anything there. By its OID nextval does, of any relation, and keeps
+# that also where it fails.
+my $gate = $node->safe_psql('app', q(SELECT 'snowid_shards.instagram_0_gate'::regclass::oid));
+my $sequence = $node->safe_psql('app', q(SELECT 'snowid_shards.instagram_0'::regclass::oid));
+ask($mallory, 'SET check_function_bodies = off');
 foreach my $statement (
     'SELECT pg_catalog.pg_advisory_lock(oid::int, n) FROM pg_class, generate_series(0, 2) n WHERE relname ~ \'instagram_\'',
     'SELECT pg_catalog.pg_advisory_lock(oid::bigint) FROM pg_class WHERE relname ~ \'instagram_\'',
-    'PREPARE change AS UPDATE snowid.instagram_0_gate SET x = 1', 'PREPARE add AS INSERT INTO snowid.instagram_0_gate DEFAULT VALUES',
-    'PREPARE del AS DELETE FROM snowid.instagram_0_gate', 'PREPARE look AS SELECT FROM snowid.instagram_0_gate FOR UPDATE',
-    'PREPARE move AS UPDATE snowid.settings SET max_lead = 1', 'COMMENT ON VIEW snowid.instagram_0_gate IS NULL',
-    'CREATE RULE r AS ON INSERT TO snowid.instagram_0_gate DO INSTEAD NOTHING', 'SELECT * FROM snowid.instagram_0_gate',
-    'CREATE TRIGGER t INSTEAD OF INSERT ON snowid.instagram_0_gate FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()')
+    "SELECT pg_catalog.nextval($gate\::regclass)", "SELECT pg_catalog.pg_sequence_last_value($gate\::regclass)", "SELECT pg_catalog.nextval($sequence\::regclass)",
+    'CREATE FUNCTION pg_temp.f() RETURNS void BEGIN ATOMIC INSERT INTO snowid_shards.instagram_0_gate DEFAULT VALUES; END',
+    'CREATE RULE r AS ON INSERT TO settings DO ALSO INSERT INTO snowid_shards.instagram_0_gate DEFAULT VALUES',
+    'PREPARE change AS UPDATE snowid_shards.instagram_0_gate SET x = 1', 'PREPARE add AS INSERT INTO snowid_shards.instagram_0_gate DEFAULT VALUES',
+    'PREPARE del AS DELETE FROM snowid_shards.instagram_0_gate', 'PREPARE look AS SELECT FROM snowid_shards.instagram_0_gate FOR UPDATE',
+    'PREPARE move AS UPDATE snowid.settings SET max_lead = 1', 'COMMENT ON VIEW snowid_shards.instagram_0_gate IS NULL',
+    'CREATE RULE r AS ON INSERT TO snowid_shards.instagram_0_gate DO INSTEAD NOTHING', 'SELECT * FROM snowid_shards.instagram_0_gate',
+    'CREATE TRIGGER t INSTEAD OF INSERT ON snowid_shards.instagram_0_gate FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()')
 {
     ask($mallory, "BEGIN; SAVEPOINT here");
     my $answer = ask($mallory, $statement);
@@ -145,8 +160,20 @@ foreach my $statement (
         "others draw: $statement");
     ask($mallory, 'ROLLBACK');
 }
+# A session that sends to a client which does not read waits, and with it whatever it holds. So nothing is sent there.
+my ($answer, $sent);
+IPC::Run::run([ 'psql', '-XAtq', '-U', 'mallory', '-d', $node->connstr('app'), '-c',
+        'SET client_min_messages = debug5; SET debug_print_plan = on; SELECT snowid_reserve(0, 5), snowid_next(0)' ], '>', \$answer, '2>', \$sent);
+like($sent, qr/PLANNEDSTMT/, 'a client is told of what comes before a draw');
+unlike($sent, qr/SubTransaction/, 'and of nothing while it holds the gate');
+# No draw, nor what closes a shard, calls what is in a schema of somebody else's, who may put there what he likes.
+$node->safe_psql('app', 'ALTER SCHEMA public OWNER TO mallory');
+ask($mallory, 'DROP FUNCTION public.snowid_shard(bigint, public.snowid_layout)');
+ask($mallory, q(CREATE FUNCTION public.snowid_shard(bigint, public.snowid_layout) RETURNS bigint LANGUAGE sql AS 'SELECT evil.spied()'));
+ask($clerk, 'SELECT snowid_accept(snowid_next(5))');
+is($node->safe_psql('app', $looks), 'f', 'no look-alike was called by snowid_accept');
 # Whoever may not call a function cannot draw by another one.
-ask($clerk, 'REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout), snowid_next(bigint), snowid_next() FROM PUBLIC');
+ask($clerk, 'REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout), snowid_next(bigint), snowid_next() FROM PUBLIC, mallory');
 is(ask($mallory, "SELECT $_"), 'ERROR 42501', "revoked: $_") foreach 'snowid_next()', 'snowid_next(0)', q(snowid_next(0, 'instagram'));
 close_session($mallory, $clerk);
 $node->stop;

@@ -53,13 +53,22 @@ foreach my $function (sort grep { !/^snowid_(?:release|accept)\(/ } keys %$porta
     is($portable->{$function}, $there, $function);
 }
 
+# In sessions whose strings have escapes (before PostgreSQL 19), too.
+is(($node->psql('portable', <<'SQL', on_error_stop => 0))[1], '11637205501278089|5|t', 'with escapes in strings');
+SET standard_conforming_strings = off;
+SET snowid.shard = '5';
+SET snowid.max_wait = '5 s';
+SELECT snowid_from_base62('B0CRIXKjCuH'), snowid_shard(snowid_next()), count(*) = 1100000 FROM snowid_next_batch(5, 1100000);
+SQL
+
 # Each object has a comment, and each function a search_path, or a body that was read when it was made.
 is($node->safe_psql('portable', <<'SQL'), '', 'all objects have comments');
 SELECT classid::regclass, o.objid, pg_describe_object(classid, o.objid, 0) FROM (
   SELECT 'pg_proc'::regclass, oid FROM pg_proc WHERE proname ~ '^snowid_' OR pronamespace = 'snowid'::regnamespace
-  UNION SELECT 'pg_class'::regclass, oid FROM pg_class WHERE relnamespace = 'snowid'::regnamespace
+  UNION SELECT 'pg_class'::regclass, oid FROM pg_class WHERE relnamespace::regnamespace::text IN ('snowid', 'snowid_shards')
+  UNION SELECT 'pg_trigger'::regclass, oid FROM pg_trigger WHERE tgrelid = 'snowid.settings'::regclass
   UNION SELECT 'pg_type'::regclass, oid FROM pg_type WHERE typname = 'snowid_layout'
-  UNION SELECT 'pg_namespace'::regclass, oid FROM pg_namespace WHERE nspname = 'snowid') AS o (classid, objid)
+  UNION SELECT 'pg_namespace'::regclass, oid FROM pg_namespace WHERE nspname IN ('snowid', 'snowid_shards')) AS o (classid, objid)
  WHERE obj_description(objid, classid::regclass::name) IS NULL
 SQL
 is($node->safe_psql('portable', <<'SQL'), '', q(no function goes by its caller's search_path));

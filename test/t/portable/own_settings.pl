@@ -1,0 +1,38 @@
+# Settings of portable/snowid.sql are a database's own: its node's number, and how far IDs may run ahead. Logical
+# replication brings none of another server. Without their row there are the defaults.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Snowid;
+use Test::More;
+
+my $node = new_server('own_settings', allows_streaming => 'logical');
+$node->start;
+create_portable($node, 'first', shards => [7]);
+create_portable($node, 'second');
+
+# Replicated is all that there is: rows that were there before, and changes. What comes last says when all has come.
+$node->safe_psql($_, 'CREATE TABLE things (id int PRIMARY KEY)') foreach 'first', 'second';
+$node->safe_psql('first', 'UPDATE snowid.settings SET shard = 7; INSERT INTO things VALUES (1); CREATE PUBLICATION everything FOR ALL TABLES');
+$node->safe_psql('first', q(SELECT pg_create_logical_replication_slot('everything', 'pgoutput')));
+$node->safe_psql('second', q(CREATE SUBSCRIPTION everything CONNECTION $$) . $node->connstr('first')
+      . '$$ PUBLICATION everything WITH (create_slot = false)');
+wait_for(sub { $node->safe_psql('second', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' }, 'the rows that were there');
+$node->safe_psql('first', 'UPDATE snowid.settings SET shard = 7, max_lead = 5; INSERT INTO things VALUES (2)');
+wait_for(sub { $node->safe_psql('second', 'SELECT count(*) FROM things') eq '2' }, 'a change');
+is($node->safe_psql('second', 'SELECT shard, max_lead FROM snowid.settings'), '0|1000', 'no settings came along');
+is($node->safe_psql('second', 'UPDATE snowid.settings SET shard = 3 RETURNING shard'), '3', 'its own can be changed');
+$node->safe_psql('second', 'DROP SUBSCRIPTION everything');
+
+# Who has deleted the row has the defaults, and no null as an ID.
+$node->safe_psql('second', 'DELETE FROM snowid.settings');
+is($node->safe_psql('second', 'SELECT snowid_shard(snowid_next())'), '0', 'without settings it is shard 0');
+$node->safe_psql('second', q(SELECT setval('snowid_shards.instagram_0', last_value + (3600000::bigint << 10)) FROM snowid_shards.instagram_0));
+is(attempt($node, q(SET statement_timeout = '1min'; SELECT snowid_next(0)), dbname => 'second'), 'ERROR SN001', 'and an hour ahead is too far');
+$node->safe_psql('second', 'SELECT snowid.create_shard(0)');
+is($node->safe_psql('second', 'SELECT shard FROM snowid.settings'), '0', 'the next shard that is made brings them back');
+
+$node->stop;
+done_testing();
