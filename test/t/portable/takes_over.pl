@@ -1,6 +1,6 @@
 # A shard goes from portable/snowid.sql to the extension, and back, by one statement that is run where it goes to, while
 # sessions draw from it on both sides: no ID comes twice, and those of one side are above those of the other. A dump
-# takes along where shards are. pg_tle is told of the file as it takes it, as far as a stand-in can tell.
+# takes along where shards are.
 
 use strict;
 use warnings;
@@ -129,28 +129,6 @@ is(attempt($node, 'SELECT snowid_next(2)', dbname => 'whole'), 'ERROR 55000', 'a
 is($node->safe_psql('whole', q(SELECT count(*) FROM pg_proc WHERE proname = 'snowid_release' AND has_function_privilege('public', oid, 'EXECUTE'))), '0',
     'and rights are as they were');
 set_clock(0);
-
-# A stand-in for pg_tle, which keeps what it is told and runs it as CREATE EXTENSION does: in a transaction of its own.
-$node->safe_psql('postgres', "CREATE DATABASE tle OWNER $owner");
-$node->safe_psql('tle', <<'SQL');
-CREATE SCHEMA pgtle;
-GRANT USAGE ON SCHEMA pgtle TO PUBLIC;
-CREATE TABLE pgtle.told (name text, version text, description text, ext text, requires text[]);
-GRANT INSERT, SELECT ON pgtle.told TO PUBLIC;
-CREATE FUNCTION pgtle.install_extension(name text, version text, description text, ext text, requires text[] DEFAULT NULL)
-  RETURNS boolean LANGUAGE sql AS 'INSERT INTO pgtle.told VALUES ($1, $2, $3, $4, $5) RETURNING true';
-SQL
-system_or_bail('sh', '-c', "cd portable && psql -Xq -o '$dir/out' -U $owner -d '" . $node->connstr('tle') . "' -f pg_tle.sql");
-my ($version) = slurp_file('Makefile') =~ /^EXTVERSION = (.*)$/m;
-is($node->safe_psql('tle', q(SELECT name, version, requires IS NULL FROM pgtle.told)), "snowid|$version|t", 'what pg_tle is told');
-is($node->safe_psql('tle', q(SELECT count(*) FROM pgtle.told, regexp_split_to_table(ext, '\n') line WHERE left(line, 1) = chr(92) OR line IN ('BEGIN;', 'COMMIT;'))),
-    '0', 'neither commands of psql nor transactions');
-$node->safe_psql('tle', <<'SQL', extra_params => [ '-U', $owner ]);
-SET search_path = public;
-DO $do$ BEGIN EXECUTE (SELECT ext FROM pgtle.told); END $do$;
-SQL
-is(attempt($node, 'SELECT snowid_next()', dbname => 'tle'), 'ERROR 55000', 'no shard is there yet');
-is($node->safe_psql('tle', "SET SESSION AUTHORIZATION $owner; SELECT snowid.create_shard(0); SELECT snowid_next() > 0"), "\nt", 'and then one is');
 
 $node->stop;
 done_testing();
