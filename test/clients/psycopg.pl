@@ -1,4 +1,5 @@
-# psycopg 2 and 3: what the page does leaves its rows, each with an ID of now, and none of them lossy.
+# psycopg 2 and 3: what the page does leaves its rows, each with an ID of now, and none of them lossy. How many
+# statements many rows take.
 # Needs: python3-psycopg python3-psycopg2
 
 use strict;
@@ -8,13 +9,16 @@ use SnowidClients;
 use Test::More;
 
 # Debian's packages are for Debian's Python, whatever else there is.
-my $recipe = new_recipe(env => { PATH => "/usr/bin:$ENV{PATH}" });
+my $recipe = new_recipe(statements => 1, env => { PATH => "/usr/bin:$ENV{PATH}" });
 run_page($recipe);
 
 is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos WHERE title !~ '\d')),
     'sunrise noon sunset night moonrise', 'IDs are in the order of what was done');
 is(asked_as_app($recipe, q(SELECT count(*) FROM photos WHERE title = 'photo ' || id)), '1000',
     'each row of COPY has the ID that was drawn for it');
+
+is(statements_like($recipe, 'INSERT INTO photos (title) VALUES ($1) RETURNING id'), 5, 'one by one: three rows, and two of executemany');
+is(statements_like($recipe, 'INSERT INTO photos (title) VALUES ($1),%'), 10, 'execute_values: 1,000 rows');
 
 $recipe->{node}->stop;
 done_testing();

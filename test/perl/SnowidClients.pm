@@ -30,18 +30,21 @@ use SnowidServers;
 use Test::More;
 
 our @EXPORT = qw(new_recipe run_page run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
-  try_page);
+  try_page statements_like);
 
 # A recipe that is named as its test is, with a server that listens on TCP, too. Options: conf, lines of
 # postgresql.conf; env, a hash of what else its commands have in their environment; port, where the page says that its
-# own server listens. Free ports take the place of that and of 5432.
+# own server listens. Free ports take the place of that and of 5432. statements, whether statements_like will ask.
 sub new_recipe
 {
     my (%options) = @_;
     my $name = basename($0, '.pl');
     my $node = new_server($name =~ s/\W/_/gr);
     $node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\ntimezone = 'UTC'\n" . ($options{conf} // ''));
+    $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'") if $options{statements};
     $node->start;
+    # In another database than the recipe's, whose tools may look at all that is there, or drop it.
+    $node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements') if $options{statements};
     $node->safe_psql('postgres', q(CREATE ROLE app LOGIN PASSWORD 'secret'; CREATE DATABASE app OWNER app));
     my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
     my $recipe = { name => $name, node => $node, dir => $dir, env => $options{env} // {}, ports => { 5432 => $node->port } };
@@ -75,6 +78,16 @@ sub asked_as_app
     my ($recipe, $sql) = @_;
     local $ENV{PGUSER} = 'app';
     return $recipe->{node}->safe_psql('app', $sql);
+}
+
+# How many statements of the recipe's database, so far, PostgreSQL has counted whose text is LIKE a pattern.
+sub statements_like
+{
+    my ($recipe, $pattern) = @_;
+    return $recipe->{node}->safe_psql('postgres', <<"SQL");
+SELECT COALESCE(sum(calls), 0) FROM pg_stat_statements JOIN pg_database ON pg_database.oid = dbid
+WHERE datname = 'app' AND query LIKE \$\$$pattern\$\$
+SQL
 }
 
 # The defaults of columns that call snowid, as PostgreSQL prints them, a line each.
@@ -121,16 +134,17 @@ sub run_page
 }
 
 # The whole test of a recipe that is about defaults: runs its page, and checks that it has made these, as PostgreSQL
-# prints them, and that the extension is as it was.
+# prints them, and that the extension is as it was. `more` is called with the recipe in the end.
 sub try_page
 {
-    my ($defaults) = @_;
+    my ($defaults, $more) = @_;
     my $recipe = new_recipe();
     my $before = objects_of_extension($recipe);
     run_page($recipe);
     is(defaults_of($recipe), $defaults, 'the defaults, as PostgreSQL prints them');
     is(objects_of_extension($recipe), $before, 'the extension is as it was');
     is(asked_as_app($recipe, 'SELECT count(*) FROM snowid.ceiling'), '1', 'it has its ceiling');
+    $more->($recipe) if $more;
     $recipe->{node}->stop;
     done_testing();
     return;
@@ -195,7 +209,7 @@ sub run_shell
     my ($out, $err) = ('', '');
     local %ENV = (%ENV, recipe_environment($recipe));
     my $run = eval {
-        IPC::Run::run([ 'bash', '-c', "cd '$recipe->{dir}' && $command" ], '<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(180));
+        IPC::Run::run([ 'bash', '-c', "cd '$recipe->{dir}' && $command" ], '<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(500));
     };
     ok($run, "\$ $command") or diag($@, $out, $err);
     if (($expected // '') ne '')
