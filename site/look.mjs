@@ -86,7 +86,7 @@ async function wrong_colours(page, dark) {
 const cut_off = (page) => page.evaluate(() => {
   const right = document.querySelector('.vp-doc').getBoundingClientRect().right
   const wide = (one) => (one.clientWidth > 0 ? Math.max(0, one.scrollWidth - one.clientWidth) : 0)
-  const around = (one) => (one.matches('.vp-doc') ? [] : [one, ...around(one.parentElement)])
+  const around = (one) => (one.matches('.vp-doc, .vp-doc > div') ? [] : [one, ...around(one.parentElement)])
   return [...document.querySelectorAll('.vp-doc :is(img, svg, pre, table)')].flatMap((one) => {
     const all = [...around(one), ...one.querySelectorAll('th, td, code')]
     const over = Math.max(...all.map(wide), Math.round(one.getBoundingClientRect().right - right))
