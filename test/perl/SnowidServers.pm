@@ -82,6 +82,8 @@ sub new_server
     my $node = PostgreSQL::Test::Cluster->new($name, defined $path ? (install_path => $path) : ());
     $node->init(%options);
     $node->append_conf('postgresql.conf', "autovacuum = off\nlog_min_messages = warning\n");
+    # A standby begins late on a busy machine.
+    $node->append_conf('postgresql.conf', "wal_keep_size = '512MB'\n") if $options{allows_streaming};
     return $node;
 }
 
