@@ -461,8 +461,8 @@ BEGIN
   IF given <> '' THEN
     IF given !~ '^[[:space:]]*-?[0-9]+[[:space:]]*$' OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
       PERFORM snowid.refuse_setting('snowid.shard', given,
-        'Set it to a shard, or to -1 for this node''s own number, where it was set: '
-        'by SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM, or in the configuration file.');
+        'Set it to a shard, or to -1 for this node''s own number, with the command that has set it (SET, ALTER DATABASE, '
+        'ALTER ROLE or ALTER SYSTEM), or in the configuration file.');
     END IF;
     shard := given;
   END IF;
