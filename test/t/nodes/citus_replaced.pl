@@ -85,7 +85,7 @@ my $checking = open_session($worker);
 is(ask($checking, 'BEGIN; SELECT snowid_check()'), '1', 'its original is right');
 is(check($clone), 'ERROR 55000', 'it is found');
 close_session($checking);
-like(message_of($clone), qr/another server has Citus' group 1\nDETAIL:  .*\nHINT:  Stop this server/, 'and told why');
+like(message_of($clone), qr/another server has Citus' group 1\nDETAIL:  .*\nHINT:  If the other server replaces this one, stop this one/, 'and told why');
 is(ask($busy, 'EXECUTE draw'), 'ERROR 55000', 'it refuses in the middle of a transaction');
 is(ask($drawing, $_), 'ERROR 55000', "it refuses: $_")
   foreach 'SELECT snowid_next()', 'SELECT snowid_default_shard()', 'SELECT snowid_next(7)', 'SET snowid.shard = 7; SELECT snowid_next()';

@@ -193,7 +193,7 @@ is(ask($checker, 'SELECT snowid_check()'), 'ERROR 42501', 'no right to the serve
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN SERVER registry TO mallory');
 is(ask($checker, 'SELECT snowid_check()'), 'ERROR 28000', 'nor a password of his own');
 close_session($checker);
-# Nor does a superuser go where somebody else has him.
+# Nor does a superuser connect over a foreign server that somebody else owns.
 $node->safe_psql('member_1', 'GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO mallory; ALTER SERVER registry OWNER TO mallory');
 is(at('member_1', $_), 'ERROR 42501', "a superuser, and a server of mallory's: $_") foreach 'SELECT snowid_check()', 'SELECT snowid_leave()';
 $node->safe_psql('member_1', 'ALTER SERVER registry OWNER TO CURRENT_USER');
