@@ -130,7 +130,7 @@ wait_to_draw(1000, @drawing);
 my @movers = map { open_session($_) } @nodes;
 my ($moves, $undone) = (0, 0);
 my $deadline = time + 4;
-while (time < $deadline)
+while (time < $deadline || $moves < 20)
 {
     my $shard = $shards[ rand @shards ];
     my ($from, $to) = @movers[ $home{$shard}, 1 - $home{$shard} ];
@@ -193,7 +193,6 @@ foreach my $session (@drawing)
 }
 is("$repeated $unordered", '0 0', "$count IDs, $moves moves, $undone undone: none twice, all in order");
 cmp_ok($count, '>', 1000, 'IDs were drawn');
-cmp_ok($moves, '>', 10, 'shards moved');
 # Each shard is at one of the two, and as many rows say so.
 foreach my $shard (@shards)
 {
