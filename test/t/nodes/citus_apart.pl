@@ -12,7 +12,8 @@ use Time::HiRes qw(time);
 
 my $rows = 30_000;
 my @nodes = map { new_server($_) } qw(one two);
-stop_clock(time + 10, $_) foreach @nodes;
+my $now = time + 10;
+stop_clock($now, $_) foreach @nodes;
 start_server($_) foreach @nodes;
 $_->safe_psql('postgres', <<"SQL") foreach @nodes;
 CREATE EXTENSION snowid;
