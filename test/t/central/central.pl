@@ -179,7 +179,9 @@ SQL
     }
 }
 
-# 3. The source takes long: a refill waits there for a synchronous standby.
+# 3. The source takes long: a refill waits there for a synchronous standby, for up to ten seconds more than it may take
+# to connect.
+$nodes[0]->safe_psql('postgres', q(ALTER SERVER central OPTIONS (SET connect_timeout '590')));
 $nodes[0]->safe_psql('postgres', "CREATE SEQUENCE $_; SELECT snowid_segment_attach('$_', 'central', '$_')")
   foreach qw(crash_seq slow_seq late_seq rate_seq);
 my $slow = q(SELECT snowid_segment_next('slow_seq'));
@@ -188,8 +190,7 @@ my @numbers = map { ask($sessions[0], $slow) } 1 .. 50;
 my $held = hold_commits($source);
 my $refiller = draw($nodes[0], q(snowid_segment_next('slow_seq')), 100);
 wait_for_waiting($source, 1, 'SyncRep', 'nextval');
-# That one draws no more; a thousand were allocated. Many at a time, for the source is waited for no longer than some
-# seconds.
+# That one draws no more; a thousand were allocated.
 my $some = q(SELECT string_agg(snowid_segment_next('slow_seq')::text, ' ') FROM generate_series(1, 50));
 my @more = map { split / (?=\d)/, ask($sessions[ $_ % 3 ], $some) } 1 .. 10;
 is(scalar(grep { !/^\d+$/ } @more), 0, 'others draw on while one refills');
@@ -218,6 +219,8 @@ my %seen;
 $seen{$_}++ foreach @numbers, @{ ids($refiller) };
 is(scalar(keys %seen), @numbers + 100, 'none comes twice');
 like(ask($sessions[0], $slow), qr/^\d+$/, 'and all are served again');
+
+$nodes[0]->safe_psql('postgres', q(ALTER SERVER central OPTIONS (SET connect_timeout '2')));
 
 # Where it waits for a lock there, the source counts as down after a while, or all would wait for it.
 my $holder = open_session($source);
