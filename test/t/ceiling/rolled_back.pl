@@ -43,14 +43,14 @@ CONF
     $node->safe_psql('postgres', "CREATE EXTENSION snowid; $draw");
     foreach my $case (sort keys %tried)
     {
-        # With memory that knows the sequence, and with memory that begins, as after each crash, with the
-        # transaction: then only one that is altered is there to be found.
+        # With memory that knows the sequence, since an ID was drawn, and with memory that begins with the transaction:
+        # then only one that is altered is there to be found.
         foreach my $known ('known', $case =~ /anew/ ? () : 'unknown')
         {
             my $name = "$wal_level, $case, $known";
             my ($begin, $end) = @{ $cases{$case} };
+            $node->restart if $known eq 'unknown';
             my $session = open_session($node);
-            ask($session, $draw) if $known eq 'known';
             ask($session, "$begin; $advance");
             my $seen = ask($session, $draw);
             like($seen, qr/^\d+$/, "$name: is served");
