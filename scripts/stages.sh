@@ -183,6 +183,8 @@ tap() {
   [ "$status" != 0 ] || return 0
   for server_log in "$dir"/tmp_check/log/*; do
     say "== $server_log"
+    # What a test has got, and what it expects, is in the log of its own.
+    grep -A 8 "#   Failed test '" "$server_log" | head -n 60 || true
     tail -n 15 "$server_log"
   done
 }

@@ -67,7 +67,7 @@ SQL
 }
 
 # What pg_upgrade would make of a database elsewhere: each member of an extension by itself, with rights, comments and
-# definition. Without OIDs, transactions and sequences' values; and without casts and parentheses in the bodies of
+# definition, in lines. Without OIDs, transactions and sequences' values; and without casts and parentheses in the bodies of
 # functions, where they depend on which version has parsed them.
 sub members
 {
@@ -75,7 +75,7 @@ sub members
     my $file = "$dir/members.sql";
     system_or_bail('pg_dump', '--binary-upgrade', '--schema-only', '-d', $node->connstr($dbname), '-f', $file);
     my @lines = grep { !/binary_upgrade_set_|setval|^\\(?:un)?restrict |^SET relfrozenxid|^WHERE oid = / } split /^/, slurp_file($file);
-    return join '', map { s/\b\d{5,}\b/OID/gr } map { /^ {8}/ ? s/::\w+(?:\[\])?|[()]//gr : $_ } @lines;
+    return [ map { s/\b\d{5,}\b/OID/gr } map { /^ {8}/ ? s/::\w+(?:\[\])?|[()]//gr : $_ } @lines ];
 }
 
 # Stops the old server, and makes a new one of it, not started, whose clock is set.
@@ -216,8 +216,8 @@ $new->safe_psql('bare_fresh', 'CREATE EXTENSION snowid');
 foreach my $database ('alices', 'bare')
 {
     my ($upgraded, $fresh) = map { members($new, $_) } $database, "${database}_fresh";
-    like($fresh, qr/^COMMENT ON FUNCTION public\.snowid_next\(.*^REVOKE ALL ON FUNCTION public\.snowid_advance\(/ms, "$database: rights and comments are compared");
-    is($upgraded, $fresh, "$database: the extension is as a fresh one");
+    like(join('', @$fresh), qr/^COMMENT ON FUNCTION public\.snowid_next\(.*^REVOKE ALL ON FUNCTION public\.snowid_advance\(/ms, "$database: rights and comments are compared");
+    is_deeply($upgraded, $fresh, "$database: the extension is as a fresh one");
 }
 is(attempt($new, 'BEGIN; DROP EXTENSION snowid CASCADE; CREATE EXTENSION snowid; ROLLBACK'), '', 'and can be dropped and created');
 check_log($_) foreach $new, $new_registry;

@@ -8,16 +8,17 @@ CREATE FUNCTION snowid.related_columns(tbl pg_catalog.regclass, col pg_catalog.n
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
   -- Ways from a column to others, gone in steps, all of one step at once: a look for each column would read
-  -- pg_constraint once for each. A column that is null is that of the same name.
+  -- pg_constraint once for each. A column that is null is that of the same name; its type is given, since versions of
+  -- PostgreSQL name a column of NULL alone differently.
   WITH RECURSIVE ways(relid, attnum, to_relid, to_attnum) AS MATERIALIZED (
     SELECT c.confrelid, k.referred, c.conrelid, k.own
       FROM pg_catalog.pg_constraint AS c,
         LATERAL ROWS FROM (pg_catalog.unnest(c.conkey), pg_catalog.unnest(c.confkey)) AS k(own, referred)
      WHERE c.contype OPERATOR(pg_catalog.=) 'f'::pg_catalog."char"
     UNION ALL
-    SELECT i.inhrelid, NULL, i.inhparent, NULL FROM pg_catalog.pg_inherits AS i
+    SELECT i.inhrelid, NULL::pg_catalog.int2, i.inhparent, NULL::pg_catalog.int2 FROM pg_catalog.pg_inherits AS i
     UNION ALL
-    SELECT i.inhparent, NULL, i.inhrelid, NULL FROM pg_catalog.pg_inherits AS i),
+    SELECT i.inhparent, NULL::pg_catalog.int2, i.inhrelid, NULL::pg_catalog.int2 FROM pg_catalog.pg_inherits AS i),
   related(relid, attnum, attname) AS (
     SELECT a.attrelid, a.attnum, a.attname
       FROM pg_catalog.pg_attribute AS a
