@@ -216,6 +216,18 @@ like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
 crash($node, 'kill');
 start_server($node);
 is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.rewinds'), 1, 'storage: known after a crash');
+# And storage that counts again has the ceiling of what was shown meanwhile, also where its ranges are known already.
+my ($shown) = at('storage', <<'SQL') =~ /^(\d{15,})\z/m;
+SET snowid.max_lead = '1h';
+BEGIN;
+ALTER SEQUENCE snowid.ceiling INCREMENT BY 4;
+DO 'BEGIN PERFORM snowid_advance(snowid_encode(clock_timestamp() + interval ''30 s'', 1, 1)); END';
+SELECT snowid_next(1);
+ROLLBACK;
+SQL
+crash($node, 'kill');
+start_server($node);
+is(at('storage', "SET snowid.max_lead = '1h'; SELECT snowid_next(1) > $shown"), 't', 'storage: above what was shown');
 
 # 13. What snowid.wild_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
 # ceiling, where no row tells.
