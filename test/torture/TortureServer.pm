@@ -216,6 +216,8 @@ sub power_up
     my ($server) = @_;
     prepare_start($server);
     power_on($server->{node}, sub { start_preloaded($server) });
+    # However little time sessions get, something is synced.
+    $server->{node}->safe_psql('postgres', q(SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'torture', '')));
     return;
 }
 
