@@ -290,7 +290,7 @@ BEGIN
     ELSE first << snowid.time_shift(layout) END;
 END $$;
 COMMENT ON FUNCTION snowid.range_first(timestamptz, timestamptz, public.snowid_layout) IS
-  'least ID with a time from one moment until before another; the greatest bigint where none has';
+  'least ID with a time from one moment until before another; the greatest bigint if there is none';
 
 CREATE FUNCTION snowid.range_last("from" timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -301,7 +301,7 @@ BEGIN
     ELSE ((past - 1) << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
 END $$;
 COMMENT ON FUNCTION snowid.range_last(timestamptz, timestamptz, public.snowid_layout) IS
-  'greatest ID with a time from one moment until before another; the least bigint where none has';
+  'greatest ID with a time from one moment until before another; the least bigint if there is none';
 
 -- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in both moments.
 CREATE FUNCTION public.snowid_between(id bigint, "from" timestamptz, until timestamptz,
@@ -429,7 +429,7 @@ BEGIN
     DETAIL = 'Only UUIDs that snowid_to_uuid() has made with this layout do.';
 END $$;
 COMMENT ON FUNCTION public.snowid_from_uuid(uuid, public.snowid_layout) IS
-  'ID that snowid_to_uuid has made a UUID of';
+  'ID in a UUID that snowid_to_uuid has made';
 
 -- Versions 1 and 6 count steps of 100 ns from 1582-10-15.
 CREATE FUNCTION public.snowid_uuid_timestamp(uuid uuid) RETURNS timestamptz
@@ -470,7 +470,7 @@ BEGIN
   RETURN shard;
 END $$;
 COMMENT ON FUNCTION public.snowid_default_shard() IS
-  'shard of snowid_next(): this node''s own number, or what snowid.shard names; for snowid_next(bigint, snowid_layout)';
+  'shard of snowid_next(): this node''s own number, or what snowid.shard names; to be passed to snowid_next(bigint, snowid_layout)';
 
 -- The sequence goes on from one unit to the next, so that the lowest bits of IDs are evenly spread; within a unit it
 -- still only grows.
@@ -615,7 +615,7 @@ COMMENT ON FUNCTION public.snowid_next(bigint) IS 'next ID of a shard';
 CREATE FUNCTION public.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
   RETURN public.snowid_next(public.snowid_default_shard(), 'instagram');
 COMMENT ON FUNCTION public.snowid_next() IS
-  'next ID of this node''s own number as the shard, or of the shard that snowid.shard names';
+  'next ID of the shard that is this node''s own number, or that snowid.shard names';
 
 CREATE FUNCTION public.snowid_next_batch(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
   RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -657,7 +657,7 @@ BEGIN
   RETURN snowid.id_of(first, shard, layout);
 END $$;
 COMMENT ON FUNCTION public.snowid_reserve(bigint, int, public.snowid_layout) IS
-  'first of so many consecutive IDs of a shard and layout, all of them the caller''s';
+  'first of a number of consecutive IDs of a shard and layout, all of them the caller''s';
 
 -- Shards: making them, and having them go on elsewhere
 

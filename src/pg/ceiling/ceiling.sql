@@ -15,6 +15,6 @@ GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
 CREATE FUNCTION snowid.carry_ceiling_over() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_carry_ceiling_over';
 COMMENT ON FUNCTION snowid.carry_ceiling_over() IS
-  'have snowid.ceiling hold what this server knows of the ceiling; called by CREATE EXTENSION';
+  'store in snowid.ceiling what this server knows of the ceiling; called by CREATE EXTENSION';
 REVOKE ALL ON FUNCTION snowid.carry_ceiling_over() FROM PUBLIC;
 SELECT snowid.carry_ceiling_over();

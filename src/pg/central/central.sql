@@ -58,13 +58,13 @@ GRANT INSERT ON snowid.segment_sources TO @extowner@;
 CREATE FUNCTION snowid.check_source() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
 COMMENT ON FUNCTION snowid.check_source() IS
-  'sees to it that only the owner of a sequence gives it a source, and replication none';
+  'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
 REVOKE ALL ON FUNCTION snowid.check_source() FROM PUBLIC;
 
 CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid.segment_sources
   FOR EACH ROW EXECUTE FUNCTION snowid.check_source();
 COMMENT ON TRIGGER check_source ON snowid.segment_sources IS
-  'sees to it that only the owner of a sequence gives it a source, and replication none';
+  'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.segment_sources
   FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_source();
 COMMENT ON TRIGGER refuse_truncate ON snowid.segment_sources IS
@@ -81,9 +81,9 @@ CREATE FUNCTION @extschema@.snowid_segment_attach(
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_attach';
 COMMENT ON FUNCTION @extschema@.snowid_segment_attach(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
-  'have a sequence''s numbers be allocated from a sequence on another server';
+  'take a sequence''s numbers from a sequence on another server';
 
 CREATE FUNCTION @extschema@.snowid_segment_detach(seq pg_catalog.regclass) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_detach';
 COMMENT ON FUNCTION @extschema@.snowid_segment_detach(pg_catalog.regclass) IS
-  'have a sequence''s numbers be its own again, above those allocated there';
+  'let a sequence make its own numbers again, above those from the other server';

@@ -3,12 +3,12 @@
 CREATE FUNCTION @extschema@.snowid_segment_next(seq pg_catalog.regclass) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_next';
 COMMENT ON FUNCTION @extschema@.snowid_segment_next(pg_catalog.regclass) IS
-  'next number of a sequence, whose increment is what is allocated at a time for all sessions';
+  'next number of a sequence, allocated for all sessions in blocks as large as its increment';
 
 CREATE FUNCTION @extschema@.snowid_segment_next(seq pg_catalog.regclass, size int) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_next_size';
 COMMENT ON FUNCTION @extschema@.snowid_segment_next(pg_catalog.regclass, int) IS
-  'next number of a sequence, of which blocks have this size and leave the rest of the increment to others';
+  'next number of a sequence, in blocks of this size; the rest of its increment is left to others';
 
 CREATE FUNCTION @extschema@.snowid_segment_batch(seq pg_catalog.regclass, count int) RETURNS SETOF bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_batch'
@@ -33,4 +33,4 @@ COMMENT ON FUNCTION @extschema@.snowid_section_next(pg_catalog.regclass, bigint)
 CREATE FUNCTION @extschema@.snowid_section_current(section pg_catalog.regclass, key bigint) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_section_current';
 COMMENT ON FUNCTION @extschema@.snowid_section_current(pg_catalog.regclass, bigint) IS
-  'last number given to a key, null where memory does not know';
+  'last number given to a key; null if it is not in memory';

@@ -47,20 +47,20 @@ CREATE FUNCTION snowid.range_first("from" pg_catalog.timestamptz, until pg_catal
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_first';
 COMMENT ON FUNCTION snowid.range_first(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'least ID with a time from one moment until before another; the greatest bigint where none has';
+  'least ID with a time from one moment until before another; the greatest bigint if there is none';
 
 CREATE FUNCTION snowid.range_last("from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
     layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_last';
 COMMENT ON FUNCTION snowid.range_last(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'greatest ID with a time from one moment until before another; the least bigint where none has';
+  'greatest ID with a time from one moment until before another; the least bigint if there is none';
 
 CREATE FUNCTION snowid.is_between(id bigint, "from" pg_catalog.timestamptz, until pg_catalog.timestamptz,
                                   layout @extschema@.snowid_layout) RETURNS boolean
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_between';
 COMMENT ON FUNCTION snowid.is_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'what snowid_between says, of a layout in which IDs are not ordered by time alone';
+  'snowid_between(), for layouts whose IDs are not ordered by time alone';
 
 -- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in
 -- both moments. For a constant layout that is ordered the last condition is none.

@@ -158,13 +158,13 @@ CREATE FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.object
   RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_smaller';
 COMMENT ON FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid) IS
-  'the first of two ObjectIDs';
+  'the earlier of two ObjectIDs';
 
 CREATE FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid)
   RETURNS @extschema@.objectid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_larger';
 COMMENT ON FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid) IS
-  'the last of two ObjectIDs';
+  'the later of two ObjectIDs';
 
 CREATE AGGREGATE @extschema@.min(@extschema@.objectid) (SFUNC = snowid.objectid_smaller,
   STYPE = @extschema@.objectid,

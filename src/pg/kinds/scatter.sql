@@ -8,4 +8,4 @@ COMMENT ON FUNCTION @extschema@.snowid_scatter(bigint, int) IS
 CREATE FUNCTION @extschema@.snowid_unscatter(id bigint, digits int DEFAULT 1) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_unscatter';
 COMMENT ON FUNCTION @extschema@.snowid_unscatter(bigint, int) IS
-  'ID that snowid_scatter has scattered, by the same number of digits';
+  'ID that snowid_scatter was given, with the same number of digits';

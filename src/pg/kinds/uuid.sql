@@ -21,4 +21,4 @@ CREATE FUNCTION @extschema@.snowid_from_uuid(uuid pg_catalog.uuid,
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_from_uuid';
 COMMENT ON FUNCTION @extschema@.snowid_from_uuid(pg_catalog.uuid, @extschema@.snowid_layout) IS
-  'ID that snowid_to_uuid has made a UUID of';
+  'ID in a UUID that snowid_to_uuid has made';

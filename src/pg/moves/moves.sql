@@ -26,13 +26,13 @@ GRANT INSERT ON snowid.released_shards TO @extowner@;
 CREATE FUNCTION snowid.check_release() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_release';
 COMMENT ON FUNCTION snowid.check_release() IS
-  'sees to it that a row that a restore inserts closes its shard, and that replication brings none';
+  'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
 REVOKE ALL ON FUNCTION snowid.check_release() FROM PUBLIC;
 
 CREATE TRIGGER check_release BEFORE INSERT OR UPDATE OR DELETE ON snowid.released_shards
   FOR EACH ROW EXECUTE FUNCTION snowid.check_release();
 COMMENT ON TRIGGER check_release ON snowid.released_shards IS
-  'sees to it that a row that a restore inserts closes its shard, and that replication brings none';
+  'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.released_shards
   FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_release();
 COMMENT ON TRIGGER refuse_truncate ON snowid.released_shards IS
@@ -49,7 +49,7 @@ CREATE FUNCTION @extschema@.snowid_release(shard bigint,
   RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release';
 COMMENT ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
-  'have a shard issue no more IDs here, durably; gives an ID above all that it has issued';
+  'issue no more IDs of a shard here; durable; returns an ID above all that were issued';
 REVOKE ALL ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) TO @extowner@
   WITH GRANT OPTION;
@@ -58,7 +58,7 @@ CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_l
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept';
 COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) IS
-  'have the ID''s shard issue IDs here, only above it, durably';
+  'let the ID''s shard issue IDs here, all above it; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) TO @extowner@
   WITH GRANT OPTION;
@@ -69,7 +69,7 @@ CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
 COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
-  'have the ID''s shard issue only later IDs from now on, durably';
+  'issue only later IDs of the ID''s shard from now on; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) TO @extowner@
   WITH GRANT OPTION;
@@ -77,7 +77,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_
 CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';
 COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
-  'have all shards of this database issue only IDs with later times from now on, durably';
+  'issue only IDs with later times from now on, in all shards of this database; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) TO @extowner@
   WITH GRANT OPTION;

@@ -19,7 +19,7 @@ CREATE TABLE snowid.membership (
   checked pg_catalog.timestamptz NOT NULL
 );
 COMMENT ON TABLE snowid.membership IS
-  'as which node this database has joined a registry, see snowid_join; a row at most, kept by snowid';
+  'the registry that this database has joined, and as which node, see snowid_join; one row at most, kept by snowid';
 COMMENT ON COLUMN snowid.membership.singleton IS 'true: there is one row at most';
 COMMENT ON COLUMN snowid.membership.number IS 'number that the registry has given to this node';
 COMMENT ON COLUMN snowid.membership.node IS 'name of this node there';
@@ -47,13 +47,13 @@ GRANT SELECT ON snowid.membership TO pg_database_owner;
 CREATE FUNCTION snowid.keep_membership() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_membership';
 COMMENT ON FUNCTION snowid.keep_membership() IS
-  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
+  'trigger: rows that replication brings are dropped, and a restored one counts at once';
 REVOKE ALL ON FUNCTION snowid.keep_membership() FROM PUBLIC;
 
 CREATE TRIGGER keep_membership BEFORE INSERT OR UPDATE OR DELETE ON snowid.membership
   FOR EACH ROW EXECUTE FUNCTION snowid.keep_membership();
 COMMENT ON TRIGGER keep_membership ON snowid.membership IS
-  'sees to it that replication brings no other node''s row, and that a restored one counts at once';
+  'trigger: rows that replication brings are dropped, and a restored one counts at once';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.membership
   FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_membership();
 COMMENT ON TRIGGER refuse_truncate ON snowid.membership IS
@@ -65,12 +65,12 @@ ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER refuse_truncate;
 -- dumped: a restored database is not the one that has joined.
 CREATE SEQUENCE snowid.membership_words AS bigint NO CYCLE;
 COMMENT ON SEQUENCE snowid.membership_words IS
-  'where it is kept whether the row of snowid.membership is true, and what the registry knows of this node';
+  'whether the row of snowid.membership is true, and what the registry knows of this node';
 
 CREATE FUNCTION @extschema@.snowid_join(server pg_catalog.name, node pg_catalog.text DEFAULT NULL) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_join';
 COMMENT ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) IS
-  'claim this node''s number from the registry that a foreign server is; again, the same number';
+  'claim a number for this node from a registry, named as a foreign server; the same number when called again';
 REVOKE ALL ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) TO @extowner@
   WITH GRANT OPTION;
@@ -79,7 +79,7 @@ CREATE FUNCTION @extschema@.snowid_check(take_over boolean DEFAULT false, regist
   RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check';
 COMMENT ON FUNCTION @extschema@.snowid_check(boolean, boolean) IS
-  'have the registry, or Citus'' coordinator, confirm that this node''s number is its own, and no copy''s';
+  'have the registry, or Citus'' coordinator, confirm that this node''s number is its own and not a copy''s';
 REVOKE ALL ON FUNCTION @extschema@.snowid_check(boolean, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_check(boolean, boolean) TO @extowner@ WITH GRANT OPTION;
 
@@ -91,7 +91,7 @@ GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave() TO @extowner@ WITH GRANT OP
 
 CREATE VIEW snowid.member AS
   SELECT m.number, m.node, m.server AS registry, m.joined, m.checked FROM snowid.membership AS m;
-COMMENT ON VIEW snowid.member IS 'what snowid.membership has but for secrets';
+COMMENT ON VIEW snowid.member IS 'snowid.membership without its secrets';
 COMMENT ON COLUMN snowid.member.number IS 'number that the registry has given to this node';
 COMMENT ON COLUMN snowid.member.node IS 'name of this node there';
 COMMENT ON COLUMN snowid.member.registry IS 'foreign server that is the registry';

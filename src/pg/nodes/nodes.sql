@@ -23,7 +23,7 @@ CREATE TABLE snowid.nodes (
   previous_token bigint,
   written_by pg_catalog.text
 );
-COMMENT ON TABLE snowid.nodes IS 'numbers that nodes have claimed from this database, see snowid_join; kept by snowid';
+COMMENT ON TABLE snowid.nodes IS 'numbers that nodes have claimed from this database as their registry, see snowid_join; kept by snowid';
 COMMENT ON COLUMN snowid.nodes.number IS 'shard of the node''s IDs';
 COMMENT ON COLUMN snowid.nodes.node IS 'node that has the number; null where it is retired';
 COMMENT ON COLUMN snowid.nodes.database IS 'name of the node''s database';
@@ -56,13 +56,13 @@ GRANT SELECT ON snowid.nodes TO pg_database_owner;
 CREATE FUNCTION snowid.keep_nodes() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_nodes';
 COMMENT ON FUNCTION snowid.keep_nodes() IS
-  'sees to it that replication brings no other registry''s nodes, and that no number is forgotten';
+  'trigger: rows that replication brings are dropped, and no number is forgotten';
 REVOKE ALL ON FUNCTION snowid.keep_nodes() FROM PUBLIC;
 
 CREATE TRIGGER keep_nodes BEFORE INSERT OR UPDATE OR DELETE ON snowid.nodes
   FOR EACH ROW EXECUTE FUNCTION snowid.keep_nodes();
 COMMENT ON TRIGGER keep_nodes ON snowid.nodes IS
-  'sees to it that replication brings no other registry''s nodes, and that no number is forgotten';
+  'trigger: rows that replication brings are dropped, and no number is forgotten';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes
   FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_nodes();
 COMMENT ON TRIGGER refuse_truncate ON snowid.nodes IS
@@ -72,7 +72,7 @@ ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
 
 CREATE VIEW snowid.registered_nodes AS
   SELECT n.number, n.node, n.database, n.claimed, n.last_seen, n.left_node, n.retired, n.is_free FROM snowid.nodes AS n;
-COMMENT ON VIEW snowid.registered_nodes IS 'what snowid.nodes has but for secrets';
+COMMENT ON VIEW snowid.registered_nodes IS 'snowid.nodes without its secrets';
 COMMENT ON COLUMN snowid.registered_nodes.number IS 'shard of the node''s IDs';
 COMMENT ON COLUMN snowid.registered_nodes.node IS 'node that has the number; null where it is retired';
 COMMENT ON COLUMN snowid.registered_nodes.database IS 'name of the node''s database';
@@ -92,14 +92,14 @@ BEGIN
     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid.nodes'::regclass::oid,
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8));
 END $$;
-COMMENT ON FUNCTION snowid.registry_identity() IS 'which registry this database is; another one once it may have lost numbers';
+COMMENT ON FUNCTION snowid.registry_identity() IS 'identity of this registry, which changes once it may have lost numbers';
 REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
 
 -- What a node gets as an answer must not be lost here in a crash, nor when a synchronous standby takes over, also where
 -- the session sets synchronous_commit off; and no number stays locked by PREPARE TRANSACTION.
 CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
-COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction be on disk, and on synchronous standbys, once it is committed';
+COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction''s commit wait until it is on disk, and on synchronous standbys';
 REVOKE ALL ON FUNCTION snowid.commit_durably() FROM PUBLIC;
 
 -- Inserts a node with a number. False where another one has that, or is about to.
@@ -144,7 +144,7 @@ BEGIN
 EXCEPTION WHEN unique_violation THEN
   RAISE 'registry has another node "%"', asking.node USING ERRCODE = 'duplicate_object', HINT = 'Use another name.';
 END $$;
-COMMENT ON FUNCTION snowid.keep_node(bigint, snowid.nodes) IS 'note what a node tells of itself';
+COMMENT ON FUNCTION snowid.keep_node(bigint, snowid.nodes) IS 'store what a node says of itself';
 REVOKE ALL ON FUNCTION snowid.keep_node(bigint, snowid.nodes) FROM PUBLIC;
 
 -- No role fills the registry. A transaction gets one number: others pass over it until it ends, which takes time.
@@ -162,7 +162,7 @@ BEGIN
       USING ERRCODE = 'configuration_limit_exceeded', HINT = 'Wait, or have nodes ask as different roles.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.require_few_claims(pg_catalog.text) IS 'refuse a role that has got many numbers';
+COMMENT ON FUNCTION snowid.require_few_claims(pg_catalog.text) IS 'refuse a role that has claimed many numbers';
 REVOKE ALL ON FUNCTION snowid.require_few_claims(pg_catalog.text) FROM PUBLIC;
 
 -- Gives a node the least number that was made free, or never given.
@@ -222,7 +222,7 @@ BEGIN
   END IF;
   RETURN 'lost';
 END $$;
-COMMENT ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) IS 'whether a number is that of who asks';
+COMMENT ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) IS 'whether a number belongs to the node that asks';
 REVOKE ALL ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) FROM PUBLIC;
 
 -- A check, a look, taking over, or leaving: what is said to a node with a number.
@@ -339,7 +339,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) IS
-  'on the registry, for a node that is gone for good: retire its number';
+  'on the registry: retire the number of a node that is gone for good';
 REVOKE ALL ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
@@ -395,6 +395,6 @@ BEGIN
   RETURN forgotten;
 END $$;
 COMMENT ON FUNCTION snowid.settle_registry(bigint) IS
-  'on a registry that was restored or promoted: say which is the greatest number that was ever given; how many it does not know';
+  'on a registry that was restored or promoted: say the greatest number that was ever given; returns how many of the numbers it does not know';
 REVOKE ALL ON FUNCTION snowid.settle_registry(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION snowid.settle_registry(bigint) TO @extowner@ WITH GRANT OPTION;

@@ -46,6 +46,6 @@ BEGIN
     DETAIL = coalesce(answer, 'The coordinator has not answered.');
 END $$;
 COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS
-  'whether this very server is the one that Citus goes by as a group''s';
+  'whether this server is the one that Citus has for a group';
 REVOKE ALL ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) TO @extowner@ WITH GRANT OPTION;

@@ -3,20 +3,20 @@
 CREATE FUNCTION snowid.rewound() RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewound';
 COMMENT ON FUNCTION snowid.rewound() IS
-  'times that a clock which ran ahead has used up, and that no ID gets again; see snowid.rewind';
+  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.rewind';
 
 CREATE VIEW snowid.rewinds AS
   SELECT wild FROM pg_catalog.unnest(snowid.rewound()) AS wild;
 COMMENT ON VIEW snowid.rewinds IS
-  'times that a clock which ran ahead has used up, and that no ID gets again; see snowid.rewind';
+  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.rewind';
 COMMENT ON COLUMN snowid.rewinds.wild IS 'range of such times';
 GRANT SELECT ON snowid.rewinds TO PUBLIC;
 
 CREATE FUNCTION snowid.rewind(wild pg_catalog.tstzmultirange) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewind';
 COMMENT ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) IS
-  'say which times a clock that ran ahead has used up, with nobody else connected: IDs go on by the clock, '
-  'and step over those times';
+  'say which times a clock that ran ahead has used up, while nobody else is connected: IDs go on by the '
+  'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 REVOKE ALL ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) FROM PUBLIC;
 
@@ -53,6 +53,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
-  'times ahead of the clock that IDs of a column have, with a margin, and that of the ceiling; for snowid.rewind';
+  'times ahead of the clock in a column''s IDs, with a margin, and that of the ceiling; for snowid.rewind';
 REVOKE ALL ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout,
   pg_catalog.interval) FROM PUBLIC;

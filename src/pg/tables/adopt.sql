@@ -35,7 +35,7 @@ BEGIN
   RETURN greatest_key;
 END $$;
 COMMENT ON FUNCTION snowid.greatest_key(pg_catalog.regclass, pg_catalog.name) IS
-  'greatest key of a column, read in a moment';
+  'greatest value of a column, where little has to be read for it';
 
 -- Draws an ID of a shard and layout that is above a key. Where the next one is not, the shard is moved ahead, for which
 -- the caller needs the same right as for snowid_advance().
@@ -127,7 +127,7 @@ BEGIN
   RETURN false;
 END $$;
 COMMENT ON FUNCTION snowid.is_adopted(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout, pg_catalog.text, boolean) IS
-  'refuse a column that cannot be adopted; whether it is already';
+  'refuse a column that cannot be adopted; returns whether it is already';
 
 -- Drops a sequence, by a statement, and says what was granted on it.
 CREATE FUNCTION snowid.drop_sequence(seq pg_catalog.regclass, statement pg_catalog.text) RETURNS pg_catalog.void
@@ -153,7 +153,7 @@ EXCEPTION WHEN dependent_objects_still_exist THEN
       HINT = format('Let these draw from something else before; or keep a serial''s sequence, by ALTER SEQUENCE %s OWNED BY NONE.', name);
 END $$;
 COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS
-  'drop the sequence that a column was numbered by';
+  'drop the sequence that a column took its numbers from';
 
 CREATE FUNCTION @extschema@.snowid_adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
@@ -237,4 +237,4 @@ BEGIN
   RETURN call;
 END $$;
 COMMENT ON FUNCTION @extschema@.snowid_adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
-  'have a serial, identity or other bigint column draw IDs from now on, above the keys that are there; returns its default';
+  'give a serial, identity or other bigint column IDs from now on, above the keys that are there; returns its default';

@@ -249,7 +249,7 @@ BEGIN
      ORDER BY 1;
 END $$;
 COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
-  'what looks at a column of each new row of a table';
+  'what reads a column of each new row of a table';
 
 -- Tries an ID of now on all that looks at the column alone. What would fail later fails now, with 55000. Code of another
 -- owner's is not run, for it would have the caller's rights: a notice, if wanted, lists that and what needs a whole row.
@@ -304,4 +304,4 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.try_id(pg_catalog.regclass, pg_catalog.name, bigint, boolean) IS
-  'refuse a column that an ID of now does not fit into';
+  'refuse a column that a present ID does not fit into';

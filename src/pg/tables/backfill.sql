@@ -5,4 +5,4 @@ CREATE FUNCTION @extschema@.snowid_backfill(created_at pg_catalog.timestamptz, s
   RETURNS bigint
   WINDOW IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_backfill';
 COMMENT ON FUNCTION @extschema@.snowid_backfill(pg_catalog.timestamptz, bigint, @extschema@.snowid_layout) IS
-  'IDs of their own time for old rows, distinct and in order within OVER (ORDER BY created_at)';
+  'IDs for old rows with the time of each row, distinct and in order within OVER (ORDER BY created_at)';

@@ -30,7 +30,7 @@ BEGIN
   owner := pg_get_userbyid(tbl.relowner);
 END $$;
 COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
-  'refuse tables whose partitions are not made by ID, or not by the caller';
+  'refuse tables that are not partitioned by ID, or are not the caller''s';
 
 -- The layout that a table's partitions go by: what the column's default says, or else what is given.
 CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
@@ -84,7 +84,7 @@ BEGIN
       'or 1, 2, 3, 4, 6, 8, 12 or 24 hours; and 100 years at most.';
 END $$;
 COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS
-  'when the month, day or the like begins that holds a moment';
+  'begin of the month, day or the like that a moment lies in';
 
 -- What a partition is called: the table's name and the date, to the second where that is no period's beginning. Where
 -- that is too long for a name, a hash of the table's name keeps it apart from other tables'.
@@ -198,7 +198,7 @@ BEGIN
         format('ALTER TABLE %s ATTACH PARTITION %s DEFAULT;', parent, rest), 'COMMIT;');
 END $$;
 COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.name, bigint, bigint, pg_catalog.text) IS
-  'refuse to make partitions whose rows are in the default one';
+  'refuse to make partitions whose rows are in the default partition';
 
 -- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
 CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, owner pg_catalog.name, part pg_catalog.text,
@@ -293,7 +293,7 @@ BEGIN
   PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
 END $$;
 COMMENT ON FUNCTION @extschema@.snowid_create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'have a table partitioned by ID have partitions of months, days or the like up to a moment; those that were made';
+  'make the partitions that a table partitioned by ID needs up to a moment, of months, days or the like; returns those made';
 
 CREATE VIEW snowid.partitions AS
   SELECT p.partrelid::pg_catalog.regclass AS parent, r.relid::pg_catalog.regclass AS partition, s.layout,
@@ -319,7 +319,7 @@ CREATE VIEW snowid.partitions AS
   JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.relid
   WHERE s.layout IS NOT NULL;
 COMMENT ON VIEW snowid.partitions IS
-  'partitions of tables that are partitioned by IDs, where the column''s default says of which layout';
+  'partitions of tables that are partitioned by IDs, where the column''s default names the layout';
 COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
 COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
 COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs';

@@ -36,7 +36,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
-  'refuse a layout that partitions are not by';
+  'refuse a layout that the partitions were not made by';
 
 -- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
 -- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
@@ -139,7 +139,7 @@ BEGIN ATOMIC
   SELECT r.name FROM snowid.remove_partitions(parent, before, layout, most, true) AS r;
 END;
 COMMENT ON FUNCTION @extschema@.snowid_drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
-  'drop the partitions that end before a moment, the oldest first; their names';
+  'drop the partitions that end before a moment, the oldest first; returns their names';
 
 CREATE FUNCTION @extschema@.snowid_detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
@@ -149,4 +149,4 @@ BEGIN ATOMIC
   SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, most, false) AS r;
 END;
 COMMENT ON FUNCTION @extschema@.snowid_detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
-  'make tables of their own of the partitions that end before a moment, the oldest first; those tables';
+  'detach the partitions that end before a moment, the oldest first; returns them';

@@ -90,7 +90,7 @@ BEGIN
     PERFORM pg_catalog.set_config('role', role, true);
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.act_again_as(pg_catalog.text) IS 'set role to what it was';
+COMMENT ON FUNCTION snowid.act_again_as(pg_catalog.text) IS 'set the role back to what it was';
 
 -- The first ID of the unit of time that holds a moment; also of a moment that the layout does not have. An ID has the
 -- time at which its unit began: so those of now are at or above it.
@@ -165,4 +165,4 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION snowid.lock_tables(pg_catalog.oid[], pg_catalog.text[]) IS
-  'lock tables, and give way to others meanwhile';
+  'lock tables, and let others pass while waiting';
