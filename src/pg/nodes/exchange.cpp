@@ -33,7 +33,7 @@ namespace {
                      "restored.",
                      registry.name),
            errhint("If this server replaces the other one, stop that one and try again. If this is "
-                   "a copy, use snowid_join() under a new name.")));
+                   "a copy, use snowid_check() on the other server, and then here once more.")));
   pg_unreachable();
 }
 

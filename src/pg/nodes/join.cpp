@@ -36,11 +36,13 @@ void require_node_name(const char* node) {
 
 // 55000: the database has joined another registry, or under another name.
 [[noreturn]] void report_joined(const Member& member) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("database has joined as node \"%s\", with number " INT64_FORMAT,
-                         member.node, member.number),
-                  errdetail("The registry is server \"%s\".", member.server),
-                  errhint("Use snowid_leave() first.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("database has joined as node \"%s\", with number " INT64_FORMAT, member.node,
+                  member.number),
+           errdetail("The registry is server \"%s\".", member.server),
+           errhint("If this is a copy of another server, use snowid_check() until it says so, and "
+                   "join then. If it is not, use snowid_leave() first.")));
   pg_unreachable();
 }
 

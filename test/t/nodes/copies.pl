@@ -314,8 +314,10 @@ pass_time(100);
 is(check($original), '10', 'and again, 100 s later');
 my $clone = restore_from_archive();
 is(check($clone), 'ERROR 55000', 'restored beside it: refused');
-like(message_of($clone, 'SELECT snowid_check()'), qr/another server uses number 10 .*\nDETAIL:.* checked at server "registry" just now.*\nHINT:.*snowid_join/,
+like(message_of($clone, 'SELECT snowid_check()'), qr/another server uses number 10 .*\nDETAIL:.* checked at server "registry" just now.*\nHINT:.*snowid_check\(\) on the other server/,
     'and is told what to do');
+like(message_of($clone, q(SELECT snowid_join('registry', 'another'))), qr/has joined as node .*\nHINT:  If this is a copy of another server, use snowid_check\(\)/s,
+    'and not to leave');
 is(check($original), '10', 'the original: goes on');
 is(check($clone), 'ERROR 55000', 'also where it has checked since');
 is(check($original), '10', 'the original: goes on') for 1, 2;
