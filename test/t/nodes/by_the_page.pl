@@ -186,6 +186,9 @@ follow($berlin, 'the primary', $empty);
 is(answer($waiting), '2|2', 'what waited goes on');
 start_server($near);
 $berlin->wait_for_catchup($near);
+my $behind = said_in($operations, 'No standby answers',
+    'SELECT application_name, state, pg_current_wal_lsn() - replay_lsn AS behind FROM pg_stat_replication');
+like($berlin->safe_psql('postgres', $behind), qr/^standby1\|streaming\|\d+$/m, 'the standby has caught up');
 is($berlin->safe_psql('postgres', $away), 'f', 'and none is waited for yet');
 follow($berlin, 'the primary', $again);
 wait_for($is_synchronous, 'the standby to be synchronous');

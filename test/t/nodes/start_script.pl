@@ -1,6 +1,6 @@
 # The script of docs/many-servers.md that has a server check before clients may connect, run as it stands there: a server
-# that is the node is open to clients afterwards, with the settings that it has; one that is a copy, or that cannot ask,
-# is stopped.
+# that is the node is open to clients afterwards, with the settings that it has, also while the registry is down; one
+# that is a copy is stopped. And how a copy that still draws gets a number of its own, as the runbook has it.
 
 use strict;
 use warnings;
@@ -10,10 +10,10 @@ use Snowid;
 use Test::More;
 
 my ($script) = slurp_file('docs/many-servers.md') =~ /^```\n(pg_ctl .*?)^```$/ms;
-like($script, qr/snowid_check.*\n.*stop/, 'the page has a script');
+like($script, qr/snowid_check.*\n.*\n.*stop/, 'the page has a script');
 my $socket = PostgreSQL::Test::Utils::tempdir_short();
 $script =~ s{/run/starting}{$socket}g;
-$script =~ s/-d berlin/-d postgres/;
+$script =~ s/in berlin app;/in app postgres;/;
 
 my $registry = new_server('registry');
 $registry->start;
@@ -21,6 +21,8 @@ $registry->safe_psql('postgres', 'CREATE EXTENSION snowid');
 my $node = new_server('node', allows_streaming => 1);
 $node->start;
 add_source($node, $registry, name => 'registry');
+# Another database, whose check fails with another error.
+$node->safe_psql('postgres', 'CREATE DATABASE app');
 is(attempt($node, q(SELECT snowid_join('registry', 'the node'))), '1', 'joined');
 
 # Runs the script on a server that is stopped. Returns what it says.
@@ -74,8 +76,31 @@ is(start_with_key($clone, 'staging'), '2', 'and is bound to its own key');
 is(attempt($clone, q(SELECT snowid_next() > 0; SET snowid.server_key = 'production')), 'ERROR 55P02', 'which no session sets, once it knows of it');
 $clone->stop;
 
+# A copy that draws, and is to go on beside the original.
+sub said_by { my ($server, $sql) = @_; return ($server->psql('postgres', $sql))[2] }
+my $runbook = 'docs/operations.md';
+my ($check, $join) = map { said_in($runbook, 'A clone is found', "SELECT $_") } 'snowid_check()', q(snowid_join('registry', 'another name'));
+my ($lost, $joined) = map { said_in($runbook, 'A clone is found', $_) =~ s/^… | …$//gr } q(… is not this server's), 'database has joined as node …';
+$node->backup('drawing');
+my $drawing = PostgreSQL::Test::Cluster->new('drawing');
+$drawing->init_from_backup($node, 'drawing');
+$drawing->start;
+is(attempt($drawing, 'SELECT snowid_shard(snowid_next())'), '1', 'a copy with the same key draws');
+like(said_by($drawing, $join), qr/\Q$joined\E "the node", with number 1/, 'it may not join yet');
+is(attempt($node, $check), '1', 'the original checks');
+like(said_by($drawing, $check), qr/\Q$lost\E/, 'then the copy, which is told');
+is(attempt($drawing, $join), '3', 'now it may join');
+is(attempt($drawing, 'SELECT snowid_shard(snowid_next())'), '3', 'and draws from its own number');
+is(attempt($node, $check), '1', 'the original keeps its number');
+$drawing->stop;
+
 $registry->stop;
 $node->stop;
-like(start_by_script($node), qr/could not reach the registry.*look before/s, 'the registry is down');
-is(is_running($node), 0, 'which lets nobody in either');
+my $said = start_by_script($node);
+like($said, qr/ERROR:  08006: could not reach the registry/, 'the registry is down');
+unlike($said, qr/look before/, 'which keeps nobody out');
+is(is_running($node), 1, 'the server starts');
+$node->_update_pid(1);
+is(attempt($node, 'SELECT snowid_shard(snowid_next())'), '1', 'and draws');
+$node->stop;
 done_testing();

@@ -111,8 +111,8 @@ system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', "$dir/full.so", 'test/mod
     local %ENV = (%ENV, LD_PRELOAD => "$dir/full.so", SNOWID_FULL => "$dir/full", SNOWID_FULL_OF => $node->data_dir);
     start_server($node);
 }
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(registry berlin bare late);
-$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(postgres registry late);
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(registry berlin bare late other restored);
+$node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(postgres registry late other restored);
 
 sub note_printed
 {
@@ -174,6 +174,75 @@ is(printed_by($node, 'berlin', q(SELECT snowid_join('registry', 'berlin'); CREAT
 $node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE berlin');
 has_lines(printed_by($node, 'copied', 'SELECT snowid_next()'), 'A dump is restored', 'ERROR|DETAIL|HINT');
 
+# What the page says to do, where it says it.
+my $restored = 'A dump is restored';
+is(attempt($node, said_in($page, $restored, 'SELECT snowid_leave()'), dbname => 'copied'), '', 'a copied membership is left');
+is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'and the original keeps its number');
+system_or_bail('pg_dump', '-h', $host, '-p', $port, '-a', '-d', 'berlin', '-f', "$dir/data.sql");
+$node->psql('restored', slurp_file("$dir/data.sql"), on_error_stop => 0);
+is(attempt($node, 'SELECT snowid_next()', dbname => 'restored'), 'ERROR 55000', 'the data of a node, in another database');
+is(attempt($node, 'SELECT snowid_leave(); SELECT snowid_shard(snowid_next())', dbname => 'restored') =~ s/^\n//r, '0', 'which leaves');
+is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'and the original keeps its number');
+my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upgrade');
+is(attempt($node, $attach, dbname => 'berlin'), '', 'segments are attached again');
+my ($accept) = grep { /^SELECT snowid_accept/ } blocks_of($page, 'A closed shard');
+my $layout = 'time:41 shard:16 seq:7 unit:1ms epoch:2026-01-01T00:00:00Z';
+$node->safe_psql('other', "SELECT snowid_release(42, '$layout')");
+is(attempt($node, $accept, dbname => 'other'), '', 'a shard of another layout is accepted');
+is(attempt($node, "SELECT snowid_shard(snowid_next(42, '$layout'), '$layout')", dbname => 'other'), '42', 'and is open');
+
+my $long = 'Long units of time';
+my $far = q(SELECT snowid_advance_all(clock_timestamp() + interval '12 s'));
+has_lines(printed_by($node, 'postgres', $far), $long, 'ERROR');
+my $patience = said_in($page, $long, q(SET snowid.max_wait = '1min'));
+my $waiting = open_session($node);
+backend_of($waiting);
+ask($waiting, $patience);
+start_asking($waiting, $far);
+wait_until_waiting($node, $waiting, 'Extension');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($waiting->{backend})");
+is(answer($waiting), 'ERROR 57014', 'with patience it waits');
+close_session($waiting);
+my ($lead) = grep { /snowid.max_lead/ } blocks_of($page, $long);
+follow($node, '', $lead);
+wait_for(sub { $node->safe_psql('postgres', q(LOAD 'snowid'; SHOW snowid.max_lead)) eq '70min' }, 'the setting');
+$node->safe_psql('postgres', $_) foreach said_in($page, $long, 'ALTER SYSTEM RESET snowid.max_lead'), 'SELECT pg_reload_conf()';
+
+my $joining = 'docs/many-servers.md';
+my ($must_join) = grep { /must_join/ } blocks_of($joining, 'Joining');
+is(attempt($node, $must_join), 't', 'every server must join');
+wait_for(sub { attempt($node, 'SELECT snowid_next()') eq 'ERROR 55000' }, 'the setting');
+printed_by($node, 'postgres', 'SELECT snowid_next()');
+is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'a node draws on');
+attempt($node, 'ALTER SYSTEM RESET snowid.must_join');
+$node->reload;
+wait_for(sub { attempt($node, 'SELECT snowid_next() > 0') eq 't' }, 'the setting');
+
+# A sequence that is used up.
+my $enlarge = said_in('docs/monitoring.md', 'SnowidSequenceRunsOut', 'ALTER SEQUENCE orders_seq AS bigint NO MAXVALUE;');
+$node->safe_psql('other', q(CREATE SEQUENCE orders_seq AS integer; SELECT setval('orders_seq', 2147483647)));
+like(printed_by($node, 'other', q(SELECT snowid_segment_next('orders_seq'))), qr/ERROR:  2200H: reached maximum value of sequence/, 'used up');
+is(attempt($node, "$enlarge SELECT snowid_segment_next('orders_seq')", dbname => 'other'), '2147483648', 'and enlarged');
+
+# Ranges of wild times, of which one has begun: those that another database can be given.
+my $wild = 'The clock ran wild ahead';
+my $ranges = said_in($page, $wild, q(SELECT range_agg(wild) FROM snowid.rewinds WHERE lower(wild) > clock_timestamp() + interval '10 s'));
+my ($state) = grep { /tstzrange/ } blocks_of($page, $wild);
+$state =~ s/'2026[^']*', '[^']*'/now() + interval '20 d', now() + interval '21 d'/;
+$node->safe_psql('other', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(7))');
+is(attempt($node, $state, dbname => 'other'), '', 'what the wrong clock showed is stated');
+my $given = attempt($node, $ranges, dbname => 'other');
+like($given, qr/^\{\[.+\}$/, 'ranges that are yet to come');
+is(attempt($node, "SELECT snowid.rewind('$given')", dbname => 'copied'), '', 'are given to another database');
+set_clock(20.5 * 86400);
+is(attempt($node, $ranges, dbname => 'other'), '', 'but not one that has begun');
+is(attempt($node, "SELECT snowid.rewind('$given')", dbname => 'postgres'), 'ERROR 22023', 'which is refused');
+set_clock(0);
+my $other = open_session($node, dbname => 'copied');
+ask($other, 'SELECT 1');
+like(printed_by($node, 'copied', "SELECT snowid.rewind('$given')"), qr/ERROR:  55006: database "copied" is being accessed by others/, 'somebody is connected');
+close_session($other);
+
 $node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');
 like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  25006: server "registry" is read-only/, 'a registry that is read-only');
 $node->safe_psql('berlin', "ALTER USER MAPPING FOR PUBLIC SERVER registry OPTIONS (ADD user 'nosuch')");
@@ -185,6 +254,11 @@ my $all = join "\n", map { printed_by($node, 'berlin', "SELECT $_") } 'snowid_ch
 like($all, qr/^\Q$_\E/m, "$down: $_") foreach map { split /\n/ } $registry_down, $source_down;
 
 # 3. PostgreSQL's own.
+$node->safe_psql('berlin', 'CREATE ROLE app; ALTER SERVER registry OWNER TO app');
+like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  42501: owner of foreign server "registry" is not a superuser/, 'called by another role');
+$node->safe_psql('berlin', 'ALTER SERVER registry OWNER TO CURRENT_USER; DROP USER MAPPING FOR PUBLIC SERVER registry');
+printed_by($node, 'berlin', 'SELECT snowid_check()');
+printed_by($node, 'postgres', 'SET ROLE app; SELECT snowid_advance_all(now())');
 my $standby = new_standby($node, 'standby');
 $standby->start;
 printed_by($standby, 'postgres', 'SELECT snowid_next()');
