@@ -163,7 +163,7 @@ sub judge_times
     my $unit = $layout->{unit} / 1_000_000;
     my ($first, $last) = (time_of($layout, $call->{least}), time_of($layout, $call->{greatest}));
     my $ranges = $oracle->{ranges}{$database} // [];
-    my $ahead = reach_of($most, $call->{lead}, $ranges);
+    my $ahead = reach_of($least, $most, $call->{lead}, $ranges);
     wrong($oracle, sprintf '%s: ID %s is %.3f s behind the clock, %s', $name, $call->{least}, $least - $first, $call->{who})
       if $first + $unit < $least - SLACK;
     wrong($oracle, sprintf '%s: ID %s is %.3f s ahead of the clock, and may be by %.3f s, %s', $name, $call->{greatest}, $last - $most,
@@ -184,17 +184,19 @@ sub judge_times
     return;
 }
 
-# How far IDs may be: while they step over a wild time, by what is left of it, and what the clock has gone since.
+# How far IDs may be: while they step over a wild time, by what is left of it, and what the clock has gone since. A clock
+# that is set back into one may let them go further than the later one did: it showed any time from $least to $most.
 sub reach_of
 {
-    my ($clock, $lead, $ranges) = @_;
-    my $reach = $clock + $lead;
+    my ($least, $most, $lead, $ranges) = @_;
+    my $reach = $most + $lead;
     my $early = 3600 + 10 + 3;
     foreach my $range (sort { $a->[0] <=> $b->[0] } @$ranges)
     {
         my ($from, $until) = @$range;
-        next if $from - $early > $reach || $clock > $until + 1;
-        my $over = $until + ($clock > $from - $early ? $clock - $from + $early : 0) + $lead + 3;
+        next if $from - $early > $reach || $least > $until + 1;
+        my $in = $most < $until + 1 ? $most : $until + 1;
+        my $over = $until + ($in > $from - $early ? $in - $from + $early : 0) + $lead + 3;
         $reach = $over if $over > $reach;
     }
     return $reach;
