@@ -252,6 +252,9 @@ at('found', 'INSERT INTO ids SELECT snowid_next(1)');
 set_clock(5);
 is( at('found', 'SELECT ' . found('10 min') . " @> tstzrange(at - interval '10 min', at + interval '10 min', '[]') FROM (SELECT snowid_timestamp(max(id)) AS at FROM ids) AS last"),
     't', 'found: with the margin');
+# The ceiling is above the last ID.
+is(say_wild('found', "(SELECT tstzmultirange(tstzrange(at - interval '1 s', at + interval '10 ms')) FROM (SELECT snowid_timestamp(max(id)) AS at FROM ids) AS last)"),
+    'ERROR 22023', 'found: the ceiling is in no range');
 told('found', 'told', found('10 min'));
 check_log($node);
 $node->stop;
