@@ -86,17 +86,22 @@ install_jit() {
   fi
 }
 
+# tests_of_the_library: the regression tests but for adopt, adopt_looks and partitions, which try SQL and PL/pgSQL that
+# reads catalogs alone. Where each query is compiled, or caches are discarded all the time, these take many minutes.
+tests_of_the_library() {
+  local tests
+  tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
+  echo "${tests/ adopt adopt_looks backfill partitions/ backfill}"
+}
+
 # forced_jit: the regression tests with every expression compiled and snowid's bitcode linked into it.
 forced_jit() {
-  local tests
   if ! has_jit; then
     say "No test of JIT: this server is built without it."
     return
   fi
   bitcode_is_used
-  # All but adopt, adopt_looks and partitions, whose queries read catalogs alone, and take minutes to compile.
-  tests=$(sed -n 's/^REGRESS = //p' "$BUILD/Makefile")
-  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="${tests/ adopt adopt_looks backfill partitions/ backfill}"
+  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="$(tests_of_the_library)"
 }
 
 # bitcode_is_used: that JIT does what forced_jit is there for. A function's own name is in what was
