@@ -150,8 +150,7 @@ SQL
         my $connection = $publisher->connstr('replicated') =~ s{'}{''}gr;
         $subscriber->safe_psql('replicated', "CREATE SUBSCRIPTION all_of_it CONNECTION '$connection' PUBLICATION everything"
               . " WITH (binary = $binary)");
-        wait_for(sub { $subscriber->safe_psql('replicated', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' },
-            'the initial copy');
+        $subscriber->wait_for_subscription_sync(undef, undef, 'replicated');
         is(sources($subscriber), $own, "$to: nothing of the initial copy is there");
 
         check_goes_on($publisher, $subscriber, "$to, copied");

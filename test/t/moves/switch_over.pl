@@ -66,8 +66,7 @@ sub subscribe
 {
     my ($name, $publication) = @_;
     $new->safe_psql('postgres', "CREATE SUBSCRIPTION $name CONNECTION '$connection' PUBLICATION $publication");
-    wait_for(sub { $new->safe_psql('postgres', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' },
-        'the initial copy');
+    $new->wait_for_subscription_sync;
     return;
 }
 

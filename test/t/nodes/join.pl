@@ -236,6 +236,8 @@ foreach my $pair (@pairs)
 {
     my ($from, $to) = @$pair;
     wait_for(sub { $node->safe_psql($to, 'SELECT count(*) FROM rows') eq '1' }, "what $from has done to reach $to");
+    # On one server a first copy that begins its slot waits for the transaction that drops the subscription, and that for the slot.
+    $node->wait_for_subscription_sync(undef, undef, $to);
     $node->safe_psql($to, "DROP SUBSCRIPTION sub_$to");
 }
 is($node->safe_psql('west', 'SELECT number FROM snowid.membership'), '2', "replication: no other node's row");

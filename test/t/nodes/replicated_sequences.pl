@@ -39,7 +39,7 @@ my $near = q(SELECT snowid_timestamp(snowid_next()) < clock_timestamp() + interv
 sub refresh
 {
     $west->safe_psql('postgres', 'ALTER SUBSCRIPTION all_of_it REFRESH SEQUENCES');
-    wait_for(sub { $west->safe_psql('postgres', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' }, 'the sequences');
+    $west->wait_for_subscription_sync;
     return;
 }
 

@@ -66,9 +66,7 @@ sub subscribe
     return;
 }
 subscribe($reader, $node{$_}, "writer$_", '') foreach sort keys %node;
-wait_for(
-    sub { $reader->safe_psql('postgres', q(SELECT count(*) FROM pg_subscription_rel WHERE srsubstate = 'r')) eq '3' },
-    'the initial copies');
+$reader->wait_for_subscription_sync;
 my $standby = new_standby($node{1}, 'standby');
 set_clock($offset{1} - 0.5, $standby);
 start_server($standby);

@@ -19,7 +19,7 @@ $node->safe_psql('first', 'UPDATE snowid.settings SET shard = 7; INSERT INTO thi
 $node->safe_psql('first', q(SELECT pg_create_logical_replication_slot('everything', 'pgoutput')));
 $node->safe_psql('second', q(CREATE SUBSCRIPTION everything CONNECTION $$) . $node->connstr('first')
       . '$$ PUBLICATION everything WITH (create_slot = false)');
-wait_for(sub { $node->safe_psql('second', q(SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel)) eq 't' }, 'the rows that were there');
+$node->wait_for_subscription_sync(undef, undef, 'second');
 $node->safe_psql('first', 'UPDATE snowid.settings SET shard = 7, max_lead = 5; INSERT INTO things VALUES (2)');
 wait_for(sub { $node->safe_psql('second', 'SELECT count(*) FROM things') eq '2' }, 'a change');
 is($node->safe_psql('second', 'SELECT shard, max_lead FROM snowid.settings'), '0|1000', 'no settings came along');
