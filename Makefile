@@ -72,6 +72,10 @@ PG_CPPFLAGS = -I$(TOP)/src -isystem $(shell $(PG_CONFIG) --includedir-server) \
 PG_CXXFLAGS = -std=c++20 -MMD -MP -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -fvisibility=hidden $(SNOWID_CXXFLAGS)
 
+# PGXS finds this out where PostgreSQL was itself built in a directory of its own, only.
+ifneq ($(TOP),.)
+VPATH := $(TOP)
+endif
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
