@@ -7,6 +7,7 @@ COMMENT ON SEQUENCE snowid.ceiling IS
   'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
 SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
 -- The role that dumps the database reads it, and the one that restores it sets it.
+REVOKE ALL ON SEQUENCE snowid.ceiling FROM PUBLIC;
 GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
 GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
 

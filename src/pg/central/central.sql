@@ -39,7 +39,7 @@ CREATE TABLE snowid.segment_sources (
   owner pg_catalog.text NOT NULL,
   server_oid pg_catalog.oid NOT NULL,
   owner_oid pg_catalog.oid NOT NULL
-);
+) USING heap;
 COMMENT ON TABLE snowid.segment_sources IS
   'sequences whose numbers are allocated from another server, see snowid_segment_attach';
 COMMENT ON COLUMN snowid.segment_sources.seq IS 'sequence here';
@@ -51,6 +51,7 @@ COMMENT ON COLUMN snowid.segment_sources.server_oid IS
 COMMENT ON COLUMN snowid.segment_sources.owner_oid IS 'role that had this name, set by a trigger';
 COMMENT ON CONSTRAINT segment_sources_pkey ON snowid.segment_sources IS 'a sequence has one source';
 COMMENT ON INDEX snowid.segment_sources_pkey IS 'a sequence has one source';
+REVOKE ALL ON snowid.segment_sources FROM PUBLIC;
 GRANT SELECT ON snowid.segment_sources TO PUBLIC;
 -- The role that restores a dump need not be a superuser.
 GRANT INSERT ON snowid.segment_sources TO @extowner@;

@@ -8,7 +8,7 @@ CREATE TABLE snowid.released_shards (
   released_at pg_catalog.timestamptz NOT NULL,
   -- The shard first, by which it is looked up.
   PRIMARY KEY (shard, layout)
-);
+) USING heap;
 COMMENT ON TABLE snowid.released_shards IS
   'shards that issue no IDs here since they were released; see snowid_release and snowid_accept';
 COMMENT ON COLUMN snowid.released_shards.shard IS 'shard that issues no IDs here';
@@ -19,6 +19,7 @@ COMMENT ON COLUMN snowid.released_shards.moved_to IS 'where it has moved to, as 
 COMMENT ON COLUMN snowid.released_shards.released_at IS 'when it was released';
 COMMENT ON CONSTRAINT released_shards_pkey ON snowid.released_shards IS 'a shard is released once';
 COMMENT ON INDEX snowid.released_shards_pkey IS 'a shard is released once';
+REVOKE ALL ON snowid.released_shards FROM PUBLIC;
 GRANT SELECT ON snowid.released_shards TO PUBLIC;
 -- The role that restores a dump need not be a superuser. This one may release shards as well.
 GRANT INSERT ON snowid.released_shards TO @extowner@;

@@ -9,7 +9,7 @@ CREATE TABLE snowid.membership (
     CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
   node pg_catalog.text NOT NULL,
   server pg_catalog.text NOT NULL,
-  registry pg_catalog.text NOT NULL,
+  registry_identity pg_catalog.text NOT NULL,
   secret pg_catalog.text NOT NULL,
   incarnation bigint NOT NULL,
   system_identifier bigint NOT NULL,
@@ -17,14 +17,14 @@ CREATE TABLE snowid.membership (
   server_key pg_catalog.text NOT NULL,
   joined pg_catalog.timestamptz NOT NULL,
   checked pg_catalog.timestamptz NOT NULL
-);
+) USING heap;
 COMMENT ON TABLE snowid.membership IS
   'the registry that this database has joined, and as which node, see snowid_join; one row at most, kept by snowid';
 COMMENT ON COLUMN snowid.membership.singleton IS 'true: there is one row at most';
 COMMENT ON COLUMN snowid.membership.number IS 'number that the registry has given to this node';
 COMMENT ON COLUMN snowid.membership.node IS 'name of this node there';
 COMMENT ON COLUMN snowid.membership.server IS 'foreign server that is the registry';
-COMMENT ON COLUMN snowid.membership.registry IS 'identity of that registry, as snowid.registry_identity() has it there';
+COMMENT ON COLUMN snowid.membership.registry_identity IS 'identity of that registry, as snowid.registry_identity() has it there';
 COMMENT ON COLUMN snowid.membership.secret IS 'what proves to the registry that the number is this node''s';
 COMMENT ON COLUMN snowid.membership.incarnation IS
   'what snowid.membership_words has, too, where the row is still true';
@@ -41,6 +41,7 @@ COMMENT ON CONSTRAINT membership_singleton_check ON snowid.membership IS 'a data
 SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regclass, ''::pg_catalog.text);
 -- Roles that may dump the database may read it, and those that restore it may write it; no other role may read the
 -- secret.
+REVOKE ALL ON snowid.membership FROM PUBLIC, pg_monitor;
 GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
 GRANT SELECT ON snowid.membership TO pg_database_owner;
 
@@ -66,6 +67,7 @@ ALTER TABLE snowid.membership ENABLE ALWAYS TRIGGER refuse_truncate;
 CREATE SEQUENCE snowid.membership_words AS bigint NO CYCLE;
 COMMENT ON SEQUENCE snowid.membership_words IS
   'whether the row of snowid.membership is true, and what the registry knows of this node';
+REVOKE ALL ON SEQUENCE snowid.membership_words FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.snowid_join(server pg_catalog.name, node pg_catalog.text DEFAULT NULL) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_join';
@@ -97,4 +99,6 @@ COMMENT ON COLUMN snowid.member.node IS 'name of this node there';
 COMMENT ON COLUMN snowid.member.registry IS 'foreign server that is the registry';
 COMMENT ON COLUMN snowid.member.joined IS 'when it has joined, by its clock';
 COMMENT ON COLUMN snowid.member.checked IS 'when the registry has last confirmed it, by this server''s clock';
+REVOKE ALL ON snowid.member FROM PUBLIC;
 GRANT SELECT ON snowid.member TO pg_monitor;
+GRANT SELECT ON snowid.member TO @extowner@ WITH GRANT OPTION;

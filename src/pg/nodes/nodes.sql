@@ -22,7 +22,7 @@ CREATE TABLE snowid.nodes (
   token bigint,
   previous_token bigint,
   written_by pg_catalog.text
-);
+) USING heap;
 COMMENT ON TABLE snowid.nodes IS 'numbers that nodes have claimed from this database as their registry, see snowid_join; kept by snowid';
 COMMENT ON COLUMN snowid.nodes.number IS 'shard of the node''s IDs';
 COMMENT ON COLUMN snowid.nodes.node IS 'node that has the number; null where it is retired';
@@ -50,6 +50,7 @@ COMMENT ON CONSTRAINT nodes_node_key ON snowid.nodes IS 'a node has one number';
 COMMENT ON INDEX snowid.nodes_node_key IS 'a node has one number';
 COMMENT ON CONSTRAINT nodes_number_check ON snowid.nodes IS 'shards of the layout instagram; 0 is drawn from without joining';
 SELECT pg_catalog.pg_extension_config_dump('snowid.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
+REVOKE ALL ON snowid.nodes FROM PUBLIC, pg_monitor;
 GRANT SELECT, INSERT ON snowid.nodes TO @extowner@;
 GRANT SELECT ON snowid.nodes TO pg_database_owner;
 
@@ -81,7 +82,9 @@ COMMENT ON COLUMN snowid.registered_nodes.last_seen IS 'when the node has last a
 COMMENT ON COLUMN snowid.registered_nodes.left_node IS 'node that had the number; null where that is not known';
 COMMENT ON COLUMN snowid.registered_nodes.retired IS 'when the number was retired; null where it is in use';
 COMMENT ON COLUMN snowid.registered_nodes.is_free IS 'whether it is free to be given again';
+REVOKE ALL ON snowid.registered_nodes FROM PUBLIC;
 GRANT SELECT ON snowid.registered_nodes TO pg_monitor;
+GRANT SELECT ON snowid.registered_nodes TO @extowner@ WITH GRANT OPTION;
 
 -- Which registry this is: this table in this database of this server, since the server was last promoted. Where it is
 -- restored, promoted or upgraded it is another one, which may have lost what it has given.

@@ -15,6 +15,7 @@ COMMENT ON COLUMN snowid.node.node IS 'name by which this node has joined, null 
 COMMENT ON COLUMN snowid.node.registry IS
   'foreign server over which this node has joined, null where that is not the source';
 COMMENT ON COLUMN snowid.node.problem IS 'why snowid_next() fails, null where it does not';
+REVOKE ALL ON snowid.node FROM PUBLIC;
 GRANT SELECT ON snowid.node TO PUBLIC;
 
 -- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
@@ -47,5 +48,3 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS
   'whether this server is the one that Citus has for a group';
-REVOKE ALL ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) TO @extowner@ WITH GRANT OPTION;

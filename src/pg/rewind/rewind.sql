@@ -10,6 +10,7 @@ CREATE VIEW snowid.rewinds AS
 COMMENT ON VIEW snowid.rewinds IS
   'times that a clock which ran ahead has used up; no ID gets them again; see snowid.rewind';
 COMMENT ON COLUMN snowid.rewinds.wild IS 'range of such times';
+REVOKE ALL ON snowid.rewinds FROM PUBLIC;
 GRANT SELECT ON snowid.rewinds TO PUBLIC;
 
 CREATE FUNCTION snowid.rewind(wild pg_catalog.tstzmultirange) RETURNS pg_catalog.void

@@ -49,7 +49,8 @@ Relation own_table_open(const OwnTable& table, LOCKMODE lock) {
 
 void require_as_made(Relation relation, const OwnTable& table) {
   TupleDesc columns = RelationGetDescr(relation);
-  bool is_right = relation->rd_rel->relkind == RELKIND_RELATION && columns->natts == table.columns;
+  bool is_right = relation->rd_rel->relkind == RELKIND_RELATION &&
+                  relation->rd_rel->relam == HEAP_TABLE_AM_OID && columns->natts == table.columns;
   for (int i = 0; is_right && i < table.columns; i++)
     is_right = IsOf(TupleDescAttr(columns, i), table.types[i], table.own_type_length);
   if (!is_right) report_altered(table.name);

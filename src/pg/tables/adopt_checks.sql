@@ -170,17 +170,17 @@ CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
   SELECT NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, '\{(\w+)', 'g') AS n (node)
+      SELECT FROM pg_catalog.regexp_matches(tree, '[{]([[:alnum:]_]+)', 'g') AS n (node)
        WHERE n.node[1] OPERATOR(pg_catalog.<>) ALL (ARRAY['VAR', 'CONST', 'OPEXPR', 'FUNCEXPR', 'BOOLEXPR', 'NULLTEST',
          'BOOLEANTEST', 'RELABELTYPE', 'SCALARARRAYOPEXPR', 'CASEEXPR', 'CASEWHEN', 'CASETESTEXPR', 'COALESCEEXPR', 'NULLIFEXPR',
          'DISTINCTEXPR', 'ARRAYEXPR']))
     -- Types too: functions of PostgreSQL's own call those of somebody's range type.
     AND NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:opno|\w*type(?:id)?) (\d+)', 'gi') AS o (id)
+      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:opno|[[:alnum:]_]*type(?:id)?) ([0-9]+)', 'gi') AS o (id)
        WHERE o.id[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint)
     AND tree OPERATOR(pg_catalog.!~) ':(?:op)?funcid 0 '
     AND NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid (\d+)', 'g') AS f (func)
+      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid ([0-9]+)', 'g') AS f (func)
        WHERE f.func[1] OPERATOR(pg_catalog.<>) '0' AND NOT EXISTS (
          SELECT FROM pg_catalog.pg_proc AS p
           WHERE p.oid OPERATOR(pg_catalog.=) f.func[1]::pg_catalog.oid

@@ -18,7 +18,7 @@ BEGIN
     RAISE '"%" is not a partitioned table', tbl.relname USING ERRCODE = 'wrong_object_type';
   ELSIF tbl.relpersistence = 't' THEN
     RAISE 'partitions of temporary table "%" are not supported', tbl.relname USING ERRCODE = 'feature_not_supported';
-  ELSIF pg_get_partkeydef(parent) !~ '^RANGE \((\w+|"([^"]|"")+")\)$' THEN
+  ELSIF pg_get_partkeydef(parent) !~ '^RANGE [(]([[:alnum:]_]+|"([^"]|"")+")[)]$' THEN
     RAISE 'table "%" is not partitioned by range of one column', tbl.relname
       USING ERRCODE = 'wrong_object_type', DETAIL = format('It is partitioned by %s.', pg_get_partkeydef(parent));
   ELSIF snowid.partition_key(parent) IS NULL THEN
@@ -327,4 +327,5 @@ COMMENT ON COLUMN snowid.partitions."from" IS 'time of its first ID; -infinity w
 COMMENT ON COLUMN snowid.partitions.until IS 'time of the first ID after it; infinity where it has no end, null for the default one';
 COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
 COMMENT ON COLUMN snowid.partitions.rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
+REVOKE ALL ON snowid.partitions FROM PUBLIC;
 GRANT SELECT ON snowid.partitions TO PUBLIC;

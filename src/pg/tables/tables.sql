@@ -29,7 +29,7 @@ BEGIN ATOMIC
   SELECT b.relid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
       b.bounds IS NULL, b.inhdetachpending
     FROM (SELECT c.oid AS relid, i.inhdetachpending, pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, c.oid),
-              '^FOR VALUES FROM \(''?(-?\d+|MINVALUE)''?\) TO \(''?(-?\d+|MAXVALUE)''?\)$') AS bounds
+              '^FOR VALUES FROM [(]''?(-?[0-9]+|MINVALUE)''?[)] TO [(]''?(-?[0-9]+|MAXVALUE)''?[)]$') AS bounds
             FROM pg_catalog.pg_inherits AS i
             JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
            WHERE i.inhparent OPERATOR(pg_catalog.=) parent
@@ -44,18 +44,18 @@ COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
 -- here, with all names qualified, it is this extension's function if that is one.
 CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
-  own CONSTANT text := CASE '@extschema@' WHEN 'pg_catalog' THEN ''
-    ELSE regexp_replace('@extschema@.', '(\W)', '\\\1', 'g') END;
+  own CONSTANT text := (SELECT CASE n.nspname WHEN 'pg_catalog' THEN '' ELSE quote_ident(n.nspname) || '.' END
+    FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'snowid');
+  -- Of a schema, as it is printed before a name.
+  prefix CONSTANT text := '((?:(?:[a-z0-9_]+|"(?:[^"]|"")+")[.])?)';
+  printed text;
+  reversed text[];
   parts text[];
 BEGIN
-  -- Arguments may be named, and named ones in either order.
-  SELECT regexp_match(
-      regexp_replace(pg_get_expr(d.adbin, d.adrelid), '\((layout => .*), (shard => .*)\)$', '(\2, \1)'),
-      concat('^', own, 'snowid_next\((?:(?:shard => )?(?:\((\d+)\)::bigint|''(\d+)''::bigint|',
-        own, '(snowid_default_shard)\(\))(?:, (?:layout => )?''([^'']*)''::', own, 'snowid_layout)?)?\)$'))
-    INTO parts
+  SELECT pg_get_expr(d.adbin, d.adrelid) INTO printed
     FROM pg_attrdef AS d
     JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = ''
    WHERE d.adrelid = tbl AND d.adnum = col
@@ -64,9 +64,16 @@ BEGIN
                 AND m.refclassid = 'pg_extension'::regclass AND e.extname = 'snowid'))
             FROM pg_depend AS f
            WHERE f.classid = 'pg_attrdef'::regclass AND f.objid = d.oid AND f.refclassid = 'pg_proc'::regclass);
-  IF parts IS NOT NULL THEN
-    shard := coalesce(parts[1], parts[2]);
-    layout := coalesce(parts[4], 'instagram');
+  -- Arguments may be named, and named ones in either order.
+  reversed := regexp_match(printed, '^(.*[(])(layout => .*), (shard => .*)[)]$');
+  IF reversed IS NOT NULL THEN
+    printed := concat(reversed[1], reversed[3], ', ', reversed[2], ')');
+  END IF;
+  parts := regexp_match(printed, concat('^', prefix, 'snowid_next[(](?:(?:shard => )?(?:[(]([0-9]+)[)]::bigint|''([0-9]+)''::bigint|',
+    prefix, 'snowid_default_shard[(][)])(?:, (?:layout => )?''([^'']*)''::', prefix, 'snowid_layout)?)?[)]$'));
+  IF parts[1] = own AND coalesce(parts[4], own) = own AND coalesce(parts[6], own) = own THEN
+    shard := coalesce(parts[2], parts[3]);
+    layout := coalesce(parts[5], 'instagram');
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
