@@ -281,10 +281,10 @@ END $$;
 COMMENT ON FUNCTION snowid.first_unit(timestamptz, public.snowid_layout) IS
   'first time unit that begins at a moment or later; one past the last where none does';
 
-CREATE FUNCTION snowid.range_first("from" timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.range_first(since timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
-  first CONSTANT bigint := snowid.first_unit("from", layout);
+  first CONSTANT bigint := snowid.first_unit(since, layout);
 BEGIN
   RETURN CASE WHEN first >= snowid.first_unit(until, layout) THEN 9223372036854775807
     ELSE first << snowid.time_shift(layout) END;
@@ -292,21 +292,21 @@ END $$;
 COMMENT ON FUNCTION snowid.range_first(timestamptz, timestamptz, public.snowid_layout) IS
   'least ID with a time from one moment until before another; the greatest bigint if there is none';
 
-CREATE FUNCTION snowid.range_last("from" timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.range_last(since timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
   past CONSTANT bigint := snowid.first_unit(until, layout);
 BEGIN
-  RETURN CASE WHEN snowid.first_unit("from", layout) >= past THEN -9223372036854775808
+  RETURN CASE WHEN snowid.first_unit(since, layout) >= past THEN -9223372036854775808
     ELSE ((past - 1) << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
 END $$;
 COMMENT ON FUNCTION snowid.range_last(timestamptz, timestamptz, public.snowid_layout) IS
   'greatest ID with a time from one moment until before another; the least bigint if there is none';
 
 -- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in both moments.
-CREATE FUNCTION public.snowid_between(id bigint, "from" timestamptz, until timestamptz,
+CREATE FUNCTION public.snowid_between(id bigint, since timestamptz, until timestamptz,
     layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
-  RETURN id >= snowid.range_first("from", until, layout) AND id <= snowid.range_last("from", until, layout);
+  RETURN id >= snowid.range_first(since, until, layout) AND id <= snowid.range_last(since, until, layout);
 COMMENT ON FUNCTION public.snowid_between(bigint, timestamptz, timestamptz, public.snowid_layout) IS
   'whether an ID has a time from one moment until before another; an index on the ID serves';
 

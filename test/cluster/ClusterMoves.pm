@@ -24,7 +24,7 @@ sub retire_by_administrator
     my $node = pick_node($cluster);
     my $server = $node->{server};
     my $number = $node->{number};
-    expect(at_registry($cluster, "SELECT snowid_leave('$node->{name}')"), '', "the administrator retires $node->{name}");
+    expect(at_registry($cluster, "SELECT snowid.retire_node('$node->{name}')"), '', "the administrator retires $node->{name}");
     event($cluster, "the administrator has retired $number of $node->{name}", $number);
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
     join_another($cluster);

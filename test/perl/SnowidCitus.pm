@@ -54,14 +54,14 @@ sub create_citus
 }
 
 # What runs commands on other nodes, each of which is a server: they are asked for the database of the same name. As in
-# Citus whatever goes wrong is an answer, too. Takes dblink.
+# Citus whatever goes wrong is an answer, too. Takes dblink, which has no roles without passwords: so all ask as the superuser.
 sub create_citus_commands
 {
     my ($node, $dbname) = @_;
     $node->safe_psql($dbname // 'postgres', <<'SQL');
 CREATE EXTENSION IF NOT EXISTS dblink;
 CREATE FUNCTION pg_catalog.master_run_on_worker(worker_name text[], port int[], command text[], parallel boolean,
-    OUT node_name text, OUT node_port int, OUT success boolean, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+    OUT node_name text, OUT node_port int, OUT success boolean, OUT result text) RETURNS SETOF record LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   FOR node_name, node_port, result IN SELECT * FROM unnest(worker_name, port, command) LOOP
     BEGIN

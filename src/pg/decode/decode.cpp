@@ -101,21 +101,21 @@ Datum snowid_max(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(GreatestOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_range_first("from" timestamptz, until timestamptz, layout snowid_layout) → bigint
+// snowid_range_first(since timestamptz, until timestamptz, layout snowid_layout) → bigint
 Datum snowid_range_first(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
                       .first.value);
 }
 
-// snowid_range_last("from" timestamptz, until timestamptz, layout snowid_layout) → bigint
+// snowid_range_last(since timestamptz, until timestamptz, layout snowid_layout) → bigint
 Datum snowid_range_last(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
                       .last.value);
 }
 
-// snowid_is_between(id bigint, "from" timestamptz, until timestamptz, layout snowid_layout)
+// snowid_is_between(id bigint, since timestamptz, until timestamptz, layout snowid_layout)
 // → boolean
 Datum snowid_is_between(PG_FUNCTION_ARGS) {
   PG_RETURN_BOOL(IsBetween(layout_arg(fcinfo, 3), {PG_GETARG_INT64(0)},

@@ -30,27 +30,26 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(objectid_in);
-SNOWID_FUNCTION(objectid_out);
-SNOWID_FUNCTION(objectid_recv);
-SNOWID_FUNCTION(objectid_send);
-SNOWID_FUNCTION(objectid_from_bytea);
-SNOWID_FUNCTION(objectid_to_bytea);
-SNOWID_FUNCTION(objectid_eq);
-SNOWID_FUNCTION(objectid_ne);
-SNOWID_FUNCTION(objectid_lt);
-SNOWID_FUNCTION(objectid_le);
-SNOWID_FUNCTION(objectid_gt);
-SNOWID_FUNCTION(objectid_ge);
-SNOWID_FUNCTION(objectid_cmp);
-SNOWID_FUNCTION(objectid_hash);
-SNOWID_FUNCTION(objectid_hash_extended);
-SNOWID_FUNCTION(objectid_smaller);
-SNOWID_FUNCTION(objectid_larger);
-SNOWID_FUNCTION(objectid_timestamp);
+SNOWID_FUNCTION(snowid_objectid_in);
+SNOWID_FUNCTION(snowid_objectid_out);
+SNOWID_FUNCTION(snowid_objectid_recv);
+SNOWID_FUNCTION(snowid_objectid_send);
+SNOWID_FUNCTION(snowid_objectid_from_bytea);
+SNOWID_FUNCTION(snowid_objectid_eq);
+SNOWID_FUNCTION(snowid_objectid_ne);
+SNOWID_FUNCTION(snowid_objectid_lt);
+SNOWID_FUNCTION(snowid_objectid_le);
+SNOWID_FUNCTION(snowid_objectid_gt);
+SNOWID_FUNCTION(snowid_objectid_ge);
+SNOWID_FUNCTION(snowid_objectid_cmp);
+SNOWID_FUNCTION(snowid_objectid_hash);
+SNOWID_FUNCTION(snowid_objectid_hash_extended);
+SNOWID_FUNCTION(snowid_objectid_smaller);
+SNOWID_FUNCTION(snowid_objectid_larger);
+SNOWID_FUNCTION(snowid_objectid_timestamp);
 
 // objectid_in(cstring) → objectid
-Datum objectid_in(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
   const char* text = PG_GETARG_CSTRING(0);
   core::ObjectId* id = new_objectid();
   if (core::ParseObjectId(text, id) != core::Status::kOk)
@@ -61,7 +60,7 @@ Datum objectid_in(PG_FUNCTION_ARGS) {
 }
 
 // objectid_out(objectid) → cstring
-Datum objectid_out(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
   char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
   core::FormatObjectId(objectid_argument(fcinfo, 0), text);
   text[core::kObjectIdDigits] = '\0';
@@ -70,7 +69,7 @@ Datum objectid_out(PG_FUNCTION_ARGS) {
 
 // objectid_recv(internal) → objectid. Fails with 08P01 where fewer than 12 bytes are left; that
 // none are left over is the caller's to check.
-Datum objectid_recv(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_recv(PG_FUNCTION_ARGS) {
   core::ObjectId* id = new_objectid();
   pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
                   reinterpret_cast<char*>(id->bytes.data()), sizeof *id);
@@ -78,7 +77,7 @@ Datum objectid_recv(PG_FUNCTION_ARGS) {
 }
 
 // objectid_send(objectid) → bytea
-Datum objectid_send(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_send(PG_FUNCTION_ARGS) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   StringInfoData message;
   pq_begintypsend(&message);
@@ -87,7 +86,7 @@ Datum objectid_send(PG_FUNCTION_ARGS) {
 }
 
 // objectid_from_bytea(bytea) → objectid. Fails with 22P03 for another length than 12.
-Datum objectid_from_bytea(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_from_bytea(PG_FUNCTION_ARGS) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);
   if (length != sizeof(core::ObjectId))
@@ -99,47 +98,44 @@ Datum objectid_from_bytea(PG_FUNCTION_ARGS) {
   PG_RETURN_POINTER(id);
 }
 
-// objectid_to_bytea(objectid) → bytea: what objectid_send gives.
-Datum objectid_to_bytea(PG_FUNCTION_ARGS) { return objectid_send(fcinfo); }
-
 // objectid_eq(objectid, objectid) → boolean, and so on for the other operators
-Datum objectid_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-Datum objectid_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-Datum objectid_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-Datum objectid_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-Datum objectid_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-Datum objectid_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+Datum snowid_objectid_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
+Datum snowid_objectid_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+Datum snowid_objectid_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+Datum snowid_objectid_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+Datum snowid_objectid_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+Datum snowid_objectid_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
 
 // objectid_cmp(objectid, objectid) → int: -1, 0 or 1
-Datum objectid_cmp(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_cmp(PG_FUNCTION_ARGS) {
   const std::strong_ordering order = order_of(fcinfo);
   PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
 
 // objectid_hash(objectid) → int
-Datum objectid_hash(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_hash(PG_FUNCTION_ARGS) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   return hash_any(id.bytes.data(), sizeof id);
 }
 
 // objectid_hash_extended(objectid, seed bigint) → bigint
-Datum objectid_hash_extended(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_hash_extended(PG_FUNCTION_ARGS) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   return hash_any_extended(id.bytes.data(), sizeof id, PG_GETARG_INT64(1));
 }
 
 // objectid_smaller(objectid, objectid) → objectid: one step of min
-Datum objectid_smaller(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_smaller(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) < 0 ? 0 : 1));
 }
 
 // objectid_larger(objectid, objectid) → objectid: one step of max
-Datum objectid_larger(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_larger(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) > 0 ? 0 : 1));
 }
 
 // objectid_timestamp(objectid) → timestamptz, to the second
-Datum objectid_timestamp(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_timestamp(PG_FUNCTION_ARGS) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::TimeOf(objectid_argument(fcinfo, 0))));
 }
 }

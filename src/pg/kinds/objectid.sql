@@ -3,19 +3,19 @@
 CREATE TYPE @extschema@.objectid;
 
 CREATE FUNCTION snowid.objectid_in(pg_catalog.cstring) RETURNS @extschema@.objectid
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_in';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_in';
 COMMENT ON FUNCTION snowid.objectid_in(pg_catalog.cstring) IS 'ObjectID of 24 hexadecimal digits';
 
 CREATE FUNCTION snowid.objectid_out(@extschema@.objectid) RETURNS pg_catalog.cstring
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_out';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_out';
 COMMENT ON FUNCTION snowid.objectid_out(@extschema@.objectid) IS '24 hexadecimal digits of an ObjectID';
 
 CREATE FUNCTION snowid.objectid_recv(pg_catalog.internal) RETURNS @extschema@.objectid
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_recv';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_recv';
 COMMENT ON FUNCTION snowid.objectid_recv(pg_catalog.internal) IS 'ObjectID of 12 bytes of a message';
 
 CREATE FUNCTION snowid.objectid_send(@extschema@.objectid) RETURNS pg_catalog.bytea
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_send';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_send';
 COMMENT ON FUNCTION snowid.objectid_send(@extschema@.objectid) IS '12 bytes of an ObjectID for a message';
 
 CREATE TYPE @extschema@.objectid (INPUT = snowid.objectid_in, OUTPUT = snowid.objectid_out,
@@ -25,73 +25,69 @@ COMMENT ON TYPE @extschema@.objectid IS
   'MongoDB''s ObjectID: 4 bytes of Unix seconds, 5 random, 3 of a counter';
 
 CREATE FUNCTION snowid.objectid_from_bytea(bytes pg_catalog.bytea) RETURNS @extschema@.objectid
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_from_bytea';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_from_bytea';
 COMMENT ON FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea) IS 'ObjectID of 12 bytes';
-
-CREATE FUNCTION snowid.objectid_to_bytea(id @extschema@.objectid) RETURNS pg_catalog.bytea
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_to_bytea';
-COMMENT ON FUNCTION snowid.objectid_to_bytea(@extschema@.objectid) IS '12 bytes of an ObjectID';
 
 CREATE CAST (pg_catalog.bytea AS @extschema@.objectid)
   WITH FUNCTION snowid.objectid_from_bytea(pg_catalog.bytea);
 COMMENT ON CAST (pg_catalog.bytea AS @extschema@.objectid) IS 'ObjectID of 12 bytes';
 
 CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)
-  WITH FUNCTION snowid.objectid_to_bytea(@extschema@.objectid);
+  WITH FUNCTION snowid.objectid_send(@extschema@.objectid);
 COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID';
 
 CREATE FUNCTION @extschema@.objectid_next() RETURNS @extschema@.objectid
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_next';
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_next';
 COMMENT ON FUNCTION @extschema@.objectid_next() IS
   'next ObjectID, greater than all that this server has made before';
 
 CREATE FUNCTION @extschema@.objectid_timestamp(id @extschema@.objectid) RETURNS pg_catalog.timestamptz
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_timestamp';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_timestamp';
 COMMENT ON FUNCTION @extschema@.objectid_timestamp(@extschema@.objectid) IS
   'time at which an ObjectID was made, to the second';
 
 CREATE FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_eq';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_eq';
 COMMENT ON FUNCTION snowid.objectid_eq(@extschema@.objectid, @extschema@.objectid) IS
   'whether two ObjectIDs are the same';
 
 CREATE FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ne';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_ne';
 COMMENT ON FUNCTION snowid.objectid_ne(@extschema@.objectid, @extschema@.objectid) IS
   'whether two ObjectIDs differ';
 
 CREATE FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_lt';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_lt';
 COMMENT ON FUNCTION snowid.objectid_lt(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes before another';
 
 CREATE FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_le';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_le';
 COMMENT ON FUNCTION snowid.objectid_le(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes before another or is the same';
 
 CREATE FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_gt';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_gt';
 COMMENT ON FUNCTION snowid.objectid_gt(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes after another';
 
 CREATE FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) RETURNS boolean
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_ge';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_ge';
 COMMENT ON FUNCTION snowid.objectid_ge(@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes after another or is the same';
 
 CREATE FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) RETURNS int
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_cmp';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_cmp';
 COMMENT ON FUNCTION snowid.objectid_cmp(@extschema@.objectid, @extschema@.objectid) IS
   '-1, 0 or 1 as an ObjectID comes before another, is the same or comes after it';
 
 CREATE FUNCTION snowid.objectid_hash(@extschema@.objectid) RETURNS int
-  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_hash';
+  IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_hash';
 COMMENT ON FUNCTION snowid.objectid_hash(@extschema@.objectid) IS 'hash of an ObjectID';
 
 CREATE FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) RETURNS bigint
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C
-  AS 'MODULE_PATHNAME', 'objectid_hash_extended';
+  AS 'MODULE_PATHNAME', 'snowid_objectid_hash_extended';
 COMMENT ON FUNCTION snowid.objectid_hash_extended(@extschema@.objectid, bigint) IS
   'hash of an ObjectID in 64 bits, with a seed';
 
@@ -156,13 +152,13 @@ COMMENT ON OPERATOR FAMILY @extschema@.objectid_ops USING hash IS 'hashes of Obj
 
 CREATE FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid)
   RETURNS @extschema@.objectid
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_smaller';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_smaller';
 COMMENT ON FUNCTION snowid.objectid_smaller(@extschema@.objectid, @extschema@.objectid) IS
   'the earlier of two ObjectIDs';
 
 CREATE FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid)
   RETURNS @extschema@.objectid
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'objectid_larger';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_larger';
 COMMENT ON FUNCTION snowid.objectid_larger(@extschema@.objectid, @extschema@.objectid) IS
   'the later of two ObjectIDs';
 

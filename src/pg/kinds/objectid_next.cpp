@@ -87,10 +87,10 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(objectid_next);
+SNOWID_FUNCTION(snowid_objectid_next);
 
 // objectid_next() → objectid
-Datum objectid_next(PG_FUNCTION_ARGS) {
+Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_place))) make_ready();

@@ -198,7 +198,7 @@ BEGIN
       DETAIL = 'Or very many are claiming numbers.', HINT = 'Try again, or use another name.';
   END IF;
   RAISE 'all 8191 numbers of the registry were given' USING ERRCODE = 'configuration_limit_exceeded',
-    HINT = 'Use snowid_leave(node) on the registry for nodes that are gone, and snowid.free_number() there for retired numbers.';
+    HINT = 'Use snowid.retire_node() on the registry for nodes that are gone, and snowid.free_number() there for retired numbers.';
 END $$;
 COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
 REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
@@ -331,20 +331,20 @@ GRANT EXECUTE ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigi
   pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
 -- What the registry's administrator does
-CREATE FUNCTION @extschema@.snowid_leave(node pg_catalog.text) RETURNS pg_catalog.void
+CREATE FUNCTION snowid.retire_node(node pg_catalog.text) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
 BEGIN
   PERFORM snowid.commit_durably();
-  UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = clock_timestamp() WHERE n.node = snowid_leave.node;
+  UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = clock_timestamp() WHERE n.node = retire_node.node;
   IF NOT FOUND THEN
     RAISE 'node "%" does not exist', node USING ERRCODE = 'undefined_object',
       HINT = 'The view snowid.registered_nodes has those that this registry knows.';
   END IF;
 END $$;
-COMMENT ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) IS
+COMMENT ON FUNCTION snowid.retire_node(pg_catalog.text) IS
   'on the registry: retire the number of a node that is gone for good';
-REVOKE ALL ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
+REVOKE ALL ON FUNCTION snowid.retire_node(pg_catalog.text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION snowid.retire_node(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
 -- An ID has the time at which its unit began: so in a layout with long units another node would begin where this one has been
 -- before the last unit is over that the node has drawn in.
@@ -357,7 +357,7 @@ BEGIN
   SELECT * INTO held FROM snowid.nodes AS n WHERE n.number = free_number.number FOR UPDATE;
   IF held.retired IS NULL THEN
     RAISE 'number % is not retired', number USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = 'A number is retired by snowid_leave().';
+      HINT = 'A number is retired by snowid_leave() on its node, or by snowid.retire_node() here.';
   ELSIF longest_unit < '0' OR longest_unit > '100 years' THEN
     RAISE 'unit of time out of range: %', longest_unit USING ERRCODE = 'invalid_parameter_value';
   -- Clocks may differ by 10 s, and IDs be ahead of them by as much.

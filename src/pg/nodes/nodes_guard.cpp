@@ -23,7 +23,7 @@ Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
 // Rows that logical replication inserts, updates or deletes are about another registry's nodes, and
 // are skipped. None is deleted, for its number was given.
 Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
-  constexpr char kHint[] = "Use snowid_leave() on each node, or snowid_leave(node) here.";
+  constexpr char kHint[] = "Use snowid_leave() on each node, or snowid.retire_node() here.";
   const TriggerData* trigger = require_own_trigger(fcinfo, "keep_nodes", kHint);
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))

@@ -173,7 +173,8 @@ Answer registry_ask(const Registry& registry, const char* request, const Member&
   const bool names_number = !is_claim && strcmp(request, kResume) != 0;
   Question question{registry, member, is_claim, names_number, &answer, CurrentMemoryContext};
   const char* text = psprintf(
-      "SELECT r.verdict, r.held_number, r.held_node, r.token, r.identity FROM snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
+      "SELECT r.verdict, r.held_number, r.held_node, r.token, r.identity FROM "
+      "snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
       "::bigint, %s::pg_catalog.text, " INT64_FORMAT "::bigint, " INT64_FORMAT
       "::bigint, %s::pg_catalog.text, " INT64_FORMAT
       "::bigint, %u::bigint, %u::bigint, %s::pg_catalog.text) AS r",

@@ -23,7 +23,7 @@ REVOKE ALL ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) FROM PUBLIC;
 
 -- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
 -- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
-CREATE FUNCTION snowid.wild_times(relation pg_catalog.regclass, key pg_catalog.name,
+CREATE FUNCTION snowid.wild_times(tbl pg_catalog.regclass, col pg_catalog.name,
     layout @extschema@.snowid_layout, margin pg_catalog.interval DEFAULT '10 minutes')
   RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -37,14 +37,14 @@ BEGIN
     RAISE invalid_parameter_value USING MESSAGE = format('margin must be a second or more, and have no months: %s', margin);
   END IF;
   IF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-      WHERE c.oid = relation AND c.relkind IN ('r', 'p', 'm') AND a.attname = key AND a.attnum > 0
+      WHERE c.oid = tbl AND c.relkind IN ('r', 'p', 'm') AND a.attname = col AND a.attnum > 0
         AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype) THEN
-    RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint', relation, key);
+    RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint', tbl, col);
   END IF;
   EXECUTE format('SELECT range_agg(tstzrange(first - least($3, (first - $2) / 2), last + $3, ''[]''))
     FROM (SELECT min(at) AS first, max(at) AS last
       FROM (SELECT %s.snowid_timestamp(%I, $1) AS at FROM %s) AS id
-      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', '@extschema@', key, relation)
+      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', '@extschema@', col, tbl)
     INTO found USING layout, since, margin;
   IF ceiling > since THEN
     found := coalesce(found, '{}')

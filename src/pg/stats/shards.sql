@@ -34,7 +34,7 @@ COMMENT ON COLUMN snowid.stat_shards.refusals IS
   'draws that were refused: the clock was too far behind, the layout used up, or the shard closed';
 COMMENT ON COLUMN snowid.stat_shards.clock_steps_back IS
   'how often a caller of this shard was the first in the database to see that the clock had been set back';
-COMMENT ON COLUMN snowid.stat_shards.layout_end IS 'when the time of the layout is used up';
+COMMENT ON COLUMN snowid.stat_shards.layout_end IS 'when IDs of the layout would turn negative: none are issued then';
 REVOKE ALL ON snowid.stat_shards FROM PUBLIC;
 GRANT SELECT ON snowid.stat_shards TO pg_monitor;
 GRANT SELECT ON snowid.stat_shards TO @extowner@ WITH GRANT OPTION;

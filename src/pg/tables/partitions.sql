@@ -300,7 +300,7 @@ CREATE VIEW snowid.partitions AS
     CASE WHEN r.is_default THEN NULL
       WHEN r.first IS NULL OR r.first OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
       WHEN r.first OPERATOR(pg_catalog.>) g.id THEN 'infinity'
-      ELSE @extschema@.snowid_timestamp(r.first, s.layout) END AS "from",
+      ELSE @extschema@.snowid_timestamp(r.first, s.layout) END AS since,
     CASE WHEN r.is_default THEN NULL
       WHEN r.next OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
       WHEN r.next IS NULL OR r.next OPERATOR(pg_catalog.>) g.id THEN 'infinity'
@@ -323,7 +323,7 @@ COMMENT ON VIEW snowid.partitions IS
 COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
 COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
 COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs';
-COMMENT ON COLUMN snowid.partitions."from" IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
+COMMENT ON COLUMN snowid.partitions.since IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
 COMMENT ON COLUMN snowid.partitions.until IS 'time of the first ID after it; infinity where it has no end, null for the default one';
 COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
 COMMENT ON COLUMN snowid.partitions.rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';

@@ -44,6 +44,8 @@ is(attempt($worker, 'SET ROLE app; SELECT snowid_check()'), 'ERROR 42501', 'not 
 
 # 2. The right servers.
 is(check($worker), '1', 'a worker') for 1, 2;
+$worker->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid_check(boolean, boolean) TO app');
+is(attempt($worker, 'SET ROLE app; SELECT snowid_check()'), '1', 'as a role that may');
 is(check($coordinator), '0', 'the coordinator');
 $coordinator->safe_psql('postgres', q(INSERT INTO pg_dist_node VALUES (9, 1, 'nowhere', 1, 'secondary')));
 is(check($worker), '1', 'a worker whose standby is listed, too');

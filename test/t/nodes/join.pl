@@ -158,7 +158,7 @@ is(ask($mallory, $_), 'ERROR 42501', "not for everybody: $_")
   q(SELECT snowid_join('registry')), q(SELECT snowid.register('claim', 'm', 0, 's', 0, 17, 'd', 1, 1, 1, '')),
   'SELECT last_value FROM snowid.membership_words', 'SELECT * FROM snowid.member', 'SELECT * FROM snowid.registered_nodes',
   q(SELECT snowid.free_number(5)), 'SELECT snowid.settle_registry(8000)', 'SELECT snowid.registry_identity()',
-  q(SELECT snowid_leave('the west')), 'SELECT snowid.commit_durably()', q(SELECT snowid.require_few_claims('mallory'));
+  q(SELECT snowid.retire_node('the west')), 'SELECT snowid.commit_durably()', q(SELECT snowid.require_few_claims('mallory'));
 $node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $register TO mallory");
 my $all = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid.nodes n WHERE node <> 'mallory' OR node IS NULL);
 my $untouched = $node->safe_psql('postgres', $all);
@@ -285,9 +285,9 @@ SQL
 my $last = new_member('last');
 my (undef, undef, $full) = $node->psql($last, q(SELECT snowid_join('registry')));
 is(at($last, q(SELECT snowid_join('registry'))), 'ERROR 53400', 'all given: refused');
-like($full, qr/all 8191 numbers of the registry were given\nHINT:.* snowid_leave\(node\) .* snowid\.free_number\(\)/, 'all given: what to do');
+like($full, qr/all 8191 numbers of the registry were given\nHINT:.* snowid\.retire_node\(\) .* snowid\.free_number\(\)/, 'all given: what to do');
 is(at('east', 'SELECT snowid_check()'), '1', 'all given: who has one keeps it');
-is(attempt($node, q(SELECT snowid_leave('taken 8191'))), '', 'one is retired');
+is(attempt($node, q(SELECT snowid.retire_node('taken 8191'))), '', 'one is retired');
 $node->safe_psql('postgres', q(UPDATE snowid.nodes SET retired = now() - interval '2 days' WHERE number = 8191));
 is(attempt($node, 'SELECT snowid.free_number(8191)'), '', 'and made free');
 is(at($last, q(SELECT snowid_join('registry'))), '8191', 'the last one');

@@ -103,23 +103,23 @@ is(at('west', 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'b
 # On the registry, for who is gone. Whoever may needs no right to the table.
 is(join_as('west'), 4, 'west has joined anew');
 is(attempt($registry, "SET ROLE mallory; $_"), 'ERROR 42501', "not for everybody: $_")
-  foreach q(SELECT snowid_leave('west')), 'SELECT snowid.free_number(1)', 'SELECT snowid.settle_registry(8000)';
-$registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid_leave(text), snowid.free_number(bigint, interval) TO keeper');
-is(on_registry("BEGIN READ ONLY; SELECT snowid_leave('west')"), 'ERROR 25006', 'read-only');
-is(on_registry('SELECT snowid_leave(NULL)'), '', 'null for none');
+  foreach q(SELECT snowid.retire_node('west')), 'SELECT snowid.free_number(1)', 'SELECT snowid.settle_registry(8000)';
+$registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid.retire_node(text), snowid.free_number(bigint, interval) TO keeper');
+is(on_registry("BEGIN READ ONLY; SELECT snowid.retire_node('west')"), 'ERROR 25006', 'read-only');
+is(on_registry('SELECT snowid.retire_node(NULL)'), '', 'null for none');
 foreach my $name ('nowhere', 'east')
 {
-    is(on_registry("SELECT snowid_leave('$name')"), 'ERROR 42704', "no node: $name");
-    like(($registry->psql('postgres', "SELECT snowid_leave('$name')"))[2], qr/node "$name" does not exist\nHINT:.*snowid\.registered_nodes/, "no node: $name: says so");
+    is(on_registry("SELECT snowid.retire_node('$name')"), 'ERROR 42704', "no node: $name");
+    like(($registry->psql('postgres', "SELECT snowid.retire_node('$name')"))[2], qr/node "$name" does not exist\nHINT:.*snowid\.registered_nodes/, "no node: $name: says so");
 }
 my $row = q(SELECT node, left_node, retired BETWEEN now() - interval '1 min' AND now(), is_free FROM snowid.nodes WHERE number = );
 my $session = new_session('west');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west draws');
-is(on_registry("SET ROLE keeper; SELECT snowid_leave('west')"), '', 'west is retired');
+is(on_registry("SET ROLE keeper; SELECT snowid.retire_node('west')"), '', 'west is retired');
 crash($registry, 'kill');
 start_server($registry);
 is(on_registry("$row 4"), '|west|t|f', 'also after a crash');
-is(on_registry("SELECT snowid_leave('west')"), 'ERROR 42704', 'once only');
+is(on_registry("SELECT snowid.retire_node('west')"), 'ERROR 42704', 'once only');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west lives, and draws until it asks');
 close_session($session);
 sub check_lost
@@ -155,7 +155,7 @@ close_session($holder, $claiming);
 
 # Made free, and given to another.
 is(join_as('west'), 5, 'west has joined anew');
-is(on_registry("SELECT snowid_leave('west')"), '', 'west is retired');
+is(on_registry("SELECT snowid.retire_node('west')"), '', 'west is retired');
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5, '0')"), 'ERROR 55000', 'not free at once');
 set_clock(3600);
 is(on_registry("SET ROLE keeper; SELECT snowid.free_number(5)"), 'ERROR 55000', 'nor an hour later, as long as nobody says that units are shorter');
@@ -195,7 +195,7 @@ foreach my $setting ('', 'SET session_replication_role = replica; ')
     my $sql = "${setting}DELETE FROM snowid.nodes WHERE number = 7";
     is(on_registry($sql), 'ERROR 0A000', $sql);
 }
-like(($registry->psql('postgres', 'DELETE FROM snowid.nodes'))[2], qr/HINT:.*snowid_leave\(node\)/, 'and what to do instead');
+like(($registry->psql('postgres', 'DELETE FROM snowid.nodes'))[2], qr/HINT:.*snowid\.retire_node\(\)/, 'and what to do instead');
 is(at('south', 'SELECT snowid_check()'), '7', 'nothing was deleted');
 
 # The foreign server is gone.

@@ -144,7 +144,7 @@ is(request('claim', 'honest', 0), 'held|1', 'an honest node');
 is(request('check', 'liar', 8191), 'older|8191', 'a node says that it has the last number');
 is(request('claim', 'next', 0), 'ERROR 55000', 'it may be so');
 is(settle('lied_to', 1), 'ERROR 55000', 'and is believed');
-is(attempt($registry, q(SELECT snowid_leave('liar')), dbname => 'lied_to'), '', 'it is not any more');
+is(attempt($registry, q(SELECT snowid.retire_node('liar')), dbname => 'lied_to'), '', 'it is not any more');
 is(request('claim', 'next', 0), 'ERROR 55000', 'but nobody has said which is the greatest');
 is(settle('lied_to', $_->[0]), $_->[1], "settled from $_->[0] on") foreach [ 0, 'ERROR 55000' ], [ 1, '0' ];
 is(request('claim', 'next', 0), 'held|2', 'the next joins');

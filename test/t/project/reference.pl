@@ -48,7 +48,7 @@ WITH f AS (
   SELECT o.*, CASE nspname WHEN 'snowid' THEN 'snowid.' ELSE '' END || proname AS name,
          pg_get_function_arguments(o.oid) AS arguments, pg_get_function_result(o.oid) AS result
     FROM @{[ members('pg_proc') ]} JOIN pg_namespace AS n ON n.oid = pronamespace
-   WHERE nspname <> 'snowid' OR proname IN ('register', 'free_number', 'settle_registry', 'rewind', 'wild_times'))
+   WHERE nspname <> 'snowid' OR proname IN ('register', 'free_number', 'retire_node', 'settle_registry', 'rewind', 'wild_times'))
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"
       . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')') FROM f");
@@ -130,7 +130,8 @@ while (my ($name, $text) = splice @relations, 0, 2)
 is_deeply([ sort @columns ],
     [ sort @{ rows("SELECT 'snowid.' || relname || ' `' || attname || '` | ' || format_type(atttypid, atttypmod)"
             . " FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped"
-            . " WHERE relnamespace = 'snowid'::regnamespace AND relkind IN ('r', 'v', 'S') AND relacl IS NOT NULL") } ],
+            . " WHERE relnamespace = 'snowid'::regnamespace AND relkind IN ('r', 'v', 'S')"
+            . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee <> relowner)") } ],
     'every view and table is there, with its columns and their types');
 
 # SQLSTATEs: what is raised, not what is compared with.

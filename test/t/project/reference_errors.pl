@@ -91,7 +91,7 @@ seq_x_to_y 22023 SELECT seq_x_to_y(1, 2, 0)
 seq_x_to_y 22P02 SELECT seq_x_to_y('seq_1')
 snowid_join 42704 SELECT snowid_join('nosuch')
 snowid_check 55000 SELECT snowid_check()
-snowid_leave 42704 SELECT snowid_leave('nosuch')
+snowid.retire_node 42704 SELECT snowid.retire_node('nosuch')
 snowid_release 0A000 BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'released'
 snowid_accept SN001 SELECT snowid_accept(snowid_min($day))
 snowid_advance_all SN001 SELECT snowid_advance_all($day)

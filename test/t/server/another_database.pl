@@ -63,7 +63,7 @@ INSERT INTO snowid.released_shards (shard, id, released_at) VALUES (400, 1, now(
 ALTER DATABASE again CONNECTION LIMIT 98;
 SQL
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
-is(on_registry("SELECT snowid_leave('again')"), '', 'who is gone has left');
+is(on_registry("SELECT snowid.retire_node('again')"), '', 'who is gone has left');
 
 # Who was found to be a copy is not taken for the one that gets its OID; and the other way round.
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
@@ -74,7 +74,7 @@ is(at('again', 'SELECT snowid_check()'), 'ERROR 55000', 'it is found to be a cop
 is(at('again', $_), 'ERROR 55000', "and refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)';
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
 is(at('again', 'SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(42))'), '0|42', 'the one that gets its OID does not');
-is(on_registry("SELECT snowid_leave('again')"), '', 'who is gone has left');
+is(on_registry("SELECT snowid.retire_node('again')"), '', 'who is gone has left');
 
 # Who joins gets no number of before.
 new_member($_) foreach 'north', 'south';

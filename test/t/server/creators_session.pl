@@ -56,7 +56,7 @@ is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin::text
     FROM pg_constraint WHERE conrelid = 'looked_at'::regclass AND contype = 'c')), 'false true', 'whose expressions are code');
 is($node->safe_psql('postgres', q(SELECT s.* FROM snowid.source_of_ids('messages'::regclass, 1::int2) AS s)), '5|discord', 'what a default draws from');
 $node->safe_psql('postgres', q(SELECT snowid_create_partitions('messages', '1 day', now() + interval '2 days')));
-is($node->safe_psql('postgres', 'SELECT count(*) >= 3, bool_and(NOT is_default AND until > "from") FROM snowid.partitions'),
+is($node->safe_psql('postgres', 'SELECT count(*) >= 3, bool_and(NOT is_default AND until > since) FROM snowid.partitions'),
     't|t', 'what partitions hold');
 $node->stop;
 done_testing();

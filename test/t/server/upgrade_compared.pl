@@ -121,7 +121,7 @@ my @changed = (
         'public.objectid_ops USING hash', '^- function of access method .* exists' ],
     [ 'no cast', 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea)', 'cast', '^- cast .* exists' ],
     [ q(a cast's context), 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea); CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)'
-          . ' WITH FUNCTION snowid.objectid_to_bytea(@extschema@.objectid) AS ASSIGNMENT;'
+          . ' WITH FUNCTION snowid.objectid_send(@extschema@.objectid) AS ASSIGNMENT;'
           . q( COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID'), 'cast', 'castcontext = a' ],
     [ 'a type more', 'CREATE TYPE snowid.more AS (a int, b text)', 'snowid[.]more', '^[+] type snowid.more exists' ],
     [ 'an aggregate', 'DROP AGGREGATE @extschema@.min(@extschema@.objectid)', 'min\(public.objectid\)', '^- aggregate .* exists' ]);

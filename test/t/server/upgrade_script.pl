@@ -33,12 +33,21 @@ sub statements
     return join '', @found;
 }
 
+# Tables that C opens: what it made of them it finds again, in each version.
+sub tables_of_c
+{
+    my ($of) = @_;
+    my @tables = $of =~ /^(CREATE TABLE snowid[.](?:membership|released_shards|segment_sources) .*?;\n)/msg;
+    return join '', @tables;
+}
+is(scalar(() = tables_of_c($script) =~ /CREATE/g), 3, 'tables that C opens');
+
 # A version before the current one: a function, a column, a CHECK and a right less, another view, comment and
 # volatility, a table that is not dumped; and the step that puts it right.
 my $dumped = statements(qr/^SELECT.*'snowid[.]released_shards'/);
 my $column = statements(qr/^COMMENT ON COLUMN snowid[.]nodes[.]written_by/);
 my $before = $script;
-foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_catalog[.]text(?=\n\);)')
+foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_catalog[.]text(?=\n\) USING heap;)')
 {
     $before =~ s/$less// or die "the script has no $less";
 }
@@ -50,6 +59,7 @@ COMMENT ON FUNCTION @extschema@.snowid_next() IS 'as it was';
 ALTER FUNCTION @extschema@.snowid_lastval() PARALLEL UNSAFE;
 REVOKE SELECT ON snowid.layouts FROM PUBLIC;
 SQL
+is(tables_of_c($_), tables_of_c($script), 'they are as they were') foreach $before, @released{@old};
 my $step = join '', $dumped, statements(qr/FUNCTION [@]extschema[@][.]snowid_advance_all\b/), "ALTER TABLE snowid.nodes ADD COLUMN written_by pg_catalog.text;\n",
   $column, 'ALTER TABLE snowid.nodes ADD CONSTRAINT nodes_number_check'
   . " CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint);\n",

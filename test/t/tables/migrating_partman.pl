@@ -41,7 +41,7 @@ is($node->safe_psql($way, "SELECT snowid_timestamp($id) > now() - interval '1 mi
 is($node->safe_psql($way, 'SELECT count(*) FROM events_default'), 0, 'the default partition is empty');
 # Without a gap between them.
 is($node->safe_psql($way, <<'SQL'), 't', 'partitions follow one another');
-SELECT bool_and(until = next) FROM (SELECT until, lead("from") OVER (ORDER BY until) AS next FROM snowid.partitions
+SELECT bool_and(until = next) FROM (SELECT until, lead(since) OVER (ORDER BY until) AS next FROM snowid.partitions
   WHERE parent = 'events'::regclass AND NOT is_default) _ WHERE next IS NOT NULL
 SQL
 is($node->safe_psql($way, q(SELECT string_agg(p, ' ') FROM snowid_drop_partitions('events', now() - interval '1 year') p)),
