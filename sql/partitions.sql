@@ -354,7 +354,7 @@ INSERT INTO shown SELECT snowid_min('2020-03-01Z', 'twitter') + n FROM generate_
 INSERT INTO shown SELECT snowid_min('2020-02-01Z', 'twitter') + n FROM generate_series(0, 2) AS n;
 ANALYZE shown;
 SET ROLE owner_of_all;
-SELECT partition, layout, "from" AT TIME ZONE 'UTC' AS "from", until AT TIME ZONE 'UTC' AS until, is_default, rows
+SELECT partition, layout, since AT TIME ZONE 'UTC' AS since, until AT TIME ZONE 'UTC' AS until, is_default, rows
   FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
 RESET ROLE;
 DROP TABLE shown;

@@ -89,14 +89,19 @@ is($registry->safe_psql('registry', $as), 'r', 'the registry is upgraded');
 is(at($as), 'u', 'its node is not');
 draws_on('an older node');
 
-# A registry that the node cannot ask: of another version, it has another function, or answers with other columns.
+# A registry that the node cannot ask: of another version, it has another function, or answers with other columns or words.
 my $register = 'FUNCTION snowid.register';
-my $other = q(CREATE FUNCTION snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint,
-  text, OUT verdict text, OUT number bigint) LANGUAGE sql AS $$ SELECT 'lost', 1 $$);
+my $arguments = 'text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text';
+my $columns = qq(CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT number bigint)
+  LANGUAGE sql AS \$\$ SELECT 'lost', 1 \$\$; GRANT EXECUTE ON $register TO members);
+my $words = qq(DROP $register($arguments);
+  CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT held_number bigint, OUT held_node text, OUT token bigint,
+    OUT identity text, OUT more text) LANGUAGE sql AS \$\$ SELECT 'new', 1, 'a', 1, 'i', 'more' \$\$;
+  GRANT EXECUTE ON $register TO members);
 my $known = q(SELECT count(*), min(token), bool_or(retired IS NOT NULL) FROM snowid.nodes);
 my $before = $registry->safe_psql('registry', $known);
 $registry->safe_psql('registry', "ALTER $register RENAME TO newer");
-foreach my $stand_in ([ 'SELECT 1', '42883' ], [ "$other; GRANT EXECUTE ON $register TO members", '08P01' ])
+foreach my $stand_in ([ 'SELECT 1', '42883' ], [ $columns, '42703' ], [ $words, '08P01' ])
 {
     my ($sql, $code) = @$stand_in;
     $registry->safe_psql('registry', $sql);
