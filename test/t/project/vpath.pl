@@ -19,6 +19,12 @@ my $before = all_files("$dir/snowid");
 mkdir "$dir/$_" or die "$dir/$_: $!" foreach 'build', 'installed';
 
 my @make = ('make', '-s', '-C', "$dir/build", '-f', '../snowid/Makefile', "PG_CONFIG=$pg_config", 'with_llvm=no');
+# All that there is would be compiled; what is in this directory and in one below it is.
+my @sources;
+find(sub { push @sources, $File::Find::name if /[.]cpp$/ }, 'src/pg');
+my ($commands) = run_command([ @make, '-n' ]);
+is(join(' ', sort $commands =~ m{-o (\S+)[.]o\b}g), join(' ', sort map { s/[.]cpp$//r } @sources), 'what is compiled');
+push @make, 'SOURCES=src/pg/module.cpp src/pg/base/layout_type.cpp';
 system_or_bail(@make, 'SNOWID_CXXFLAGS=-O0', 'PRECOMPILED=1');
 system_or_bail(@make, 'install', "DESTDIR=$dir/installed");
 is(all_files("$dir/snowid"), $before, 'nothing is made in the tree');
