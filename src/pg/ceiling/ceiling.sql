@@ -6,10 +6,9 @@ CREATE SEQUENCE snowid.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 STA
 COMMENT ON SEQUENCE snowid.ceiling IS
   'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
 SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
--- The role that dumps the database reads it, and the one that restores it sets it.
+-- The role that dumps the database reads it.
 REVOKE ALL ON SEQUENCE snowid.ceiling FROM PUBLIC;
 GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
-GRANT SELECT, UPDATE ON SEQUENCE snowid.ceiling TO @extowner@;
 
 -- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
 -- hold it from the beginning, and not only from the next ID on.

@@ -53,8 +53,6 @@ COMMENT ON CONSTRAINT segment_sources_pkey ON snowid.segment_sources IS 'a seque
 COMMENT ON INDEX snowid.segment_sources_pkey IS 'a sequence has one source';
 REVOKE ALL ON snowid.segment_sources FROM PUBLIC;
 GRANT SELECT ON snowid.segment_sources TO PUBLIC;
--- The role that restores a dump need not be a superuser.
-GRANT INSERT ON snowid.segment_sources TO @extowner@;
 
 CREATE FUNCTION snowid.check_source() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';

@@ -10,8 +10,6 @@ CREATE FUNCTION snowid.counter_statistics(
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_counter_statistics';
 COMMENT ON FUNCTION snowid.counter_statistics() IS 'what the view snowid.stat_counters shows';
 REVOKE ALL ON FUNCTION snowid.counter_statistics() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.counter_statistics() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION snowid.counter_statistics() TO @extowner@ WITH GRANT OPTION;
 
 CREATE VIEW snowid.stat_counters AS
   SELECT c.kind, c.relation, c.given, c.remaining, c.last_value, c.refills, c.refill_time, c.max_refill_time,
@@ -48,5 +46,3 @@ COMMENT ON COLUMN snowid.stat_counters.keys IS 'keys of a section in memory';
 COMMENT ON COLUMN snowid.stat_counters.evictions IS
   'keys that have left memory for want of room: they go on with a gap';
 REVOKE ALL ON snowid.stat_counters FROM PUBLIC;
-GRANT SELECT ON snowid.stat_counters TO pg_monitor;
-GRANT SELECT ON snowid.stat_counters TO @extowner@ WITH GRANT OPTION;

@@ -21,8 +21,6 @@ COMMENT ON CONSTRAINT released_shards_pkey ON snowid.released_shards IS 'a shard
 COMMENT ON INDEX snowid.released_shards_pkey IS 'a shard is released once';
 REVOKE ALL ON snowid.released_shards FROM PUBLIC;
 GRANT SELECT ON snowid.released_shards TO PUBLIC;
--- The role that restores a dump need not be a superuser. This one may release shards as well.
-GRANT INSERT ON snowid.released_shards TO @extowner@;
 
 CREATE FUNCTION snowid.check_release() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_release';
@@ -52,8 +50,6 @@ CREATE FUNCTION @extschema@.snowid_release(shard bigint,
 COMMENT ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
   'issue no more IDs of a shard here; durable; returns an ID above all that were issued';
 REVOKE ALL ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) TO @extowner@
-  WITH GRANT OPTION;
 
 CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
@@ -61,8 +57,6 @@ CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_l
 COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) IS
   'let the ID''s shard issue IDs here, all above it; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) TO @extowner@
-  WITH GRANT OPTION;
 
 -- Shards that go on above an ID, and servers that take over from others
 
@@ -72,13 +66,9 @@ CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_
 COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
   'issue only later IDs of the ID''s shard from now on; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) TO @extowner@
-  WITH GRANT OPTION;
 
 CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';
 COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
   'issue only IDs with later times from now on, in all shards of this database; durable';
 REVOKE ALL ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) TO @extowner@
-  WITH GRANT OPTION;

@@ -39,11 +39,7 @@ COMMENT ON CONSTRAINT membership_number_check ON snowid.membership IS
   'shards of the layout instagram; 0 is drawn from without joining';
 COMMENT ON CONSTRAINT membership_singleton_check ON snowid.membership IS 'a database is one node at most';
 SELECT pg_catalog.pg_extension_config_dump('snowid.membership'::pg_catalog.regclass, ''::pg_catalog.text);
--- Roles that may dump the database may read it, and those that restore it may write it; no other role may read the
--- secret.
-REVOKE ALL ON snowid.membership FROM PUBLIC, pg_monitor;
-GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
-GRANT SELECT ON snowid.membership TO pg_database_owner;
+REVOKE ALL ON snowid.membership FROM PUBLIC;
 
 CREATE FUNCTION snowid.keep_membership() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_membership';
@@ -74,8 +70,6 @@ CREATE FUNCTION @extschema@.snowid_join(server pg_catalog.name, node pg_catalog.
 COMMENT ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) IS
   'claim a number for this node from a registry, named as a foreign server; the same number when called again';
 REVOKE ALL ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_join(pg_catalog.name, pg_catalog.text) TO @extowner@
-  WITH GRANT OPTION;
 
 CREATE FUNCTION @extschema@.snowid_check(take_over boolean DEFAULT false, registry_moved boolean DEFAULT false)
   RETURNS bigint
@@ -83,13 +77,11 @@ CREATE FUNCTION @extschema@.snowid_check(take_over boolean DEFAULT false, regist
 COMMENT ON FUNCTION @extschema@.snowid_check(boolean, boolean) IS
   'have the registry, or Citus'' coordinator, confirm that this node''s number is its own and not a copy''s';
 REVOKE ALL ON FUNCTION @extschema@.snowid_check(boolean, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_check(boolean, boolean) TO @extowner@ WITH GRANT OPTION;
 
 CREATE FUNCTION @extschema@.snowid_leave() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_leave';
 COMMENT ON FUNCTION @extschema@.snowid_leave() IS 'have the registry retire this node''s number';
 REVOKE ALL ON FUNCTION @extschema@.snowid_leave() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION @extschema@.snowid_leave() TO @extowner@ WITH GRANT OPTION;
 
 CREATE VIEW snowid.member AS
   SELECT m.number, m.node, m.server AS registry, m.joined, m.checked FROM snowid.membership AS m;
@@ -100,5 +92,3 @@ COMMENT ON COLUMN snowid.member.registry IS 'foreign server that is the registry
 COMMENT ON COLUMN snowid.member.joined IS 'when it has joined, by its clock';
 COMMENT ON COLUMN snowid.member.checked IS 'when the registry has last confirmed it, by this server''s clock';
 REVOKE ALL ON snowid.member FROM PUBLIC;
-GRANT SELECT ON snowid.member TO pg_monitor;
-GRANT SELECT ON snowid.member TO @extowner@ WITH GRANT OPTION;

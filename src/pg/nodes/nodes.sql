@@ -50,9 +50,7 @@ COMMENT ON CONSTRAINT nodes_node_key ON snowid.nodes IS 'a node has one number';
 COMMENT ON INDEX snowid.nodes_node_key IS 'a node has one number';
 COMMENT ON CONSTRAINT nodes_number_check ON snowid.nodes IS 'shards of the layout instagram; 0 is drawn from without joining';
 SELECT pg_catalog.pg_extension_config_dump('snowid.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
-REVOKE ALL ON snowid.nodes FROM PUBLIC, pg_monitor;
-GRANT SELECT, INSERT ON snowid.nodes TO @extowner@;
-GRANT SELECT ON snowid.nodes TO pg_database_owner;
+REVOKE ALL ON snowid.nodes FROM PUBLIC;
 
 CREATE FUNCTION snowid.keep_nodes() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_nodes';
@@ -83,8 +81,6 @@ COMMENT ON COLUMN snowid.registered_nodes.left_node IS 'node that had the number
 COMMENT ON COLUMN snowid.registered_nodes.retired IS 'when the number was retired; null where it is in use';
 COMMENT ON COLUMN snowid.registered_nodes.is_free IS 'whether it is free to be given again';
 REVOKE ALL ON snowid.registered_nodes FROM PUBLIC;
-GRANT SELECT ON snowid.registered_nodes TO pg_monitor;
-GRANT SELECT ON snowid.registered_nodes TO @extowner@ WITH GRANT OPTION;
 
 -- Which registry this is: this table in this database of this server, since the server was last promoted. Where it is
 -- restored, promoted or upgraded it is another one, which may have lost what it has given.
@@ -327,8 +323,6 @@ COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg
   'what snowid_join, snowid_check and snowid_leave call on the registry: who may execute it may join';
 REVOKE ALL ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint,
   pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint,
-  pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
 -- What the registry's administrator does
 CREATE FUNCTION snowid.retire_node(node pg_catalog.text) RETURNS pg_catalog.void
@@ -344,7 +338,6 @@ END $$;
 COMMENT ON FUNCTION snowid.retire_node(pg_catalog.text) IS
   'on the registry: retire the number of a node that is gone for good';
 REVOKE ALL ON FUNCTION snowid.retire_node(pg_catalog.text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.retire_node(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 
 -- An ID has the time at which its unit began: so in a layout with long units another node would begin where this one has been
 -- before the last unit is over that the node has drawn in.
@@ -371,7 +364,6 @@ END $$;
 COMMENT ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) IS
   'have the registry give a retired number again, once no unit of time of its layouts can hold an ID of it';
 REVOKE ALL ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) TO @extowner@ WITH GRANT OPTION;
 
 CREATE FUNCTION snowid.settle_registry(greatest_number bigint) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
@@ -400,4 +392,3 @@ END $$;
 COMMENT ON FUNCTION snowid.settle_registry(bigint) IS
   'on a registry that was restored or promoted: say the greatest number that was ever given; returns how many of the numbers it does not know';
 REVOKE ALL ON FUNCTION snowid.settle_registry(bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.settle_registry(bigint) TO @extowner@ WITH GRANT OPTION;

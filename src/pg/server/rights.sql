@@ -1,6 +1,7 @@
 
--- The end of the script. What ALTER DEFAULT PRIVILEGES gives others of each new object is taken back: some of these
--- objects read secrets, others set IDs back. The roles that the script itself names keep what it gives them.
+-- What ALTER DEFAULT PRIVILEGES gives of each new object is taken back from all roles: with it they could read secrets,
+-- set IDs back, or have functions that run as their owner fire a trigger. What PUBLIC has the script itself has said so
+-- far. What single roles get is in the files after this one, and nowhere before.
 SET LOCAL search_path = pg_catalog, pg_temp;
 DO $$
 DECLARE
@@ -18,10 +19,12 @@ BEGIN
           FROM pg_class AS c WHERE d.classid = 'pg_class'::regclass AND c.oid = d.objid
         UNION ALL
         SELECT concat('FUNCTION ', p.oid::regprocedure), p.proowner, p.proacl
-          FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid) AS o
+          FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+        UNION ALL
+        SELECT concat('TYPE ', t.oid::regtype), t.typowner, t.typacl
+          FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid) AS o
       CROSS JOIN LATERAL aclexplode(o.acl) AS a
-     WHERE e.extname = 'snowid'
-       AND a.grantee <> ALL (ARRAY[0, o.owner, e.extowner, 'pg_monitor'::regrole, 'pg_database_owner'::regrole])
+     WHERE e.extname = 'snowid' AND a.grantee NOT IN (0, o.owner)
   LOOP
     EXECUTE format('REVOKE ALL ON %s FROM %s', given.name, given.role);
   END LOOP;

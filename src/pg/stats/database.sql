@@ -6,8 +6,6 @@ CREATE FUNCTION snowid.database_statistics(OUT ceiling pg_catalog.timestamptz, O
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_database_statistics';
 COMMENT ON FUNCTION snowid.database_statistics() IS 'what the view snowid.stat_database shows';
 REVOKE ALL ON FUNCTION snowid.database_statistics() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO @extowner@ WITH GRANT OPTION;
 
 CREATE VIEW snowid.stat_database AS
   SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
@@ -33,5 +31,3 @@ COMMENT ON COLUMN snowid.stat_database.total_memory IS
 COMMENT ON COLUMN snowid.stat_database.stats_reset IS
   'when statistics were last reset, null where they were not since the server started';
 REVOKE ALL ON snowid.stat_database FROM PUBLIC;
-GRANT SELECT ON snowid.stat_database TO pg_monitor;
-GRANT SELECT ON snowid.stat_database TO @extowner@ WITH GRANT OPTION;
