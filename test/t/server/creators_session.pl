@@ -32,7 +32,7 @@ my $plain = described();
 cmp_ok(scalar(split /\n/, $plain), '>', 5000, 'there is much to be said of it');
 
 # From version 19 on strings cannot be read in another way.
-my @settings = ('default_table_access_method = other', $node->pg_version < 19 ? 'standard_conforming_strings = off' : ());
+my @settings = ('default_table_access_method = other', $node->pg_version->major < 19 ? 'standard_conforming_strings = off' : ());
 is_deeply([ differences($plain, described("SET LOCAL $_")) ], [], $_) foreach @settings;
 my @roles = ('reporting', 'owner', 'pg_monitor', 'pg_database_owner');
 foreach my $objects ('TABLES', 'SEQUENCES', 'SCHEMAS')
