@@ -1,4 +1,4 @@
--- Rights of this room, see server/rights.sql.
+-- What single roles get of counters. See server/rights.sql.
 
 GRANT EXECUTE ON FUNCTION snowid.counter_statistics() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION snowid.counter_statistics() TO @extowner@ WITH GRANT OPTION;

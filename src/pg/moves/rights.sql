@@ -1,4 +1,4 @@
--- Rights of this room, see server/rights.sql.
+-- What single roles get of moving shards. See server/rights.sql.
 
 -- The role that restores a dump need not be a superuser. This one may release shards as well.
 GRANT INSERT ON snowid.released_shards TO @extowner@;

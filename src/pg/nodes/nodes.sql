@@ -272,7 +272,7 @@ REVOKE ALL ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint)
 -- What nodes call over dblink. Without the secret of a number a caller cannot change anything about it.
 CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
     known bigint, next bigint, database pg_catalog.text, system_identifier bigint, database_oid bigint, timeline bigint,
-    registry pg_catalog.text,
+    registry_identity pg_catalog.text,
     OUT verdict pg_catalog.text, OUT held_number bigint, OUT held_node pg_catalog.text, OUT token bigint,
     OUT identity pg_catalog.text)
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -295,7 +295,7 @@ BEGIN
   held_node := node;
   held_number := number;
   token := 0;
-  IF registry NOT IN ('', identity) THEN
+  IF registry_identity NOT IN ('', identity) THEN
     verdict := 'moved';
     RETURN;
   END IF;

@@ -1,4 +1,4 @@
--- Rights of this room, see server/rights.sql.
+-- What single roles get of nodes and their registry. See server/rights.sql.
 
 -- Roles that may dump the database may read the secrets, and those that restore it may write them.
 GRANT SELECT, INSERT ON snowid.membership TO @extowner@;
@@ -18,4 +18,3 @@ GRANT EXECUTE ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigi
 GRANT EXECUTE ON FUNCTION snowid.retire_node(pg_catalog.text) TO @extowner@ WITH GRANT OPTION;
 GRANT EXECUTE ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) TO @extowner@ WITH GRANT OPTION;
 GRANT EXECUTE ON FUNCTION snowid.settle_registry(bigint) TO @extowner@ WITH GRANT OPTION;
-GRANT EXECUTE ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) TO @extowner@ WITH GRANT OPTION;

@@ -10,6 +10,6 @@
 
 -- Fails where there is a schema of this name: whatever is in it is somebody else's.
 CREATE SCHEMA snowid;
-COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions call';
+COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions and administrators call';
 REVOKE ALL ON SCHEMA snowid FROM PUBLIC;
 GRANT USAGE ON SCHEMA snowid TO PUBLIC;

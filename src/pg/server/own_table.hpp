@@ -17,11 +17,11 @@ struct OwnTable {
   int16 own_type_length;  // in bytes, of those; 0 where there are none
 };
 
-// Opens it. Fails with 55000 where there is none, or its columns are others.
+// Opens it. Fails with 55000 where there is none, or it is not as it was made: a heap, with these
+// columns.
 Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 
-// Checks the columns of a relation that the caller has opened. Fails with 55000 where they are
-// others.
+// Checks a relation that the caller has opened. Fails with 55000 where it is not as it was made.
 void require_as_made(Relation relation, const OwnTable& table);
 
 // Opens a permanent sequence of the extension's own schema. Fails with 55000 where there is none,

@@ -1,7 +1,7 @@
-
 -- What ALTER DEFAULT PRIVILEGES gives of each new object is taken back from all roles: with it they could read secrets,
--- set IDs back, or have functions that run as their owner fire a trigger. What PUBLIC has the script itself has said so
--- far. What single roles get is in the files after this one, and nowhere before.
+-- set IDs back, or have functions that run as their owner fire a trigger. From PUBLIC the script has revoked what is not
+-- for everybody. What single roles get is in the files after this one, and nowhere before.
+
 SET LOCAL search_path = pg_catalog, pg_temp;
 DO $$
 DECLARE

@@ -1,4 +1,4 @@
--- Rights of this room, see server/rights.sql.
+-- What single roles get of statistics. See server/rights.sql.
 
 GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION snowid.database_statistics() TO @extowner@ WITH GRANT OPTION;

@@ -1,5 +1,5 @@
 # CREATE EXTENSION makes the same whatever the session has set that runs it, who may be the database's owner, and
-# whatever default privileges there are; and what reads expressions does so whatever a caller has set.
+# whatever default privileges give; and what reads expressions does so whatever a caller has set.
 
 use strict;
 use warnings;
@@ -49,10 +49,10 @@ foreach my $objects ('FUNCTIONS', 'TYPES')
 close_session($session);
 
 # What adopts a table of somebody's evaluates no expression that may be his code.
-my @others = ('ALTER DATABASE postgres SET quote_all_identifiers = on',
+my @others = ('ALTER DATABASE postgres SET search_path = "a b", public', 'ALTER DATABASE postgres SET quote_all_identifiers = on',
     map { "ALTER DATABASE postgres SET $_" } grep { !/^default_table/ } @settings);
 $node->safe_psql('postgres', join ';', @others);
-$node->safe_psql('postgres', q(CREATE EXTENSION snowid; CREATE SCHEMA "a "" b'";
+$node->safe_psql('postgres', q(CREATE SCHEMA "a b"; CREATE EXTENSION snowid SCHEMA "a b";
 CREATE FUNCTION public.noted(bigint) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;
 CREATE TABLE looked_at (id bigint CHECK (noted(id)), plain bigint CHECK (plain + 1 > 0));
 CREATE TABLE messages (id bigint DEFAULT snowid_next(layout => 'discord', shard => 5) PRIMARY KEY) PARTITION BY RANGE (id)));
