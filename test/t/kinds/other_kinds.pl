@@ -203,8 +203,13 @@ set_clock($clock + 60, $standby);
 ask($_, "RESET snowid.max_lead; $no_wait") foreach @sessions;
 check_in_turns('promoted, clock right', $_, @sessions, @sessions) foreach @calls;
 
-# ObjectIDs have 32 bits of seconds, which are used up in 2106.
+# ObjectIDs have 32 bits of seconds, which are used up in 2106. The server starts there: PostgreSQL's checkpointer, with
+# assertions, does not survive a step of 68 years.
+close_session(@sessions);
+$standby->stop;
 set_clock(timegm(16, 28, 6, 7, 1, 2106) - time, $standby);
+start_server($standby);
+@sessions = map { open_session($standby, dbname => $_) } @databases;
 is(ask($_, 'SELECT objectid_next()'), 'ERROR 2200H', 'no ObjectID past the end') foreach @sessions;
 is(ask($_, 'SELECT snowid_uuid_timestamp(snowid_uuidv7()) > \'2106-01-01\''), 't', 'but UUIDs') foreach @sessions;
 close_session(@sessions);
