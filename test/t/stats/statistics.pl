@@ -235,8 +235,8 @@ my %sees = (
     'SELECT count(*) FROM snowid.stat_database' => 1,
     'SELECT count(*) >= 0 FROM snowid.shard_statistics()' => 1,
     'SELECT count(*) FROM snowid.database_statistics()' => 1,
-    'SELECT count(*) FROM snowid.member' => 1,
-    'SELECT count(*) FROM snowid.registered_nodes' => 1,
+    'SELECT count(*) >= 0 FROM snowid.member' => 1,
+    'SELECT count(*) >= 0 FROM snowid.registered_nodes' => 1,
     'SELECT snowid_stat_reset()' => 0);
 my $as = sub { my ($role, $dbname, $sql) = @_;
     my $asked = open_session($node, user => $role, dbname => $dbname);
@@ -247,8 +247,8 @@ $as->('owner', 'owned', 'CREATE EXTENSION snowid; SELECT snowid_next(1)');
 foreach my $sql (sort keys %sees)
 {
     is($as->('plain', 'owned', $sql), 'ERROR 42501', "plain role: $sql");
-    like($as->('monitor', 'owned', $sql), $sees{$sql} ? qr/^[t01]$/ : qr/^ERROR 42501$/, "pg_monitor: $sql");
-    like($as->('owner', 'owned', $sql), qr/^[t01]?$/, "the extension's owner: $sql");
+    like($as->('monitor', 'owned', $sql), $sees{$sql} ? qr/^[t1]$/ : qr/^ERROR 42501$/, "pg_monitor: $sql");
+    like($as->('owner', 'owned', $sql), qr/^[t1]?$/, "the extension's owner: $sql");
 }
 $as->('owner', 'owned', 'GRANT EXECUTE ON FUNCTION snowid_stat_reset() TO plain');
 is($as->('plain', 'owned', 'SELECT snowid_stat_reset()'), '', 'he may let others reset');
@@ -256,7 +256,7 @@ foreach my $of ([ 'shards', 'shard' ], [ 'database', 'database' ], [ 'counters',
 {
     my ($view, $function) = @$of;
     $as->('owner', 'owned', "GRANT SELECT ON snowid.stat_$view TO plain; GRANT EXECUTE ON FUNCTION snowid.${function}_statistics() TO plain");
-    like($as->('plain', 'owned', "SELECT count(*) FROM snowid.stat_$view"), qr/^[01]$/, "and read snowid.stat_$view");
+    is($as->('plain', 'owned', "SELECT count(*) >= 0 FROM snowid.stat_$view"), 't', "and read snowid.stat_$view");
 }
 
 # 6. A crash: counts begin anew.
