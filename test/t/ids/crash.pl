@@ -62,7 +62,7 @@ sub check_cost
     {
         my $load = { %{ $loads{$name} }, name => "$name$what", dbname => 'load' . ++$databases, farthest => 0 };
         $node->safe_psql('postgres', "CREATE DATABASE $load->{dbname} TEMPLATE loads");
-        my @crowd = map { draw($node, 'snowid_next(2)', undef, dbname => $load->{dbname}, pause_every => 50) }
+        my @crowd = map { draw($node, 'snowid_next(2)', undef, dbname => $load->{dbname}, pause_every => 10) }
           1 .. ($load->{crowd} // 0);
         wait_to_draw(1, @crowd);
         $load->{drawing} = \@crowd;
@@ -134,7 +134,7 @@ foreach my $number (1 .. @rounds)
     foreach (@kinds)
     {
         my ($kind, $sessions) = @$_;
-        $drawing{$kind} = [ map { draw($node, "snowid_next($kind)", undef, pause_every => 100) } 1 .. $sessions ];
+        $drawing{$kind} = [ map { draw($node, "snowid_next($kind)", undef, pause_every => 10) } 1 .. $sessions ];
     }
     my @all = map { @$_ } values %drawing;
     # An ID and its newline are 20 bytes, or somewhat less.

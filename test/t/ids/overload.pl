@@ -10,7 +10,6 @@ use Snowid;
 use Test::More;
 
 my $node = new_server('overload');
-$node->append_conf('postgresql.conf', 'jit = off');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 

@@ -40,7 +40,7 @@ is("@missing", '', 'bitcode of each source');
 cmp_ok(scalar @sources, '>', 10, 'of which there are many');
 
 # One session compiles all that it can, the other nothing.
-my $has_jit = $node->safe_psql('postgres', 'SELECT pg_jit_available()') eq 't';
+my $has_jit = $node->safe_psql('postgres', 'SET jit = on; SELECT pg_jit_available()') eq 't';
 my ($compiled, $plain) = map { open_session($node) } 1 .. 2;
 ask($compiled, 'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0');
 ask($plain, 'SET jit = off');
