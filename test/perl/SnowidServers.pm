@@ -201,10 +201,13 @@ sub wait_for
 {
     my ($condition, $what) = @_;
     my $deadline = time + 180;
+    # What waits for long looks less often: to ask a server takes as much as to start a session.
+    my $pause = 0.02;
     until ($condition->())
     {
         die "timed out waiting for $what" if time > $deadline;
-        sleep 0.02;
+        sleep $pause;
+        $pause *= 1.2 if $pause < 0.1;
     }
     return;
 }

@@ -23,8 +23,10 @@ sub attempt
 {
     my ($node, $sql, %options) = @_;
     my ($status, $out, $err) =
-      $node->psql($options{dbname} // 'postgres', "\\set VERBOSITY verbose\n$sql", timeout => 300);
-    return $status == 0 ? $out : 'ERROR ' . sqlstate_of($err);
+      eval { $node->psql($options{dbname} // 'postgres', "\\set VERBOSITY verbose\n$sql", timeout => 300) };
+    # psql that cannot connect may have ended before it is sent the statement.
+    die $@ if $@ && $@ !~ /Broken pipe/;
+    return defined $status && $status == 0 ? $out : 'ERROR ' . sqlstate_of($err // $@);
 }
 
 sub sqlstate_of
