@@ -67,10 +67,10 @@ CALL enter('first', 'first ID after LOAD, over an empty C function''s first call
   1e3 * excess('first', 'ID snowid_next(), plain', 'ID an empty C function, plain') $$, at_most => 0.15);
 CALL enter('first', 'first ID where snowid is preloaded, over an empty C function''s first call: ms', $$
   1e3 * excess('first', 'ID snowid_next(), preloaded', 'ID an empty C function, preloaded') $$);
-INSERT INTO figures (race, figure, expression, at_most)
+INSERT INTO figures (race, figure, expression)
   SELECT 'first', 'LOAD ÷ LOAD of pgEdge''s', format($$
     excess('first', 'LOAD snowid_next(), plain', 'nothing') /
-    excess('first', %L, 'nothing') $$, format('LOAD %s, plain', name)), 1
+    excess('first', %L, 'nothing') $$, format('LOAD %s, plain', name))
   FROM peers WHERE into_table = 'with_pgedge';
 INSERT INTO figures (race, figure, expression)
   SELECT 'first', format('LOAD, over a statement that does nothing: %s, ms', name),
@@ -81,6 +81,8 @@ INSERT INTO figures (race, figure, expression)
     format('1e3 * median(''first'', %L)', format('ID %s, %s', name, server))
   FROM unnest(ARRAY['plain', 'preloaded']) WITH ORDINALITY AS servers (server, nth), peers
   WHERE draw IS NOT NULL AND (server = 'plain' OR with_preloading) ORDER BY nth, place;
+CALL enter('first', 'first INSERT, plain: DEFAULT an empty C function, ms', $$
+  1e3 * median('first', 'INSERT an empty C function, plain') $$);
 INSERT INTO figures (race, figure, expression)
   SELECT 'first', format('first INSERT, %s: DEFAULT %s, ms', server, name),
     format('1e3 * median(''first'', %L)', format('INSERT %s, %s', name, server))

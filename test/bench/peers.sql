@@ -31,6 +31,8 @@ $$ LANGUAGE PLPGSQL;
 CREATE SEQUENCE numbers;
 CREATE TABLE precomputed (id bigint PRIMARY KEY, n bigint);
 CREATE TABLE with_snowid (id bigint PRIMARY KEY DEFAULT snowid_next(), n bigint);
+CREATE TABLE with_empty (id bigint DEFAULT empty(), n bigint);
+CREATE INDEX ON with_empty (id);
 CREATE TABLE with_bigserial (id bigserial PRIMARY KEY, n bigint);
 CREATE TABLE with_instagram (id bigint PRIMARY KEY DEFAULT instagram_next_id(), n bigint);
 CREATE TABLE with_uuid (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), n bigint);

@@ -39,6 +39,10 @@ INSERT INTO sides (race, side, prepare, run)
   WHERE draw IS NOT NULL AND (server = 'plain' OR with_preloading)
     AND CASE step WHEN 'LOAD' THEN library WHEN 'ID' THEN draw ELSE into_table END IS NOT NULL
   ORDER BY server, place, nth;
+-- No default that a library of C brings can cost less than this.
+INSERT INTO sides (race, side, prepare, run)
+  VALUES ('first', 'INSERT an empty C function, plain', 'SELECT connect(''fresh'', ''plain'')',
+          over('fresh', 'INSERT INTO with_empty (n) VALUES (0)'));
 
 -- Memory that a process has for itself, in kB. What others have mapped too is not in it, but what only
 -- this one has touched so far is, even of a library's file or of shared memory.
