@@ -41,6 +41,14 @@ judge() {
   add "$1" "$3" "$not_ok" "$5" "${@:6}"
 }
 
+# judge_script NAME COMMAND...: a stage that is a script of its own, whose last line says what it has counted.
+judge_script() {
+  local name=$1 log=$WORK/$1.out status=0
+  "${@:2}" >"$log" 2>&1 || status=$?
+  [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || die "$(cat "$log")"
+  judge "$name" "$status" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$log"
+}
+
 # judge_goal NAME STATUS LOG: a goal whose program tells TAP. Where a MUTANT is tried it is to fail.
 judge_goal() {
   if [ -z "${MUTANT:-}" ]; then

@@ -81,8 +81,8 @@ sub new_server
     my $path = delete $options{install_path};
     my $node = PostgreSQL::Test::Cluster->new($name, defined $path ? (install_path => $path) : ());
     $node->init(%options);
-    # A query that draws until it is stopped looks so costly that it would be compiled, by default, up to PostgreSQL 18, for
-    # longer than it runs. What is compiled has tests of its own.
+    # A query that draws until it is stopped looks so costly that it would be compiled, by default, up to PostgreSQL 18,
+    # for longer than it runs. What is compiled has tests of its own.
     $node->append_conf('postgresql.conf', "autovacuum = off\njit = off\nlog_min_messages = warning\n");
     # A standby begins late on a busy machine.
     $node->append_conf('postgresql.conf', "wal_keep_size = '512MB'\n") if $options{allows_streaming};
