@@ -67,15 +67,16 @@ SQL
 }
 
 # What pg_upgrade would make of a database elsewhere: each member of an extension by itself, with rights, comments and
-# definition, in lines. Without OIDs, transactions and sequences' values; without headings: those of rights stand alone
-# where these are the defaults, written out; and without casts and parentheses in the bodies of functions, where they
-# depend on which version has parsed them.
+# definition, in lines. Without OIDs, transactions and sequences' values; without rights of which nothing is said, since they
+# are the defaults, written out; and without casts and parentheses in the bodies of functions, where they depend on which
+# version has parsed them.
 sub members
 {
     my ($node, $dbname) = @_;
     my $file = "$dir/members.sql";
     system_or_bail('pg_dump', '--binary-upgrade', '--schema-only', '-d', $node->connstr($dbname), '-f', $file);
-    my @lines = grep { !/binary_upgrade_set_|setval|^\\(?:un)?restrict |^SET relfrozenxid|^WHERE oid = |^(?:--.*)?$/ } split /^/, slurp_file($file);
+    my @entries = grep { !/\A--\n-- Name: .*; Type: ACL; / || /^(?:GRANT|REVOKE) /m } split /^(?=--\n-- Name: )/m, slurp_file($file);
+    my @lines = grep { !/binary_upgrade_set_|setval|^\\(?:un)?restrict |^SET relfrozenxid|^WHERE oid = / } map { split /^/ } @entries;
     return [ map { s/\b\d{5,}\b/OID/gr } map { /^ {8}/ ? s/::\w+(?:\[\])?|[()]//gr : $_ } @lines ];
 }
 
