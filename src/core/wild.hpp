@@ -1,5 +1,5 @@
 // Wild times: ranges of time, ahead of the clock, that a wrong clock has used. A superuser states
-// which they are (snowid.rewind). Plain arithmetic; nothing here is shared.
+// which they are (snowid.return_to_clock). Plain arithmetic; nothing here is shared.
 //
 // No ID may get such a time again. So a little before the clock comes to a range, all ticks of the
 // database are lifted to its end, and IDs go on above that. The floor says whether this was done:
@@ -42,7 +42,7 @@ inline constexpr int64_t kLiftEarlyUs = 10000000;
 inline constexpr int64_t kMostUnitUs = 3600000000;
 
 // How far ahead of the clock IDs of the right clock are at most, when wild times are stated, in
-// microseconds: a constant, whatever lead a session allows itself. snowid.wild_times() has the
+// microseconds: a constant, whatever lead a session allows itself. snowid.future_times() has the
 // same.
 inline constexpr int64_t kRightLeadUs = 2000000;
 

@@ -64,7 +64,7 @@ wal_receiver_timeout = 0
 wal_retrieve_retry_interval = '100ms'
 wal_receiver_status_interval = '1s'
 wal_keep_size = '64MB'
-snowid.must_join = on
+snowid.require_node_number = on
 snowid.max_wait = '300ms'
 CONF
     my $server = server_of($cluster, $pg);

@@ -1,4 +1,4 @@
-# Databases of one server in which a clock runs wild. Not part of Snowid: the tests of snowid.rewind() use it.
+# Databases of one server in which a clock runs wild. Not part of Snowid: the tests of snowid.return_to_clock() use it.
 package SnowidRewinding;
 
 use strict;
@@ -41,9 +41,9 @@ sub at { my ($name, $sql) = @_; return attempt($node, "SET snowid.max_wait = '4s
 sub say_wild
 {
     my ($name, $wild, $more) = @_;
-    $wild //= "snowid.wild_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '1 minute'::interval)";
+    $wild //= "snowid.future_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '1 minute'::interval)";
     $more //= '';
-    return attempt($node, "SELECT 'told' FROM snowid.rewind($wild) $more", dbname => $name);
+    return attempt($node, "SELECT 'told' FROM snowid.return_to_clock($wild) $more", dbname => $name);
 }
 
 # Checks that it can be said.

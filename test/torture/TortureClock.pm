@@ -135,7 +135,7 @@ sub rewind_one
     my $error;
     foreach (1 .. 100)
     {
-        return told($server, $oracle, $database, $now) if eval { ask($server, $database, 'SELECT snowid.rewind(' . join(' + ', @ranges) . ')'); 1 };
+        return told($server, $oracle, $database, $now) if eval { ask($server, $database, 'SELECT snowid.return_to_clock(' . join(' + ', @ranges) . ')'); 1 };
         $error = $@ =~ s/\n/ /gr;
         # Who has just disconnected may be there for a moment.
         last if $error !~ /others are connected|other sessions|is being accessed|Other sessions/;
@@ -149,7 +149,7 @@ sub told
 {
     my ($server, $oracle, $database, $now) = @_;
     my @known = answers($server, $database,
-        q(SELECT extract(epoch FROM lower(wild)) || ' ' || coalesce(extract(epoch FROM upper(wild)), 1e12) FROM snowid.rewinds ORDER BY wild));
+        q(SELECT extract(epoch FROM lower(skipped)) || ' ' || coalesce(extract(epoch FROM upper(skipped)), 1e12) FROM snowid.skipped_times ORDER BY skipped));
     rewound($oracle, $database, $now, [ map { [split] } @known ]);
     return '';
 }

@@ -106,7 +106,8 @@ void id_settings_register() {
   is_registering = true;
   DefineCustomStringVariable(
       "snowid.shard", "Shard of the IDs that snowid_next() makes.",
-      "-1 is this node's own number, which snowid_default_shard() gives; the view snowid.node says "
+      "-1 is this node's own number, which snowid_default_shard() gives; the view "
+      "snowid.node_status says "
       "where it comes from. Functions that take a shard do not use this setting.",
       &shard_text, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
   is_registering = false;

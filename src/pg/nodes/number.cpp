@@ -16,7 +16,7 @@ namespace snowid::pg {
 
 namespace {
 
-// A row of snowid.node.
+// A row of snowid.node_status.
 struct NodeNumber {
   const char* source;  // where the number comes from, or would if it could be had
   int64 number;
@@ -25,9 +25,9 @@ struct NodeNumber {
   const char* registry;  // the foreign server
 };
 
-bool must_join = false;  // snowid.must_join
+bool require_node_number = false;  // snowid.require_node_number
 
-// The assign hook of snowid.must_join.
+// The assign hook of snowid.require_node_number.
 void forget_number(bool, void*) { default_shard_forget(); }
 
 // Whether the number that this session remembers holds for this transaction only.
@@ -96,12 +96,13 @@ void require_own_setting(const CitusNode& citus, GucSource source) {
   ends_with_transaction = true;
 }
 
-// 55000, where snowid.must_join is on.
+// 55000, where snowid.require_node_number is on.
 void require_other_than_0() {
-  if (!must_join) return;
+  if (!require_node_number) return;
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("this server has no number of its own"),
-                  errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.must_join"),
+                  errdetail("Parameter \"%s\" has it refuse to draw from 0.",
+                            "snowid.require_node_number"),
                   errhint("Use snowid_join().")));
 }
 
@@ -113,7 +114,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
   result->number = citus.group;
   // Group 0 without nodes listed: this may be a worker that Citus has yet to synchronize.
-  if (must_join && citus.group == 0 && !citus.is_lasting)
+  if (require_node_number && citus.group == 0 && !citus.is_lasting)
     report_no_group(CitusState::kUnsynchronized);
   if (words_read().is_replaced) report_replaced(citus.group);
 }
@@ -194,9 +195,9 @@ bool is_original(bool fails) {
 
 void number_register() {
   DefineCustomBoolVariable(
-      "snowid.must_join", "Refuse to draw from 0, which is no server's own number.",
+      "snowid.require_node_number", "Refuse to draw from 0, which is no server's own number.",
       "For clusters in which every server has to have joined a registry, or Citus' metadata.",
-      &must_join, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
+      &require_node_number, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
   DefineCustomStringVariable(
       "snowid.server_key", "What tells this server from a copy of it.",
       "A database that has joined a registry draws no IDs where it is another one. Set it where a "
@@ -213,12 +214,13 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_node_number);
+SNOWID_FUNCTION(snowid_get_node_status);
 
-// snowid.node_number() → (number bigint, source text, node text, registry text, problem text)
+// snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,
+// problem text)
 //
-// What the view snowid.node shows. The error of a draw is returned as a column, not raised.
-Datum snowid_node_number(PG_FUNCTION_ARGS) {
+// What the view snowid.node_status shows. The error of a draw is returned as a column, not raised.
+Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");

@@ -1,22 +1,22 @@
 -- The node's own number
 
-CREATE FUNCTION snowid.node_number(OUT number bigint, OUT source pg_catalog.text, OUT node pg_catalog.text,
+CREATE FUNCTION snowid.get_node_status(OUT node_number bigint, OUT source pg_catalog.text, OUT node_name pg_catalog.text,
                                    OUT registry pg_catalog.text, OUT problem pg_catalog.text)
-  STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_node_number';
-COMMENT ON FUNCTION snowid.node_number() IS 'what the view snowid.node shows';
+  STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_node_status';
+COMMENT ON FUNCTION snowid.get_node_status() IS 'what the view snowid.node_status shows';
 
-CREATE VIEW snowid.node AS SELECT number, source, node, registry, problem FROM snowid.node_number();
-COMMENT ON VIEW snowid.node IS 'the shard of snowid_next() in this session, and where it comes from';
-COMMENT ON COLUMN snowid.node.number IS 'the shard, null where there is none to be had';
-COMMENT ON COLUMN snowid.node.source IS
+CREATE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status();
+COMMENT ON VIEW snowid.node_status IS 'the shard of snowid_next() in this session, and where it comes from';
+COMMENT ON COLUMN snowid.node_status.node_number IS 'the shard, null where there is none to be had';
+COMMENT ON COLUMN snowid.node_status.source IS
   'setting: snowid.shard names it; citus: the group of this node in Citus; joined: the number that the '
   'registry has given to this node; none: it is 0, for want of these';
-COMMENT ON COLUMN snowid.node.node IS 'name by which this node has joined, null where that is not the source';
-COMMENT ON COLUMN snowid.node.registry IS
+COMMENT ON COLUMN snowid.node_status.node_name IS 'name by which this node has joined, null where that is not the source';
+COMMENT ON COLUMN snowid.node_status.registry IS
   'foreign server over which this node has joined, null where that is not the source';
-COMMENT ON COLUMN snowid.node.problem IS 'why snowid_next() fails, null where it does not';
-REVOKE ALL ON snowid.node FROM PUBLIC;
-GRANT SELECT ON snowid.node TO PUBLIC;
+COMMENT ON COLUMN snowid.node_status.problem IS 'why snowid_next() fails, null where it does not';
+REVOKE ALL ON snowid.node_status FROM PUBLIC;
+GRANT SELECT ON snowid.node_status TO PUBLIC;
 
 -- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
 -- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.

@@ -31,7 +31,7 @@ constexpr core::UnixMicros kLatest{253402300799999000};
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
            errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
-                   "snowid.wild_times() finds them.")));
+                   "snowid.future_times() finds them.")));
   pg_unreachable();
 }
 
@@ -58,7 +58,7 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
   int32 given;
   RangeType** ranges;
   multirange_deserialize(type->rngtype, argument, &given, &ranges);
-  if (given == 0) report_bad("no wild times were given");
+  if (given == 0) report_bad("no times were given");
   const core::WildTimes& known = WildTimesNow();
   auto* all = static_cast<core::Wild*>(palloc((given + known.count) * sizeof(core::Wild)));
   *count = 0;
@@ -95,7 +95,7 @@ Plan plan_of(FunctionCallInfo fcinfo) {
     if (!IsKnown(range) && IsTooNear(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-               errmsg("wild times must begin more than " INT64_FORMAT " ms ahead of the clock",
+               errmsg("future times must begin more than " INT64_FORMAT " ms ahead of the clock",
                       (now.value - clock.value + core::kLiftEarlyUs) / 1000),
                errdetail("A range of those given begins at %s.", moment_text(range.from)),
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
@@ -104,7 +104,7 @@ Plan plan_of(FunctionCallInfo fcinfo) {
   count = JoinWild(ranges, count, clock, plan.early_us);
   if (count > core::WildTimes::kMost)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("too many ranges of wild times: " INT64_FORMAT, count),
+                    errmsg("too many ranges of future times: " INT64_FORMAT, count),
                     errdetail("A database keeps %d ranges of the future.", core::WildTimes::kMost),
                     errhint("State fewer and longer ranges: the time between two of them may be "
                             "stepped over as well.")));
@@ -164,18 +164,18 @@ void require_stated(Plan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
   if (ceiling > nearly && WildAt(plan->wild, ceiling) == nullptr)
     report_bad(
-        psprintf("the ceiling of IDs, %s, is in no range of wild times", moment_text(ceiling)));
+        psprintf("the ceiling of IDs, %s, is in none of the given ranges", moment_text(ceiling)));
   const core::UnixMicros floor = SharedFloor();
   if (floor > nearly && WildAt(plan->wild, floor) == nullptr)
     report_bad(
-        psprintf("all times up to %s may have been used, and that is in no range of wild times",
+        psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
   Check check{plan, {}, nullptr, 0};
   visit_slots(CheckSlot, &check);
   if (check.contradiction.is_found)
     report_bad(
         psprintf("shard " UINT64_FORMAT
-                 " of layout \"%s\" has used the time %s, which is in no range of wild times",
+                 " of layout \"%s\" has used the time %s, which is in none of the given ranges",
                  check.contradiction.key.shard, layout_text(check.contradiction.key.layout),
                  moment_text(check.contradiction.start)));
   plan->used_up = find_used_up(&check);
@@ -215,8 +215,9 @@ void set_memory_back(const Plan& plan) {
 void rewind_alone(FunctionCallInfo fcinfo) {
   ceiling_learn();
   if (HasStandIn())
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("cannot rewind in a transaction that has made the ceiling anew")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
   Plan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
   require_stated(&plan, ceiling);
@@ -240,19 +241,19 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_rewind);
-SNOWID_FUNCTION(snowid_rewound);
+SNOWID_FUNCTION(snowid_return_to_clock);
+SNOWID_FUNCTION(snowid_get_skipped_times);
 
-// snowid.rewind(wild tstzmultirange) → void
-Datum snowid_rewind(PG_FUNCTION_ARGS) {
-  require_nextval("snowid.rewind()");
+// snowid.return_to_clock(used tstzmultirange) → void
+Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.return_to_clock()");
   alone_lock();
   rewind_alone(fcinfo);
   PG_RETURN_VOID();
 }
 
-// snowid.rewound() → tstzmultirange: the wild times that the ceiling's page has.
-Datum snowid_rewound(PG_FUNCTION_ARGS) {
+// snowid.get_skipped_times() → tstzmultirange: the wild times that the ceiling's page has.
+Datum snowid_get_skipped_times(PG_FUNCTION_ARGS) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
   const core::WildTimes wild = ceiling_read().wild;
   auto** ranges = static_cast<RangeType**>(palloc(core::WildTimes::kMost * sizeof(RangeType*)));

@@ -1,30 +1,30 @@
 -- Times that a clock which ran ahead has used up
 
-CREATE FUNCTION snowid.rewound() RETURNS pg_catalog.tstzmultirange
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewound';
-COMMENT ON FUNCTION snowid.rewound() IS
-  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.rewind';
+CREATE FUNCTION snowid.get_skipped_times() RETURNS pg_catalog.tstzmultirange
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_skipped_times';
+COMMENT ON FUNCTION snowid.get_skipped_times() IS
+  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.return_to_clock';
 
-CREATE VIEW snowid.rewinds AS
-  SELECT wild FROM pg_catalog.unnest(snowid.rewound()) AS wild;
-COMMENT ON VIEW snowid.rewinds IS
-  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.rewind';
-COMMENT ON COLUMN snowid.rewinds.wild IS 'range of such times';
-REVOKE ALL ON snowid.rewinds FROM PUBLIC;
-GRANT SELECT ON snowid.rewinds TO PUBLIC;
+CREATE VIEW snowid.skipped_times AS
+  SELECT skipped FROM pg_catalog.unnest(snowid.get_skipped_times()) AS skipped;
+COMMENT ON VIEW snowid.skipped_times IS
+  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.return_to_clock';
+COMMENT ON COLUMN snowid.skipped_times.skipped IS 'range of such times';
+REVOKE ALL ON snowid.skipped_times FROM PUBLIC;
+GRANT SELECT ON snowid.skipped_times TO PUBLIC;
 
-CREATE FUNCTION snowid.rewind(wild pg_catalog.tstzmultirange) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_rewind';
-COMMENT ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) IS
+CREATE FUNCTION snowid.return_to_clock(used pg_catalog.tstzmultirange) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_return_to_clock';
+COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'say which times a clock that ran ahead has used up, while nobody else is connected: IDs go on by the '
   'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
-REVOKE ALL ON FUNCTION snowid.rewind(pg_catalog.tstzmultirange) FROM PUBLIC;
+REVOKE ALL ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) FROM PUBLIC;
 
 -- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
 -- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
-CREATE FUNCTION snowid.wild_times(tbl pg_catalog.regclass, col pg_catalog.name,
-    layout @extschema@.snowid_layout, margin pg_catalog.interval DEFAULT '10 minutes')
+CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name,
+    layout @extschema@.snowid_layout DEFAULT 'instagram', margin pg_catalog.interval DEFAULT '10 minutes')
   RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -53,7 +53,7 @@ BEGIN
   RETURN coalesce(found, '{}');
 END
 $$;
-COMMENT ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
-  'times ahead of the clock in a column''s IDs, with a margin, and that of the ceiling; for snowid.rewind';
-REVOKE ALL ON FUNCTION snowid.wild_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout,
+COMMENT ON FUNCTION snowid.future_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
+  'times ahead of the clock in a column''s IDs, with a margin, and that of the ceiling; for snowid.return_to_clock';
+REVOKE ALL ON FUNCTION snowid.future_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout,
   pg_catalog.interval) FROM PUBLIC;

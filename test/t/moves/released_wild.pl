@@ -59,7 +59,7 @@ drawn('wild', $_) foreach 1, 2;
 release($_) foreach 1, 2, 4;
 set_clock(60);
 like(asked('SELECT snowid_accept(id, layout::snowid_layout) FROM released WHERE shard = 1'), qr/SN001/, 'not before it is rewound');
-is(asked(q(SELECT 'done' FROM snowid.rewind(tstzmultirange(tstzrange(now() + interval '1 day', now() + interval '60 days'))))), 'done', 'rewound');
+is(asked(q(SELECT 'done' FROM snowid.return_to_clock(tstzmultirange(tstzrange(now() + interval '1 day', now() + interval '60 days'))))), 'done', 'rewound');
 
 # 2. Accepted, with the ID that the release returned, and with one that somebody else has issued.
 foreach my $shard (1, 2, 4)

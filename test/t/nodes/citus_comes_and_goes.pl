@@ -18,7 +18,7 @@ ask($other, 'PREPARE draw AS SELECT snowid_shard(snowid_next())');
 # What both sessions go by; the second one has its plan ready.
 sub numbers { return ask($session, 'SELECT snowid_shard(snowid_next())') . ' ' . ask($other, 'EXECUTE draw') }
 
-sub shown { return ask($session, q(SELECT concat_ws('|', coalesce(number::text, 'null'), source, problem) FROM snowid.node)) }
+sub shown { return ask($session, q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, problem) FROM snowid.node_status)) }
 
 my $group = 'UPDATE pg_dist_local_group SET groupid';
 my $drop = 'DROP EXTENSION citus CASCADE';
@@ -84,10 +84,10 @@ sub is_refused
         like($session->{err}, qr/\AERROR:  55000: \Q$message\E\nDETAIL:  .*[.]\nHINT:  .*[.]\n/, "$name: with the reason: $sql");
         ask($session, 'ROLLBACK TO s');
     }
-    is(ask($session, q(SELECT concat_ws('|', coalesce(number::text, 'null'), source, problem) FROM snowid.node)), "null|citus|$message",
+    is(ask($session, q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, problem) FROM snowid.node_status)), "null|citus|$message",
         "$name: the view says so");
     is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', "$name: who names a shard is served");
-    is(ask($session, 'SET snowid.shard = 8; SELECT snowid_shard(snowid_next()), number, source FROM snowid.node'), '8|8|setting',
+    is(ask($session, 'SET snowid.shard = 8; SELECT snowid_shard(snowid_next()), node_number, source FROM snowid.node_status'), '8|8|setting',
         "$name: or sets one");
     ask($session, 'ROLLBACK');
     close_session($session);
@@ -140,27 +140,27 @@ is(ask($session, 'SELECT snowid_next()'), 'ERROR 22023', 'out of range');
 citus_set_group($node, 3);
 $node->safe_psql('postgres', 'REVOKE ALL ON pg_catalog.pg_dist_local_group, pg_catalog.pg_dist_node FROM PUBLIC');
 my $app = open_session($node, user => 'app');
-is(ask($app, 'SELECT number, source, node, registry, problem FROM snowid.node'), '3|citus|||', 'the view is for everybody');
-is(ask($app, 'SET default_transaction_read_only = on; SELECT number, snowid_default_shard() FROM snowid.node'), '3|3', 'also to read only');
-is(ask($app, 'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT number, snowid_default_shard() FROM snowid.node; COMMIT'), '3|3', 'or serializable');
+is(ask($app, 'SELECT node_number, source, node_name, registry, problem FROM snowid.node_status'), '3|citus|||', 'the view is for everybody');
+is(ask($app, 'SET default_transaction_read_only = on; SELECT node_number, snowid_default_shard() FROM snowid.node_status'), '3|3', 'also to read only');
+is(ask($app, 'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT node_number, snowid_default_shard() FROM snowid.node_status; COMMIT'), '3|3', 'or serializable');
 
 # 6. A worker whose metadata were taken away looks like a Citus without a cluster, and draws from 0 for clients of its own.
-# snowid.must_join has it refuse; not so the coordinator, and a node that has its group.
-reload_with($node, 'snowid.must_join', 'on', $session, $other);
-is(numbers(), '3 3', 'must_join: a worker');
+# snowid.require_node_number has it refuse; not so the coordinator, and a node that has its group.
+reload_with($node, 'snowid.require_node_number', 'on', $session, $other);
+is(numbers(), '3 3', 'require_node_number: a worker');
 my $nodes = 'INSERT INTO pg_dist_node VALUES (0, 0, 0, 0)';
 ask($session, "BEGIN; DELETE FROM pg_dist_node; $group = 0; COMMIT");
-is(numbers(), 'ERROR 55000 ERROR 55000', 'must_join: one without its metadata');
+is(numbers(), 'ERROR 55000 ERROR 55000', 'require_node_number: one without its metadata');
 like($session->{err}, qr/ERROR:  55000: Citus has not synchronized its metadata to this node\nDETAIL:.*\nHINT:  Call start_metadata_sync_to_node\(\)/,
-    'must_join: which says what to do');
-is(shown(), 'null|citus|Citus has not synchronized its metadata to this node', 'must_join: shown');
-is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', 'must_join: who names a shard is served');
+    'require_node_number: which says what to do');
+is(shown(), 'null|citus|Citus has not synchronized its metadata to this node', 'require_node_number: shown');
+is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', 'require_node_number: who names a shard is served');
 ask($session, $nodes);
-is(numbers(), '0 0', 'must_join: the coordinator');
+is(numbers(), '0 0', 'require_node_number: the coordinator');
 ask($session, 'DELETE FROM pg_dist_node');
-is(ask($session, $drop) . numbers(), 'ERROR 55000 ERROR 55000', 'must_join: without Citus');
-like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid_join/, 'must_join: it may join');
-reload_with($node, 'snowid.must_join', 'off', $session, $other);
+is(ask($session, $drop) . numbers(), 'ERROR 55000 ERROR 55000', 'require_node_number: without Citus');
+like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid_join/, 'require_node_number: it may join');
+reload_with($node, 'snowid.require_node_number', 'off', $session, $other);
 is(numbers(), '0 0', 'and draws from 0 as ever without the setting');
 
 close_session($session, $other, $app);

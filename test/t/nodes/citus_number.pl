@@ -46,7 +46,7 @@ sub numbers_of
 sub shown
 {
     my ($session) = @_;
-    return ask($session, q(SELECT concat_ws('|', coalesce(number::text, 'null'), source, node, registry, problem) FROM snowid.node));
+    return ask($session, q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, node_name, registry, problem) FROM snowid.node_status));
 }
 
 is(numbers_of(qw(coordinator one two)), '0 0 0', 'Citus without a cluster');
@@ -134,7 +134,7 @@ ask($other, 'RESET application_name');
 
 # The view says why there is no number; it does not take another error for that.
 ask($changing, 'BEGIN; LOCK TABLE pg_dist_local_group IN ACCESS EXCLUSIVE MODE');
-is(ask($other, q(BEGIN; SET LOCAL statement_timeout = '10ms'; RESET snowid.shard; SELECT * FROM snowid.node)), 'ERROR 57014', 'the view, cancelled');
+is(ask($other, q(BEGIN; SET LOCAL statement_timeout = '10ms'; RESET snowid.shard; SELECT * FROM snowid.node_status)), 'ERROR 57014', 'the view, cancelled');
 ask($_, 'ROLLBACK') foreach $changing, $other;
 
 # 3. Parallel workers.

@@ -22,7 +22,7 @@ sub check { return attempt($_[0], 'SELECT snowid_check()') }
 
 sub drawn { return attempt($_[0], 'SELECT snowid_shard(snowid_next())') }
 
-sub problem_of { return attempt($_[0], 'SELECT number, source, problem FROM snowid.node') }
+sub problem_of { return attempt($_[0], 'SELECT node_number, source, problem FROM snowid.node_status') }
 
 # What a check says that is to fail.
 sub message_of

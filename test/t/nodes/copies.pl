@@ -135,7 +135,7 @@ is(attempt($copy, $_), 'ERROR 55000', "still a copy: $_") foreach 'SELECT snowid
 is(attempt($copy, "BEGIN; $_->[0]; SELECT snowid_shard(snowid_next(7)); ROLLBACK"), $_->[1], "a copy rolls back: $_->[0]"),
   is(attempt($copy, 'SELECT snowid_next(7)'), 'ERROR 55000', 'and is still a copy'),
   is(attempt($copy, 'SELECT snowid_next()'), 'ERROR 55000', 'in all ways'),
-  is(attempt($copy, 'SELECT problem FROM snowid.node'), 'another server uses number 1 of node "the node"', 'and says so')
+  is(attempt($copy, 'SELECT problem FROM snowid.node_status'), 'another server uses number 1 of node "the node"', 'and says so')
   foreach [ 'SELECT snowid_leave()', "\n7" ], [ q(SELECT snowid_join('registry', 'the copy')), "2\n7" ];
 is(join_as($copy, 'the copy'), '2', 'it joins as a node of its own');
 is(number_of($copy), '2|2', 'and draws');
@@ -160,7 +160,7 @@ start_asking($taking, 'SELECT snowid_check(take_over => true)');
 wait_for(sub { is_answered($taking); $taking->{err} =~ /NOTICE:.* waiting until .*\nDETAIL:.* 10 seconds ahead/ }, 'the NOTICE');
 $original->safe_psql('postgres', "SELECT pg_cancel_backend($taking->{backend})");
 is(answer($taking), 'ERROR 57014', 'the original takes over, and does not wait for the end of it');
-like($original->safe_psql('postgres', 'SELECT problem FROM snowid.node'), qr/another server uses number 1/, 'it has not the number yet');
+like($original->safe_psql('postgres', 'SELECT problem FROM snowid.node_status'), qr/another server uses number 1/, 'it has not the number yet');
 close_session($taking);
 is(take_over($original), '1', 'the original takes over');
 is(attempt($original, q(SET snowid.max_wait = '1min'; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(7)))), '1|7', 'and draws');

@@ -180,9 +180,9 @@ is($registry->safe_psql('postgres', q(SELECT string_agg(attname, ' ') FROM pg_at
   AND attname ~ 'secret|token|incarnation')), '', 'no secret is in a view');
 
 # A server that must join draws from no number that is not its own.
-my $must = 'SET snowid.must_join = on; ';
+my $must = 'SET snowid.require_node_number = on; ';
 is(at('east', "${must}SELECT snowid_next()"), 'ERROR 55000', 'it has to join');
-like(at('east', "${must}SELECT problem FROM snowid.node"), qr/no number of its own/, 'and says so');
+like(at('east', "${must}SELECT problem FROM snowid.node_status"), qr/no number of its own/, 'and says so');
 is(at('east', "${must}SELECT snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL"), '77|t', 'it draws from shards that are named');
 is(at('east', "SELECT snowid_next() > 0; ${must}SELECT snowid_next()"), 'ERROR 55000', 'also a session that has drawn');
 is(at('east', "${must}SET snowid.shard = 7; SELECT snowid_shard(snowid_next())"), '7', 'or that a setting names');

@@ -209,12 +209,12 @@ wait_for(sub { $node->safe_psql('postgres', q(LOAD 'snowid'; SHOW snowid.max_lea
 $node->safe_psql('postgres', $_) foreach said_in($page, $long, 'ALTER SYSTEM RESET snowid.max_lead'), 'SELECT pg_reload_conf()';
 
 my $joining = 'docs/many-servers.md';
-my ($must_join) = grep { /must_join/ } blocks_of($joining, 'Joining');
+my ($must_join) = grep { /require_node_number/ } blocks_of($joining, 'Joining');
 is(attempt($node, $must_join), 't', 'every server must join');
 wait_for(sub { attempt($node, 'SELECT snowid_next()') eq 'ERROR 55000' }, 'the setting');
 printed_by($node, 'postgres', 'SELECT snowid_next()');
 is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'a node draws on');
-attempt($node, 'ALTER SYSTEM RESET snowid.must_join');
+attempt($node, 'ALTER SYSTEM RESET snowid.require_node_number');
 $node->reload;
 wait_for(sub { attempt($node, 'SELECT snowid_next() > 0') eq 't' }, 'the setting');
 
@@ -225,22 +225,22 @@ like(printed_by($node, 'other', q(SELECT snowid_segment_next('orders_seq'))), qr
 is(attempt($node, "$enlarge SELECT snowid_segment_next('orders_seq')", dbname => 'other'), '2147483648', 'and enlarged');
 
 # Ranges of wild times, of which one has begun: those that another database can be given.
-my $wild = 'The clock ran wild ahead';
-my $ranges = said_in($page, $wild, q(SELECT range_agg(wild) FROM snowid.rewinds WHERE lower(wild) > clock_timestamp() + interval '10 s'));
+my $wild = 'The clock jumped forward';
+my $ranges = said_in($page, $wild, q(SELECT range_agg(skipped) FROM snowid.skipped_times WHERE lower(skipped) > clock_timestamp() + interval '10 s'));
 my ($state) = grep { /tstzrange/ } blocks_of($page, $wild);
 $state =~ s/'2026[^']*', '[^']*'/now() + interval '20 d', now() + interval '21 d'/;
 $node->safe_psql('other', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(7))');
 is(attempt($node, $state, dbname => 'other'), '', 'what the wrong clock showed is stated');
 my $given = attempt($node, $ranges, dbname => 'other');
 like($given, qr/^\{\[.+\}$/, 'ranges that are yet to come');
-is(attempt($node, "SELECT snowid.rewind('$given')", dbname => 'copied'), '', 'are given to another database');
+is(attempt($node, "SELECT snowid.return_to_clock('$given')", dbname => 'copied'), '', 'are given to another database');
 set_clock(20.5 * 86400);
 is(attempt($node, $ranges, dbname => 'other'), '', 'but not one that has begun');
-is(attempt($node, "SELECT snowid.rewind('$given')", dbname => 'postgres'), 'ERROR 22023', 'which is refused');
+is(attempt($node, "SELECT snowid.return_to_clock('$given')", dbname => 'postgres'), 'ERROR 22023', 'which is refused');
 set_clock(0);
 my $other = open_session($node, dbname => 'copied');
 ask($other, 'SELECT 1');
-like(printed_by($node, 'copied', "SELECT snowid.rewind('$given')"), qr/ERROR:  55006: database "copied" is being accessed by others/, 'somebody is connected');
+like(printed_by($node, 'copied', "SELECT snowid.return_to_clock('$given')"), qr/ERROR:  55006: database "copied" is being accessed by others/, 'somebody is connected');
 close_session($other);
 
 $node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');

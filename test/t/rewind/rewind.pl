@@ -1,5 +1,5 @@
 # Promise 1 where a clock ran wild ahead and was put right: a superuser states which times it has used
-# (snowid.rewind), IDs go on by the right clock at once, and step over those times when it comes to them. By a minute,
+# (snowid.return_to_clock), IDs go on by the right clock at once, and step over those times when it comes to them. By a minute,
 # a month, ten years; through crashes, and a clock that jumps about. What contradicts what is known is refused; it is
 # done with the database alone, and durable whatever becomes of the transaction.
 
@@ -22,7 +22,7 @@ my @layouts = (
 my $schema = join ' ', 'CREATE EXTENSION snowid;', (map { "CREATE TABLE ids$_ (id bigint PRIMARY KEY);" } 0 .. $#layouts),
   'CREATE TABLE uuids (id uuid PRIMARY KEY); CREATE TABLE oids (id objectid PRIMARY KEY)';
 my $found = join ' + ',
-  map { "snowid.wild_times('public.ids$_'::regclass, 'id'::name, '$layouts[$_]'::public.snowid_layout, '5 s'::interval)" } 0 .. $#layouts;
+  map { "snowid.future_times('public.ids$_'::regclass, 'id'::name, '$layouts[$_]'::public.snowid_layout, '5 s'::interval)" } 0 .. $#layouts;
 
 # Makes IDs of all kinds, and checks that they are there. Returns by how many seconds one of instagram's is ahead of
 # the clock.
@@ -69,15 +69,15 @@ foreach my $name (sort { $ahead{$a} <=> $ahead{$b} } keys %ahead)
     crash($node, 'kill');
     start_server($node);
     cmp_ok(made($name, "a $name: after a crash", $_), '<', 15, "a $name: by the clock, shard $_") foreach 1, 5;
-    is($node->safe_psql($name, 'SELECT count(*) FROM snowid.rewinds'), 1, "a $name: it is known which times are wild");
+    is($node->safe_psql($name, 'SELECT count(*) FROM snowid.skipped_times'), 1, "a $name: it is known which times are wild");
 
     # The right clock comes to them.
     my ($from, $length) = split /\|/, $node->safe_psql($name,
-            'SELECT extract(epoch FROM lower(wild)) - extract(epoch FROM clock_timestamp()),'
-          . ' extract(epoch FROM upper(wild) - lower(wild)) FROM snowid.rewinds');
+            'SELECT extract(epoch FROM lower(skipped)) - extract(epoch FROM clock_timestamp()),'
+          . ' extract(epoch FROM upper(skipped) - lower(skipped)) FROM snowid.skipped_times');
     my $right = 5 + $from;
     my $inside = sub {
-        return $node->safe_psql($name, 'SELECT count(*) FROM ids0, snowid.rewinds WHERE wild @> snowid_timestamp(id)');
+        return $node->safe_psql($name, 'SELECT count(*) FROM ids0, snowid.skipped_times WHERE skipped @> snowid_timestamp(id)');
     };
     my $before = $inside->();
     cmp_ok($before, '>', 0, "a $name: there are wild IDs");
@@ -122,10 +122,10 @@ $node->safe_psql('who', 'CREATE ROLE owner; CREATE ROLE monitor IN ROLE pg_monit
       . 'ALTER DATABASE who OWNER TO owner; GRANT ALL ON SCHEMA public TO owner');
 foreach my $role ('owner', 'monitor')
 {
-    is(at('who', "SET ROLE $role; SELECT snowid.rewind('{[2040-01-01,2041-01-01]}')"), 'ERROR 42501', "not for $role");
-    is(at('who', "SET ROLE $role; SELECT snowid.wild_times('ids', 'id', 'instagram')"), 'ERROR 42501', "nor looked for");
+    is(at('who', "SET ROLE $role; SELECT snowid.return_to_clock('{[2040-01-01,2041-01-01]}')"), 'ERROR 42501', "not for $role");
+    is(at('who', "SET ROLE $role; SELECT snowid.future_times('ids', 'id', 'instagram')"), 'ERROR 42501', "nor looked for");
 }
-is(at('who', 'SET ROLE owner; CREATE FUNCTION snowid.rewind(tstzrange) RETURNS void RETURN NULL'), 'ERROR 42501',
+is(at('who', 'SET ROLE owner; CREATE FUNCTION snowid.return_to_clock(tstzrange) RETURNS void RETURN NULL'), 'ERROR 42501',
     'nobody else makes functions in its schema');
 my $used = "snowid_timestamp($wild)";
 my %refused = (
@@ -140,14 +140,14 @@ foreach my $what (sort keys %refused)
 {
     is(say_wild('who', $refused{$what}), 'ERROR 22023', "refused: $what");
 }
-is(at('who', 'SELECT snowid.rewind(null) IS NULL'), 't', 'null for null');
-is(at('who', 'SET default_transaction_read_only = on; SELECT snowid.rewind(' . ahead(1000, 7200) . ')'),
+is(at('who', 'SELECT snowid.return_to_clock(null) IS NULL'), 't', 'null for null');
+is(at('who', 'SET default_transaction_read_only = on; SELECT snowid.return_to_clock(' . ahead(1000, 7200) . ')'),
     'ERROR 25006', 'not in a read-only transaction');
-is(at('who', 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 1; SELECT snowid.rewind(' . ahead(1000, 7200) . ')'),
+is(at('who', 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 1; SELECT snowid.return_to_clock(' . ahead(1000, 7200) . ')'),
     'ERROR 55000', 'not where the transaction has made the ceiling anew');
-is(at('who', "SELECT snowid.wild_times('$_->[0]'::regclass, '$_->[1]'::name, 'instagram'::public.snowid_layout)"),
-    'ERROR 42809', "no times of $_->[0]") foreach [ 'snowid.rewinds', 'wild' ], [ 'ids', 'no' ], [ 'pg_class', 'relname' ];
-is(at('who', "SELECT snowid.wild_times('ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '-1 s'::interval)"),
+is(at('who', "SELECT snowid.future_times('$_->[0]'::regclass, '$_->[1]'::name, 'instagram'::public.snowid_layout)"),
+    'ERROR 42809', "no times of $_->[0]") foreach [ 'snowid.skipped_times', 'skipped' ], [ 'ids', 'no' ], [ 'pg_class', 'relname' ];
+is(at('who', "SELECT snowid.future_times('ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '-1 s'::interval)"),
     'ERROR 22023', 'no margin below a second');
 # A shard that had an ID of the wrong clock in a transaction that was rolled back.
 set_clock(7200);
@@ -164,13 +164,13 @@ my $rewinder = open_session($node, dbname => 'who');
 ask($rewinder, 'BEGIN; SELECT count(*) FROM pg_stat_activity');
 my $other = open_session($node, dbname => 'who');
 backend_of($other);
-ask($rewinder, 'SELECT snowid.rewind(' . ahead(1000, 7300) . ')');
+ask($rewinder, 'SELECT snowid.return_to_clock(' . ahead(1000, 7300) . ')');
 like($rewinder->{err}, qr/ERROR:  55006: .*Other sessions: 1 \(process IDs: $other->{backend}\)\. Prepared transactions: 0\./s,
     'refused while another is connected, who is named');
 is(ask($other, 'SELECT 1'), '1', 'who goes on');
 ask($other, q(BEGIN; INSERT INTO ids VALUES (1); PREPARE TRANSACTION 'prepared'));
 close_session($rewinder, $other);
-my ($status, $out, $err) = $node->psql('who', '\set VERBOSITY verbose' . "\nSELECT snowid.rewind(" . ahead(1000, 7300) . ')');
+my ($status, $out, $err) = $node->psql('who', '\set VERBOSITY verbose' . "\nSELECT snowid.return_to_clock(" . ahead(1000, 7300) . ')');
 like($err, qr/ERROR:  55006: .*Prepared transactions: 1\./s, 'refused while a transaction is prepared');
 $node->safe_psql('who', q(ROLLBACK PREPARED 'prepared'));
 # A lock that is his who asked for it first: nobody who connects waits behind who tries.
@@ -178,7 +178,7 @@ my $holder = open_session($node);
 ask($holder, 'BEGIN; COMMENT ON DATABASE who IS NULL');
 $rewinder = open_session($node, dbname => 'who');
 backend_of($rewinder);
-start_asking($rewinder, 'SELECT snowid.rewind(' . ahead(1000, 7300) . ')');
+start_asking($rewinder, 'SELECT snowid.return_to_clock(' . ahead(1000, 7300) . ')');
 wait_for(sub { $node->safe_psql('postgres', "SELECT wait_event FROM pg_stat_activity WHERE pid = $rewinder->{backend}") eq 'PgSleep' }, 'who tries');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_locks WHERE pid = $rewinder->{backend} AND NOT granted"), 0, 'it is in no queue');
 is(at('who', 'SELECT 1'), '1', 'others connect meanwhile');
@@ -189,24 +189,24 @@ close_session($holder, $rewinder);
 # 4. It counts at once, whatever becomes of the transaction; and is durable. Others begin as soon as it is done.
 $rewinder = open_session($node, dbname => 'who');
 ask($rewinder, 'BEGIN');
-is(ask($rewinder, "SELECT 'told' FROM snowid.rewind(" . ahead(1000, 7300) . ')'), 'told', 'told in a transaction');
+is(ask($rewinder, "SELECT 'told' FROM snowid.return_to_clock(" . ahead(1000, 7300) . ')'), 'told', 'told in a transaction');
 goes_on('who', 'others begin at once, and IDs go on');
 like(ask($rewinder, 'ROLLBACK; SELECT snowid_next(1)'), qr/^\d+$/, 'rolled back: IDs go on');
 close_session($rewinder);
 $wild = run_wild('durable', 3600);
 $rewinder = open_session($node, dbname => 'durable');
 ask($rewinder, 'BEGIN; SET synchronous_commit = off');
-is(ask($rewinder, "SELECT 'told' FROM snowid.rewind(" . ahead(1000, 7300) . ')'), 'told', 'told');
+is(ask($rewinder, "SELECT 'told' FROM snowid.return_to_clock(" . ahead(1000, 7300) . ')'), 'told', 'told');
 crash($node, 'kill');
 start_server($node);
 goes_on('durable', 'after a crash');
-is($node->safe_psql('durable', "SELECT count(*) FROM snowid.rewinds WHERE wild @> snowid_timestamp($wild)"), 1, 'durable: known');
+is($node->safe_psql('durable', "SELECT count(*) FROM snowid.skipped_times WHERE skipped @> snowid_timestamp($wild)"), 1, 'durable: known');
 # A wait for a standby that does not answer, cancelled: it has happened all the same.
 $wild = run_wild('waiting', 3600);
 my $held = hold_commits($node);
 $rewinder = open_session($node, dbname => 'waiting');
 backend_of($rewinder);
-start_asking($rewinder, 'SELECT snowid.rewind(' . ahead(1000, 7300) . ')');
+start_asking($rewinder, 'SELECT snowid.return_to_clock(' . ahead(1000, 7300) . ')');
 wait_until_waiting($node, $rewinder, 'SyncRep');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($rewinder->{backend})");
 is(answer($rewinder), 'ERROR 57014', 'who waits for a standby can be cancelled');
@@ -221,8 +221,8 @@ $wild = run_wild('standby', 3600);
 told('standby', 'told');
 goes_on('standby', 'on the primary');
 $node->wait_for_catchup($standby);
-is($standby->safe_psql('standby', 'SELECT count(*) FROM snowid.rewinds'), 1, 'a standby shows the times');
-is(attempt($standby, "SELECT snowid.rewind('{[2040-01-01,2041-01-01]}')", dbname => 'standby'), 'ERROR 25006', 'and takes none');
+is($standby->safe_psql('standby', 'SELECT count(*) FROM snowid.skipped_times'), 1, 'a standby shows the times');
+is(attempt($standby, "SELECT snowid.return_to_clock('{[2040-01-01,2041-01-01]}')", dbname => 'standby'), 'ERROR 25006', 'and takes none');
 crash($node, 'kill');
 $standby->promote;
 cmp_ok(attempt($standby, q(SET snowid.max_wait = '9s'; SELECT snowid_next(1)), dbname => 'standby'), '<', $wild, 'promoted: by the right clock');
@@ -244,7 +244,7 @@ start_server($node);
 my $steps = $node->safe_psql('steps', 'SELECT string_agg(id::text, chr(10)) FROM ids');
 told('steps', 'two jumps, two steps back');
 goes_on('steps', 'by the clock');
-is($node->safe_psql('steps', 'SELECT count(*) FROM snowid.rewinds'), 3, 'steps: each is a range of its own');
+is($node->safe_psql('steps', 'SELECT count(*) FROM snowid.skipped_times'), 3, 'steps: each is a range of its own');
 foreach my $at (3600, 3500, 7200, 43_200, 86_400)
 {
     set_clock($at);
@@ -261,8 +261,8 @@ told('many', 'as many as there is room for', hours(1 .. 32));
 is(say_wild('many', hours(40)), 'ERROR 22023', 'many: not one more');
 set_clock(3.5 * 86_400);
 told('many', 'when some are past', hours(30 .. 31));
-is($node->safe_psql('many', 'SELECT count(*) FROM snowid.rewinds WHERE upper(wild) < now()'), 1, 'many: what is past by less than a day stays');
-is($node->safe_psql('many', 'SELECT count(*) FROM snowid.rewinds'), 32, 'many: with those that are known');
+is($node->safe_psql('many', 'SELECT count(*) FROM snowid.skipped_times WHERE upper(skipped) < now()'), 1, 'many: what is past by less than a day stays');
+is($node->safe_psql('many', 'SELECT count(*) FROM snowid.skipped_times'), 32, 'many: with those that are known');
 goes_on('many', 'by the clock');
 set_clock(4 * 86_400 - 3601);
 is(at('many', 'SELECT snowid_timestamp(snowid_next(1)) > now() + interval \'1 min\''), 't', 'many: the next one is stepped over');
@@ -283,12 +283,12 @@ foreach my $at (86_400, 87_000)
 }
 set_clock(0);
 is(at('long', 'SELECT objectid_next()'), 'ERROR SN001', 'long: no ObjectID');
-told('long', 'ten minutes', "snowid.wild_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '10 minutes'::interval)");
+told('long', 'ten minutes', "snowid.future_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '10 minutes'::interval)");
 isnt(at('long', "SELECT $oid"), $then, 'long: ObjectIDs have another random number');
 is(at('long', $both), 't|t', 'long: UUIDs and ObjectIDs by the clock');
 my $sparse = 'time:41 shard:18 seq:4 unit:1ms epoch:2020-01-01T00:00:00Z';
 my ($begin, $end) = split /\|/, $node->safe_psql('long',
-    'SELECT extract(epoch FROM lower(wild) - clock_timestamp()), extract(epoch FROM upper(wild) - clock_timestamp()) FROM snowid.rewinds');
+    'SELECT extract(epoch FROM lower(skipped) - clock_timestamp()), extract(epoch FROM upper(skipped) - clock_timestamp()) FROM snowid.skipped_times');
 foreach my $at ($begin - 9, $begin, $begin + 300, $begin + 310, $end - 10, $end)
 {
     set_clock($at);
@@ -367,7 +367,7 @@ my $file = PostgreSQL::Test::Utils::tempdir() . '/dump';
 $node->command_ok([ 'pg_dump', '-d', $node->connstr('dumped'), '-f', $file ], 'dumped');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $file ], 'restored');
-is($node->safe_psql('restored', 'SELECT count(*) FROM snowid.rewinds'), 0, 'restored: nothing is known');
+is($node->safe_psql('restored', 'SELECT count(*) FROM snowid.skipped_times'), 0, 'restored: nothing is known');
 told('restored', 'told there, too');
 goes_on('restored', 'by the clock');
 $node->safe_psql('dumped', 'SELECT snowid_next(1); DROP EXTENSION snowid; CREATE EXTENSION snowid');
@@ -381,7 +381,7 @@ foreach my $name ('dumped', 'restored')
 {
     is(at($name, 'INSERT INTO ids SELECT snowid_next(1); SELECT snowid_timestamp(snowid_next(1)) > now() + interval \'10 s\''),
         't', "$name: stepped over");
-    is($node->safe_psql($name, 'SELECT count(*) FROM snowid.rewinds'), 1, "$name: known");
+    is($node->safe_psql($name, 'SELECT count(*) FROM snowid.skipped_times'), 1, "$name: known");
 }
 
 # 13. Slots that a sweep has removed under the wrong clock. A database has 25.

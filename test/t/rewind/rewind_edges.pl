@@ -1,4 +1,4 @@
-# snowid.rewind() at its edges: times near the present are neither taken for the right clock's nor left out, whatever
+# snowid.return_to_clock() at its edges: times near the present are neither taken for the right clock's nor left out, whatever
 # lead a session allows itself; a clock that goes back a little at a wild time has callers wait, not refused; a range
 # that holds the present is refused, also where it begins in one that is known; a clock that has passed a known range
 # can be told of. At each bound a millisecond makes the difference.
@@ -50,9 +50,9 @@ is(at('back', "SELECT snowid_timestamp(snowid_next(1)) > clock_timestamp() + int
 
 # 3. A range that holds the present.
 set_clock(4100);
-is(say_wild('back', "(SELECT tstzmultirange(tstzrange(lower(wild) + interval '1 s', now() + interval '1 year')) FROM snowid.rewinds)"),
+is(say_wild('back', "(SELECT tstzmultirange(tstzrange(lower(skipped) + interval '1 s', now() + interval '1 year')) FROM snowid.skipped_times)"),
     'ERROR 22023', 'back: a range that begins in a known one, and holds now');
-is(say_wild('back', '(SELECT range_agg(wild) FROM snowid.rewinds) + ' . ahead(1000, 2000)), 'told', 'back: what is known may be told again');
+is(say_wild('back', '(SELECT range_agg(skipped) FROM snowid.skipped_times) + ' . ahead(1000, 2000)), 'told', 'back: what is known may be told again');
 goes_on('back', 'by the clock');
 
 # 4. A wrong clock passes a known range, which does not end with a millisecond.
@@ -66,17 +66,17 @@ at('passed', 'INSERT INTO ids SELECT snowid_next(1)');
 set_clock(0);
 told('passed', 'told of what came after');
 goes_on('passed', 'by the clock');
-is($node->safe_psql('passed', 'SELECT count(*) FROM snowid.rewinds'), 2, 'passed: both are known');
+is($node->safe_psql('passed', 'SELECT count(*) FROM snowid.skipped_times'), 2, 'passed: both are known');
 
 # 5. A ceiling that is beyond a range already does not let the quick path into it.
 set_clock(0);
 make('beyond');
 told('beyond', 'told', ahead(60, 120));
 $node->safe_psql('beyond', "SELECT snowid_next(1); SET snowid.max_lead = '1h'; SELECT snowid_advance(snowid_encode(now() + interval '200 s', 9, 0))");
-my $from = $node->safe_psql('beyond', 'SELECT extract(epoch FROM lower(wild)) FROM snowid.rewinds');
+my $from = $node->safe_psql('beyond', 'SELECT extract(epoch FROM lower(skipped)) FROM snowid.skipped_times');
 stop_clock($from + 1, $node);
 at('beyond', 'INSERT INTO ids SELECT snowid_next(1)');
-is($node->safe_psql('beyond', 'SELECT count(*) FROM ids, snowid.rewinds WHERE wild @> snowid_timestamp(id)'), 0, 'beyond: no ID in it');
+is($node->safe_psql('beyond', 'SELECT count(*) FROM ids, snowid.skipped_times WHERE skipped @> snowid_timestamp(id)'), 0, 'beyond: no ID in it');
 
 # 6. A lead that reaches a range before the clock does: no unit of time is issued that has a part in it, and the last one
 # before it is no reason to try without end. The clock stands.
@@ -87,7 +87,7 @@ start_server($node);
 make('lead');
 $node->safe_psql('lead', 'CREATE TABLE drawn (id bigint PRIMARY KEY)');
 told('lead', 'told', ahead(3600.0003, 3700));
-$from = $node->safe_psql('lead', 'SELECT extract(epoch FROM lower(wild)) FROM snowid.rewinds');
+$from = $node->safe_psql('lead', 'SELECT extract(epoch FROM lower(skipped)) FROM snowid.skipped_times');
 stop_clock($from - 10.3, $node);
 my $far = "SET snowid.max_lead = '1h'; SET snowid.max_wait = 0; INSERT INTO drawn SELECT";
 at('lead', "$far snowid_reserve(1, 16, '$sparse') FROM generate_series(1, 10290)");
@@ -103,7 +103,7 @@ wait_until_waiting($node, $patient, $node->pg_version >= 17 ? 'SnowidClock' : 'E
 stop_clock($from - 9.9, $node);
 like(answer($patient), qr/^\d+$/, 'lead: who waits has an ID when slots are lifted');
 close_session($patient);
-is($node->safe_psql('lead', "SELECT count(*) FROM drawn, snowid.rewinds WHERE wild && tstzrange(snowid_timestamp(id, '$sparse'), snowid_timestamp(id, '$sparse') + interval '1 ms')"),
+is($node->safe_psql('lead', "SELECT count(*) FROM drawn, snowid.skipped_times WHERE skipped && tstzrange(snowid_timestamp(id, '$sparse'), snowid_timestamp(id, '$sparse') + interval '1 ms')"),
     0, 'lead: no unit that has a part in it');
 
 # 7. While a range is stepped over, another one is refused that begins where IDs may have come to.
@@ -169,7 +169,7 @@ stop_clock($ceiling - 0.1, $node);
 like(at('ahead', 'SELECT snowid_next(1)'), qr/^\d+$/, 'ahead: somebody writes ahead, and need not wait');
 my $teller = open_session($node, dbname => 'ahead');
 backend_of($teller);
-start_asking($teller, "SELECT 'told' FROM snowid.rewind($later)");
+start_asking($teller, "SELECT 'told' FROM snowid.return_to_clock($later)");
 wait_until_waiting($node, $teller, 'SyncRep');
 stop_clock($ceiling + 0.1, $node);
 my $drawing = open_session($node, dbname => 'ahead');
@@ -196,11 +196,11 @@ foreach my $end ('ROLLBACK', 'COMMIT')
     set_clock(5000);
     start_server($node);
     at('altered', "BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 3; SELECT snowid_next(1) AS id \\gset\n$end; INSERT INTO ids VALUES (:id)");
-    is($node->safe_psql('altered', 'SELECT count(*), count(wild) FROM ids LEFT JOIN snowid.rewinds ON wild @> snowid_timestamp(id)'),
+    is($node->safe_psql('altered', 'SELECT count(*), count(skipped) FROM ids LEFT JOIN snowid.skipped_times ON skipped @> snowid_timestamp(id)'),
         $end eq 'ROLLBACK' ? '2|0' : '3|0', "altered, $end: stepped over");
     crash($node, 'kill');
     start_server($node);
-    is($node->safe_psql('altered', 'SELECT count(*) FROM snowid.rewinds'), 1, "altered, $end: known");
+    is($node->safe_psql('altered', 'SELECT count(*) FROM snowid.skipped_times'), 1, "altered, $end: known");
 }
 
 # 12. New storage has the ranges with the next ID, also where that needs no raise of the ceiling. The clock stands.
@@ -215,7 +215,7 @@ $node->safe_psql('storage', 'ALTER SEQUENCE snowid.ceiling INCREMENT BY 3');
 like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
 crash($node, 'kill');
 start_server($node);
-is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.rewinds'), 1, 'storage: known after a crash');
+is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.skipped_times'), 1, 'storage: known after a crash');
 # And storage that counts again has the ceiling of what was shown meanwhile, also where its ranges are known already.
 my ($shown) = at('storage', <<'SQL') =~ /^(\d{15,})\z/m;
 SET snowid.max_lead = '1h';
@@ -229,13 +229,13 @@ crash($node, 'kill');
 start_server($node);
 is(at('storage', "SET snowid.max_lead = '1h'; SELECT snowid_next(1) > $shown"), 't', 'storage: above what was shown');
 
-# 13. What snowid.wild_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
+# 13. What snowid.future_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
 # ceiling, where no row tells.
 set_clock(0);
 $node->stop;
 start_server($node);
 make('found');
-sub found { return "snowid.wild_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '$_[0]'::interval)" }
+sub found { return "snowid.future_times('public.ids'::regclass, 'id'::name, 'instagram'::public.snowid_layout, '$_[0]'::interval)" }
 is(at('found', 'SELECT ' . found('1 month')), 'ERROR 22023', 'found: no margin of months');
 $stands = int(time) + 1;
 stop_clock($stands + 3, $node);

@@ -122,7 +122,7 @@ sub check_draws
             snowid_uuidv7() AS c, snowid_uuidv7() AS d, objectid_next() AS e, objectid_next() AS f OFFSET 0) t)),
             't|t|t', "$how: sections, UUIDs, ObjectIDs");
         is(ask($session, 'SELECT * FROM snowid_decode(11637205501278089)'), '2011-09-09 22:28:04.721+00|1341|905', "$how: reading");
-        is(ask($session, 'SELECT number, source, problem FROM snowid.node'), '0|none|', "$how: the node's number");
+        is(ask($session, 'SELECT node_number, source, problem FROM snowid.node_status'), '0|none|', "$how: the node's number");
         is(ask($session, 'SELECT snowid_next(77)'), 'ERROR 55000', "$how: a shard that was released");
         is(ask($session, 'SELECT snowid_advance(1)'), 'ERROR 42501', "$how: rights");
     }

@@ -58,7 +58,7 @@ is_deeply([ differences_of($script) ], [], 'nothing differs where nothing was ch
 like($fresh, qr/^\Q$_\E/m, "described: $_")
   foreach 'function public.snowid_next(): prosrc = snowid_next', 'function public.snowid_next(): comment = next ID',
   'function public.snowid_next(): depends (e) on extension snowid', 'dumped: snowid.ceiling where ', 'schema snowid: nspacl = =U/postgres',
-  'table snowid.nodes: columns = number, node, ', 'view snowid.node: definition = ', 'extension snowid: extversion = ',
+  'table snowid.nodes: columns = number, node, ', 'view snowid.node_status: definition = ', 'extension snowid: extversion = ',
   'trigger keep_nodes on snowid.nodes: tgenabled = A', 'sequence snowid.ceiling: seqmax = 253402300799999',
   'function snowid.check_source(): initial rights = e postgres=X/postgres';
 
@@ -108,9 +108,9 @@ my @changed = (
     [ q(a trigger's function), 'CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes FOR EACH STATEMENT'
           . ' EXECUTE FUNCTION snowid.keep_membership(); ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate', 'refuse_truncate',
         'definition = .*keep_membership' ],
-    [ 'a view', 'CREATE OR REPLACE VIEW snowid.node AS SELECT number, source, node, registry, problem FROM snowid.node_number() WHERE true',
-        'snowid[.]node', 'definition = .*WHERE true' ],
-    [ q(a view's options), 'ALTER VIEW snowid.node SET (security_barrier)', 'snowid[.]node', 'reloptions' ],
+    [ 'a view', 'CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status() WHERE true',
+        'snowid[.]node_status', 'definition = .*WHERE true' ],
+    [ q(a view's options), 'ALTER VIEW snowid.node_status SET (security_barrier)', 'snowid[.]node_status', 'reloptions' ],
     [ 'a sequence', 'ALTER SEQUENCE snowid.ceiling CACHE 2', 'snowid[.]ceiling', 'seqcache = 2' ],
     [ 'persistence', 'ALTER SEQUENCE snowid.ceiling SET UNLOGGED', 'snowid[.]ceiling', 'relpersistence = u' ],
     [ 'row security', 'ALTER TABLE snowid.nodes ENABLE ROW LEVEL SECURITY', 'snowid[.]nodes', 'relrowsecurity = true' ],

@@ -54,7 +54,7 @@ foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_cata
 $before .= <<'SQL';
 DROP FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz);
 ALTER TABLE snowid.nodes DROP CONSTRAINT nodes_number_check;
-CREATE OR REPLACE VIEW snowid.node AS SELECT number, source, node, registry, problem FROM snowid.node_number() LIMIT 1;
+CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status() LIMIT 1;
 COMMENT ON FUNCTION @extschema@.snowid_next() IS 'as it was';
 ALTER FUNCTION @extschema@.snowid_lastval() PARALLEL UNSAFE;
 REVOKE SELECT ON snowid.layouts FROM PUBLIC;
@@ -63,7 +63,7 @@ is(tables_of_c($_), tables_of_c($script), 'they are as they were') foreach $befo
 my $step = join '', $dumped, statements(qr/FUNCTION [@]extschema[@][.]snowid_advance_all\b/), "ALTER TABLE snowid.nodes ADD COLUMN written_by pg_catalog.text;\n",
   $column, 'ALTER TABLE snowid.nodes ADD CONSTRAINT nodes_number_check'
   . " CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint);\n",
-  statements(qr/^COMMENT ON CONSTRAINT nodes_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node /) =~ s/CREATE/CREATE OR REPLACE/r,
+  statements(qr/^COMMENT ON CONSTRAINT nodes_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node_status /) =~ s/CREATE/CREATE OR REPLACE/r,
   statements(qr/^COMMENT ON FUNCTION [@]extschema[@][.]snowid_next\(\)/),
   "ALTER FUNCTION \@extschema\@.snowid_lastval() PARALLEL RESTRICTED;\n", statements(qr/^GRANT SELECT ON snowid[.]layouts/);
 # In a step @extowner@ is whoever upgrades. So what is the owner's goes by the catalog.
@@ -195,7 +195,7 @@ sub check_upgrade
         is(ask($session, q(SELECT snowid_section_next('keyed', 7))), ++$section, "$name: the next number of a section");
         is(ask($session, q(SELECT snowid_segment_next('numbers'))), ++$segment, "$name: the next number of a segment");
         is(ask($session, 'SELECT snowid_next(4095)'), 'ERROR 55000', "$name: the released shard stays so");
-        is(ask($session, 'SELECT number, source FROM snowid.node'), "$number|joined", "$name: and the node's number");
+        is(ask($session, 'SELECT node_number, source FROM snowid.node_status'), "$number|joined", "$name: and the node's number");
         is(ask($session, 'SELECT count(*) > 5 FROM snowid.layouts'), 't', "$name: what everyone may read");
         is(ask($session, q(SELECT snowid_advance_all('2020-01-01Z'))), 'ERROR 42501', "$name: what not everyone may do");
         close_session($session);
