@@ -1,4 +1,4 @@
--- Columns that become IDs: what snowid_adopt() changes and what it leaves, where it goes on, and what it refuses.
+-- Columns that become IDs: what snowid.adopt() changes and what it leaves, where it goes on, and what it refuses.
 
 \set SHOW_CONTEXT never
 SET timezone = 'UTC';
@@ -21,7 +21,7 @@ INSERT INTO photos (parent, title) SELECT nullif(n - 1, 0), n FROM generate_seri
 SELECT numbering('photos', 'id');
 BEGIN;
 SELECT pg_relation_filenode(relid) AS file, seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'photos' \gset
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT pg_relation_filenode(relid) = :file AS same_file, seq_scan - :seq_scan AS scans FROM pg_stat_xact_user_tables
  WHERE relname = 'photos';
 COMMIT;
@@ -34,27 +34,27 @@ SELECT relreplident, (SELECT count(*) FROM pg_constraint WHERE conrelid = c.oid 
 -- Twice says so and changes nothing, nor is the table locked.
 BEGIN;
 SELECT xmin AS version FROM pg_attrdef WHERE adrelid = 'photos'::regclass \gset
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT xmin::text = :'version' AS same FROM pg_attrdef WHERE adrelid = 'photos'::regclass;
 SELECT count(*) AS strong_locks FROM pg_locks WHERE relation = 'photos'::regclass AND mode <> 'AccessShareLock';
 COMMIT;
 -- A shard, given as clients with untyped parameters do, and named ones; and back.
-PREPARE adopt AS SELECT snowid_adopt($1, $2, $3);
+PREPARE adopt AS SELECT snowid.adopt($1, $2, $3);
 EXECUTE adopt ('photos', 'id', 7);
 EXECUTE adopt ('photos', 'id', 7);
 SELECT numbering('photos', 'id');
 INSERT INTO photos (title) VALUES (4001);
 SELECT snowid_shard(max(id)) FROM photos;
-SELECT snowid_adopt(tbl => 'photos', col => 'id', shard => 0);
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt(tbl => 'photos', col => 'id', shard => 0);
+SELECT snowid.adopt('photos', 'id');
 DEALLOCATE adopt;
 -- However a default is written that says the same, it is left.
 ALTER TABLE photos ALTER COLUMN id SET DEFAULT snowid_next(7, 'instagram');
-SELECT snowid_adopt('photos', 'id', 7);
+SELECT snowid.adopt('photos', 'id', 7);
 ALTER TABLE photos ALTER COLUMN id SET DEFAULT snowid_next('7');
-SELECT snowid_adopt('photos', 'id', 7);
+SELECT snowid.adopt('photos', 'id', 7);
 ALTER TABLE photos ALTER COLUMN id SET DEFAULT snowid_next(7) + 0;
-SELECT snowid_adopt('photos', 'id', 7);
+SELECT snowid.adopt('photos', 'id', 7);
 DROP TABLE photos CASCADE;
 
 -- Identities, of both sorts; columns with another default, or none; domains; layouts and great shards; temporary,
@@ -73,23 +73,23 @@ CREATE TABLE typed OF row_type (PRIMARY KEY (id));
 CREATE TABLE far (id bigint GENERATED ALWAYS AS IDENTITY, n int);
 CREATE TABLE tweets (id bigserial PRIMARY KEY, n int);
 INSERT INTO always (n) VALUES (1);
-SELECT snowid_adopt('always', 'id'), snowid_adopt('by_default', 'id', 3), snowid_adopt('plain', 'id'),
-       snowid_adopt('hashed', 'id'), snowid_adopt('with_domain', 'id', 8191), snowid_adopt('fleeting', 'id'),
-       snowid_adopt('unlogged', 'id'), snowid_adopt('typed', 'id'),
-       snowid_adopt('far', 'id', 5000000000, 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
-       snowid_adopt('tweets', 'id', layout => 'twitter') \gx
+SELECT snowid.adopt('always', 'id'), snowid.adopt('by_default', 'id', 3), snowid.adopt('plain', 'id'),
+       snowid.adopt('hashed', 'id'), snowid.adopt('with_domain', 'id', 8191), snowid.adopt('fleeting', 'id'),
+       snowid.adopt('unlogged', 'id'), snowid.adopt('typed', 'id'),
+       snowid.adopt('far', 'id', 5000000000, 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
+       snowid.adopt('tweets', 'id', layout => 'twitter') \gx
 SELECT tbl, numbering(tbl, 'id'), attempt(format('INSERT INTO %s (n) SELECT n FROM generate_series(1, 3) n', tbl))
   FROM unnest('{always,by_default,plain,hashed,with_domain,fleeting,unlogged,typed,far,tweets}'::regclass[]) tbl;
 -- Each of them is known again.
-SELECT snowid_adopt('far', 'id', 5000000000, 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
-       snowid_adopt('tweets', 'id', layout => 'twitter'), snowid_adopt('with_domain', 'id', 8191);
+SELECT snowid.adopt('far', 'id', 5000000000, 'time:30 shard:33 seq:1 unit:1s epoch:2020-01-01T00:00:00Z'),
+       snowid.adopt('tweets', 'id', layout => 'twitter'), snowid.adopt('with_domain', 'id', 8191);
 -- So is one with named arguments.
 ALTER TABLE tweets ALTER id SET DEFAULT snowid_next(layout => 'twitter', shard => 7);
-SELECT snowid_adopt('tweets', 'id', 7, 'twitter');
+SELECT snowid.adopt('tweets', 'id', 7, 'twitter');
 SELECT count(DISTINCT id) FROM (SELECT id FROM always UNION ALL SELECT id FROM plain) s;
 SELECT snowid_shard(max(id), 'twitter') FROM tweets;
 -- (Above an ID of Instagram's there is none of Twitter's before 2041.)
-SELECT regexp_replace(attempt($$SELECT snowid_adopt('plain', 'id', 1, 'twitter')$$), '\d{19}|\d{4}-\d\d[-0-9:.+ ]+,', 'N', 'g');
+SELECT regexp_replace(attempt($$SELECT snowid.adopt('plain', 'id', 1, 'twitter')$$), '\d{19}|\d{4}-\d\d[-0-9:.+ ]+,', 'N', 'g');
 DROP TABLE always, by_default, plain, hashed, with_domain, fleeting, unlogged, typed, far, tweets;
 DROP DOMAIN narrower, photo_id;
 DROP TYPE row_type;
@@ -117,24 +117,24 @@ INSERT INTO insta5.our_table (n) SELECT n FROM generate_series(1, 3000) n;
 -- A key that is ahead, as its clock was.
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '700 ms', 5, 1000), 3001);
 SELECT max(id) AS before FROM insta5.our_table \gset
-SELECT snowid_adopt('insta5.our_table', 'id', 5);
+SELECT snowid.adopt('insta5.our_table', 'id', 5);
 INSERT INTO insta5.our_table (n) VALUES (3002) RETURNING id > :before AS above, snowid_shard(id);
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS durable FROM snowid.ceiling;
 SELECT insta5.next_id() > 0 AS the_function_goes_on;
 -- Keys of a greater shard, and of a lesser one, as far ahead.
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '800 ms', 8191, 1023), 3003);
 SELECT max(id) AS before FROM insta5.our_table \gset
-SELECT snowid_adopt('insta5.our_table', 'id', 6);
+SELECT snowid.adopt('insta5.our_table', 'id', 6);
 INSERT INTO insta5.our_table (n) VALUES (3004) RETURNING id > :before AS above, snowid_shard(id);
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '900 ms', 1, 1023), 3005);
 SELECT max(id) AS before FROM insta5.our_table \gset
-SELECT snowid_adopt('insta5.our_table', 'id', 8);
+SELECT snowid.adopt('insta5.our_table', 'id', 8);
 INSERT INTO insta5.our_table (n) VALUES (3006) RETURNING id > :before AS above, snowid_shard(id);
 -- Without a shard it is the one of this session, and that of others.
 SET snowid.shard = 77;
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '950 ms', 8191, 1023), 3007);
 SELECT max(id) AS before FROM insta5.our_table \gset
-SELECT snowid_adopt('insta5.our_table', 'id');
+SELECT snowid.adopt('insta5.our_table', 'id');
 INSERT INTO insta5.our_table (n) VALUES (3008) RETURNING id > :before AS above, snowid_shard(id);
 RESET snowid.shard;
 INSERT INTO insta5.our_table (n) VALUES (3009) RETURNING id > :before AS above, snowid_shard(id);
@@ -145,11 +145,11 @@ DROP SCHEMA insta5 CASCADE;
 -- Keys that no ID of now is above are refused, before anything is changed.
 CREATE TABLE keys (id bigserial PRIMARY KEY);
 INSERT INTO keys VALUES (snowid_encode('2040-01-01Z', 1, 1));
-SELECT attempt('SELECT snowid_adopt(''keys'', ''id'')');
-SELECT attempt('SELECT snowid_adopt(''keys'', ''id'', 0, ''js53'')');
+SELECT attempt('SELECT snowid.adopt(''keys'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''keys'', ''id'', 0, ''js53'')');
 SELECT numbering('keys', 'id');
 UPDATE keys SET id = -5;
-SELECT snowid_adopt('keys', 'id');
+SELECT snowid.adopt('keys', 'id');
 INSERT INTO keys DEFAULT VALUES RETURNING id > 0 AS above;
 DROP TABLE keys;
 
@@ -159,10 +159,10 @@ CREATE TABLE keys (id bigint, n int);
 CREATE INDEX ON keys (id DESC NULLS FIRST, n);
 INSERT INTO keys SELECT n, n FROM generate_series(1, 1000) n;
 INSERT INTO keys VALUES (NULL, 0), (snowid_encode('2040-01-01Z', 1, 1), 0);
-SELECT left(attempt('SELECT snowid_adopt(''keys'', ''id'')'), 5) AS found;
+SELECT left(attempt('SELECT snowid.adopt(''keys'', ''id'')'), 5) AS found;
 DELETE FROM keys WHERE id > 1000;
 BEGIN;
-SELECT snowid_adopt('keys', 'id');
+SELECT snowid.adopt('keys', 'id');
 ROLLBACK;
 DROP INDEX keys_id_n_idx;
 CREATE INDEX ON keys (id) WHERE n > 0;
@@ -170,14 +170,14 @@ CREATE INDEX ON keys ((id + 1));
 CREATE INDEX ON keys (n, id);
 CREATE INDEX ON keys USING hash (id);
 INSERT INTO keys VALUES (snowid_encode('2040-01-01Z', 1, 1), 0);
-SELECT left(attempt('SELECT snowid_adopt(''keys'', ''id'')'), 5) AS found;
+SELECT left(attempt('SELECT snowid.adopt(''keys'', ''id'')'), 5) AS found;
 DELETE FROM keys WHERE id > 1000;
 ALTER TABLE keys ADD filler text;
 ALTER TABLE keys ALTER filler SET STORAGE PLAIN;
 INSERT INTO keys SELECT n, n, repeat('x', 7000) FROM generate_series(1, 1100) n;
-SELECT attempt('SELECT snowid_adopt(''keys'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''keys'', ''id'')');
 CREATE INDEX ON keys (id NULLS FIRST);
-SELECT snowid_adopt('keys', 'id');
+SELECT snowid.adopt('keys', 'id');
 DROP TABLE keys;
 
 -- An integer column is refused, with what widens it and what refers to it, over foreign keys of foreign keys,
@@ -199,9 +199,9 @@ ALTER TABLE photos ENABLE ROW LEVEL SECURITY;
 CREATE POLICY positive ON photos USING (id > 0);
 CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER look BEFORE UPDATE OF parent ON photos FOR EACH ROW EXECUTE FUNCTION look();
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 -- Those that refer to a wide column count as well.
-SELECT snowid_adopt('marks', 'of_like');
+SELECT snowid.adopt('marks', 'of_like');
 -- The statements are as they are to be run.
 DROP VIEW seen;
 DROP FUNCTION parent_of, title_of;
@@ -212,7 +212,7 @@ DROP TABLE pairs;
 SELECT snowid.widening('photos', 'id') AS widening \gset
 SELECT statement FROM regexp_split_to_table(:'widening', '\n') AS statement WHERE statement ~ '^ALTER' \gexec
 SELECT snowid.widening('photos', 'id') IS NULL AS wide;
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 INSERT INTO photos DEFAULT VALUES;
 INSERT INTO "Likes" ("photo Id") SELECT id FROM photos;
 SELECT numbering('photos', 'id');
@@ -220,7 +220,7 @@ DROP FUNCTION elsewhere, look;
 DROP TABLE photos, "Likes", marks, notes;
 CREATE DOMAIN small AS smallint;
 CREATE TABLE other_types (a small, b text, c numeric, d uuid, e bigint[], f oid);
-SELECT attempt(format('SELECT snowid_adopt(''other_types'', %L)', col)) FROM unnest('{a,b,c,d,e,f}'::name[]) col;
+SELECT attempt(format('SELECT snowid.adopt(''other_types'', %L)', col)) FROM unnest('{a,b,c,d,e,f}'::name[]) col;
 DROP TABLE other_types;
 DROP DOMAIN small;
 
@@ -234,35 +234,35 @@ ALTER TABLE events ATTACH PARTITION events_2 FOR VALUES IN (2);
 CREATE TABLE events_3 PARTITION OF events FOR VALUES IN (3, 4) PARTITION BY LIST (day);
 CREATE TABLE events_3_1 PARTITION OF events_3 DEFAULT;
 INSERT INTO events (day) SELECT 1 + n % 4 FROM generate_series(1, 100) n;
-SELECT attempt(format('SELECT snowid_adopt(%L, ''id'')', tbl)) FROM unnest('{events_1,events_3,events_3_1}'::text[]) tbl;
-SELECT snowid_adopt('events', 'id');
+SELECT attempt(format('SELECT snowid.adopt(%L, ''id'')', tbl)) FROM unnest('{events_1,events_3,events_3_1}'::text[]) tbl;
+SELECT snowid.adopt('events', 'id');
 SELECT tbl, numbering(tbl, 'id') FROM unnest('{events,events_1,events_2,events_3,events_3_1}'::regclass[]) tbl;
 SELECT to_regclass('events_id_seq') AS one, to_regclass('events_2_id_seq') AS other;
 INSERT INTO events_2 (day) VALUES (2);
 INSERT INTO events (day) SELECT 1 + n % 4 FROM generate_series(1, 100) n;
 SELECT count(DISTINCT id) FROM events WHERE id > 1000;
-SELECT snowid_adopt('events', 'id');
+SELECT snowid.adopt('events', 'id');
 -- A partition whose default was changed is no longer as it was.
 ALTER TABLE events_3_1 ALTER COLUMN id DROP DEFAULT;
-SELECT snowid_adopt('events', 'id');
+SELECT snowid.adopt('events', 'id');
 SELECT numbering('events_3_1', 'id');
 -- Its greatest key is that of them all.
 INSERT INTO events VALUES (snowid_encode(clock_timestamp() + interval '800 ms', 0, 1000), 3);
 SELECT max(id) AS before FROM events \gset
-SELECT snowid_adopt('events', 'id', 0);
+SELECT snowid.adopt('events', 'id', 0);
 INSERT INTO events (day) VALUES (1) RETURNING id > :before AS above;
 DROP TABLE events;
 CREATE TABLE beings (id bigint GENERATED BY DEFAULT AS IDENTITY, n int);
 CREATE TABLE animals (legs int) INHERITS (beings);
 CREATE TABLE cats (id bigint GENERATED ALWAYS AS IDENTITY) INHERITS (animals);
-SELECT attempt('SELECT snowid_adopt(''cats'', ''id'')');
-SELECT snowid_adopt('beings', 'id', 4);
+SELECT attempt('SELECT snowid.adopt(''cats'', ''id'')');
+SELECT snowid.adopt('beings', 'id', 4);
 SELECT tbl, numbering(tbl, 'id') FROM unnest('{beings,animals,cats}'::regclass[]) tbl;
 INSERT INTO cats (n) VALUES (1) RETURNING snowid_shard(id);
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE FOREIGN TABLE aliens () INHERITS (beings) SERVER nowhere;
-SELECT attempt('SELECT snowid_adopt(''beings'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''beings'', ''id'')');
 DROP FOREIGN DATA WRAPPER nowhere CASCADE;
 DROP TABLE beings CASCADE;
 
@@ -289,15 +289,15 @@ BEGIN
 END $$;
 ALTER TABLE hard ADD CONSTRAINT code CHECK (refuse_great(id));
 CREATE TABLE inheriting (extra int, CONSTRAINT no_id CHECK (id < 1000)) INHERITS (hard);
-SELECT tbl, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', tbl, 'id')), '\d{19}', 'N', 'g')
+SELECT tbl, regexp_replace(attempt(format('SELECT snowid.adopt(%L, %L)', tbl, 'id')), '\d{19}', 'N', 'g')
   FROM unnest('{ranged,listed,of_domain,checked,generated,indexed,hard}'::regclass[]) AS tbl;
 SELECT tbl, (numbering(tbl, 'id')).owned FROM unnest('{ranged,listed,of_domain,checked,generated,indexed,hard}'::regclass[]) AS tbl;
 -- What does not look at rows with IDs of now is left alone.
 CREATE TABLE ranged_rest PARTITION OF ranged DEFAULT;
 CREATE TABLE listed_rest PARTITION OF listed DEFAULT;
 ALTER TABLE hard DROP CONSTRAINT code;
-SELECT snowid_adopt('ranged', 'id'), snowid_adopt('listed', 'id');
-SELECT regexp_replace(attempt('SELECT snowid_adopt(''hard'', ''id'')'), '\d{19}', 'N', 'g');
+SELECT snowid.adopt('ranged', 'id'), snowid.adopt('listed', 'id');
+SELECT regexp_replace(attempt('SELECT snowid.adopt(''hard'', ''id'')'), '\d{19}', 'N', 'g');
 INSERT INTO ranged DEFAULT VALUES;
 INSERT INTO listed DEFAULT VALUES;
 -- What needs more than the column is listed, and so is code of another's, which is not run.
@@ -309,13 +309,13 @@ CREATE INDEX by_n ON listing (id) WHERE n > 0;
 CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER look BEFORE INSERT ON listing FOR EACH ROW EXECUTE FUNCTION look();
 CREATE TRIGGER not_for_new BEFORE UPDATE ON listing FOR EACH ROW EXECUTE FUNCTION look();
-SELECT regexp_replace(attempt('SELECT snowid_adopt(''listing'', ''id'')'), '\d{19}', 'N', 'g');
+SELECT regexp_replace(attempt('SELECT snowid.adopt(''listing'', ''id'')'), '\d{19}', 'N', 'g');
 ALTER TABLE listing OWNER TO regress_snowid_owner;
 -- Which rights go with the sequence is said.
 GRANT USAGE, SELECT ON SEQUENCE listing_id_seq TO PUBLIC;
 CREATE ROLE "regress_snowid User";
 GRANT USAGE ON SEQUENCE listing_id_seq TO "regress_snowid User";
-SELECT snowid_adopt('listing', 'id');
+SELECT snowid.adopt('listing', 'id');
 DROP TABLE ranged, listed, of_domain, checked, generated, indexed, inheriting, hard, listing;
 DROP DOMAIN bounded;
 DROP FUNCTION refuse_great, look;
@@ -327,9 +327,9 @@ ALTER TABLE parts ALTER filler SET STORAGE PLAIN;
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
 INSERT INTO parts (n, filler) SELECT 1 + n % 2, repeat('x', 7000) FROM generate_series(1, 1100) AS n;
-SELECT attempt('SELECT snowid_adopt(''parts'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''parts'', ''id'')');
 CREATE INDEX ON parts_1 (id);
-SELECT snowid_adopt('parts', 'id');
+SELECT snowid.adopt('parts', 'id');
 DROP TABLE parts;
 
 -- Columns that refer to it are looked for in one go, however many there are.
@@ -343,7 +343,7 @@ SELECT pg_stat_get_xact_numscans('pg_constraint'::regclass) AS before \gset
 SELECT count(*) FROM snowid.related_columns('hub', 'id');
 SELECT pg_stat_get_xact_numscans('pg_constraint'::regclass) - :before < 10 AS in_one_go;
 COMMIT;
-SELECT attempt('SELECT snowid_adopt(''hub'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''hub'', ''id'')');
 DO $$ BEGIN
   FOR n IN 1 .. 300 LOOP EXECUTE format('DROP TABLE spoke_%s', n); END LOOP;
 END $$;
@@ -352,10 +352,10 @@ DROP TABLE spoke_narrow, hub;
 -- Not where a snapshot hides what others have committed.
 CREATE TABLE photos (id bigserial);
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 ROLLBACK;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 ROLLBACK;
 DROP TABLE photos;
 
@@ -363,24 +363,24 @@ DROP TABLE photos;
 -- left.
 CREATE TABLE photos (id bigserial PRIMARY KEY);
 CREATE TABLE videos (id bigint DEFAULT nextval('photos_id_seq'));
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT numbering('photos', 'id');
 ALTER SEQUENCE photos_id_seq OWNED BY NONE;
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT numbering('photos', 'id'), to_regclass('photos_id_seq') AS sequence;
-SELECT snowid_adopt('videos', 'id');
+SELECT snowid.adopt('videos', 'id');
 SELECT to_regclass('photos_id_seq') AS nobodys;
 DROP SEQUENCE photos_id_seq;
 DROP TABLE photos, videos;
 CREATE TABLE photos (id bigint GENERATED ALWAYS AS IDENTITY);
 CREATE TABLE videos (id bigint DEFAULT nextval('photos_id_seq'));
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT numbering('photos', 'id');
 DROP TABLE photos, videos CASCADE;
 CREATE TABLE photos (id bigint, rank bigint);
 CREATE SEQUENCE ranks OWNED BY photos.id;
 ALTER TABLE photos ALTER COLUMN id SET DEFAULT 1, ALTER COLUMN rank SET DEFAULT nextval('ranks');
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 SELECT numbering('photos', 'id');
 DROP TABLE photos;
 
@@ -393,13 +393,13 @@ CREATE TYPE a_type AS (id bigint);
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE FOREIGN TABLE a_foreign_table (id bigint) SERVER nowhere;
-SELECT attempt(format('SELECT snowid_adopt(%L, %L)', tbl, col)) FROM (VALUES
+SELECT attempt(format('SELECT snowid.adopt(%L, %L)', tbl, col)) FROM (VALUES
   ('a_view', 'id'), ('a_matview', 'id'), ('photos_pkey', 'id'), ('photos_id_seq', 'last_value'), ('a_type', 'id'),
   ('a_foreign_table', 'id'), ('pg_catalog.pg_class', 'oid'), ('pg_catalog.pg_sequence', 'seqstart'),
   ('4294967295', 'id'), ('0', 'id'), ('photos', 'doubled'), ('photos', 'gone'),
   ('photos', '........pg.dropped.3........'), ('photos', 'none'), ('photos', ''), ('photos', 'ID'),
   ('photos', 'ctid'), ('photos', 'tableoid'), ('nothing', 'id')) AS v (tbl, col);
-SELECT attempt(format('SELECT snowid_adopt(%s)', arguments)) FROM unnest(ARRAY[
+SELECT attempt(format('SELECT snowid.adopt(%s)', arguments)) FROM unnest(ARRAY[
   $$NULL, 'id'$$, $$'photos', NULL$$, $$'photos', 'id', 1, NULL$$,
   $$'photos', 'id', -1$$, $$'photos', 'id', 8192$$, $$'photos', 'id', 1024, 'twitter'$$,
   $$'photos', 'id', 1, 'shard:13 time:41 seq:10 unit:1ms epoch:2011-01-01T00:00:00Z'$$]) arguments;
@@ -408,11 +408,11 @@ DROP VIEW a_view;
 DROP MATERIALIZED VIEW a_matview;
 DROP TYPE a_type;
 BEGIN READ ONLY;
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 ROLLBACK;
 -- Not while the same statement reads the table.
 INSERT INTO photos DEFAULT VALUES;
-SELECT attempt($$SELECT snowid_adopt('photos', 'id') FROM photos$$);
+SELECT attempt($$SELECT snowid.adopt('photos', 'id') FROM photos$$);
 SELECT numbering('photos', 'id');
 DROP TABLE photos;
 
@@ -427,7 +427,7 @@ CREATE TABLE "Table; DROP TABLE x; --" ("the ""id'" bigserial PRIMARY KEY,
   "select" bigint GENERATED ALWAYS AS IDENTITY, n int);
 GRANT ALL ON "Table; DROP TABLE x; --" TO regress_snowid_user;
 SET ROLE regress_snowid_user;
-SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''')$$);
+SELECT attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''')$$);
 -- Whoever owns the table must be able to read all of it; and where keys are ahead, as in a table that anybody can make,
 -- the shard is moved on only by whom snowid_advance() is granted to.
 RESET ROLE;
@@ -436,18 +436,18 @@ SET ROLE regress_snowid_owner;
 INSERT INTO "Table; DROP TABLE x; --" VALUES (snowid_encode(clock_timestamp() + interval '90 s', 4001, 1000));
 SELECT max("the ""id'") AS before FROM "Table; DROP TABLE x; --" \gset
 REVOKE ALL ON "Table; DROP TABLE x; --" FROM regress_snowid_owner;
-SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
+SELECT attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
 GRANT ALL ON "Table; DROP TABLE x; --" TO regress_snowid_owner;
 ALTER TABLE "Table; DROP TABLE x; --" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
-SELECT attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
+SELECT attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$);
 ALTER TABLE "Table; DROP TABLE x; --" NO FORCE ROW LEVEL SECURITY;
-SELECT regexp_replace(attempt($$SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$), '\d{19}|\d{4}-\d\d[-0-9:.+ ]+\.', 'N', 'g');
+SELECT regexp_replace(attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001)$$), '\d{19}|\d{4}-\d\d[-0-9:.+ ]+\.', 'N', 'g');
 SELECT snowid_timestamp(snowid_next(4001)) < clock_timestamp() + interval '60 s' AS where_it_was;
 SELECT numbering('"Table; DROP TABLE x; --"', 'the "id''');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_owner;
 SET ROLE regress_snowid_owner;
-SELECT snowid_adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001), snowid_adopt('"Table; DROP TABLE x; --"', 'select', 1);
+SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001), snowid.adopt('"Table; DROP TABLE x; --"', 'select', 1);
 SELECT numbering('"Table; DROP TABLE x; --"', 'the "id'''), numbering('"Table; DROP TABLE x; --"', 'select');
 INSERT INTO "Table; DROP TABLE x; --" (n) VALUES (1) RETURNING "the ""id'" > :before AS above, snowid_shard("select");
 DROP TABLE "Table; DROP TABLE x; --";
@@ -483,22 +483,22 @@ CREATE TABLE trap (id int8 PRIMARY KEY DEFAULT public.snowid_next(3, evil_layout
 CREATE TABLE trap2 (id int8 DEFAULT snowid_next(3));
 CREATE TABLE trap3 (id int8 DEFAULT public.snowid_next(3, 'twitter'::cast_to_layout));
 RESET ROLE;
-SELECT public.attempt($$SELECT public.snowid_adopt('trap', 'id', 3, 'twitter')$$);
+SELECT public.attempt($$SELECT snowid.adopt('trap', 'id', 3, 'twitter')$$);
 ALTER TABLE trap DROP small;
-SELECT public.snowid_adopt('trap', 'id', 3, 'twitter'), public.snowid_adopt('trap2', 'id', 3),
-       public.snowid_adopt('trap3', 'id', 3, 'twitter');
+SELECT snowid.adopt('trap', 'id', 3, 'twitter'), snowid.adopt('trap2', 'id', 3),
+       snowid.adopt('trap3', 'id', 3, 'twitter');
 INSERT INTO trap (n) VALUES (1) RETURNING public.snowid_shard(id, 'twitter');
 INSERT INTO trap2 DEFAULT VALUES RETURNING public.snowid_shard(id);
 INSERT INTO trap3 DEFAULT VALUES RETURNING public.snowid_shard(id, 'twitter');
-SELECT public.snowid_adopt('trap2', 'id', 3);
-SELECT public.snowid_adopt('trap2', 'id');
+SELECT snowid.adopt('trap2', 'id', 3);
+SELECT snowid.adopt('trap2', 'id');
 INSERT INTO trap2 DEFAULT VALUES RETURNING public.snowid_shard(id);
 RESET search_path;
 -- What is no longer the extension's is not called, either.
 BEGIN;
 ALTER EXTENSION snowid DROP FUNCTION snowid_next();
 CREATE TABLE photos (id bigint);
-SELECT snowid_adopt('photos', 'id');
+SELECT snowid.adopt('photos', 'id');
 ROLLBACK;
 SET client_min_messages = warning;
 DROP SCHEMA "a schema.""x'" CASCADE;

@@ -8,22 +8,22 @@ CREATE TABLE posts (id bigserial PRIMARY KEY, tenant int, parent_id integer REFE
   UNIQUE (tenant, id), FOREIGN KEY (first_tenant, first) REFERENCES posts (tenant, id));
 CREATE TABLE replies (tenant int, post int, later int REFERENCES posts DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (tenant, post) REFERENCES posts (tenant, id) ON UPDATE CASCADE DEFERRABLE);
-SELECT attempt('SELECT snowid_adopt(''posts'', ''id'')');
+SELECT attempt('SELECT snowid.adopt(''posts'', ''id'')');
 SELECT snowid.widening('posts', 'id') AS widening \gset
 SELECT statement FROM regexp_split_to_table(:'widening', '\n') AS statement WHERE statement ~ '^ALTER' \gexec
-SELECT snowid_adopt('posts', 'id');
+SELECT snowid.adopt('posts', 'id');
 -- One that refers to another has only values that are there, also by several columns, in its own table, or in a child.
 CREATE TABLE above (id bigserial);
 CREATE TABLE below (n int, id bigint, CONSTRAINT below_refers FOREIGN KEY (id) REFERENCES posts) INHERITS (above);
-SELECT col, attempt(format('SELECT snowid_adopt(%L, %L)', tbl, col))
+SELECT col, attempt(format('SELECT snowid.adopt(%L, %L)', tbl, col))
   FROM (VALUES ('posts', 'parent_id'), ('posts', 'first'), ('replies', 'post'), ('replies', 'later'), ('above', 'id')) AS v (tbl, col);
 -- But it may refer to itself, whatever its place in a partition.
 CREATE TABLE tree (id bigserial PRIMARY KEY REFERENCES tree, parent bigint REFERENCES tree) PARTITION BY RANGE (id);
 CREATE TABLE tree_rest (n int, parent bigint, id bigint NOT NULL);
 ALTER TABLE tree_rest DROP n;
 ALTER TABLE tree ATTACH PARTITION tree_rest DEFAULT;
-SELECT attempt('SELECT snowid_adopt(''tree'', ''parent'')');
-SELECT snowid_adopt('tree', 'id');
+SELECT attempt('SELECT snowid.adopt(''tree'', ''parent'')');
+SELECT snowid.adopt('tree', 'id');
 INSERT INTO tree DEFAULT VALUES;
 DROP TABLE posts, replies, above, below, tree;
 
@@ -41,7 +41,7 @@ CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; E
 CREATE TRIGGER after_all AFTER INSERT ON met EXECUTE FUNCTION look();
 CREATE TRIGGER asleep BEFORE INSERT ON met FOR EACH ROW EXECUTE FUNCTION look();
 ALTER TABLE met DISABLE TRIGGER asleep;
-SELECT snowid_adopt('met', 'id');
+SELECT snowid.adopt('met', 'id');
 DROP TABLE met;
 DROP FUNCTION look;
 
@@ -63,12 +63,12 @@ CREATE TABLE mallory.several (id bigserial, b int) PARTITION BY RANGE (id, b);
 CREATE TABLE mallory.whole (id bigserial PRIMARY KEY, CONSTRAINT whole CHECK (id < 1000 OR tableoid IS NOT NULL));
 CREATE TABLE mallory.child (id bigserial PRIMARY KEY REFERENCES mallory.low);
 RESET ROLE;
-SELECT snowid_adopt('mallory.hidden', 'id');
-SELECT snowid_adopt('mallory.ranged', 'id');
+SELECT snowid.adopt('mallory.hidden', 'id');
+SELECT snowid.adopt('mallory.ranged', 'id');
 SHOW search_path;
-SELECT name, regexp_replace(attempt(format('SELECT snowid_adopt(%L, %L)', 'mallory.' || name, 'id')), '\d{6,}', 'N', 'g')
+SELECT name, regexp_replace(attempt(format('SELECT snowid.adopt(%L, %L)', 'mallory.' || name, 'id')), '\d{6,}', 'N', 'g')
   FROM unnest(ARRAY['low', 'narrow', 'short', 'child']) AS name;
-SELECT snowid_adopt('mallory.several', 'id'), snowid_adopt('mallory.whole', 'id');
+SELECT snowid.adopt('mallory.several', 'id'), snowid.adopt('mallory.whole', 'id');
 -- A domain of another's, also one that a domain of one's own is over.
 SET ROLE mallory;
 CREATE FUNCTION mallory.refuse(bigint) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS
@@ -79,11 +79,11 @@ RESET ROLE;
 CREATE DOMAIN over_theirs AS mallory.theirs;
 CREATE TABLE theirs (id mallory.theirs);
 CREATE TABLE over_one (id over_theirs);
-SELECT snowid_adopt('mallory.of_theirs', 'id');
-SELECT snowid_adopt('theirs', 'id');
-SELECT snowid_adopt('over_one', 'id');
+SELECT snowid.adopt('mallory.of_theirs', 'id');
+SELECT snowid.adopt('theirs', 'id');
+SELECT snowid.adopt('over_one', 'id');
 SET ROLE mallory;
-SELECT regexp_replace(attempt('SELECT snowid_adopt(''mallory.of_theirs'', ''id'', 3)'), '\d{6,}', 'N', 'g');
+SELECT regexp_replace(attempt('SELECT snowid.adopt(''mallory.of_theirs'', ''id'', 3)'), '\d{6,}', 'N', 'g');
 RESET ROLE;
 DROP TABLE theirs, over_one;
 DROP DOMAIN over_theirs;
@@ -96,7 +96,7 @@ CREATE FUNCTION public.snowid_shard(int) RETURNS bigint IMMUTABLE LANGUAGE plpgs
 CREATE TABLE mallory.added (id bigserial PRIMARY KEY, CONSTRAINT added CHECK (mallory.refuse(id)));
 RESET ROLE;
 ALTER EXTENSION snowid ADD FUNCTION mallory.refuse(bigint);
-SELECT snowid_adopt('mallory.beside', 'id'), snowid_adopt('mallory.added', 'id');
+SELECT snowid.adopt('mallory.beside', 'id'), snowid.adopt('mallory.added', 'id');
 ALTER EXTENSION snowid DROP FUNCTION mallory.refuse(bigint);
 DROP FUNCTION public.snowid_shard(int);
 REVOKE CREATE ON SCHEMA public FROM mallory;
@@ -107,11 +107,11 @@ CREATE TABLE mallory.others (id bigserial PRIMARY KEY, CONSTRAINT by_text CHECK 
   CONSTRAINT row_of CHECK (ROW(id, 1) > ROW(0, 0)), CONSTRAINT xml CHECK (id > 0 AND xmlconcat(NULL) IS NULL),
   CONSTRAINT list CHECK (id > 0 AND '{1}'::text[]::bigint[] IS NOT NULL));
 RESET ROLE;
-SELECT snowid_adopt('mallory.others', 'id');
+SELECT snowid.adopt('mallory.others', 'id');
 -- lock_timeout is what it was, also where nothing is to be done.
 BEGIN;
 SET LOCAL lock_timeout = '20s';
-SELECT snowid_adopt('mallory.whole', 'id');
+SELECT snowid.adopt('mallory.whole', 'id');
 SHOW lock_timeout;
 COMMIT;
 \set VERBOSITY terse

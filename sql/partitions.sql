@@ -28,13 +28,13 @@ END $$;
 -- Months. They are UTC's, whatever the session's time zone, and begin where the last one ends.
 CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), title text) PARTITION BY RANGE (id);
 CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (snowid_min('2016-10-01Z'));
-SELECT snowid_create_partitions('photos', '1 month', '2016-12-15Z');
+SELECT snowid.create_partitions('photos', '1 month', '2016-12-15Z');
 SELECT * FROM parts_of('photos');
 -- Again there is nothing to do, nor for a moment before.
-SELECT snowid_create_partitions('photos', '1 month', '2016-12-31 23:59:59Z');
-SELECT snowid_create_partitions('photos', '1 month', '2013-01-01Z');
+SELECT snowid.create_partitions('photos', '1 month', '2016-12-31 23:59:59Z');
+SELECT snowid.create_partitions('photos', '1 month', '2013-01-01Z');
 -- The period that holds `until` is made: here it is the first moment of one.
-SELECT * FROM snowid_create_partitions('photos', '1 month', '2017-01-01Z');
+SELECT * FROM snowid.create_partitions('photos', '1 month', '2017-01-01Z');
 
 -- Rows land where their time is, and snowid_between looks into no other partition.
 INSERT INTO photos SELECT snowid_encode(moment, 7, 0), moment::text FROM unnest(ARRAY[
@@ -45,11 +45,11 @@ SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-01Z', '201
 SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
 
 -- Other steps go on from where the last one ended: the first is shorter, and named by where it begins.
-SELECT snowid_create_partitions('photos', '7 days', '2017-02-08Z');
-SELECT snowid_create_partitions('photos', '3 months', '2017-04-01Z');
-SELECT snowid_create_partitions('photos', '1 year', '2018-12-31Z');
-SELECT snowid_create_partitions('photos', '1 day', '2019-01-02Z');
-SELECT snowid_create_partitions('photos', '6 hours', '2019-01-03 12:00Z');
+SELECT snowid.create_partitions('photos', '7 days', '2017-02-08Z');
+SELECT snowid.create_partitions('photos', '3 months', '2017-04-01Z');
+SELECT snowid.create_partitions('photos', '1 year', '2018-12-31Z');
+SELECT snowid.create_partitions('photos', '1 day', '2019-01-02Z');
+SELECT snowid.create_partitions('photos', '6 hours', '2019-01-03 12:00Z');
 SELECT * FROM parts_of('photos') WHERE begins >= '2017-02-01';
 
 -- Made by hand, with an end in the middle of a month, and in another schema; and a gap, which stays one.
@@ -58,11 +58,11 @@ CREATE TABLE odd (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2016-03-01Z'));
 CREATE TABLE attic.odd_other PARTITION OF odd
   FOR VALUES FROM (snowid_min('2016-05-01Z')) TO (snowid_min('2016-06-15 13:07:01Z') + 12345);
-SELECT snowid_create_partitions('odd', '1 month', '2016-08-01Z');
+SELECT snowid.create_partitions('odd', '1 month', '2016-08-01Z');
 SELECT * FROM parts_of('odd');
 -- Where the last has no end there is nothing to make.
 CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_min('2016-09-01Z')) TO (MAXVALUE);
-SELECT snowid_create_partitions('odd', '1 month', '2020-01-01Z');
+SELECT snowid.create_partitions('odd', '1 month', '2020-01-01Z');
 
 -- From now on there is no gap. Where the first partition is one to come, those before it are made from the current one on.
 SELECT date_trunc('month', now() AT TIME ZONE 'UTC') AS month \gset
@@ -74,19 +74,19 @@ CREATE VIEW ahead_now AS
   SELECT row_number() OVER w AS n, part = 'ahead_far'::regclass AS is_by_hand, begins = :'month' AS is_now,
       begins = lag(ends) OVER w AS no_gap, extract(day FROM begins) AS "from", extract(day FROM ends) AS until
     FROM parts_of('ahead') WINDOW w AS (ORDER BY begins);
-SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '1 month 5 days');
+SELECT count(*) FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '1 month 5 days');
 SELECT * FROM ahead_now;
-SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '5 months 5 days');
+SELECT count(*) FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '5 months 5 days');
 SELECT * FROM ahead_now;
 INSERT INTO ahead DEFAULT VALUES;
 SELECT to_char(:'month'::timestamp + '1 month', '"ahead_"YYYY_MM') AS next_month \gset
 DROP TABLE :next_month;
-SELECT name::text = :'next_month' AS is_it FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '5 months') AS name;
+SELECT name::text = :'next_month' AS is_it FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '5 months') AS name;
 SELECT count(*), bool_and(no_gap) FROM ahead_now;
 -- One that has no end is the last.
 CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (snowid_min((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
-SELECT count(*) FROM snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '20 months');
-SELECT snowid_create_partitions('ahead', '1 month', :'month'::timestamp + '40 months');
+SELECT count(*) FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '20 months');
+SELECT snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '40 months');
 DROP VIEW ahead_now;
 DROP TABLE ahead;
 
@@ -94,7 +94,7 @@ DROP TABLE ahead;
 CREATE TABLE regions (region text, id bigint NOT NULL DEFAULT snowid_next(7)) PARTITION BY LIST (region);
 CREATE TABLE regions_eu PARTITION OF regions FOR VALUES IN ('eu') PARTITION BY RANGE (id);
 CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
-SELECT snowid_create_partitions('regions_eu', '1 month', '2016-11-01Z');
+SELECT snowid.create_partitions('regions_eu', '1 month', '2016-11-01Z');
 INSERT INTO regions VALUES ('eu', snowid_min('2016-11-11Z'));
 SELECT tableoid::regclass FROM regions;
 
@@ -116,7 +116,7 @@ CREATE TRIGGER note BEFORE INSERT ON "Its Own"."Odd ""Name""" FOR EACH ROW EXECU
 ALTER TABLE "Its Own"."Odd ""Name""" REPLICA IDENTITY FULL;
 CREATE TABLE "Its Own".first PARTITION OF "Its Own"."Odd ""Name""" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
 RESET ROLE;
-SELECT snowid_create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-11-01Z');
+SELECT snowid.create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-11-01Z');
 SELECT oid AS part, relowner::regrole, relreplident FROM pg_class WHERE relname = 'Odd "Name"_2016_11' \gset
 SELECT :'relowner' AS owner, :'relreplident' AS replica_identity;
 SELECT attname, attnotnull, attgenerated, attstorage, pg_get_expr(adbin, adrelid) AS expression
@@ -132,7 +132,7 @@ CREATE TABLE quick (id bigint NOT NULL DEFAULT snowid_next(), other bigint NOT N
 CREATE UNIQUE INDEX quick_key ON quick (id, other);
 ALTER TABLE quick REPLICA IDENTITY USING INDEX quick_key;
 CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
-SELECT snowid_create_partitions('quick', '1 month', '2016-11-01Z');
+SELECT snowid.create_partitions('quick', '1 month', '2016-11-01Z');
 SELECT relreplident, (SELECT count(*) FROM pg_index WHERE indrelid = pg_class.oid AND indisreplident)
   FROM pg_class WHERE relname = 'quick_2016_11';
 
@@ -144,85 +144,85 @@ CREATE TABLE long_1 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_
 CREATE TABLE long_2 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2
   FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, length(p::text)
-  FROM pg_class c, snowid_create_partitions(c.oid, '1 month', '2016-11-01Z') p
+  FROM pg_class c, snowid.create_partitions(c.oid, '1 month', '2016-11-01Z') p
  WHERE relname LIKE 'a_table%' ORDER BY relname;
 -- No character is cut in two.
 CREATE TABLE "xäääääääääääääääääääääääääääääää" (id bigint DEFAULT snowid_next(8191)) PARTITION BY RANGE (id);
 CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, octet_length(p::text) AS bytes
-  FROM snowid_create_partitions('"xäääääääääääääääääääääääääääääää"', '1 month', '2016-11-01Z') p;
+  FROM snowid.create_partitions('"xäääääääääääääääääääääääääääääää"', '1 month', '2016-11-01Z') p;
 
 -- Another layout; its last partition has no end.
 CREATE TABLE ticks (id bigint DEFAULT snowid_next(0, 'baidu')) PARTITION BY RANGE (id);
 CREATE TABLE ticks_0 PARTITION OF ticks FOR VALUES FROM (0) TO (snowid_min('2024-11-01Z', 'baidu'));
-SELECT snowid_create_partitions('ticks', '1 month', '2024-11-01Z', 'baidu');
+SELECT snowid.create_partitions('ticks', '1 month', '2024-11-01Z', 'baidu');
 SELECT pg_get_expr(relpartbound, oid) ~ 'TO \(MAXVALUE\)' AS no_end FROM pg_class WHERE relname = 'ticks_2024_11';
-SELECT attempt($$SELECT snowid_create_partitions('ticks', '1 month', '2025-01-01Z', 'baidu')$$);
-SELECT snowid_create_partitions('ticks', '1 month', '2024-11-10Z', 'baidu');
+SELECT attempt($$SELECT snowid.create_partitions('ticks', '1 month', '2025-01-01Z', 'baidu')$$);
+SELECT snowid.create_partitions('ticks', '1 month', '2024-11-10Z', 'baidu');
 -- That of a table whose default says none is given.
 CREATE TABLE own_days (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE own_days_0 PARTITION OF own_days FOR VALUES FROM (MINVALUE) TO (0);
-SELECT snowid_create_partitions('own_days', '7 days', '2016-01-10Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+SELECT snowid.create_partitions('own_days', '7 days', '2016-01-10Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 SELECT * FROM parts_of('own_days', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 
 -- The longest steps there are.
 CREATE TABLE ages (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE ages_0 PARTITION OF ages FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
 BEGIN;
-SELECT snowid_create_partitions('ages', '100 years', '2016-11-01Z');
+SELECT snowid.create_partitions('ages', '100 years', '2016-11-01Z');
 SELECT * FROM snowid.partitions WHERE parent = 'ages'::regclass;
 ROLLBACK;
-SELECT snowid_create_partitions('ages', '36525 days', '2016-11-01Z');
+SELECT snowid.create_partitions('ages', '36525 days', '2016-11-01Z');
 INSERT INTO ages VALUES (9223372036854775807);
 
 -- Dropped is what ends before a moment, wherever it is; what only begins before it is not.
-SELECT snowid_drop_partitions('odd', '2016-04-15Z');
-SELECT snowid_drop_partitions('odd', '2016-06-15Z');
-SELECT snowid_drop_partitions('odd', '2016-07-01Z');
+SELECT snowid.drop_partitions('odd', '2016-04-15Z');
+SELECT snowid.drop_partitions('odd', '2016-06-15Z');
+SELECT snowid.drop_partitions('odd', '2016-07-01Z');
 SELECT * FROM parts_of('odd');
-SELECT snowid_drop_partitions('odd', '2016-07-01Z');
+SELECT snowid.drop_partitions('odd', '2016-07-01Z');
 SELECT to_regclass('attic.odd_first'), to_regclass('attic.odd_other'), to_regclass('odd_2016_06_15_130701');
 -- One that has no beginning ends all the same, and one that has no end does not. IDs are kept that were made
 -- at the moment itself.
-SELECT snowid_detach_partitions('photos', '2016-11-01Z');
+SELECT snowid.detach_partitions('photos', '2016-11-01Z');
 SELECT tableoid::regclass, count(*) FROM photos GROUP BY 1 ORDER BY 1;
 SELECT relispartition, (SELECT count(*) FROM photos_2016_10) FROM pg_class WHERE relname = 'photos_2016_10';
-SELECT snowid_drop_partitions('ticks', '2024-11-10Z', 'baidu');
+SELECT snowid.drop_partitions('ticks', '2024-11-10Z', 'baidu');
 -- (Where no default says the layout, there must be partitions to come.)
 ALTER TABLE own_days ALTER id SET DEFAULT snowid_next(0, 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 -- Before the layout's first moment there is nothing, whatever ends there.
-SELECT snowid_drop_partitions('own_days', '2016-01-01 11:59:59Z'), snowid_detach_partitions('own_days', now() - interval '200 years');
-SELECT snowid_drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
+SELECT snowid.drop_partitions('own_days', '2016-01-01 11:59:59Z'), snowid.detach_partitions('own_days', now() - interval '200 years');
+SELECT snowid.drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 ALTER TABLE own_days ALTER id DROP DEFAULT;
 -- Partitioned ones go with theirs.
 CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) PARTITION BY HASH (id);
 CREATE TABLE odd_hashed_0 PARTITION OF odd_hashed FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-SELECT snowid_drop_partitions('odd', '2013-01-01Z');
+SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 SELECT to_regclass('odd_hashed_0');
 -- A foreign table goes as one.
 CREATE FOREIGN DATA WRAPPER nothing;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
 CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) SERVER nowhere;
-SELECT snowid_drop_partitions('odd', '2013-01-01Z');
+SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 -- What refers to rows keeps them; what does not, lets them go.
 CREATE TABLE likes (photo_id bigint REFERENCES photos);
 INSERT INTO likes SELECT id FROM photos WHERE tableoid = 'photos_2016_12'::regclass;
-SELECT snowid_detach_partitions('photos', '2016-10-01Z');
-SELECT attempt($$SELECT snowid_drop_partitions('photos', now() - interval '-1 day')$$) LIKE '22023 | cannot remove partitions of the future%' AS future;
+SELECT snowid.detach_partitions('photos', '2016-10-01Z');
+SELECT attempt($$SELECT snowid.drop_partitions('photos', now() - interval '-1 day')$$) LIKE '22023 | cannot remove partitions of the future%' AS future;
 CREATE TABLE past (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2019-12-01Z'));
-SELECT snowid_create_partitions('past', '1 month', '2020-03-01Z');
+SELECT snowid.create_partitions('past', '1 month', '2020-03-01Z');
 CREATE TABLE past_likes (past_id bigint REFERENCES past ON DELETE CASCADE);
 INSERT INTO past SELECT snowid_min('2020-01-15Z');
 INSERT INTO past_likes SELECT id FROM past;
-SELECT left(attempt($$SELECT snowid_drop_partitions('past', '2020-02-01Z')$$), 5) AS sqlstate;
+SELECT left(attempt($$SELECT snowid.drop_partitions('past', '2020-02-01Z')$$), 5) AS sqlstate;
 SELECT count(*) FROM past_likes;
-SELECT snowid_drop_partitions('past', '2020-01-31Z');
+SELECT snowid.drop_partitions('past', '2020-01-31Z');
 DELETE FROM past_likes;
-SELECT snowid_drop_partitions('past', '2020-02-01Z');
+SELECT snowid.drop_partitions('past', '2020-02-01Z');
 CREATE VIEW upon AS SELECT * FROM past_2020_02;
-SELECT left(attempt($$SELECT snowid_drop_partitions('past', '2020-03-01Z')$$), 5) AS sqlstate;
-SELECT snowid_detach_partitions('past', '2020-03-01Z');
+SELECT left(attempt($$SELECT snowid.drop_partitions('past', '2020-03-01Z')$$), 5) AS sqlstate;
+SELECT snowid.detach_partitions('past', '2020-03-01Z');
 
 -- The default partition is never dropped. Where rows in it belong to new partitions, none is made, and nothing is
 -- moved. What is said to move them does, whatever the columns are like.
@@ -243,21 +243,21 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
   GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
   RETURN hint;
 END $$;
-SELECT attempt($$SELECT snowid_create_partitions('notes', '1 month', '2020-02-29Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('notes', '1 month', '2020-02-29Z')$$);
 SELECT tableoid::regclass, n, day, length("the Body") FROM notes ORDER BY id;
-SELECT statement FROM regexp_split_to_table(hint_of($$SELECT snowid_create_partitions('notes', '1 month', '2020-02-29Z')$$), '\n')
+SELECT statement FROM regexp_split_to_table(hint_of($$SELECT snowid.create_partitions('notes', '1 month', '2020-02-29Z')$$), '\n')
   WITH ORDINALITY AS s (statement, n) WHERE n > 1 ORDER BY n \gexec
 SELECT tableoid::regclass, n, day, length("the Body") FROM notes ORDER BY id;
-SELECT snowid_drop_partitions('notes', '2020-02-01Z');
+SELECT snowid.drop_partitions('notes', '2020-02-01Z');
 -- So it is without an end, and where the default partition is partitioned itself.
 CREATE TABLE far (id bigint DEFAULT snowid_next(0, 'baidu')) PARTITION BY RANGE (id);
 CREATE TABLE far_0 PARTITION OF far FOR VALUES FROM (0) TO (snowid_min('2024-11-01Z', 'baidu'));
 CREATE TABLE far_default PARTITION OF far DEFAULT PARTITION BY HASH (id);
 CREATE TABLE far_default_0 PARTITION OF far_default FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 INSERT INTO far VALUES (snowid_min('2024-11-02Z', 'baidu'));
-SELECT attempt($$SELECT snowid_create_partitions('far', '1 month', '2024-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z')$$);
 DELETE FROM far;
-SELECT snowid_create_partitions('far', '1 month', '2024-11-01Z');
+SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z');
 -- Owners that may not see all rows are refused by PostgreSQL itself.
 CREATE TABLE veiled (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
@@ -268,7 +268,7 @@ DO $$ DECLARE t text; BEGIN
   FOREACH t IN ARRAY ARRAY['veiled', 'veiled_0', 'veiled_default'] LOOP EXECUTE format('ALTER TABLE %I OWNER TO owner_of_all', t); END LOOP;
 END $$;
 GRANT CREATE ON SCHEMA public TO owner_of_all;
-SELECT attempt($$SELECT snowid_create_partitions('veiled', '1 month', '2020-01-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('veiled', '1 month', '2020-01-01Z')$$);
 
 -- The layout is that of the column's default, where that is a call of snowid_next() with constants. Another one that is
 -- given is refused; where the default says none, one must be given. So it is for all three.
@@ -294,37 +294,37 @@ BEGIN
   END LOOP;
 END $$;
 DROP FUNCTION snowid_next(integer) CASCADE;
-SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid_create_partitions('said', '1 month', '2020-01-01Z')$$,
-  $$SELECT snowid_drop_partitions('said', '2020-01-01Z')$$, $$SELECT snowid_detach_partitions('said', '2020-01-01Z')$$]) AS call;
+SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.create_partitions('said', '1 month', '2020-01-01Z')$$,
+  $$SELECT snowid.drop_partitions('said', '2020-01-01Z')$$, $$SELECT snowid.detach_partitions('said', '2020-01-01Z')$$]) AS call;
 ALTER TABLE said ALTER id SET DEFAULT snowid_next(7, 'twitter');
-SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid_create_partitions('said', '1 month', '2020-01-01Z', 'instagram')$$,
-  $$SELECT snowid_drop_partitions('said', '2020-01-01Z', 'instagram')$$, $$SELECT snowid_detach_partitions('said', '2020-01-01Z', 'instagram')$$]) AS call;
-SELECT attempt($$SELECT snowid_drop_partitions('said', '2020-01-01Z', 'twitter')$$);
+SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.create_partitions('said', '1 month', '2020-01-01Z', 'instagram')$$,
+  $$SELECT snowid.drop_partitions('said', '2020-01-01Z', 'instagram')$$, $$SELECT snowid.detach_partitions('said', '2020-01-01Z', 'instagram')$$]) AS call;
+SELECT attempt($$SELECT snowid.drop_partitions('said', '2020-01-01Z', 'twitter')$$);
 DROP TABLE said;
 
 -- Whatever is asked for, the partition of now stays, and all after it; and some partition always does.
 CREATE TABLE tweets (id bigint, body text) PARTITION BY RANGE (id);
-SELECT count(*) FROM snowid_create_partitions('tweets', '1 month', now() + interval '2 months', 'twitter');
+SELECT count(*) FROM snowid.create_partitions('tweets', '1 month', now() + interval '2 months', 'twitter');
 CREATE TABLE tweets_old PARTITION OF tweets FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z', 'twitter'));
 INSERT INTO tweets VALUES (snowid_next(1, 'twitter'));
 -- (By Instagram's layout all of this is old.)
-SELECT attempt($$SELECT snowid_drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
 -- Whatever rows there are, and none.
 CREATE TABLE tweets_to_come PARTITION OF tweets FOR VALUES FROM (snowid_min('2060-01-01Z', 'twitter')) TO (MAXVALUE);
 INSERT INTO tweets VALUES (9100000000000000000);
-SELECT attempt($$SELECT snowid_drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
 DELETE FROM tweets;
-SELECT attempt($$SELECT snowid_detach_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
+SELECT attempt($$SELECT snowid.detach_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
 DROP TABLE tweets_to_come;
-SELECT snowid_drop_partitions('tweets', now(), 'twitter');
+SELECT snowid.drop_partitions('tweets', now(), 'twitter');
 SELECT count(*) AS stay FROM pg_inherits WHERE inhparent = 'tweets'::regclass;
-SELECT snowid_drop_partitions('tweets', now(), 'twitter');
+SELECT snowid.drop_partitions('tweets', now(), 'twitter');
 DROP TABLE tweets;
 -- An ID has the time at which its unit began: where units are long that may be in the period before this one.
 SELECT format('CREATE TABLE %1$I (id bigint PRIMARY KEY DEFAULT snowid_next(1, %2$L), b int) PARTITION BY RANGE (id)', name, layout),
-    format('SELECT count(*) > 0 AS made FROM snowid_create_partitions(%L, %L, now() + interval ''2 days'')', name, step),
+    format('SELECT count(*) > 0 AS made FROM snowid.create_partitions(%L, %L, now() + interval ''2 days'')', name, step),
     format('INSERT INTO %I VALUES (snowid_encode(now(), 1, 0, %L), 1)', name, layout),
-    format('SELECT count(*) AS dropped FROM snowid_drop_partitions(%L, now())', name),
+    format('SELECT count(*) AS dropped FROM snowid.drop_partitions(%L, now())', name),
     format('SELECT count(*) AS rows FROM %I', name), format('DROP TABLE %I', name)
   FROM (VALUES ('late_days', 'time:20 shard:10 seq:20 unit:1d epoch:2020-01-01T20:00:00Z', '1 day'),
     ('half_hours', 'time:24 shard:10 seq:20 unit:1h epoch:2020-01-01T00:30:00Z', '1 hour')) AS t (name, layout, step) \gexec
@@ -332,87 +332,87 @@ SELECT format('CREATE TABLE %1$I (id bigint PRIMARY KEY DEFAULT snowid_next(1, %
 -- At most so many at once, the oldest first.
 CREATE TABLE many (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE many_0 PARTITION OF many FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
-SELECT count(*) FROM snowid_create_partitions('many', '1 day', '2020-06-01Z');
-SELECT count(*), max(name) FROM snowid_drop_partitions('many', '2020-05-01Z') AS name;
-SELECT name FROM snowid_drop_partitions('many', '2020-05-01Z', most => 2) AS name;
-SELECT part FROM snowid_detach_partitions('many', '2020-05-01Z', most => 1) AS part;
-SELECT count(*) FROM snowid_drop_partitions('many', '2020-05-01Z', NULL, 100);
-SELECT count(*) FROM snowid_drop_partitions('many', '2020-05-01Z');
-SELECT attempt(format('SELECT snowid_drop_partitions(%L, %L, most => %s)', 'many', '2020-05-01Z', most)) FROM unnest(ARRAY['0', '-1', 'NULL']) AS most;
+SELECT count(*) FROM snowid.create_partitions('many', '1 day', '2020-06-01Z');
+SELECT count(*), max(name) FROM snowid.drop_partitions('many', '2020-05-01Z') AS name;
+SELECT name FROM snowid.drop_partitions('many', '2020-05-01Z', max_partitions => 2) AS name;
+SELECT part FROM snowid.detach_partitions('many', '2020-05-01Z', max_partitions => 1) AS part;
+SELECT count(*) FROM snowid.drop_partitions('many', '2020-05-01Z', NULL, 100);
+SELECT count(*) FROM snowid.drop_partitions('many', '2020-05-01Z');
+SELECT attempt(format('SELECT snowid.drop_partitions(%L, %L, max_partitions => %s)', 'many', '2020-05-01Z', most)) FROM unnest(ARRAY['0', '-1', 'NULL']) AS most;
 DROP TABLE many, many_2020_04_11;
 
 -- What partitions there are.
 CREATE TABLE shown (id bigint NOT NULL DEFAULT snowid_next(1, 'twitter')) PARTITION BY RANGE (id);
 CREATE TABLE shown_0 PARTITION OF shown FOR VALUES FROM (MINVALUE) TO (snowid_min('2020-01-01Z', 'twitter'));
-SELECT snowid_create_partitions('shown', '1 month', '2020-01-01Z');
+SELECT snowid.create_partitions('shown', '1 month', '2020-01-01Z');
 CREATE TABLE shown_sub PARTITION OF shown FOR VALUES FROM (snowid_min('2020-03-01Z', 'twitter')) TO (MAXVALUE) PARTITION BY HASH (id);
 CREATE TABLE shown_sub_0 PARTITION OF shown_sub FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE shown_sub_1 PARTITION OF shown_sub FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE shown_rest PARTITION OF shown DEFAULT;
-SELECT partition, rows FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
+SELECT partition, estimated_rows FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
 INSERT INTO shown SELECT snowid_min('2020-03-01Z', 'twitter') + n FROM generate_series(0, 9) AS n;
 INSERT INTO shown SELECT snowid_min('2020-02-01Z', 'twitter') + n FROM generate_series(0, 2) AS n;
 ANALYZE shown;
 SET ROLE owner_of_all;
-SELECT partition, layout, since AT TIME ZONE 'UTC' AS since, until AT TIME ZONE 'UTC' AS until, is_default, rows
+SELECT partition, layout, range_start AT TIME ZONE 'UTC' AS range_start, range_end AT TIME ZONE 'UTC' AS range_end, is_default, estimated_rows
   FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
 RESET ROLE;
 DROP TABLE shown;
 
 -- What is refused: other tables,
-SELECT attempt($$SELECT snowid_create_partitions('users', '1 month', '2016-11-01Z')$$);
-SELECT attempt($$SELECT snowid_create_partitions('photos_pkey', '1 month', '2016-11-01Z')$$);
-SELECT attempt($$SELECT snowid_create_partitions(0, '1 month', '2016-11-01Z')$$);
-SELECT attempt($$SELECT snowid_drop_partitions('regions', '2020-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('users', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('photos_pkey', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions(0, '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('regions', '2020-11-01Z')$$);
 CREATE TABLE hashed (id bigint) PARTITION BY HASH (id);
 CREATE TABLE pairs (id bigint, n int) PARTITION BY RANGE (id, n);
 CREATE TABLE computed (id bigint) PARTITION BY RANGE ((id + 1));
 CREATE TABLE narrow (id int) PARTITION BY RANGE (id);
 CREATE TEMPORARY TABLE shortlived (id bigint) PARTITION BY RANGE (id);
-SELECT attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', t, '1 month', '2016-11-01Z'))
+SELECT attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', t, '1 month', '2016-11-01Z'))
   FROM unnest(ARRAY['hashed', 'pairs', 'computed', 'narrow', 'shortlived']) t;
 -- other people's,
 CREATE ROLE stranger;
 SET ROLE stranger;
-SELECT attempt($$SELECT snowid_create_partitions('photos', '1 month', '2016-11-01Z')$$);
-SELECT attempt($$SELECT snowid_drop_partitions('photos', '2020-11-01Z')$$);
-SELECT attempt($$SELECT snowid_detach_partitions('photos', '2020-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('photos', '1 month', '2016-11-01Z')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('photos', '2020-11-01Z')$$);
+SELECT attempt($$SELECT snowid.detach_partitions('photos', '2020-11-01Z')$$);
 RESET ROLE;
 -- no steps,
-SELECT step, attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', 'photos', step, '2017-11-01Z'))
+SELECT step, attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', 'photos', step, '2017-11-01Z'))
   FROM unnest(ARRAY['0', '-1 month', '1 month 1 day', '5 months', '18 months', '5 hours', '30 minutes', '1 day 00:00:01']) step;
-SELECT attempt($$SELECT snowid_create_partitions('own_days', '1 hour', '2017-11-01Z', 'time:40 shard:5 seq:8 unit:1d epoch:1970-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('own_days', '1 hour', '2017-11-01Z', 'time:40 shard:5 seq:8 unit:1d epoch:1970-01-01T00:00:00Z')$$);
 -- no moments,
-SELECT moment, attempt(format('SELECT snowid_create_partitions(%L, %L, %L)', 'photos', '1 month', moment)) AS created,
-       attempt(format('SELECT snowid_drop_partitions(%L, %L)', 'photos', moment)) AS dropped
+SELECT moment, attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', 'photos', '1 month', moment)) AS created,
+       attempt(format('SELECT snowid.drop_partitions(%L, %L)', 'photos', moment)) AS dropped
   FROM unnest(ARRAY['infinity', '-infinity', '2011-08-24Z', '2046-07-01Z']) moment;
 -- more than there may be at once,
-SELECT attempt($$SELECT snowid_create_partitions('quick', '1 hour', '2020-11-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('quick', '1 hour', '2020-11-01Z')$$);
 -- layouts in another order, whose ranges are none of time,
-SELECT attempt($$SELECT snowid_create_partitions('own_days', '1 month', '2017-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
-SELECT attempt($$SELECT snowid_drop_partitions('own_days', '2021-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('own_days', '1 month', '2017-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('own_days', '2021-11-01Z', 'shard:10 time:41 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z')$$);
 -- names that are taken,
 CREATE VIEW quick_2016_12 AS SELECT 1 AS one;
-SELECT attempt($$SELECT snowid_create_partitions('quick', '1 month', '2017-01-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('quick', '1 month', '2017-01-01Z')$$);
 -- schemas in which the owner may make nothing, whoever calls,
 ALTER SCHEMA "Its Own" OWNER TO CURRENT_USER;
 GRANT USAGE ON SCHEMA "Its Own" TO owner_of_all;
-SELECT attempt($$SELECT snowid_create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-12-01Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-12-01Z')$$);
 -- and a table that a statement is writing to.
 DROP VIEW quick_2016_12;
 SELECT left(attempt($$INSERT INTO quick
-  SELECT snowid_min('2016-11-02Z'), snowid_create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
+  SELECT snowid_min('2016-11-02Z'), snowid.create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
 -- Nulls are refused.
-SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid_create_partitions('quick', NULL, '2016-12-01Z')$$, $$SELECT snowid_create_partitions(NULL, '1 day', '2016-12-01Z')$$,
-  $$SELECT snowid_create_partitions('quick', '1 day', NULL)$$, $$SELECT snowid_drop_partitions('quick', NULL)$$, $$SELECT snowid_detach_partitions(NULL, now())$$]) AS call;
+SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.create_partitions('quick', NULL, '2016-12-01Z')$$, $$SELECT snowid.create_partitions(NULL, '1 day', '2016-12-01Z')$$,
+  $$SELECT snowid.create_partitions('quick', '1 day', NULL)$$, $$SELECT snowid.drop_partitions('quick', NULL)$$, $$SELECT snowid.detach_partitions(NULL, now())$$]) AS call;
 BEGIN READ ONLY;
-SELECT snowid_create_partitions('quick', '1 month', '2016-12-01Z');
+SELECT snowid.create_partitions('quick', '1 month', '2016-12-01Z');
 ROLLBACK;
 
 -- In a transaction that rolls back, nothing was done.
 BEGIN;
-SELECT snowid_create_partitions('quick', '1 month', '2016-12-01Z');
-SELECT snowid_drop_partitions('quick', '2016-11-15Z');
+SELECT snowid.create_partitions('quick', '1 month', '2016-12-01Z');
+SELECT snowid.drop_partitions('quick', '2016-11-15Z');
 ROLLBACK;
 SELECT * FROM parts_of('quick');
 
@@ -441,8 +441,8 @@ BEGIN
   END LOOP;
 END $$;
 SET spy.armed = yes;
-SELECT attempt($$SELECT snowid_create_partitions('spied', '1 month', '2020-01-05Z')$$);
-SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-01-05Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('spied', '1 month', '2020-01-05Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('spying', '1 month', '2020-01-05Z')$$);
 SET spy.armed = no;
 CREATE OR REPLACE FUNCTION "Its Own".who(x int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
@@ -453,21 +453,21 @@ CREATE FUNCTION "Its Own".trap(bigint, bigint) RETURNS boolean LANGUAGE plpgsql 
 CREATE OPERATOR "Its Own".= (FUNCTION = "Its Own".trap, LEFTARG = bigint, RIGHTARG = bigint);
 CREATE OPERATOR "Its Own".<= (FUNCTION = "Its Own".trap, LEFTARG = bigint, RIGHTARG = bigint);
 SET lock_timeout = '7s';
-SELECT snowid_create_partitions('spying', '1 month', '2020-02-05Z');
+SELECT snowid.create_partitions('spying', '1 month', '2020-02-05Z');
 SELECT relname, relowner::regrole FROM pg_class WHERE relname ~ '^spying_2';
 SELECT current_user = session_user AS is_itself, current_setting('search_path') AS path, current_setting('lock_timeout') AS patience;
 RESET lock_timeout;
-SELECT snowid_drop_partitions('spying', '2020-02-05Z');
+SELECT snowid.drop_partitions('spying', '2020-02-05Z');
 -- A member of the owner is as good; one who is none is not, and neither is a role that may do all else.
 CREATE ROLE member IN ROLE owner_of_all;
 SET ROLE member;
-SELECT snowid_create_partitions('spying', '1 month', '2020-03-05Z');
-SELECT snowid_drop_partitions('spying', '2020-03-01Z'), current_user;
+SELECT snowid.create_partitions('spying', '1 month', '2020-03-05Z');
+SELECT snowid.drop_partitions('spying', '2020-03-01Z'), current_user;
 RESET ROLE;
 SELECT relowner::regrole FROM pg_class WHERE relname = 'spying_2020_03';
 GRANT ALL ON spying TO stranger;
 SET ROLE stranger;
-SELECT attempt($$SELECT snowid_create_partitions('spying', '1 month', '2020-04-05Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('spying', '1 month', '2020-04-05Z')$$);
 RESET ROLE;
 
 -- A role without rights may be lent them by a SECURITY DEFINER function of the owner's. Whoever calls, role, search_path
@@ -480,10 +480,10 @@ CREATE FUNCTION settings() RETURNS text LANGUAGE sql AS $$
   SELECT concat_ws(' | ', current_user, current_setting('role'), current_setting('search_path'), current_setting('lock_timeout')) $$;
 CREATE FUNCTION keep_lent(until timestamptz) RETURNS SETOF text SECURITY DEFINER LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN QUERY SELECT snowid_create_partitions('lent', '1 month', until)::text;
+  RETURN QUERY SELECT snowid.create_partitions('lent', '1 month', until)::text;
   RETURN NEXT settings();
-  RETURN QUERY SELECT snowid_detach_partitions('lent', until - interval '1 month', most => 1)::text;
-  RETURN QUERY SELECT snowid_drop_partitions('lent', until - interval '1 month');
+  RETURN QUERY SELECT snowid.detach_partitions('lent', until - interval '1 month', max_partitions => 1)::text;
+  RETURN QUERY SELECT snowid.drop_partitions('lent', until - interval '1 month');
   RETURN NEXT settings();
 EXCEPTION WHEN duplicate_table THEN
   RETURN NEXT settings();
@@ -502,13 +502,13 @@ COMMIT;
 RESET ROLE;
 BEGIN;
 SET LOCAL ROLE member;
-SELECT attempt($$SELECT snowid_create_partitions('lent', '1 month', '2020-04-05Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('lent', '1 month', '2020-04-05Z')$$);
 SELECT settings();
-SELECT snowid_drop_partitions('lent', '2020-03-01Z');
+SELECT snowid.drop_partitions('lent', '2020-03-01Z');
 SELECT settings();
 ROLLBACK;
 BEGIN;
-SELECT snowid_drop_partitions('lent', '2020-03-01Z');
+SELECT snowid.drop_partitions('lent', '2020-03-01Z');
 SELECT current_user = session_user AS is_itself, current_setting('role');
 ROLLBACK;
 RESET search_path;
@@ -522,16 +522,16 @@ CREATE TABLE shared (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
 ALTER TABLE shared OWNER TO owner_of_all;
 ALTER TABLE shared_0 OWNER TO owner_of_all;
-SELECT snowid_create_partitions('shared', '1 month', '2020-03-05Z');
+SELECT snowid.create_partitions('shared', '1 month', '2020-03-05Z');
 ALTER TABLE shared_2020_01 OWNER TO stranger;
-SELECT attempt(format('SELECT snowid_%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
+SELECT attempt(format('SELECT snowid.%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
 SET ROLE owner_of_all;
-SELECT attempt(format('SELECT snowid_%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
-SELECT snowid_drop_partitions('shared', '2020-03-01Z', most => 1);
+SELECT attempt(format('SELECT snowid.%s_partitions(%L, %L)', verb, 'shared', '2020-03-01Z')) FROM unnest(ARRAY['drop', 'detach']) AS verb;
+SELECT snowid.drop_partitions('shared', '2020-03-01Z', max_partitions => 1);
 RESET ROLE;
 SELECT part FROM parts_of('shared');
 GRANT stranger TO owner_of_all;
-SELECT snowid_drop_partitions('shared', '2020-03-01Z');
+SELECT snowid.drop_partitions('shared', '2020-03-01Z');
 REVOKE stranger FROM owner_of_all;
 DROP TABLE shared;
 
@@ -550,7 +550,7 @@ CREATE FUNCTION "Its Own".go_wild(int) RETURNS boolean IMMUTABLE LANGUAGE plpgsq
 CREATE TABLE wild_rest PARTITION OF wild (CHECK ("Its Own".go_wild(1))) DEFAULT;
 CREATE TYPE "Its Own".key AS (id bigint);
 RESET ROLE;
-SELECT attempt(format('SELECT set_config(%L, %L, false), snowid_create_partitions(%L, %L, %L)', 'wild.statement', statement, 'wild', '1 month', '2020-03-01Z'))
+SELECT attempt(format('SELECT set_config(%L, %L, false), snowid.create_partitions(%L, %L, %L)', 'wild.statement', statement, 'wild', '1 month', '2020-03-01Z'))
   FROM unnest(ARRAY['DROP TABLE public.wild_0', 'DROP TABLE public.wild', 'ALTER TABLE public.wild DETACH PARTITION public.wild_rest',
     'ALTER TABLE public.wild ALTER x TYPE text', 'ALTER TABLE public.wild RENAME id TO other', 'RESET ROLE', 'SET lock_timeout = 1']) AS statement;
 RESET wild.statement;
@@ -562,7 +562,7 @@ BEGIN
   DROP TABLE public.wild_2020_01 CASCADE;
   RETURN 7;
 END $$;
-SELECT count(*) FROM snowid_create_partitions('wild', '1 month', '2020-03-01Z');
+SELECT count(*) FROM snowid.create_partitions('wild', '1 month', '2020-03-01Z');
 CREATE CAST ("Its Own".key AS bigint) WITH FUNCTION "Its Own".drop_it("Its Own".key) AS IMPLICIT;
 INSERT INTO wild VALUES (1);
 CREATE TABLE tame (id "Its Own".key REFERENCES wild);
@@ -570,7 +570,7 @@ ALTER TABLE tame OWNER TO owner_of_all;
 SET session_replication_role = replica;
 INSERT INTO tame VALUES (ROW(1));
 RESET session_replication_role;
-SELECT attempt($$SELECT snowid_drop_partitions('wild', '2020-03-01Z')$$);
+SELECT attempt($$SELECT snowid.drop_partitions('wild', '2020-03-01Z')$$);
 SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'wild'::regclass ORDER BY 1;
 DROP TABLE tame, wild;
 
@@ -592,11 +592,11 @@ ALTER TABLE movable_0 OWNER TO owner_of_all;
 ALTER TABLE movable RENAME TO moved;
 GRANT CREATE ON SCHEMA "Its Own" TO owner_of_all;
 SET move.statement = 'ALTER TABLE %s SET SCHEMA "Its Own"';
-SELECT snowid_create_partitions('moved', '1 month', '2020-02-05Z');
+SELECT snowid.create_partitions('moved', '1 month', '2020-02-05Z');
 SET move.statement = 'DROP TABLE %s';
-SELECT attempt($$SELECT snowid_create_partitions('moved', '1 month', '2020-03-05Z')$$);
+SELECT attempt($$SELECT snowid.create_partitions('moved', '1 month', '2020-03-05Z')$$);
 DROP EVENT TRIGGER move_it;
-SELECT snowid_drop_partitions('moved', '2020-02-05Z');
+SELECT snowid.drop_partitions('moved', '2020-02-05Z');
 
 SET client_min_messages = warning;
 DROP SCHEMA attic, "Its Own" CASCADE;

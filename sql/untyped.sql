@@ -16,10 +16,13 @@ END $$;
 -- Those of types and aggregates take values that have a type.
 CREATE TABLE calls AS
   SELECT proname AS function, arguments,
-         format('%s(%s)', proname, (SELECT string_agg('$' || n, ', ') FROM generate_series(1, arguments) n)) AS call
+         format('%s%s(%s)', CASE pronamespace WHEN 'snowid'::regnamespace THEN 'snowid.' END, proname,
+           (SELECT string_agg('$' || n, ', ') FROM generate_series(1, arguments) n)) AS call
     FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass,
          generate_series(pronargs - pronargdefaults, pronargs::int) arguments
-   WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND pronamespace <> 'snowid'::regnamespace
+   WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+     AND (pronamespace <> 'snowid'::regnamespace
+       OR proname IN ('adopt', 'create_partitions', 'drop_partitions', 'detach_partitions'))
      AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid') AND prokind = 'f';
 SELECT call, types_of(call) FROM calls GROUP BY call ORDER BY call COLLATE "C";
 SELECT function, arguments, count(*) AS functions FROM calls GROUP BY function, arguments HAVING count(*) > 1;

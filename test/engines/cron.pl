@@ -52,7 +52,7 @@ sub months
 my $insert = q(INSERT INTO photos DEFAULT VALUES RETURNING tableoid::regclass);
 my $schedule = $node->safe_psql('postgres', q(SELECT substring(extversion from '^\d+[.]\d+')::numeric >= 1.5 FROM pg_extension WHERE extname = 'pg_cron')) eq 't'
   ? '2 seconds' : '* * * * *';
-like(ask($app, q(SELECT snowid_create_partitions('photos', '1 month', now() + interval '1 month'))), qr/^photos_\S+\nphotos_\S+$/, 'by hand');
+like(ask($app, q(SELECT snowid.create_partitions('photos', '1 month', now() + interval '1 month'))), qr/^photos_\S+\nphotos_\S+$/, 'by hand');
 is(months(), '0 1', 'this month and the next');
 like(ask($app, $insert), qr/^photos_/, 'a row');
 is(ask($app, q(INSERT INTO photos VALUES (snowid_min(now() + interval '2 months')))), 'ERROR 23514', 'without the jobs the months run out');
@@ -60,9 +60,9 @@ go_to(1, 1, 0, 0, 1);
 like(ask($app, $insert), qr/^photos_/, 'a row of the next month');
 is(ask($app, <<"SQL"), "1\n2", 'the jobs');
 SELECT cron.schedule('make partitions of photos', '$schedule',
-  \$\$SELECT snowid_create_partitions('photos', '1 month', now() + interval '1 month')\$\$);
+  \$\$SELECT snowid.create_partitions('photos', '1 month', now() + interval '1 month')\$\$);
 SELECT cron.schedule('drop partitions of photos', '$schedule',
-  \$\$SELECT snowid_drop_partitions('photos', now() - interval '14 days')\$\$)
+  \$\$SELECT snowid.drop_partitions('photos', now() - interval '14 days')\$\$)
 SQL
 # They run while the clock is three days before the month's end.
 go_to(1, 28, 3, 0, 0);

@@ -20,7 +20,7 @@ CREATE TABLE s.messages (
   chat bigint, number bigint DEFAULT snowid_section_next('s.section', 1), PRIMARY KEY (chat, number));
 CREATE TABLE s.serials (id bigserial PRIMARY KEY, n int);
 CREATE TABLE s.days (id bigint PRIMARY KEY DEFAULT snowid_next(), n int) PARTITION BY RANGE (id);
-SELECT FROM snowid_create_partitions('s.days', '1 day', now() + interval '2 days');
+SELECT FROM snowid.create_partitions('s.days', '1 day', now() + interval '2 days');
 CREATE TABLE s.other_days PARTITION OF s.days DEFAULT;
 CREATE TABLE s.hashed (id bigint PRIMARY KEY DEFAULT snowid_next(), layout snowid_layout) PARTITION BY HASH (id);
 CREATE TABLE s.hashed_0 PARTITION OF s.hashed FOR VALUES WITH (MODULUS 2, REMAINDER 0);

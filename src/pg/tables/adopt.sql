@@ -155,7 +155,7 @@ END $$;
 COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS
   'drop the sequence that a column took its numbers from';
 
-CREATE FUNCTION @extschema@.snowid_adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
+CREATE FUNCTION snowid.adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.text
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -170,7 +170,7 @@ BEGIN
   IF tbl IS NULL OR col IS NULL OR layout IS NULL THEN
     RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
   ELSIF current_setting('transaction_isolation') NOT LIKE 'read %committed' THEN
-    RAISE 'snowid_adopt() must be called in a READ COMMITTED transaction'
+    RAISE 'snowid.adopt() must be called in a READ COMMITTED transaction'
       USING ERRCODE = 'feature_not_supported', DETAIL = 'It would not see the keys that others have committed since it began.';
   ELSIF NOT snowid.layout_is_ordered(layout) THEN
     RAISE 'IDs of layout "%" are not in the order of their times', layout USING ERRCODE = 'invalid_parameter_value',
@@ -236,5 +236,5 @@ BEGIN
   PERFORM set_config('lock_timeout', patience, true);
   RETURN call;
 END $$;
-COMMENT ON FUNCTION @extschema@.snowid_adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
+COMMENT ON FUNCTION snowid.adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
   'give a serial, identity or other bigint column IDs from now on, above the keys that are there; returns its default';

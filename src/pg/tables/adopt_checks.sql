@@ -1,4 +1,4 @@
--- What a column must be to draw IDs: the refusals of snowid_adopt(), with what the user can do.
+-- What a column must be to draw IDs: the refusals of snowid.adopt(), with what the user can do.
 
 -- A table and all that inherits from it, itself first; their column.
 CREATE FUNCTION snowid.family_of(tbl pg_catalog.regclass, col pg_catalog.name, OUT relid pg_catalog.regclass,

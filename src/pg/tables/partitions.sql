@@ -168,7 +168,7 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'partitions that snowid_create_partitions() is to make';
+  'partitions that snowid.create_partitions() is to make';
 
 -- Fails with 55000 where the default partition has rows from an ID to before another, with what moves them. They are
 -- not moved here, since triggers and foreign keys of the table may act on that.
@@ -232,7 +232,7 @@ END $$;
 COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.name, pg_catalog.text, bigint, bigint) IS
   'make a partition';
 
-CREATE FUNCTION @extschema@.snowid_create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
+CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, layout @extschema@.snowid_layout DEFAULT NULL)
   RETURNS SETOF pg_catalog.regclass
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -244,7 +244,7 @@ DECLARE
   missing record;
   all_first bigint;
   all_next bigint;
-  call CONSTANT text := format('SELECT %s.snowid_create_partitions(%L, %L, %L%s);', '@extschema@', parent, step, until,
+  call CONSTANT text := format('SELECT snowid.create_partitions(%L, %L, %L%s);', parent, step, until,
     CASE WHEN layout IS NULL THEN '' ELSE format(', %L', layout) END);
 BEGIN
   IF parent IS NULL OR step IS NULL OR until IS NULL THEN
@@ -292,7 +292,7 @@ BEGIN
   END;
   PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
 END $$;
-COMMENT ON FUNCTION @extschema@.snowid_create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+COMMENT ON FUNCTION snowid.create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'make the partitions that a table partitioned by ID needs up to a moment, of months, days or the like; returns those made';
 
 CREATE VIEW snowid.partitions AS
@@ -300,17 +300,17 @@ CREATE VIEW snowid.partitions AS
     CASE WHEN r.is_default THEN NULL
       WHEN r.first IS NULL OR r.first OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
       WHEN r.first OPERATOR(pg_catalog.>) g.id THEN 'infinity'
-      ELSE @extschema@.snowid_timestamp(r.first, s.layout) END AS since,
+      ELSE @extschema@.snowid_timestamp(r.first, s.layout) END AS range_start,
     CASE WHEN r.is_default THEN NULL
       WHEN r.next OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
       WHEN r.next IS NULL OR r.next OPERATOR(pg_catalog.>) g.id THEN 'infinity'
-      ELSE @extschema@.snowid_timestamp(r.next, s.layout) END AS until,
+      ELSE @extschema@.snowid_timestamp(r.next, s.layout) END AS range_end,
     r.is_default,
     CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p'::pg_catalog."char"
       THEN (SELECT pg_catalog.sum(NULLIF(l.reltuples, '-1'::pg_catalog.float4))
               FROM pg_catalog.pg_partition_tree(c.oid::pg_catalog.regclass) AS t
               JOIN pg_catalog.pg_class AS l ON l.oid OPERATOR(pg_catalog.=) t.relid::pg_catalog.oid WHERE t.isleaf)
-      ELSE NULLIF(c.reltuples, '-1'::pg_catalog.float4) END::bigint AS rows
+      ELSE NULLIF(c.reltuples, '-1'::pg_catalog.float4) END::bigint AS estimated_rows
   FROM pg_catalog.pg_partitioned_table AS p,
     LATERAL snowid.partition_key(p.partrelid) AS k (key),
     LATERAL snowid.source_of_ids(p.partrelid, k.key) AS s,
@@ -323,9 +323,9 @@ COMMENT ON VIEW snowid.partitions IS
 COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
 COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
 COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs';
-COMMENT ON COLUMN snowid.partitions.since IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
-COMMENT ON COLUMN snowid.partitions.until IS 'time of the first ID after it; infinity where it has no end, null for the default one';
+COMMENT ON COLUMN snowid.partitions.range_start IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
+COMMENT ON COLUMN snowid.partitions.range_end IS 'time of the first ID after it; infinity where it has no end, null for the default one';
 COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
-COMMENT ON COLUMN snowid.partitions.rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
+COMMENT ON COLUMN snowid.partitions.estimated_rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
 REVOKE ALL ON snowid.partitions FROM PUBLIC;
 GRANT SELECT ON snowid.partitions TO PUBLIC;

@@ -42,7 +42,7 @@ COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.sn
 -- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
 -- always does.
 CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
-    given @extschema@.snowid_layout, most int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
+    given @extschema@.snowid_layout, max_partitions int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
   RETURNS SETOF pg_catalog.record
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -55,10 +55,10 @@ DECLARE
   others record;
   is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
 BEGIN
-  IF parent IS NULL OR before IS NULL OR most IS NULL THEN
+  IF parent IS NULL OR before IS NULL OR max_partitions IS NULL THEN
     RAISE 'table, moment and number must not be null' USING ERRCODE = 'null_value_not_allowed';
-  ELSIF most < 1 THEN
-    RAISE 'number of partitions out of range: %', most USING ERRCODE = 'invalid_parameter_value';
+  ELSIF max_partitions < 1 THEN
+    RAISE 'number of partitions out of range: %', max_partitions USING ERRCODE = 'invalid_parameter_value';
   END IF;
   of := snowid.require_partitioned(parent);
   ids := snowid.layout_of_partitions(parent, given);
@@ -80,7 +80,7 @@ BEGIN
 
   -- The statements run as the table's owner, who cannot drop others' tables.
   SELECT c.oid::regclass AS part, pg_get_userbyid(c.relowner) AS owner INTO others
-    FROM unnest(past[:most]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
+    FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
    WHERE NOT pg_has_role(of.owner, c.relowner, 'USAGE') ORDER BY p.place LIMIT 1;
   IF FOUND THEN
     RAISE 'partition % does not belong to the owner of table %', others.part, parent
@@ -99,7 +99,7 @@ BEGIN
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
           UNION SELECT p.partdefid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0
-          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:most]) AS p (part), snowid.tree_of(p.part) AS t (relid))
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:max_partitions]) AS p (part), snowid.tree_of(p.part) AS t (relid))
       AS l (relid, mode, place);
   -- What is there now.
   past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
@@ -107,9 +107,9 @@ BEGIN
        WHERE NOT r.is_default AND NOT r.is_leaving) THEN
     RAISE 'cannot remove all partitions of table %', parent
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
-        HINT = 'First make current ones with snowid_create_partitions().';
+        HINT = 'First make current ones with snowid.create_partitions().';
   END IF;
-  FOREACH relid IN ARRAY past[:most] LOOP
+  FOREACH relid IN ARRAY past[:max_partitions] LOOP
     SELECT format('%I.%I', n.nspname, c.relname) INTO name
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relid;
     IF NOT FOUND THEN
@@ -131,22 +131,22 @@ COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.tim
   'drop or detach partitions that end before a moment';
 
 -- At most so many at once: each takes several places in the server's table of locks until the transaction ends.
-CREATE FUNCTION @extschema@.snowid_drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
-    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+CREATE FUNCTION snowid.drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, max_partitions int DEFAULT 100)
   RETURNS SETOF pg_catalog.text
   VOLATILE PARALLEL UNSAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT r.name FROM snowid.remove_partitions(parent, before, layout, most, true) AS r;
+  SELECT r.name FROM snowid.remove_partitions(parent, before, layout, max_partitions, true) AS r;
 END;
-COMMENT ON FUNCTION @extschema@.snowid_drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+COMMENT ON FUNCTION snowid.drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
   'drop the partitions that end before a moment, the oldest first; returns their names';
 
-CREATE FUNCTION @extschema@.snowid_detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
-    layout @extschema@.snowid_layout DEFAULT NULL, most int DEFAULT 100)
+CREATE FUNCTION snowid.detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT NULL, max_partitions int DEFAULT 100)
   RETURNS SETOF pg_catalog.regclass
   VOLATILE PARALLEL UNSAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, most, false) AS r;
+  SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, max_partitions, false) AS r;
 END;
-COMMENT ON FUNCTION @extschema@.snowid_detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+COMMENT ON FUNCTION snowid.detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
   'detach the partitions that end before a moment, the oldest first; returns them';

@@ -126,4 +126,4 @@ BEGIN ATOMIC
    WHERE s.list IS NOT NULL OR f.list IS NOT NULL;
 END;
 COMMENT ON FUNCTION snowid.widening(pg_catalog.regclass, pg_catalog.name) IS
-  'statements that change a column, and those that refer to it, to bigint, for snowid_adopt()';
+  'statements that change a column, and those that refer to it, to bigint, for snowid.adopt()';

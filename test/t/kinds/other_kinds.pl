@@ -346,7 +346,7 @@ SELECT p.oid::regproc, array_to_string(ARRAY(SELECT format_type(t, NULL) FROM un
  WHERE p.prokind = 'f' AND p.pronargs > 0 AND 'internal'::regtype <> ALL (p.proargtypes)
    -- Some of those that manage tables fail, so that nobody takes a table for done.
    AND (p.proisstrict OR p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'plpgsql'))
-   AND p.proname NOT IN ('snowid_drop_partitions', 'snowid_detach_partitions')
+   AND p.proname NOT IN ('drop_partitions', 'detach_partitions')
 SQL
 my ($calls, @not_null) = (0);
 foreach my $function (@functions)

@@ -59,8 +59,8 @@ CREATE TABLE messages (id bigint DEFAULT snowid_next(layout => 'discord', shard 
 is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin::text)::text, ' ' ORDER BY conname)
     FROM pg_constraint WHERE conrelid = 'looked_at'::regclass AND contype = 'c')), 'false true', 'whose expressions are code');
 is($node->safe_psql('postgres', q(SELECT s.* FROM snowid.source_of_ids('messages'::regclass, 1::int2) AS s)), '5|discord', 'what a default draws from');
-$node->safe_psql('postgres', q(SELECT snowid_create_partitions('messages', '1 day', now() + interval '2 days')));
-is($node->safe_psql('postgres', 'SELECT count(*) >= 3, bool_and(NOT is_default AND until > since) FROM snowid.partitions'),
+$node->safe_psql('postgres', q(SELECT snowid.create_partitions('messages', '1 day', now() + interval '2 days')));
+is($node->safe_psql('postgres', 'SELECT count(*) >= 3, bool_and(NOT is_default AND range_end > range_start) FROM snowid.partitions'),
     't|t', 'what partitions hold');
 $node->stop;
 done_testing();

@@ -72,7 +72,7 @@ sub check_load
     }
     my $rows = sub { $node->safe_psql('postgres', "SELECT count(*) FROM $table WHERE $_[0]") };
     wait_for(sub { $rows->('true') > 500 }, 'rows before');
-    is(ask($adopting, "SELECT snowid_adopt('$table', 'id'" . ($shard ? ", $shard)" : ')')),
+    is(ask($adopting, "SELECT snowid.adopt('$table', 'id'" . ($shard ? ", $shard)" : ')')),
         $shard ? "public.snowid_next(($shard)::bigint)" : 'public.snowid_next()', "$table: adopted");
     # What is committed by now, and what follows.
     my $since = $node->safe_psql('postgres', "SELECT max(id) FROM $table");
@@ -105,23 +105,23 @@ check_load('parts');
 $node->safe_psql('postgres', 'CREATE TABLE busy (id bigserial PRIMARY KEY, n int)');
 my ($writer, $reader) = map { open_session($node) } 1 .. 2;
 ask($writer, 'BEGIN; INSERT INTO busy (n) VALUES (1)');
-is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id'))), 'ERROR 55P03', 'lock_timeout: given up');
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid.adopt('busy', 'id'))), 'ERROR 55P03', 'lock_timeout: given up');
 is(ask($writer, 'INSERT INTO busy (n) VALUES (2) RETURNING id; COMMIT'), '2', 'lock_timeout: others go on as before');
 # A reader alone holds it up, too; but no longer than until its transaction ends.
 ask($reader, 'BEGIN; SELECT count(*) FROM busy');
 my $adopting = open_session($node);
 backend_of($adopting);
-start_asking($adopting, q(SELECT snowid_adopt('busy', 'id', 9)));
+start_asking($adopting, q(SELECT snowid.adopt('busy', 'id', 9)));
 wait_until_waiting($node, $adopting, 'Lock');
 ask($reader, 'COMMIT');
 is(answer($adopting), 'public.snowid_next((9)::bigint)', 'a lock that was waited for');
 # Said again it asks for no lock that a writer has.
 ask($writer, 'BEGIN; INSERT INTO busy (n) VALUES (3)');
-is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id', 9))), 'public.snowid_next((9)::bigint)',
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid.adopt('busy', 'id', 9))), 'public.snowid_next((9)::bigint)',
     'nothing to do: no lock is waited for');
 # Nor does what is refused.
-is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'n'))), 'ERROR 42804', 'refused: no lock is waited for');
-is(attempt($node, q(CREATE ROLE nobody; SET ROLE nobody; SET lock_timeout = '50ms'; SELECT snowid_adopt('busy', 'id', 8))),
+is(attempt($node, q(SET lock_timeout = '50ms'; SELECT snowid.adopt('busy', 'n'))), 'ERROR 42804', 'refused: no lock is waited for');
+is(attempt($node, q(CREATE ROLE nobody; SET ROLE nobody; SET lock_timeout = '50ms'; SELECT snowid.adopt('busy', 'id', 8))),
     'ERROR 42501', 'of another: no lock is waited for');
 ask($writer, 'COMMIT');
 
@@ -133,7 +133,7 @@ ask($other, 'BEGIN; SELECT count(*) FROM busy');
 ask($writer, 'BEGIN; INSERT INTO busy (n) VALUES (4)');
 foreach my $session ($adopting, $other)
 {
-    start_asking($session, q(SELECT snowid_adopt('busy', 'id', 10)));
+    start_asking($session, q(SELECT snowid.adopt('busy', 'id', 10)));
     wait_until_waiting($node, $session, 'Lock');
 }
 ask($writer, 'COMMIT');
@@ -150,7 +150,7 @@ $node->safe_psql('postgres', 'DROP TABLE busy; CREATE TABLE busy (id bigserial P
 ask($writer, 'SET snowid.max_lead = 100000; BEGIN;'
       . " INSERT INTO busy VALUES (snowid_encode(clock_timestamp() + interval '90 s', 9, 1000))");
 ask($adopting, 'SET snowid.max_lead = 100000');
-start_asking($adopting, q(SELECT snowid_adopt('busy', 'id', 9)));
+start_asking($adopting, q(SELECT snowid.adopt('busy', 'id', 9)));
 wait_until_waiting($node, $adopting, 'Lock');
 ask($writer, 'COMMIT');
 is(answer($adopting), 'public.snowid_next((9)::bigint)', 'adopted');
@@ -159,7 +159,7 @@ is($node->safe_psql('postgres', 'SELECT array_agg(n ORDER BY id) FROM busy'), '{
 
 # Who waits holds up nobody for long: he gives way in turns, though his patience lasts.
 ask($reader, 'BEGIN; SELECT count(*) FROM busy');
-start_asking($adopting, q(SET lock_timeout = '5min'; SELECT snowid_adopt('busy', 'id', 11)));
+start_asking($adopting, q(SET lock_timeout = '5min'; SELECT snowid.adopt('busy', 'id', 11)));
 wait_until_waiting($node, $adopting, 'Lock');
 is(ask($writer, 'INSERT INTO busy (n) VALUES (2) RETURNING n'), '2', 'a client goes on beside one who waits');
 is(is_answered($adopting), '', 'who waits still');
@@ -175,7 +175,7 @@ SET snowid.max_lead = '2h';
 CREATE TABLE others (id bigint PRIMARY KEY, n int);
 INSERT INTO others VALUES (snowid_encode(now() + interval '30 min', 9, 5), 0);
 SET snowid.shard = 3;
-SELECT snowid_adopt('others', 'id');
+SELECT snowid.adopt('others', 'id');
 SQL
 is($node->safe_psql('postgres', q(SET snowid.max_lead = '2h'; INSERT INTO others (n) VALUES (1)
   RETURNING snowid_shard(id), id > (SELECT id FROM others WHERE n = 0))), '9|t', 'others go on above');
@@ -195,7 +195,7 @@ CREATE TABLE roles (id bigint PRIMARY KEY, n int);
 GRANT SELECT, INSERT ON roles TO PUBLIC;
 SQL
 $node->safe_psql('postgres', 'INSERT INTO roles VALUES (snowid_encode(now() + interval \'30 min\', 9, 5), 0)');
-is($node->safe_psql('postgres', q(SELECT snowid_adopt('roles', 'id')), extra_params => [ '-U', 'boss' ]), 'public.snowid_next()', 'adopted');
+is($node->safe_psql('postgres', q(SELECT snowid.adopt('roles', 'id')), extra_params => [ '-U', 'boss' ]), 'public.snowid_next()', 'adopted');
 my %shard = (here => 21, everywhere => 22, boss => 23, postgres => 0);
 foreach my $role (sort keys %shard)
 {
@@ -215,7 +215,7 @@ CREATE EXTENSION snowid;
 CREATE TABLE photos (id bigserial PRIMARY KEY, n int);
 INSERT INTO photos VALUES (snowid_encode(clock_timestamp() + interval '30 s', 7, 1000), 0);
 SQL
-is(durably(q(SELECT snowid_adopt('photos', 'id', 7))), 'public.snowid_next((7)::bigint)', 'adopted');
+is(durably(q(SELECT snowid.adopt('photos', 'id', 7))), 'public.snowid_next((7)::bigint)', 'adopted');
 my $greatest = $node->safe_psql('durable', 'SELECT max(id) FROM photos');
 is($node->safe_psql('durable', "SELECT last_value >= extract(epoch FROM snowid_timestamp($greatest)) * 1000 FROM snowid.ceiling"),
     't', 'the ceiling covers the key');
@@ -230,20 +230,20 @@ $node->safe_psql('durable', <<'SQL');
 CREATE TABLE others (id bigserial PRIMARY KEY, n int);
 INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '40 s', 8, 1000), 0);
 SQL
-is(durably(q(SELECT snowid_adopt('others', 'id', 8))), 'public.snowid_next((8)::bigint)', 'adopted while the server runs');
+is(durably(q(SELECT snowid.adopt('others', 'id', 8))), 'public.snowid_next((8)::bigint)', 'adopted while the server runs');
 is(durably('INSERT INTO others (n) VALUES (1) RETURNING id - (SELECT min(id) FROM others) BETWEEN 1 AND 9'), 't',
     'the next ticks, of which adopting has drawn some');
 # That of a greater shard in the same unit, which only the next unit is above.
 $node->safe_psql('durable', q(INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '41 s', 9, 3), 0)));
 $greatest = $node->safe_psql('durable', 'SELECT max(id) FROM others');
-is(durably(q(ALTER TABLE others ALTER id DROP DEFAULT; SELECT snowid_adopt('others', 'id', 8))),
+is(durably(q(ALTER TABLE others ALTER id DROP DEFAULT; SELECT snowid.adopt('others', 'id', 8))),
     'public.snowid_next((8)::bigint)', 'adopted again');
 is(durably("INSERT INTO others (n) VALUES (1) RETURNING snowid_timestamp(id) = snowid_timestamp($greatest) + interval '1 ms'"),
     't', 'in the next unit');
 
 # Further ahead than max_lead: refused, and nothing is moved.
 $node->safe_psql('durable', q(INSERT INTO others VALUES (snowid_encode(clock_timestamp() + interval '60001 ms', 9, 3), 0)));
-is(durably(q(SELECT snowid_adopt('others', 'id', 6))), 'ERROR 55000', 'further ahead than max_lead: refused');
+is(durably(q(SELECT snowid.adopt('others', 'id', 6))), 'ERROR 55000', 'further ahead than max_lead: refused');
 is(durably(q(SELECT snowid_timestamp(snowid_next(6)) < clock_timestamp() + interval '39 s')), 't', 'and its shard is where it was');
 
 # What a shard is moved ahead to is as durable where nothing was drawn since.

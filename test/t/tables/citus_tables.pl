@@ -1,5 +1,5 @@
 # A table that Citus has distributed: the coordinator has an empty shell of it, and each node draws from a shard of its own.
-# snowid_adopt() refuses it, with what does it instead; that runs, and IDs are above all keys, on each node. Partitions of a
+# snowid.adopt() refuses it, with what does it instead; that runs, and IDs are above all keys, on each node. Partitions of a
 # distributed table are made by PostgreSQL's own statements, so they work as ever. See SnowidCitus.pm for what stands in for
 # Citus here.
 
@@ -26,18 +26,18 @@ foreach my $place (sort keys %group)
 $node->safe_psql('coordinator', 'ALTER TABLE orders ALTER id SET DEFAULT 0');
 
 # Not distributed, it is a table like any other; one of the coordinator's own is, too, where others are distributed.
-is(attempt($node, q(BEGIN; SELECT snowid_adopt('orders', 'id'); ROLLBACK), dbname => 'coordinator'), 'public.snowid_next()', 'a local table');
+is(attempt($node, q(BEGIN; SELECT snowid.adopt('orders', 'id'); ROLLBACK), dbname => 'coordinator'), 'public.snowid_next()', 'a local table');
 citus_distribute($node, 'coordinator', 'orders', 'berlin', 'cairo');
-is(attempt($node, q(CREATE TABLE own (id bigint); SELECT snowid_adopt('own', 'id')), dbname => 'coordinator'), 'public.snowid_next()', 'another local table');
+is(attempt($node, q(CREATE TABLE own (id bigint); SELECT snowid.adopt('own', 'id')), dbname => 'coordinator'), 'public.snowid_next()', 'another local table');
 
 # Rows with keys as far ahead as IDs may be, in the shard of the one node, and in the other's.
 $node->safe_psql($_, "SET snowid.max_lead = '2h'; INSERT INTO orders VALUES (17, 'old'),"
       . " (snowid_encode(clock_timestamp() + interval '1 hour', $group{$_}, 1023), 'ahead')") foreach qw(berlin cairo);
 my $greatest = $node->safe_psql('coordinator', 'SELECT max(id) FROM orders');
 cmp_ok($greatest, '>', 17, 'the coordinator reads keys of all nodes');
-my ($status, $out, $err) = $node->psql('coordinator', q(SELECT snowid_adopt('orders', 'id')));
+my ($status, $out, $err) = $node->psql('coordinator', q(SELECT snowid.adopt('orders', 'id')));
 like($err, qr/table public\.orders is distributed by Citus/, 'refused');
-is(attempt($node, q(SELECT snowid_adopt('orders', 'id')), dbname => 'coordinator'), 'ERROR 0A000', 'with 0A000');
+is(attempt($node, q(SELECT snowid.adopt('orders', 'id')), dbname => 'coordinator'), 'ERROR 0A000', 'with 0A000');
 is($node->safe_psql('coordinator', q(SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'orders'::regclass)), '0', 'nothing is changed');
 
 # What the hint says. ALTER TABLE reaches the other nodes by Citus; here it is told to each.
@@ -63,7 +63,7 @@ foreach my $place (sort keys %group)
 citus_distribute($node, 'coordinator', 'tweets', 'berlin', 'cairo');
 $node->safe_psql('cairo', q(INSERT INTO tweets VALUES (snowid_encode(clock_timestamp() + interval '90 min', 1023, 4095, 'twitter'))));
 $greatest = $node->safe_psql('coordinator', 'SELECT max(id) FROM tweets');
-($status, $out, $err) = $node->psql('coordinator', q(SELECT snowid_adopt('tweets', 'id', layout => 'twitter')));
+($status, $out, $err) = $node->psql('coordinator', q(SELECT snowid.adopt('tweets', 'id', layout => 'twitter')));
 ($hint) = $err =~ /^HINT:  (.*?)(?=^CONTEXT|\z)/ms;
 ($title, $advance, $default) = split /\n/, $hint;
 $node->safe_psql('coordinator', $advance);
@@ -74,8 +74,8 @@ is($node->safe_psql('berlin', "INSERT INTO tweets (item) VALUES ('new') RETURNIN
 $node->safe_psql('coordinator', 'CREATE TABLE events (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
 $node->safe_psql('coordinator', q(INSERT INTO pg_catalog.pg_dist_partition VALUES ('events')));
 $node->safe_psql('coordinator', q(CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'))));
-is($node->safe_psql('coordinator', q(SELECT snowid_create_partitions('events', '1 month', '2020-01-31Z'))), 'events_2020_01', 'a partition is made');
-is($node->safe_psql('coordinator', q(SELECT snowid_drop_partitions('events', '2020-01-01Z'))), 'public.events_0', 'one is dropped');
+is($node->safe_psql('coordinator', q(SELECT snowid.create_partitions('events', '1 month', '2020-01-31Z'))), 'events_2020_01', 'a partition is made');
+is($node->safe_psql('coordinator', q(SELECT snowid.drop_partitions('events', '2020-01-01Z'))), 'public.events_0', 'one is dropped');
 
 # What the page has for a column that is added to a reference table. Each row gets a value that is sent as such.
 my ($block) = slurp_file('docs/many-servers.md') =~ /^```\n(ALTER TABLE countries ADD COLUMN.*?)^```/ms;

@@ -51,7 +51,7 @@ my $setval = join '', map { "SELECT setval(pg_get_serial_sequence('$_', 'id'), m
 sub check_locks
 {
     my ($load) = @_;
-    is(locks_of($load, q(SELECT snowid_adopt('orders', 'id'))), 'orders AccessExclusive', "$load->{way}: what adopting locks");
+    is(locks_of($load, q(SELECT snowid.adopt('orders', 'id'))), 'orders AccessExclusive', "$load->{way}: what adopting locks");
     return;
 }
 

@@ -24,7 +24,7 @@ my $setval = join '', map { "SELECT setval(pg_get_serial_sequence('$_', 'id'), m
 check_steps('short', 'widen and adopt');
 set_up($node, 'short', key => 'serial', old => 'n', then => $setval);
 my $load = start_load($node, 'short');
-is(attempt($node, q(SELECT snowid_adopt('customers', 'id')), dbname => 'short'), 'ERROR 42804', 'short: refused as it is');
+is(attempt($node, q(SELECT snowid.adopt('customers', 'id')), dbname => 'short'), 'ERROR 42804', 'short: refused as it is');
 like(locks_of($load, 'LOCK TABLE customers; ALTER TABLE orders ALTER COLUMN id TYPE bigint'),
     qr/^customers AccessExclusive, .*items AccessExclusive, .*payments AccessExclusive/,
     'short: tables that refer to it are locked');

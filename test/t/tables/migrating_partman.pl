@@ -41,10 +41,10 @@ is($node->safe_psql($way, "SELECT snowid_timestamp($id) > now() - interval '1 mi
 is($node->safe_psql($way, 'SELECT count(*) FROM events_default'), 0, 'the default partition is empty');
 # Without a gap between them.
 is($node->safe_psql($way, <<'SQL'), 't', 'partitions follow one another');
-SELECT bool_and(until = next) FROM (SELECT until, lead(since) OVER (ORDER BY until) AS next FROM snowid.partitions
+SELECT bool_and(range_end = next) FROM (SELECT range_end, lead(range_start) OVER (ORDER BY range_end) AS next FROM snowid.partitions
   WHERE parent = 'events'::regclass AND NOT is_default) _ WHERE next IS NOT NULL
 SQL
-is($node->safe_psql($way, q(SELECT string_agg(p, ' ') FROM snowid_drop_partitions('events', now() - interval '1 year') p)),
+is($node->safe_psql($way, q(SELECT string_agg(p, ' ') FROM snowid.drop_partitions('events', now() - interval '1 year') p)),
     'public.events_p0 public.events_p1000', 'partitions by number are dropped first, with rows of today');
 is($node->safe_psql($way, "SELECT count(*) FROM events WHERE id <> $id"), 0, 'which is what the page warns of');
 close_session($client);

@@ -16,11 +16,11 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION snowid;
 CREATE TABLE past (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
-SELECT snowid_create_partitions('past', '1 month', '2016-01-31Z');
+SELECT snowid.create_partitions('past', '1 month', '2016-01-31Z');
 SQL
 my $reader = open_session($node);
 ask($reader, 'BEGIN; SELECT FROM past');
-foreach my $call (q(snowid_drop_partitions('past', '2016-01-01Z')), q(snowid_create_partitions('past', '1 month', '2016-02-01Z')))
+foreach my $call (q(snowid.drop_partitions('past', '2016-01-01Z')), q(snowid.create_partitions('past', '1 month', '2016-02-01Z')))
 {
     is(attempt($node, "SET lock_timeout = '100ms'; SELECT $call"), 'ERROR 55P03', "lock_timeout ends the wait of $call");
 }
@@ -31,18 +31,18 @@ $node->safe_psql('postgres', 'CREATE ROLE other; ALTER TABLE past_0 OWNER TO oth
 ask($reader, 'BEGIN; SELECT FROM past');
 foreach my $verb ('drop', 'detach')
 {
-    is(attempt($node, qq(SET lock_timeout = '100ms'; SELECT snowid_${verb}_partitions('past', '2016-01-01Z'))),
+    is(attempt($node, qq(SET lock_timeout = '100ms'; SELECT snowid.${verb}_partitions('past', '2016-01-01Z'))),
         'ERROR 42501', "$verb: another role's is refused before anything is locked");
 }
 ask($reader, 'COMMIT');
 $node->safe_psql('postgres', 'ALTER TABLE past OWNER TO CURRENT_USER; ALTER TABLE past_0 OWNER TO CURRENT_USER');
-is(attempt($node, q(SET lock_timeout = '100ms'; SELECT snowid_drop_partitions('past', '2016-01-01Z'))), 'public.past_0', 'it goes when it can');
+is(attempt($node, q(SET lock_timeout = '100ms'; SELECT snowid.drop_partitions('past', '2016-01-01Z'))), 'public.past_0', 'it goes when it can');
 
 # Whoever makes partitions waits for readers and writers as PostgreSQL's own statement does, but nobody for him for long:
 # he gives way in turns, and does it when they are done.
 my ($writer, $maker_of_past) = map { open_session($node) } 1 .. 2;
 backend_of($maker_of_past);
-foreach my $call (q(snowid_create_partitions('past', '1 month', '2016-02-01Z')), q(snowid_drop_partitions('past', '2016-02-01Z')))
+foreach my $call (q(snowid.create_partitions('past', '1 month', '2016-02-01Z')), q(snowid.drop_partitions('past', '2016-02-01Z')))
 {
     ask($reader, 'BEGIN; SELECT FROM past');
     start_asking($maker_of_past, "SELECT $call");
@@ -68,9 +68,9 @@ DECLARE
   month timestamptz := '2016-01-15Z';
 BEGIN
   FOR n IN 1 .. 12 LOOP
-    PERFORM snowid_create_partitions('posts', '1 month', month);
+    PERFORM snowid.create_partitions('posts', '1 month', month);
     COMMIT;
-    PERFORM snowid_drop_partitions('posts', month - interval '1 month');
+    PERFORM snowid.drop_partitions('posts', month - interval '1 month');
     COMMIT;
     month := month + interval '1 month';
   END LOOP;
@@ -116,7 +116,7 @@ is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhpare
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE leaving (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
-SELECT snowid_create_partitions('leaving', '1 month', '2016-02-15Z');
+SELECT snowid.create_partitions('leaving', '1 month', '2016-02-15Z');
 SQL
 ask($reader, 'BEGIN; SELECT FROM leaving');
 start_asking($maker_of_past, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 CONCURRENTLY');
@@ -125,10 +125,10 @@ $node->safe_psql('postgres', "SELECT pg_cancel_backend($maker_of_past->{backend}
 is(answer($maker_of_past), 'ERROR 57014', 'detaching is interrupted');
 ask($reader, 'COMMIT');
 is(ask($writer, q(SELECT inhrelid::regclass FROM pg_inherits WHERE inhdetachpending)), 'leaving_2016_02', 'and is pending');
-is(ask($writer, q(SELECT snowid_create_partitions('leaving', '1 month', '2016-03-15Z'))), 'leaving_2016_03', 'the next one is made beside it');
-is(ask($writer, q(SELECT snowid_drop_partitions('leaving', '2016-03-01Z', most => 1))), 'public.leaving_0', 'others go');
-is(ask($writer, q(SELECT snowid_detach_partitions('leaving', '2016-03-01Z'))), 'leaving_2016_01', 'it is passed over');
-is(ask($writer, "SELECT snowid_${_}_partitions('leaving', '2016-04-01Z')"), 'ERROR 55000', "$_: all would go") foreach 'drop', 'detach';
+is(ask($writer, q(SELECT snowid.create_partitions('leaving', '1 month', '2016-03-15Z'))), 'leaving_2016_03', 'the next one is made beside it');
+is(ask($writer, q(SELECT snowid.drop_partitions('leaving', '2016-03-01Z', max_partitions => 1))), 'public.leaving_0', 'others go');
+is(ask($writer, q(SELECT snowid.detach_partitions('leaving', '2016-03-01Z'))), 'leaving_2016_01', 'it is passed over');
+is(ask($writer, "SELECT snowid.${_}_partitions('leaving', '2016-04-01Z')"), 'ERROR 55000', "$_: all would go") foreach 'drop', 'detach';
 is(ask($writer, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 FINALIZE; SELECT count(*) FROM leaving_2016_02'), '0', 'it can be ended');
 
 # Two callers at once, both held where they wait for their locks: what each of them has seen before is stale for the one
@@ -144,8 +144,8 @@ my $until_may = q(create_partitions('held.busy', '1 month', '2016-05-15Z'));
 my $until_july = q(create_partitions('held.busy', '1 month', '2016-07-15Z'));
 my $before_february = q(drop_partitions('held.busy', '2016-02-01Z'));
 my $before_march = q(drop_partitions('held.busy', '2016-03-01Z'));
-my $two_of_them = q(drop_partitions('held.busy', '2016-03-01Z', most => 2));
-my $two_detached = q(detach_partitions('held.busy', '2016-03-01Z', most => 2));
+my $two_of_them = q(drop_partitions('held.busy', '2016-03-01Z', max_partitions => 2));
+my $two_detached = q(detach_partitions('held.busy', '2016-03-01Z', max_partitions => 2));
 my @pairs = (
     # What is called, what both do together, what is there afterwards.
     [$until_may, $until_july, '2016_04 2016_05 2016_06 2016_07', '0 2016_01 2016_02 2016_03 2016_04 2016_05 2016_06 2016_07'],
@@ -171,14 +171,14 @@ CREATE TABLE held.users (id int PRIMARY KEY);
 CREATE TABLE held.busy (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES held.users) PARTITION BY RANGE (id);
 CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
 CREATE TABLE held.busy_rest PARTITION OF held.busy DEFAULT;
-SELECT snowid_create_partitions('held.busy', '1 month', '2016-03-15Z');
+SELECT snowid.create_partitions('held.busy', '1 month', '2016-03-15Z');
 INSERT INTO held.busy SELECT snowid_min(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
 $holds{$held}
 SQL
         ask($reader, "BEGIN; LOCK TABLE $held IN ROW EXCLUSIVE MODE");
-        start_asking($callers[0], "SELECT snowid_$first");
+        start_asking($callers[0], "SELECT snowid.$first");
         wait_until_waiting($node, $callers[0], 'Lock');
-        start_asking($callers[1], "SELECT snowid_$second");
+        start_asking($callers[1], "SELECT snowid.$second");
         wait_until_waiting($node, $callers[1], 'Lock');
         ask($reader, 'COMMIT');
         my @done = map { s/^held\.busy_//r } map { split /\n/, answer($_) } @callers;

@@ -28,7 +28,7 @@ sub hours
 
 # A table without partitions begins with the period that it is now. IDs have places from then on.
 $node->safe_psql('postgres', 'CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next(), who int) PARTITION BY RANGE (id)');
-$node->safe_psql('postgres', q(SELECT snowid_create_partitions('events', '1 hour', now())));
+$node->safe_psql('postgres', q(SELECT snowid.create_partitions('events', '1 hour', now())));
 is(hours('events'), 'h11', 'the first partition is the current one');
 
 # Sessions that insert all the time, each row in a transaction of its own, or ten in one. (PostgreSQL tells a
@@ -65,7 +65,7 @@ my $maker = open_session($node);
 wait_for_rows_of_hour();
 foreach my $now (12 .. 16)
 {
-    my $made = ask($maker, q(SELECT snowid_create_partitions('events', '1 hour', clock_timestamp() + interval '1 hour')));
+    my $made = ask($maker, q(SELECT snowid.create_partitions('events', '1 hour', clock_timestamp() + interval '1 hour')));
     like($made, qr/^events_\d+_\d+_\d+_$now$/, "the partition of $now:00 is made in time");
     $offset += $hour;
     set_clock($offset, $node);
@@ -81,51 +81,51 @@ my $other = open_session($node);
 backend_of($_) foreach $maker, $other;
 # Of two at once, one makes them, and the other finds them made; or makes them, where the first rolls back.
 ask($maker, 'BEGIN');
-like(ask($maker, q(SELECT snowid_create_partitions('events', '1 hour', now() + interval '2 hours'))), qr/_17\n.*_18$/, 'made, and not committed');
-start_asking($other, q(SELECT snowid_create_partitions('events', '1 hour', now() + interval '2 hours')));
+like(ask($maker, q(SELECT snowid.create_partitions('events', '1 hour', now() + interval '2 hours'))), qr/_17\n.*_18$/, 'made, and not committed');
+start_asking($other, q(SELECT snowid.create_partitions('events', '1 hour', now() + interval '2 hours')));
 wait_until_waiting($node, $other, 'Lock');
 ask($maker, 'ROLLBACK');
 like(answer($other), qr/_17\n.*_18$/, 'the second makes what the first has rolled back');
 ask($maker, 'BEGIN');
-like(ask($maker, q(SELECT snowid_create_partitions('events', '1 hour', now() + interval '3 hours'))), qr/_19$/, 'the next');
-start_asking($other, q(SELECT snowid_create_partitions('events', '1 hour', now() + interval '3 hours')));
+like(ask($maker, q(SELECT snowid.create_partitions('events', '1 hour', now() + interval '3 hours'))), qr/_19$/, 'the next');
+start_asking($other, q(SELECT snowid.create_partitions('events', '1 hour', now() + interval '3 hours')));
 wait_until_waiting($node, $other, 'Lock');
 ask($maker, 'COMMIT');
 is(answer($other), '', 'the second finds what the first has made');
 # Where there is nothing to make, nobody waits for a lock at all.
 ask($maker, 'BEGIN; INSERT INTO events DEFAULT VALUES');
-is(ask($other, q(SELECT snowid_create_partitions('events', '1 hour', now()))), '', 'nothing is made beside a writer');
-is(ask($other, q(SELECT snowid_drop_partitions('events', now() - interval '9 hours'))), '', 'nor dropped');
+is(ask($other, q(SELECT snowid.create_partitions('events', '1 hour', now()))), '', 'nothing is made beside a writer');
+is(ask($other, q(SELECT snowid.drop_partitions('events', now() - interval '9 hours'))), '', 'nor dropped');
 ask($maker, 'COMMIT');
 # Six sessions at a time, each a new one, which has to read what partitions there are while others make some.
 $node->safe_psql('postgres', 'CREATE TABLE crowd (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
 $node->pgbench('-n -C -c 6 -j 6 -t 30', 0, [qr{actually processed: 180/180}], [qr/^(?!.*ERROR)/s], 'of six at once one makes each', {
     'one_more' => <<'SQL' });
 SELECT count(*) AS n FROM pg_inherits WHERE inhparent = 'crowd'::regclass \gset
-SELECT snowid_create_partitions('crowd', '1 hour', date_trunc('hour', now()) + :n * interval '1 hour');
+SELECT snowid.create_partitions('crowd', '1 hour', date_trunc('hour', now()) + :n * interval '1 hour');
 SQL
 
 # To drop one takes a lock that waits for readers and writers. If it gives up, nothing is gone.
 ask($writers[0], 'BEGIN; INSERT INTO events DEFAULT VALUES; DECLARE c CURSOR FOR SELECT FROM events; FETCH c');
-start_asking($other, q(SELECT snowid_drop_partitions('events', now() - interval '1 hour')));
+start_asking($other, q(SELECT snowid.drop_partitions('events', now() - interval '1 hour')));
 wait_until_waiting($node, $other, 'Lock');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($other->{backend})");
 is(answer($other), 'ERROR 57014', 'it is not dropped under a reader');
 is(hours('events'), 'h11 h12 h13 h14 h15 h16 h17 h18 h19', 'all are there');
 ask($writers[0], 'COMMIT');
 # What is too young stays: the clock says 16:10.
-like(ask($other, q(SELECT snowid_drop_partitions('events', now() - interval '2 hours'))), qr/^public.events_\S+_11\npublic.events_\S+_12\npublic.events_\S+_13$/,
+like(ask($other, q(SELECT snowid.drop_partitions('events', now() - interval '2 hours'))), qr/^public.events_\S+_11\npublic.events_\S+_12\npublic.events_\S+_13$/,
     'dropped are those that ended two hours ago');
-like(ask($other, q(SELECT snowid_detach_partitions('events', now() - interval '1 hour'))), qr/^events_\S+_14$/, 'detached the one after');
-is(ask($other, q(SELECT snowid_drop_partitions('events', now() + interval '1 hour'))), 'ERROR 22023', 'of the future none is dropped');
+like(ask($other, q(SELECT snowid.detach_partitions('events', now() - interval '1 hour'))), qr/^events_\S+_14$/, 'detached the one after');
+is(ask($other, q(SELECT snowid.drop_partitions('events', now() + interval '1 hour'))), 'ERROR 22023', 'of the future none is dropped');
 is(hours('events'), 'h15 h16 h17 h18 h19', 'the others stay');
 is(ask($other, q(SELECT count(*) FROM events WHERE snowid_timestamp(id) < date_trunc('hour', now()) - interval '1 hour')), '0', 'their rows are gone');
 
 # The clock may be set back: what is there is gone on from, and what is missing before it is made.
 set_clock($offset - $hour, $node);
-is(ask($other, q(SELECT snowid_create_partitions('events', '1 hour', clock_timestamp() + interval '3 hours'))), '', 'nothing twice');
+is(ask($other, q(SELECT snowid.create_partitions('events', '1 hour', clock_timestamp() + interval '3 hours'))), '', 'nothing twice');
 set_clock($offset - 4 * $hour, $node);
-like(ask($other, q(SELECT snowid_create_partitions('events', '2 hours', clock_timestamp() + interval '1 hour'))),
+like(ask($other, q(SELECT snowid.create_partitions('events', '2 hours', clock_timestamp() + interval '1 hour'))),
     qr/^events_\d+_\d+_\d+_12$/, 'before the first one');
 set_clock($offset, $node);
 
@@ -136,7 +136,7 @@ CREATE TABLE notes (id bigint PRIMARY KEY DEFAULT snowid_next(), body text) PART
 CREATE TABLE notes_default PARTITION OF notes DEFAULT;
 INSERT INTO notes VALUES (snowid_encode(now() - interval '2 days', 0, 0), 'old');
 SQL
-my $make_notes = q(SELECT snowid_create_partitions('notes', '1 hour', now() + interval '1 hour'));
+my $make_notes = q(SELECT snowid.create_partitions('notes', '1 hour', now() + interval '1 hour'));
 my $late = q(INSERT INTO notes VALUES (snowid_encode(date_trunc('hour', now()) + interval '7 minutes', 0, 0), 'late'));
 ask($writers[0], "BEGIN; $late");
 start_asking($maker, $make_notes);
@@ -157,13 +157,13 @@ like(ask($maker, $make_notes), qr/^notes_\S+_16\nnotes_\S+_17$/, 'made where no 
 # A new partition is where the table is, and as durable.
 $node->safe_psql('postgres', q(CREATE TABLESPACE aside LOCATION ''));
 $node->safe_psql('postgres', 'CREATE TABLE placed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id) TABLESPACE aside');
-$node->safe_psql('postgres', q(SELECT snowid_create_partitions('placed', '1 day', now())));
+$node->safe_psql('postgres', q(SELECT snowid.create_partitions('placed', '1 day', now())));
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname ~ '^placed_' AND spcname = 'aside')),
     '1', 'the tablespace is the same');
 if ($node->pg_version < 18)
 {
     $node->safe_psql('postgres', 'CREATE UNLOGGED TABLE quick (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
-    $node->safe_psql('postgres', q(SELECT snowid_create_partitions('quick', '1 day', now())));
+    $node->safe_psql('postgres', q(SELECT snowid.create_partitions('quick', '1 day', now())));
     is($node->safe_psql('postgres', q(SELECT relpersistence FROM pg_class WHERE relname ~ '^quick_')), 'u', 'unlogged as the table is');
 }
 
