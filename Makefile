@@ -39,8 +39,7 @@ SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql decode/decode.s
 	$(addprefix nodes/,number.sql membership.sql nodes.sql) moves/moves.sql \
 	$(addprefix tables/,tables.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
-	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql \
-	$(addsuffix /rights.sql,ceiling central counters nodes moves stats)
+	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql
 
 # Of the rooms that there are.
 SQL = $(filter $(addsuffix /%,$(ROOMS)),$(SQL_SOURCES))

@@ -119,7 +119,7 @@ INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval 
 SELECT max(id) AS before FROM insta5.our_table \gset
 SELECT snowid.adopt('insta5.our_table', 'id', 5);
 INSERT INTO insta5.our_table (n) VALUES (3002) RETURNING id > :before AS above, snowid_shard(id);
-SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS durable FROM snowid.ceiling;
+SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS durable FROM snowid_internal.ceiling;
 SELECT insta5.next_id() > 0 AS the_function_goes_on;
 -- Keys of a greater shard, and of a lesser one, as far ahead.
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '800 ms', 8191, 1023), 3003);

@@ -46,33 +46,36 @@ CREATE SCHEMA snowid;
 SELECT attempt('CREATE EXTENSION snowid');
 SELECT attempt('CREATE EXTENSION snowid SCHEMA snowid');
 DROP SCHEMA snowid;
+CREATE SCHEMA snowid_internal;
+SELECT attempt('CREATE EXTENSION snowid');
+DROP SCHEMA snowid_internal;
 
--- It is trusted: who may create objects in the database may create it, and gets the rights that are
--- not for everyone.
+-- It is trusted: who may create objects in the database may create it. The database's owner gets the rights that are not
+-- for everyone.
 CREATE ROLE regress_snowid_owner;
 CREATE ROLE regress_snowid_user;
-SELECT format('GRANT CREATE ON DATABASE %I TO regress_snowid_owner', current_database()) \gexec
+SELECT format('ALTER DATABASE %I OWNER TO regress_snowid_owner', current_database()) \gexec
 GRANT CREATE ON SCHEMA public TO regress_snowid_owner;
 SET ROLE regress_snowid_owner;
 CREATE EXTENSION snowid;
 SELECT snowid_advance(snowid_next(2));
-SELECT last_value > 0 AS readable FROM snowid.ceiling;
+SELECT last_value > 0 AS readable FROM snowid_internal.ceiling;
 SET ROLE regress_snowid_user;
 SELECT snowid_next() > 0 AS for_everyone;
 SELECT snowid_advance(1);
-SELECT last_value > 0 AS readable FROM snowid.ceiling;
+SELECT last_value > 0 AS readable FROM snowid_internal.ceiling;
 SELECT count(*) FROM snowid.segment_sources;
-SELECT setval('snowid.ceiling', 1);
+SELECT setval('snowid_internal.ceiling', 1);
 CREATE TABLE snowid.mine ();
-SELECT snowid.carry_ceiling_over();
--- Its creator may grant what is not for everyone.
+SELECT snowid_internal.carry_ceiling_over();
+-- The owner of the database may grant what is not for everyone.
 SET ROLE regress_snowid_owner;
 GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_user;
 SET ROLE regress_snowid_user;
 SELECT snowid_advance(1);
 RESET ROLE;
 DROP EXTENSION snowid;
-SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_snowid_owner', current_database()) \gexec
+SELECT format('ALTER DATABASE %I OWNER TO %I', current_database(), current_user) \gexec
 REVOKE CREATE ON SCHEMA public FROM regress_snowid_owner;
 DROP ROLE regress_snowid_owner, regress_snowid_user;
 CREATE EXTENSION snowid;
@@ -82,7 +85,7 @@ SELECT snowid_next(3) AS before \gset
 DROP EXTENSION snowid;
 CREATE EXTENSION snowid;
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:before)) * 1000 AS ceiling_carried_over
-  FROM snowid.ceiling;
+  FROM snowid_internal.ceiling;
 SELECT snowid_next(3) AS after \gset
 SELECT :after > :before AS above;
 BEGIN;
@@ -95,17 +98,17 @@ SELECT :inside > :after AS above, :outside > :inside AS above_what_was_rolled_ba
 
 -- The ceiling is where the IDs are, and somebody who looks at it sees it as any other sequence's.
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
-  FROM snowid.ceiling;
-SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE schemaname = 'snowid' AND sequencename = 'ceiling';
+  FROM snowid_internal.ceiling;
+SELECT last_value IS NOT NULL AS shown FROM pg_sequences WHERE schemaname = 'snowid_internal' AND sequencename = 'ceiling';
 
 -- A ceiling that cannot be durable is refused. (New storage, so the session looks at it again.)
-ALTER SEQUENCE snowid.ceiling SET UNLOGGED;
+ALTER SEQUENCE snowid_internal.ceiling SET UNLOGGED;
 SELECT attempt('SELECT snowid_next(3)');
-ALTER SEQUENCE snowid.ceiling SET LOGGED;
+ALTER SEQUENCE snowid_internal.ceiling SET LOGGED;
 SELECT attempt('SELECT snowid_next(3)');
 -- A reset one is raised again at once.
-ALTER SEQUENCE snowid.ceiling RESTART;
-SELECT last_value FROM snowid.ceiling;
+ALTER SEQUENCE snowid_internal.ceiling RESTART;
+SELECT last_value FROM snowid_internal.ceiling;
 SELECT snowid_next(3) > :outside AS above;
 SELECT last_value >= extract(epoch FROM snowid_timestamp(:outside)) * 1000 AS covers
-  FROM snowid.ceiling;
+  FROM snowid_internal.ceiling;

@@ -10,5 +10,5 @@ SELECT attempt('SELECT snowid_next(1)') ~ 'was released' AS released, snowid_uui
 SELECT snowid_advance_all(moment) FROM moment;
 SELECT snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
   FROM moment;
-SELECT snowid_accept(id) FROM snowid.released_shards WHERE shard = 1;
+SELECT snowid_accept(id) FROM snowid_internal.released_shards WHERE shard = 1;
 DROP TABLE moment;

@@ -6,7 +6,7 @@ CREATE TABLE released AS SELECT snowid_release(1) AS id;
 SELECT released.id > max(drawn.id) AS above, snowid_shard(released.id) FROM released, drawn GROUP BY released.id;
 SELECT snowid_release(1) = id AS same, snowid_release(1, moved_to => 'server b') = id AS again FROM released;
 SELECT shard, layout, r.id = released.id AS same, moved_to, released_at <= now() AS earlier
-  FROM snowid.released_shards r, released;
+  FROM snowid_internal.released_shards r, released;
 SELECT regexp_replace(attempt(call), 'since [^|]*[+]00|since [^|]*[-+]\d\d', 'since then')
   FROM unnest(ARRAY['SELECT snowid_next(1)', 'SELECT snowid_reserve(1, 5)', 'SELECT snowid_next_batch(1, 5)',
                     'SELECT snowid_advance(id) FROM released',
@@ -59,7 +59,7 @@ BEGIN
     IF next <= released THEN RAISE 'next % after %', next, released; END IF;
   END LOOP;
 END $$;
-SELECT count(*) FROM snowid.released_shards;
+SELECT count(*) FROM snowid_internal.released_shards;
 
 -- It comes back, above what it had, when the transaction commits.
 SELECT snowid_accept(id) FROM released;
@@ -77,16 +77,16 @@ COMMIT;
 SELECT snowid_next(1) > id + (10 << 23) AS above FROM released;
 BEGIN;
 SELECT snowid_release(1) > 0;
-SELECT snowid_accept(id) FROM snowid.released_shards;
+SELECT snowid_accept(id) FROM snowid_internal.released_shards;
 SELECT snowid_release(1) > 0;
-SELECT snowid_release(1) = id AS same FROM snowid.released_shards;
+SELECT snowid_release(1) = id AS same FROM snowid_internal.released_shards;
 COMMIT;
 SELECT attempt('SELECT snowid_next(1)') ~ 'was released';
 BEGIN;
-SELECT snowid_accept(id) FROM snowid.released_shards;
+SELECT snowid_accept(id) FROM snowid_internal.released_shards;
 ROLLBACK;
-SELECT attempt('SELECT snowid_next(1)') ~ 'was released', count(*) FROM snowid.released_shards GROUP BY 1;
-SELECT snowid_accept(id) FROM snowid.released_shards;
+SELECT attempt('SELECT snowid_next(1)') ~ 'was released', count(*) FROM snowid_internal.released_shards GROUP BY 1;
+SELECT snowid_accept(id) FROM snowid_internal.released_shards;
 -- One that was not released here goes on above the ID at once, whatever becomes of the transaction.
 SELECT snowid_max(now() + '0.5 s') - (8191 - 5) * 1024 AS theirs \gset
 BEGIN;
@@ -102,15 +102,15 @@ SELECT snowid_release(3, 'time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:0
 SELECT snowid_release(3, 'sonyflake') > 0, snowid_release(3, 'js53') > 0,
   snowid_release(3, 'time:20 shard:10 seq:22 unit:1d epoch:2020-01-01T00:00:00Z') > 0;
 SELECT layout, attempt(format('SELECT snowid_next(%s, %L)', shard, layout)) ~ 'was released' AS refused
-  FROM snowid.released_shards ORDER BY layout::text;
+  FROM snowid_internal.released_shards ORDER BY layout::text;
 -- Those whose IDs are not of a later day, or millennium.
-SELECT layout, snowid_accept(id, layout) FROM snowid.released_shards WHERE layout::text !~ '1d|3000' ORDER BY layout::text;
-SELECT layout FROM snowid.released_shards ORDER BY layout::text;
+SELECT layout, snowid_accept(id, layout) FROM snowid_internal.released_shards WHERE layout::text !~ '1d|3000' ORDER BY layout::text;
+SELECT layout FROM snowid_internal.released_shards ORDER BY layout::text;
 -- Its last ID but one was issued, and its last: what is returned is not.
 SELECT snowid_advance(snowid_encode('2024-11-20 13:24:15Z', shard, 8189 + shard, 'baidu'), 'baidu') FROM generate_series(1, 2) shard;
 SELECT attempt(format('SELECT snowid_release(%s, ''baidu'')', shard)) FROM generate_series(1, 2) shard;
-SELECT id = snowid_encode('2024-11-20 13:24:15Z', 1, 8191, 'baidu') AS last FROM snowid.released_shards WHERE layout = 'baidu';
-SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE layout = 'baidu';
+SELECT id = snowid_encode('2024-11-20 13:24:15Z', 1, 8191, 'baidu') AS last FROM snowid_internal.released_shards WHERE layout = 'baidu';
+SELECT snowid_accept(id, layout) FROM snowid_internal.released_shards WHERE layout = 'baidu';
 SELECT attempt(format('SELECT snowid_next(%s, ''baidu'')', shard)) FROM generate_series(1, 2) shard;
 SELECT attempt('SELECT snowid_next(3, ''time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:00:00Z'')') ~ 'was released';
 
@@ -141,20 +141,20 @@ SELECT snowid_timestamp(snowid_next(1, 'twitter'), 'twitter') > moment AS above,
 SELECT snowid_ceiling() >= moment AS above, snowid_ceiling() < moment + '10 s' AS near FROM moment;
 
 -- The table: rows come by restores, and go by functions.
-INSERT INTO snowid.released_shards VALUES (6, 'instagram', snowid_next(6), 'elsewhere', now());
+INSERT INTO snowid_internal.released_shards VALUES (6, 'instagram', snowid_next(6), 'elsewhere', now());
 SELECT attempt('SELECT snowid_next(6)') ~ 'It has moved to: elsewhere';
 SELECT attempt(change) FROM unnest(ARRAY[
-  'UPDATE snowid.released_shards SET moved_to = ''nowhere''', 'DELETE FROM snowid.released_shards',
-  'TRUNCATE snowid.released_shards',
-  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', 1, NULL, now())',
-  'INSERT INTO snowid.released_shards VALUES (8192, ''instagram'', 1, NULL, now())',
-  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', -1, NULL, now())',
-  'INSERT INTO snowid.released_shards VALUES (6, ''instagram'', 6 * 1024, NULL, now())',
-  'SELECT snowid.check_release()']) AS change;
-SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE shard = 6;
+  'UPDATE snowid_internal.released_shards SET moved_to = ''nowhere''', 'DELETE FROM snowid_internal.released_shards',
+  'TRUNCATE snowid_internal.released_shards',
+  'INSERT INTO snowid_internal.released_shards VALUES (6, ''instagram'', 1, NULL, now())',
+  'INSERT INTO snowid_internal.released_shards VALUES (8192, ''instagram'', 1, NULL, now())',
+  'INSERT INTO snowid_internal.released_shards VALUES (6, ''instagram'', -1, NULL, now())',
+  'INSERT INTO snowid_internal.released_shards VALUES (6, ''instagram'', 6 * 1024, NULL, now())',
+  'SELECT snowid_internal.check_release()']) AS change;
+SELECT snowid_accept(id, layout) FROM snowid_internal.released_shards WHERE shard = 6;
 SELECT snowid_next(6) > 0;
 BEGIN;
-INSERT INTO snowid.released_shards VALUES (6, 'instagram', 6 * 1024, NULL, now());
+INSERT INTO snowid_internal.released_shards VALUES (6, 'instagram', 6 * 1024, NULL, now());
 SELECT attempt('SELECT snowid_next(6)') ~ 'was released';
 ROLLBACK;
 SELECT snowid_next(6) > 0;
@@ -164,8 +164,8 @@ CREATE ROLE regress_mover;
 GRANT EXECUTE ON FUNCTION snowid_accept TO regress_mover;
 SET ROLE regress_mover;
 SELECT attempt(call) FROM unnest(ARRAY['SELECT snowid_release(7)', 'SELECT snowid_accept(1)',
-  'SELECT snowid_advance_all(now())', 'INSERT INTO snowid.released_shards DEFAULT VALUES',
-  'DELETE FROM snowid.released_shards']) AS call;
+  'SELECT snowid_advance_all(now())', 'INSERT INTO snowid_internal.released_shards DEFAULT VALUES',
+  'DELETE FROM snowid_internal.released_shards']) AS call;
 SELECT snowid_ceiling() > now() - interval '1 h', count(*) FROM snowid.released_shards;
 RESET ROLE;
 REVOKE ALL ON FUNCTION snowid_accept FROM regress_mover;
@@ -174,7 +174,7 @@ SELECT proname, proacl FROM pg_proc WHERE proname IN ('snowid_release', 'snowid_
   AND EXISTS (SELECT FROM aclexplode(proacl) WHERE grantee = 0);
 
 -- Nothing is left behind for the tests that follow.
-SELECT snowid_accept(id, layout) FROM snowid.released_shards WHERE layout::text !~ '1d|3000';
+SELECT snowid_accept(id, layout) FROM snowid_internal.released_shards WHERE layout::text !~ '1d|3000';
 DROP TABLE drawn, released, moment;
 
 -- Released again in a part that is rolled back: what that has returned is not issued here, either.
@@ -188,12 +188,12 @@ COMMIT;
 SELECT snowid_next(900) > :again AS above;
 
 -- A row that is inserted closes its shard at once, also where nobody has drawn from it yet.
-SELECT attempt('INSERT INTO snowid.released_shards SELECT 901, ''instagram'', snowid_encode(now(), 901, 0), NULL, now()
+SELECT attempt('INSERT INTO snowid_internal.released_shards SELECT 901, ''instagram'', snowid_encode(now(), 901, 0), NULL, now()
   RETURNING snowid_next(901)');
 SELECT attempt('SELECT snowid_next(901)') = 'SELECT 1' AS is_open;
 
 -- One whose ID lies far ahead is not accepted by an ID of now.
-INSERT INTO snowid.released_shards VALUES (902, 'instagram', snowid_encode('2046-06-01Z', 902, 0), NULL, now());
+INSERT INTO snowid_internal.released_shards VALUES (902, 'instagram', snowid_encode('2046-06-01Z', 902, 0), NULL, now());
 SELECT regexp_replace(attempt('SELECT snowid_accept(snowid_encode(now(), 902, 0))'), '\d{4,}', 'N');
 SELECT regexp_replace(attempt('SELECT snowid_next(902)'), '\d{4}-.*', 'T') AS stays_closed;
 
@@ -201,7 +201,7 @@ SELECT regexp_replace(attempt('SELECT snowid_next(902)'), '\d{4}-.*', 'T') AS st
 SELECT snowid_encode(clock_timestamp() + interval '500 ms', 6, 7) AS moved \gset
 SELECT snowid_advance(:moved);
 SELECT snowid_next(6) > :moved AS above, last_value >= extract(epoch FROM snowid_timestamp(:moved)) * 1000
-         AS durable FROM snowid.ceiling;
+         AS durable FROM snowid_internal.ceiling;
 SELECT snowid_next(6) AS later \gset
 SELECT snowid_advance((1387263000::bigint << 23) | (6 << 10));
 SELECT snowid_next(6) > :later AS never_back;

@@ -71,17 +71,17 @@ CREATE VIEW own_sequences AS
   FROM pg_depend d JOIN pg_class c ON c.oid = d.objid JOIN pg_extension e ON e.oid = d.refobjid
   WHERE d.deptype = 'e' AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass
     AND c.relkind = 'S' AND e.extname = 'snowid';
-CREATE TEMP TABLE state_before AS SELECT last_value, is_called, log_cnt FROM snowid.ceiling;
-SELECT attempt('SELECT snowid_segment_next(''snowid.ceiling'')');
+CREATE TEMP TABLE state_before AS SELECT last_value, is_called, log_cnt FROM snowid_internal.ceiling;
+SELECT attempt('SELECT snowid_segment_next(''snowid_internal.ceiling'')');
 SELECT count(*) > 0 AS are_there, bool_and(attempt(format(call, name)) LIKE '42809 | cannot draw numbers from %') AS are_refused
   FROM own_sequences,
        unnest(ARRAY['SELECT snowid_segment_next(%L)', 'SELECT snowid_segment_next(%L, 1)',
                     'SELECT snowid_segment_batch(%L, 1)', 'SELECT snowid_section_next(%L, 1)',
                     'SELECT snowid_section_current(%L, 1)', 'SELECT snowid_segment_attach(%L, ''nosuch'', ''x'')',
                     'SELECT snowid_segment_detach(%L)']) call;
-TABLE state_before EXCEPT SELECT last_value, is_called, log_cnt FROM snowid.ceiling;
+TABLE state_before EXCEPT SELECT last_value, is_called, log_cnt FROM snowid_internal.ceiling;
 BEGIN;
-ALTER SEQUENCE snowid.ceiling SET SCHEMA public;
+ALTER SEQUENCE snowid_internal.ceiling SET SCHEMA public;
 SELECT attempt('SELECT snowid_segment_next(''public.ceiling'')') LIKE '42809 | cannot draw numbers from %' AS is_refused;
 ROLLBACK;
 DROP VIEW own_sequences;

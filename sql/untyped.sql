@@ -21,7 +21,7 @@ CREATE TABLE calls AS
     FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass,
          generate_series(pronargs - pronargdefaults, pronargs::int) arguments
    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-     AND (pronamespace <> 'snowid'::regnamespace
+     AND (pronamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)
        OR proname IN ('adopt', 'create_partitions', 'drop_partitions', 'detach_partitions'))
      AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid') AND prokind = 'f';
 SELECT call, types_of(call) FROM calls GROUP BY call ORDER BY call COLLATE "C";

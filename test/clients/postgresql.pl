@@ -21,7 +21,7 @@ foreach my $database (qw(plain custom directory tar sections))
 {
     is($node->safe_psql($database, 'SELECT id, title, seen FROM photos ORDER BY id'), $rows, "$database: the rows");
     is($node->safe_psql($database, <<"SQL"), 't', "$database: the ceiling is above their times");
-SELECT last_value >= (extract(epoch FROM snowid_timestamp($last)) * 1000)::bigint FROM snowid.ceiling
+SELECT last_value >= (extract(epoch FROM snowid_timestamp($last)) * 1000)::bigint FROM snowid_internal.ceiling
 SQL
 }
 

@@ -106,7 +106,7 @@ sub lose_joining
     go_by_proxy($cluster, $node, $mode);
     my $join = "SELECT snowid_join('registry', '$node->{name}')";
     expect(query($server, $join), $lost, "$node->{name}: a claim whose answer is lost");
-    my $number = at_registry($cluster, "SELECT number FROM snowid.nodes WHERE node = '$node->{name}'");
+    my $number = at_registry($cluster, "SELECT number FROM snowid_internal.nodes WHERE node = '$node->{name}'");
     fault($cluster, 'answers lost');
     if (chance(0.3))
     {

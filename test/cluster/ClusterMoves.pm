@@ -43,7 +43,7 @@ sub join_another
 {
     my ($cluster) = @_;
     my ($first) = @{ $cluster->{nodes} };
-    my $known = at_registry($cluster, "SELECT count(*) FROM snowid.nodes WHERE node = '$first->{name}'");
+    my $known = at_registry($cluster, "SELECT count(*) FROM snowid_internal.nodes WHERE node = '$first->{name}'");
     leave_and_join($cluster, $first) if $known eq '1' && chance(0.5);
     return;
 }

@@ -90,7 +90,7 @@ sub fail_over_with_wal_lost
     wait_for(
         sub {
             $waits = asked($leader, $waiting);
-            return $waits || asked($leader, 'SELECT last_value FROM snowid.ceiling') > $ceiling + 2_000;
+            return $waits || asked($leader, 'SELECT last_value FROM snowid_internal.ceiling') > $ceiling + 2_000;
         },
         'the leader to want more than its standbys know of');
     let_go(@writers);
@@ -105,7 +105,7 @@ sub fail_over_with_wal_lost
     return ($waits, $ceiling, draw_again($name, $leader, $number, $ceiling, \@before, dbname => 'load'));
 }
 
-sub ceiling_of { return asked($_[0], 'SELECT last_value FROM snowid.ceiling') }
+sub ceiling_of { return asked($_[0], 'SELECT last_value FROM snowid_internal.ceiling') }
 
 # What a server has, of a list of numbers.
 sub rows_of

@@ -41,7 +41,7 @@ CREATE SEQUENCE orders INCREMENT 100 MAXVALUE 1000;
 CREATE SEQUENCE tickets;
 CREATE SEQUENCE keys INCREMENT 1000;
 -- It is a registry, too.
-INSERT INTO snowid.nodes (number, node, last_seen, secret, token) VALUES (1, 'other', now(), 'a secret', 1);
+INSERT INTO snowid_internal.nodes (number, node, last_seen, secret, token) VALUES (1, 'other', now(), 'a secret', 1);
 SQL
 add_source($node, $hub, dbname => 'app');
 is(attempt($node, q(SELECT snowid_join('central', 'app')), dbname => 'app'), '1', 'joined');

@@ -79,7 +79,7 @@ foreach my $round ('fail-over', 'and back')
     let_go(@these);
     crash($primary, 'kill');
     stop_writers(@these);
-    my $ceiling = $standby->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling');
+    my $ceiling = $standby->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling');
     repmgr($standby, "$round: the standby is promoted", 'standby', 'promote');
     # pg_rewind goes by the timeline of the last checkpoint.
     $standby->safe_psql('postgres', 'CHECKPOINT');

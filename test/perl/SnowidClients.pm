@@ -143,7 +143,7 @@ sub try_page
     run_page($recipe);
     is(defaults_of($recipe), $defaults, 'the defaults, as PostgreSQL prints them');
     is(objects_of_extension($recipe), $before, 'the extension is as it was');
-    is(asked_as_app($recipe, 'SELECT count(*) FROM snowid.ceiling'), '1', 'it has its ceiling');
+    is(asked_as_app($recipe, 'SELECT count(*) FROM snowid_internal.ceiling'), '1', 'it has its ceiling');
     $more->($recipe) if $more;
     $recipe->{node}->stop;
     done_testing();

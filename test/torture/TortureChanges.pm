@@ -113,7 +113,7 @@ sub replace_in_transaction
     my ($session) = @_;
     look($session);
     my @again = ('DROP EXTENSION snowid', 'CREATE EXTENSION snowid');
-    return transact($session, 'SAVEPOINT a', @again, 'ROLLBACK TO a', 'ALTER SEQUENCE snowid.ceiling CACHE 1') if chance(0.2);
+    return transact($session, 'SAVEPOINT a', @again, 'ROLLBACK TO a', 'ALTER SEQUENCE snowid_internal.ceiling CACHE 1') if chance(0.2);
     return transact($session, @again);
 }
 
@@ -132,14 +132,14 @@ sub replace_apart
 sub alter_ceiling
 {
     my ($session) = @_;
-    return transact($session, 'ALTER SEQUENCE snowid.ceiling INCREMENT BY ' . (1 + int rand 9));
+    return transact($session, 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY ' . (1 + int rand 9));
 }
 
 sub set_ceiling_lower
 {
     my ($session) = @_;
     my $seconds = pick(1, 5000, 1_000_000);
-    $session->{dbh}->do('SELECT setval(\'snowid.ceiling\', (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ' . $seconds * 1000 . ')');
+    $session->{dbh}->do('SELECT setval(\'snowid_internal.ceiling\', (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ' . $seconds * 1000 . ')');
     return;
 }
 
@@ -149,7 +149,7 @@ sub set_ceiling
     my ($session) = @_;
     return if chance(0.8);
     my ($value) = $session->{dbh}
-      ->selectrow_array('SELECT setval(\'snowid.ceiling\', (extract(epoch FROM greatest(clock_timestamp(), snowid_ceiling())) * 1000)::bigint + 7000)');
+      ->selectrow_array('SELECT setval(\'snowid_internal.ceiling\', (extract(epoch FROM greatest(clock_timestamp(), snowid_ceiling())) * 1000)::bigint + 7000)');
     eval { $session->{dbh}->disconnect };
     delete $session->{dbh};
     return if !connect_session($session);
@@ -159,7 +159,7 @@ sub set_ceiling
     my ($id) = $session->{dbh}->selectrow_array('SELECT snowid_next(0)');
     record_ids($session, 'instagram', 0, $from, $id);
     my $layout = $LAYOUTS{instagram};
-    print { $session->{findings} } "snowid.ceiling was set to $value, and a new session has drawn $id\n"
+    print { $session->{findings} } "snowid_internal.ceiling was set to $value, and a new session has drawn $id\n"
       if time_of($layout, $id) < $value / 1000 - 0.001;
     eval { $session->{dbh}->disconnect };
     delete $session->{dbh};
@@ -172,7 +172,7 @@ sub move_shard
 {
     my ($session) = @_;
     my $dbh = $session->{dbh};
-    my $released = sub { $dbh->selectrow_array("SELECT id FROM snowid.released_shards WHERE shard = $moving") };
+    my $released = sub { $dbh->selectrow_array("SELECT id FROM snowid_internal.released_shards WHERE shard = $moving") };
     my ($id) = $released->();
     if (!defined $id)
     {
@@ -200,7 +200,7 @@ sub release_and_roll_back
 {
     my ($session) = @_;
     my $dbh = $session->{dbh};
-    return if defined $dbh->selectrow_array("SELECT id FROM snowid.released_shards WHERE shard = $moving");
+    return if defined $dbh->selectrow_array("SELECT id FROM snowid_internal.released_shards WHERE shard = $moving");
     draw_moving($session);
     $dbh->do('BEGIN');
     $dbh->do("SELECT snowid_release($moving)");

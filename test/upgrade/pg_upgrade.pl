@@ -192,7 +192,7 @@ foreach my $kind (@timed, 'node')
 set_clock(0, $new);
 
 # 5. The registry is upgraded, its files linked: it is another one, as far as the nodes know.
-is($registry->safe_psql('postgres', 'SELECT number, node FROM snowid.nodes ORDER BY number'), "1|the node\n2|the shop", 'the registry knows its nodes');
+is($registry->safe_psql('postgres', 'SELECT number, node FROM snowid_internal.nodes ORDER BY number'), "1|the node\n2|the shop", 'the registry knows its nodes');
 my $known = contents($registry, 'postgres');
 my $new_registry = upgrade($registry, 'new_registry', 0, '--link');
 start_server($new_registry);

@@ -156,5 +156,3 @@ COMMENT ON COLUMN snowid.layouts.max_shard IS 'greatest shard; the least is 0';
 COMMENT ON COLUMN snowid.layouts.ids_per_second IS 'IDs per second of one shard';
 COMMENT ON COLUMN snowid.layouts.positive_until IS 'when IDs would turn negative: none are issued then';
 COMMENT ON COLUMN snowid.layouts.used_up_at IS 'when no bits are left for the time';
-REVOKE ALL ON snowid.layouts FROM PUBLIC;
-GRANT SELECT ON snowid.layouts TO PUBLIC;

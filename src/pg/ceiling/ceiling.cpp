@@ -17,7 +17,8 @@ extern "C" {
 SNOWID_FUNCTION(snowid_carry_ceiling_over);
 SNOWID_FUNCTION(snowid_ceiling);
 
-// snowid.carry_ceiling_over() → void: stores the ceiling that this server knows in the sequence.
+// snowid_internal.carry_ceiling_over() → void: stores the ceiling that this server knows in the
+// sequence.
 Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   ceiling_carry_over();

@@ -1,7 +1,7 @@
 // The ceiling: the only durable state of the IDs of a database. It is a time, stored as last_value
-// of the sequence snowid.ceiling, and no ID is issued with a time above it. Whatever happens to the
-// server, every time up to the ceiling counts as used when it starts again. The idea is max_seq of
-// WeChat's seqsvr.
+// of the sequence snowid_internal.ceiling, and no ID is issued with a time above it. Whatever
+// happens to the server, every time up to the ceiling counts as used when it starts again. The idea
+// is max_seq of WeChat's seqsvr.
 //
 // This is all that other rooms see of it. The room knows no slots: where they have to be lifted it
 // calls CeilingUsers (state.hpp).

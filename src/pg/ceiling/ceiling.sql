@@ -2,19 +2,15 @@
 -- that a restored database goes on above it. It is the last relation of the script, for it is the last that is locked
 -- (docs/design.md, "The SQL interface").
 
-CREATE SEQUENCE snowid.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
-COMMENT ON SEQUENCE snowid.ceiling IS
+CREATE SEQUENCE snowid_internal.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
+COMMENT ON SEQUENCE snowid_internal.ceiling IS
   'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
-SELECT pg_catalog.pg_extension_config_dump('snowid.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
--- The role that dumps the database reads it.
-REVOKE ALL ON SEQUENCE snowid.ceiling FROM PUBLIC;
-GRANT SELECT ON SEQUENCE snowid.ceiling TO PUBLIC;
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
 
 -- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
 -- hold it from the beginning, and not only from the next ID on.
-CREATE FUNCTION snowid.carry_ceiling_over() RETURNS pg_catalog.void
+CREATE FUNCTION snowid_internal.carry_ceiling_over() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_carry_ceiling_over';
-COMMENT ON FUNCTION snowid.carry_ceiling_over() IS
-  'store in snowid.ceiling what this server knows of the ceiling; called by CREATE EXTENSION';
-REVOKE ALL ON FUNCTION snowid.carry_ceiling_over() FROM PUBLIC;
-SELECT snowid.carry_ceiling_over();
+COMMENT ON FUNCTION snowid_internal.carry_ceiling_over() IS
+  'store in snowid_internal.ceiling what this server knows of the ceiling; called by CREATE EXTENSION';
+SELECT snowid_internal.carry_ceiling_over();

@@ -18,8 +18,8 @@ Oid look_up_ceiling() {
   const Oid relid = extension_relation(kCeilingName);
   if (!OidIsValid(relid))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist", kOwnSchemaName,
-                           kCeilingName, kExtensionName),
+                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist",
+                           kInternalSchemaName, kCeilingName, kExtensionName),
                     errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
   return relid;
 }
@@ -64,12 +64,12 @@ Relation open_ceiling(Urgency urgency) {
   }
   if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
       relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("relation \"%s.%s\" is not a permanent sequence", kOwnSchemaName, kCeilingName),
-             errdetail("IDs could repeat after a crash."),
-             errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kOwnSchemaName,
-                     kCeilingName)));
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName,
+                           kCeilingName),
+                    errdetail("IDs could repeat after a crash."),
+                    errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.",
+                            kInternalSchemaName, kCeilingName)));
   return relation;
 }
 

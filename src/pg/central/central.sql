@@ -1,78 +1,83 @@
 -- Central sources
 
 -- A sequence by its name, as regclass has it; but replication can bring names of what is not here.
-CREATE TYPE snowid.sequence_name;
+CREATE TYPE snowid_internal.sequence_name;
 
-CREATE FUNCTION snowid.sequence_name_in(pg_catalog.cstring) RETURNS snowid.sequence_name
+CREATE FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) RETURNS snowid_internal.sequence_name
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_in';
-COMMENT ON FUNCTION snowid.sequence_name_in(pg_catalog.cstring) IS 'input of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) IS 'input of sequence_name';
 
-CREATE FUNCTION snowid.sequence_name_out(snowid.sequence_name) RETURNS pg_catalog.cstring
+CREATE FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) RETURNS pg_catalog.cstring
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_out';
-COMMENT ON FUNCTION snowid.sequence_name_out(snowid.sequence_name) IS 'output of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) IS 'output of sequence_name';
 
-CREATE FUNCTION snowid.sequence_name_recv(pg_catalog.internal) RETURNS snowid.sequence_name
+CREATE FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) RETURNS snowid_internal.sequence_name
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_recv';
-COMMENT ON FUNCTION snowid.sequence_name_recv(pg_catalog.internal) IS 'binary input of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) IS 'binary input of sequence_name';
 
-CREATE FUNCTION snowid.sequence_name_send(snowid.sequence_name) RETURNS pg_catalog.bytea
+CREATE FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) RETURNS pg_catalog.bytea
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_send';
-COMMENT ON FUNCTION snowid.sequence_name_send(snowid.sequence_name) IS 'binary output of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) IS 'binary output of sequence_name';
 
-CREATE TYPE snowid.sequence_name (
-  INPUT = snowid.sequence_name_in, OUTPUT = snowid.sequence_name_out,
-  RECEIVE = snowid.sequence_name_recv, SEND = snowid.sequence_name_send, LIKE = pg_catalog.regclass
+CREATE TYPE snowid_internal.sequence_name (
+  INPUT = snowid_internal.sequence_name_in, OUTPUT = snowid_internal.sequence_name_out,
+  RECEIVE = snowid_internal.sequence_name_recv, SEND = snowid_internal.sequence_name_send, LIKE = pg_catalog.regclass
 );
-COMMENT ON TYPE snowid.sequence_name IS 'sequence that has a central source';
+COMMENT ON TYPE snowid_internal.sequence_name IS 'sequence that has a central source';
 
-CREATE CAST (snowid.sequence_name AS pg_catalog.oid) WITHOUT FUNCTION AS IMPLICIT;
-COMMENT ON CAST (snowid.sequence_name AS pg_catalog.oid) IS 'for operators and indexes';
-CREATE CAST (snowid.sequence_name AS pg_catalog.regclass) WITHOUT FUNCTION AS ASSIGNMENT;
-COMMENT ON CAST (snowid.sequence_name AS pg_catalog.regclass) IS 'the same relation';
-CREATE CAST (pg_catalog.regclass AS snowid.sequence_name) WITHOUT FUNCTION AS ASSIGNMENT;
-COMMENT ON CAST (pg_catalog.regclass AS snowid.sequence_name) IS 'the same relation';
+CREATE CAST (snowid_internal.sequence_name AS pg_catalog.oid) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (snowid_internal.sequence_name AS pg_catalog.oid) IS 'for operators and indexes';
+CREATE CAST (snowid_internal.sequence_name AS pg_catalog.regclass) WITHOUT FUNCTION AS ASSIGNMENT;
+COMMENT ON CAST (snowid_internal.sequence_name AS pg_catalog.regclass) IS 'the same relation';
+CREATE CAST (pg_catalog.regclass AS snowid_internal.sequence_name) WITHOUT FUNCTION AS ASSIGNMENT;
+COMMENT ON CAST (pg_catalog.regclass AS snowid_internal.sequence_name) IS 'the same relation';
 
-CREATE TABLE snowid.segment_sources (
-  seq snowid.sequence_name PRIMARY KEY,
+CREATE TABLE snowid_internal.segment_sources (
+  seq snowid_internal.sequence_name PRIMARY KEY,
   server pg_catalog.text NOT NULL,
   remote_seq pg_catalog.text NOT NULL,
   owner pg_catalog.text NOT NULL,
   server_oid pg_catalog.oid NOT NULL,
   owner_oid pg_catalog.oid NOT NULL
 ) USING heap;
-COMMENT ON TABLE snowid.segment_sources IS
+COMMENT ON TABLE snowid_internal.segment_sources IS
   'sequences whose numbers are allocated from another server, see snowid_segment_attach';
-COMMENT ON COLUMN snowid.segment_sources.seq IS 'sequence here';
-COMMENT ON COLUMN snowid.segment_sources.server IS 'foreign server, when it was attached';
-COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'sequence there';
-COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the sequence here, when it was attached';
-COMMENT ON COLUMN snowid.segment_sources.server_oid IS
+COMMENT ON COLUMN snowid_internal.segment_sources.seq IS 'sequence here';
+COMMENT ON COLUMN snowid_internal.segment_sources.server IS 'foreign server, when it was attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.remote_seq IS 'sequence there';
+COMMENT ON COLUMN snowid_internal.segment_sources.owner IS 'owner of the sequence here, when it was attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.server_oid IS
   'foreign server that had this name, set by a trigger';
-COMMENT ON COLUMN snowid.segment_sources.owner_oid IS 'role that had this name, set by a trigger';
-COMMENT ON CONSTRAINT segment_sources_pkey ON snowid.segment_sources IS 'a sequence has one source';
-COMMENT ON INDEX snowid.segment_sources_pkey IS 'a sequence has one source';
-REVOKE ALL ON snowid.segment_sources FROM PUBLIC;
-GRANT SELECT ON snowid.segment_sources TO PUBLIC;
+COMMENT ON COLUMN snowid_internal.segment_sources.owner_oid IS 'role that had this name, set by a trigger';
+COMMENT ON CONSTRAINT segment_sources_pkey ON snowid_internal.segment_sources IS 'a sequence has one source';
+COMMENT ON INDEX snowid_internal.segment_sources_pkey IS 'a sequence has one source';
 
-CREATE FUNCTION snowid.check_source() RETURNS pg_catalog.trigger
+CREATE VIEW snowid.segment_sources AS
+  SELECT s.seq::pg_catalog.regclass AS seq, s.server, s.remote_seq, s.owner FROM snowid_internal.segment_sources AS s;
+COMMENT ON VIEW snowid.segment_sources IS 'sequences whose numbers are allocated on another server';
+COMMENT ON COLUMN snowid.segment_sources.seq IS 'local sequence';
+COMMENT ON COLUMN snowid.segment_sources.server IS 'foreign server, as it was named when attached';
+COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'sequence on that server';
+COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the local sequence when attached';
+
+CREATE FUNCTION snowid_internal.check_source() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
-COMMENT ON FUNCTION snowid.check_source() IS
+COMMENT ON FUNCTION snowid_internal.check_source() IS
   'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
-REVOKE ALL ON FUNCTION snowid.check_source() FROM PUBLIC;
 
-CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid.segment_sources
-  FOR EACH ROW EXECUTE FUNCTION snowid.check_source();
-COMMENT ON TRIGGER check_source ON snowid.segment_sources IS
+CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.segment_sources
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_source();
+COMMENT ON TRIGGER check_source ON snowid_internal.segment_sources IS
   'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.segment_sources
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_source();
-COMMENT ON TRIGGER refuse_truncate ON snowid.segment_sources IS
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.segment_sources
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_source();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.segment_sources IS
   'refuses TRUNCATE, which replication would do to others'' sources, too';
 -- For logical replication, too, whose rows are about another server's sequences.
-ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER check_source;
-ALTER TABLE snowid.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
+ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER check_source;
+ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
 -- Not of sequences that were dropped: their numbers may be those of others where it is restored.
-SELECT pg_catalog.pg_extension_config_dump('snowid.segment_sources'::pg_catalog.regclass,
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.segment_sources'::pg_catalog.regclass,
   'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)'::pg_catalog.text);
 
 CREATE FUNCTION @extschema@.snowid_segment_attach(

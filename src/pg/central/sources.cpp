@@ -12,7 +12,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The columns of snowid.segment_sources.
+// The columns of snowid_internal.segment_sources.
 enum Column : AttrNumber {
   kSequence = 1,
   kServer,
@@ -106,9 +106,9 @@ SNOWID_FUNCTION(snowid_sequence_out);
 SNOWID_FUNCTION(snowid_sequence_recv);
 SNOWID_FUNCTION(snowid_sequence_send);
 
-// The trigger on snowid.segment_sources. A sequence is refilled with its owner's rights, so nobody
-// else may say where from. Rows that logical replication inserts, updates or deletes are about
-// another server's objects, and are skipped.
+// The trigger on snowid_internal.segment_sources. A sequence is refilled with its owner's rights,
+// so nobody else may say where from. Rows that logical replication inserts, updates or deletes are
+// about another server's objects, and are skipped.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
@@ -118,9 +118,9 @@ Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
-// The type snowid.sequence_name: regclass, but that it lets logical replication bring the name of a
-// sequence that is not here. The row then comes to the trigger, which drops it; an error would stop
-// the replication of all tables.
+// The type snowid_internal.sequence_name: regclass, but that it lets logical replication bring the
+// name of a sequence that is not here. The row then comes to the trigger, which drops it; an error
+// would stop the replication of all tables.
 Datum snowid_sequence_in(PG_FUNCTION_ARGS) {
   if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
   return regclassin(fcinfo);

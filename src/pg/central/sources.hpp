@@ -1,5 +1,5 @@
-// The table snowid.segment_sources, which has a row for each sequence with a central source.
-// Nothing is shared but the table.
+// The table snowid_internal.segment_sources, which has a row for each sequence with a central
+// source. Nothing is shared but the table.
 #pragma once
 
 #include "pg/prelude.hpp"

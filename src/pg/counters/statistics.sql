@@ -9,14 +9,13 @@ CREATE FUNCTION snowid.counter_statistics(
   RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_counter_statistics';
 COMMENT ON FUNCTION snowid.counter_statistics() IS 'what the view snowid.stat_counters shows';
-REVOKE ALL ON FUNCTION snowid.counter_statistics() FROM PUBLIC;
 
 CREATE VIEW snowid.stat_counters AS
   SELECT c.kind, c.relation, c.given, c.remaining, c.last_value, c.refills, c.refill_time, c.max_refill_time,
     c.block_size, c.blocks, s.server AS source, c.source_failures, c.last_failure, c.last_failure_at, c.keys,
     c.evictions
   FROM snowid.counter_statistics() AS c
-  LEFT JOIN snowid.segment_sources AS s
+  LEFT JOIN snowid_internal.segment_sources AS s
     ON c.kind OPERATOR(pg_catalog.=) 'segment'::pg_catalog.text
       AND s.seq::pg_catalog.oid OPERATOR(pg_catalog.=) c.relation::pg_catalog.oid;
 COMMENT ON VIEW snowid.stat_counters IS
@@ -45,4 +44,3 @@ COMMENT ON COLUMN snowid.stat_counters.last_failure_at IS 'when that was';
 COMMENT ON COLUMN snowid.stat_counters.keys IS 'keys of a section in memory';
 COMMENT ON COLUMN snowid.stat_counters.evictions IS
   'keys that have left memory for want of room: they go on with a gap';
-REVOKE ALL ON snowid.stat_counters FROM PUBLIC;

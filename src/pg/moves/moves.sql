@@ -1,6 +1,6 @@
 -- Shards that move
 
-CREATE TABLE snowid.released_shards (
+CREATE TABLE snowid_internal.released_shards (
   shard bigint NOT NULL,
   layout @extschema@.snowid_layout NOT NULL,
   id bigint NOT NULL,
@@ -9,38 +9,44 @@ CREATE TABLE snowid.released_shards (
   -- The shard first, by which it is looked up.
   PRIMARY KEY (shard, layout)
 ) USING heap;
-COMMENT ON TABLE snowid.released_shards IS
+COMMENT ON TABLE snowid_internal.released_shards IS
   'shards that issue no IDs here since they were released; see snowid_release and snowid_accept';
-COMMENT ON COLUMN snowid.released_shards.shard IS 'shard that issues no IDs here';
-COMMENT ON COLUMN snowid.released_shards.layout IS 'layout that the shard is of';
-COMMENT ON COLUMN snowid.released_shards.id IS
+COMMENT ON COLUMN snowid_internal.released_shards.shard IS 'shard that issues no IDs here';
+COMMENT ON COLUMN snowid_internal.released_shards.layout IS 'layout that the shard is of';
+COMMENT ON COLUMN snowid_internal.released_shards.id IS
   'ID above all that it has issued here, which snowid_release has returned';
-COMMENT ON COLUMN snowid.released_shards.moved_to IS 'where it has moved to, as far as snowid_release was told';
-COMMENT ON COLUMN snowid.released_shards.released_at IS 'when it was released';
-COMMENT ON CONSTRAINT released_shards_pkey ON snowid.released_shards IS 'a shard is released once';
-COMMENT ON INDEX snowid.released_shards_pkey IS 'a shard is released once';
-REVOKE ALL ON snowid.released_shards FROM PUBLIC;
-GRANT SELECT ON snowid.released_shards TO PUBLIC;
+COMMENT ON COLUMN snowid_internal.released_shards.moved_to IS 'where it has moved to, as far as snowid_release was told';
+COMMENT ON COLUMN snowid_internal.released_shards.released_at IS 'when it was released';
+COMMENT ON CONSTRAINT released_shards_pkey ON snowid_internal.released_shards IS 'a shard is released once';
+COMMENT ON INDEX snowid_internal.released_shards_pkey IS 'a shard is released once';
 
-CREATE FUNCTION snowid.check_release() RETURNS pg_catalog.trigger
+CREATE VIEW snowid.released_shards AS
+  SELECT r.shard, r.layout, r.id, r.moved_to, r.released_at FROM snowid_internal.released_shards AS r;
+COMMENT ON VIEW snowid.released_shards IS 'shards that were released and issue no IDs on this server';
+COMMENT ON COLUMN snowid.released_shards.shard IS 'released shard';
+COMMENT ON COLUMN snowid.released_shards.layout IS 'layout of its IDs';
+COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid_release(), above all issued here';
+COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination, as stated to snowid_release()';
+COMMENT ON COLUMN snowid.released_shards.released_at IS 'time of the release';
+
+CREATE FUNCTION snowid_internal.check_release() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_release';
-COMMENT ON FUNCTION snowid.check_release() IS
+COMMENT ON FUNCTION snowid_internal.check_release() IS
   'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
-REVOKE ALL ON FUNCTION snowid.check_release() FROM PUBLIC;
 
-CREATE TRIGGER check_release BEFORE INSERT OR UPDATE OR DELETE ON snowid.released_shards
-  FOR EACH ROW EXECUTE FUNCTION snowid.check_release();
-COMMENT ON TRIGGER check_release ON snowid.released_shards IS
+CREATE TRIGGER check_release BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.released_shards
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_release();
+COMMENT ON TRIGGER check_release ON snowid_internal.released_shards IS
   'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.released_shards
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid.check_release();
-COMMENT ON TRIGGER refuse_truncate ON snowid.released_shards IS
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.released_shards
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_release();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.released_shards IS
   'refuses TRUNCATE, which would leave the shards closed in memory';
 -- For logical replication, too, whose rows are about another server's shards.
-ALTER TABLE snowid.released_shards ENABLE ALWAYS TRIGGER check_release;
-ALTER TABLE snowid.released_shards ENABLE ALWAYS TRIGGER refuse_truncate;
+ALTER TABLE snowid_internal.released_shards ENABLE ALWAYS TRIGGER check_release;
+ALTER TABLE snowid_internal.released_shards ENABLE ALWAYS TRIGGER refuse_truncate;
 -- In a restored copy the shards stay closed: they are another server's.
-SELECT pg_catalog.pg_extension_config_dump('snowid.released_shards'::pg_catalog.regclass, ''::pg_catalog.text);
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.released_shards'::pg_catalog.regclass, ''::pg_catalog.text);
 
 -- Not STRICT: nobody need say where the shard goes. Null for a null shard or layout.
 CREATE FUNCTION @extschema@.snowid_release(shard bigint,
@@ -49,14 +55,12 @@ CREATE FUNCTION @extschema@.snowid_release(shard bigint,
   VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release';
 COMMENT ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
   'issue no more IDs of a shard here; durable; returns an ID above all that were issued';
-REVOKE ALL ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept';
 COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) IS
   'let the ID''s shard issue IDs here, all above it; durable';
-REVOKE ALL ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) FROM PUBLIC;
 
 -- Shards that go on above an ID, and servers that take over from others
 
@@ -65,10 +69,8 @@ CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
 COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
   'issue only later IDs of the ID''s shard from now on; durable';
-REVOKE ALL ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';
 COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
   'issue only IDs with later times from now on, in all shards of this database; durable';
-REVOKE ALL ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;

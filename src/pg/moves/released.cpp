@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kTableName[] = "released_shards";
 
-// The columns of snowid.released_shards.
+// The columns of snowid_internal.released_shards.
 enum Column : AttrNumber {
   kShard = 1,
   kLayout,
@@ -291,8 +291,8 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_check_release);
 
-// The trigger on snowid.released_shards. Rows that are inserted, as by a restore, close their
-// shards; others are changed by functions alone, which change the slots with them. Rows that
+// The trigger on snowid_internal.released_shards. Rows that are inserted, as by a restore, close
+// their shards; others are changed by functions alone, which change the slots with them. Rows that
 // logical replication inserts, updates or deletes are about another server's shards, and are
 // skipped.
 Datum snowid_check_release(PG_FUNCTION_ARGS) {

@@ -1,4 +1,4 @@
-// Which shards have been released: the table snowid.released_shards.
+// Which shards have been released: the table snowid_internal.released_shards.
 //
 // Shared: the table. A transaction that changes the row of a shard, or opens or closes the shard's
 // slot, holds released_lock() until it ends. A session that makes a slot, or has found one at its

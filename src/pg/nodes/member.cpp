@@ -13,7 +13,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The columns of snowid.membership.
+// The columns of snowid_internal.membership.
 enum Column : int {
   kSingleton,
   kNumber,
@@ -168,8 +168,8 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_keep_membership);
 
-// The trigger on snowid.membership. Rows that logical replication brings are another node's, and
-// are skipped; one that is restored counts from now on.
+// The trigger on snowid_internal.membership. Rows that logical replication brings are another
+// node's, and are skipped; one that is restored counts from now on.
 Datum snowid_keep_membership(PG_FUNCTION_ARGS) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_membership", "Use snowid_join(), snowid_check() and snowid_leave().");

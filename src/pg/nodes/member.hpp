@@ -1,9 +1,9 @@
 // What a database stores of its own membership, and how it changes that. See membership.hpp for
 // what other files may see.
 //
-// Shared: the row of snowid.membership, and the words of words.hpp. A session that changes any of
-// them holds the table's ShareRowExclusiveLock, which member_lock() takes. A rollback undoes the
-// row, and not the words. So the row counts only if the words say so, by its incarnation.
+// Shared: the row of snowid_internal.membership, and the words of words.hpp. A session that changes
+// any of them holds the table's ShareRowExclusiveLock, which member_lock() takes. A rollback undoes
+// the row, and not the words. So the row counts only if the words say so, by its incarnation.
 //
 // A token is sent to the registry only once it is durable in the words. So after any rollback,
 // crash or lost answer the registry has the token `known` or the token `asked`. Of two copies of
@@ -23,7 +23,7 @@ inline constexpr int64 kMostNumber = core::kInstagram.max_shard.value;
 // An incarnation that no row has had.
 int64 new_incarnation();
 
-// The row of snowid.membership and what it means. Without one the fields are 0 or nullptr.
+// The row of snowid_internal.membership and what it means. Without one the fields are 0 or nullptr.
 struct Member : Membership {
   const char* registry;  // the registry's identity
   const char* secret;    // what proves to it that the number is this node's

@@ -4,7 +4,7 @@
 -- Locking: a request locks the row of its own number, and no other, until its transaction ends. A claim waits for one
 -- other claim for a tenth of a second at most, and passes over the numbers that others are about to get.
 
-CREATE TABLE snowid.nodes (
+CREATE TABLE snowid_internal.nodes (
   number bigint PRIMARY KEY CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint),
   node pg_catalog.text UNIQUE,
   database pg_catalog.text,
@@ -23,55 +23,53 @@ CREATE TABLE snowid.nodes (
   previous_token bigint,
   written_by pg_catalog.text
 ) USING heap;
-COMMENT ON TABLE snowid.nodes IS 'numbers that nodes have claimed from this database as their registry, see snowid_join; kept by snowid';
-COMMENT ON COLUMN snowid.nodes.number IS 'shard of the node''s IDs';
-COMMENT ON COLUMN snowid.nodes.node IS 'node that has the number; null where it is retired';
-COMMENT ON COLUMN snowid.nodes.database IS 'name of the node''s database';
-COMMENT ON COLUMN snowid.nodes.system_identifier IS 'server of the node, as pg_control_system() has it there';
-COMMENT ON COLUMN snowid.nodes.database_oid IS 'oid of the node''s database';
-COMMENT ON COLUMN snowid.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
-COMMENT ON COLUMN snowid.nodes.claimed IS 'when the node got the number';
-COMMENT ON COLUMN snowid.nodes.claimed_by IS 'role that the node has asked as';
-COMMENT ON COLUMN snowid.nodes.last_seen IS 'when the node has last asked, and was right';
-COMMENT ON COLUMN snowid.nodes.check_interval IS 'time between the last two times, or half of what it was before, if that is longer';
-COMMENT ON COLUMN snowid.nodes.left_node IS 'node that had the number; null where that is not known';
-COMMENT ON COLUMN snowid.nodes.retired IS 'when the number was retired; null where it is in use';
-COMMENT ON COLUMN snowid.nodes.is_free IS 'whether snowid.free_number() has made it free to be given again';
-COMMENT ON COLUMN snowid.nodes.secret IS 'what the node proves with that the number is its own';
-COMMENT ON COLUMN snowid.nodes.token IS
+COMMENT ON TABLE snowid_internal.nodes IS 'numbers that nodes have claimed from this database as their registry, see snowid_join; kept by snowid';
+COMMENT ON COLUMN snowid_internal.nodes.number IS 'shard of the node''s IDs';
+COMMENT ON COLUMN snowid_internal.nodes.node IS 'node that has the number; null where it is retired';
+COMMENT ON COLUMN snowid_internal.nodes.database IS 'name of the node''s database';
+COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'server of the node, as pg_control_system() has it there';
+COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'oid of the node''s database';
+COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
+COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role that the node has asked as';
+COMMENT ON COLUMN snowid_internal.nodes.last_seen IS 'when the node has last asked, and was right';
+COMMENT ON COLUMN snowid_internal.nodes.check_interval IS 'time between the last two times, or half of what it was before, if that is longer';
+COMMENT ON COLUMN snowid_internal.nodes.left_node IS 'node that had the number; null where that is not known';
+COMMENT ON COLUMN snowid_internal.nodes.retired IS 'when the number was retired; null where it is in use';
+COMMENT ON COLUMN snowid_internal.nodes.is_free IS 'whether snowid.free_number() has made it free to be given again';
+COMMENT ON COLUMN snowid_internal.nodes.secret IS 'what the node proves with that the number is its own';
+COMMENT ON COLUMN snowid_internal.nodes.token IS
   'how many exchanges there have been, and a random number that the node was told last: of two copies only one can know it';
-COMMENT ON COLUMN snowid.nodes.previous_token IS 'the token before, which a promoted standby may know';
-COMMENT ON COLUMN snowid.nodes.written_by IS
-  'snowid.registry_identity() of when this was last known to be all that was given; another one now where the registry was '
+COMMENT ON COLUMN snowid_internal.nodes.previous_token IS 'the token before, which a promoted standby may know';
+COMMENT ON COLUMN snowid_internal.nodes.written_by IS
+  'snowid_internal.registry_identity() of when this was last known to be all that was given; another one now where the registry was '
   'restored or promoted since; null: a node has said it, empty: the administrator has given up on what it said';
-COMMENT ON CONSTRAINT nodes_pkey ON snowid.nodes IS 'a number is given once';
-COMMENT ON INDEX snowid.nodes_pkey IS 'a number is given once';
-COMMENT ON CONSTRAINT nodes_node_key ON snowid.nodes IS 'a node has one number';
-COMMENT ON INDEX snowid.nodes_node_key IS 'a node has one number';
-COMMENT ON CONSTRAINT nodes_number_check ON snowid.nodes IS 'shards of the layout instagram; 0 is drawn from without joining';
-SELECT pg_catalog.pg_extension_config_dump('snowid.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
-REVOKE ALL ON snowid.nodes FROM PUBLIC;
+COMMENT ON CONSTRAINT nodes_pkey ON snowid_internal.nodes IS 'a number is given once';
+COMMENT ON INDEX snowid_internal.nodes_pkey IS 'a number is given once';
+COMMENT ON CONSTRAINT nodes_node_key ON snowid_internal.nodes IS 'a node has one number';
+COMMENT ON INDEX snowid_internal.nodes_node_key IS 'a node has one number';
+COMMENT ON CONSTRAINT nodes_number_check ON snowid_internal.nodes IS 'shards of the layout instagram; 0 is drawn from without joining';
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
 
-CREATE FUNCTION snowid.keep_nodes() RETURNS pg_catalog.trigger
+CREATE FUNCTION snowid_internal.keep_nodes() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_nodes';
-COMMENT ON FUNCTION snowid.keep_nodes() IS
+COMMENT ON FUNCTION snowid_internal.keep_nodes() IS
   'trigger: rows that replication brings are dropped, and no number is forgotten';
-REVOKE ALL ON FUNCTION snowid.keep_nodes() FROM PUBLIC;
 
-CREATE TRIGGER keep_nodes BEFORE INSERT OR UPDATE OR DELETE ON snowid.nodes
-  FOR EACH ROW EXECUTE FUNCTION snowid.keep_nodes();
-COMMENT ON TRIGGER keep_nodes ON snowid.nodes IS
+CREATE TRIGGER keep_nodes BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.nodes
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_nodes();
+COMMENT ON TRIGGER keep_nodes ON snowid_internal.nodes IS
   'trigger: rows that replication brings are dropped, and no number is forgotten';
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid.nodes
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid.keep_nodes();
-COMMENT ON TRIGGER refuse_truncate ON snowid.nodes IS
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.nodes
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_nodes();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.nodes IS
   'refuses TRUNCATE, which replication would do to others'' rows, too';
-ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER keep_nodes;
-ALTER TABLE snowid.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
+ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER keep_nodes;
+ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
 
 CREATE VIEW snowid.registered_nodes AS
-  SELECT n.number, n.node, n.database, n.claimed, n.last_seen, n.left_node, n.retired, n.is_free FROM snowid.nodes AS n;
-COMMENT ON VIEW snowid.registered_nodes IS 'snowid.nodes without its secrets';
+  SELECT n.number, n.node, n.database, n.claimed, n.last_seen, n.left_node, n.retired, n.is_free FROM snowid_internal.nodes AS n;
+COMMENT ON VIEW snowid.registered_nodes IS 'snowid_internal.nodes without its secrets';
 COMMENT ON COLUMN snowid.registered_nodes.number IS 'shard of the node''s IDs';
 COMMENT ON COLUMN snowid.registered_nodes.node IS 'node that has the number; null where it is retired';
 COMMENT ON COLUMN snowid.registered_nodes.database IS 'name of the node''s database';
@@ -80,37 +78,34 @@ COMMENT ON COLUMN snowid.registered_nodes.last_seen IS 'when the node has last a
 COMMENT ON COLUMN snowid.registered_nodes.left_node IS 'node that had the number; null where that is not known';
 COMMENT ON COLUMN snowid.registered_nodes.retired IS 'when the number was retired; null where it is in use';
 COMMENT ON COLUMN snowid.registered_nodes.is_free IS 'whether it is free to be given again';
-REVOKE ALL ON snowid.registered_nodes FROM PUBLIC;
 
 -- Which registry this is: this table in this database of this server, since the server was last promoted. Where it is
 -- restored, promoted or upgraded it is another one, which may have lost what it has given.
-CREATE FUNCTION snowid.registry_identity() RETURNS pg_catalog.text
+CREATE FUNCTION snowid_internal.registry_identity() RETURNS pg_catalog.text
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN format('%s/%s/%s/%s', (SELECT c.system_identifier FROM pg_control_system() AS c),
-    (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid.nodes'::regclass::oid,
+    (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid_internal.nodes'::regclass::oid,
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8));
 END $$;
-COMMENT ON FUNCTION snowid.registry_identity() IS 'identity of this registry, which changes once it may have lost numbers';
-REVOKE ALL ON FUNCTION snowid.registry_identity() FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.registry_identity() IS 'identity of this registry, which changes once it may have lost numbers';
 
 -- What a node gets as an answer must not be lost here in a crash, nor when a synchronous standby takes over, also where
 -- the session sets synchronous_commit off; and no number stays locked by PREPARE TRANSACTION.
-CREATE FUNCTION snowid.commit_durably() RETURNS pg_catalog.void
+CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
-COMMENT ON FUNCTION snowid.commit_durably() IS 'have this transaction''s commit wait until it is on disk, and on synchronous standbys';
-REVOKE ALL ON FUNCTION snowid.commit_durably() FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.commit_durably() IS 'have this transaction''s commit wait until it is on disk, and on synchronous standbys';
 
 -- Inserts a node with a number. False where another one has that, or is about to.
-CREATE FUNCTION snowid.give_number(given bigint, asking snowid.nodes) RETURNS boolean
+CREATE FUNCTION snowid_internal.give_number(given bigint, asking snowid_internal.nodes) RETURNS boolean
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   asking.number := given;
-  INSERT INTO snowid.nodes SELECT asking.*;
+  INSERT INTO snowid_internal.nodes SELECT asking.*;
   RETURN true;
 EXCEPTION
   WHEN unique_violation THEN
-    IF EXISTS (SELECT FROM snowid.nodes AS n WHERE n.node = asking.node) THEN
+    IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.node = asking.node) THEN
       RAISE 'registry has another node "%"', asking.node USING ERRCODE = 'duplicate_object',
         HINT = 'Use another name. Where this server is to replace that node and has its data, use '
           'snowid_check(take_over => true) instead.';
@@ -119,14 +114,13 @@ EXCEPTION
   WHEN lock_not_available THEN
     RETURN false;
 END $$;
-COMMENT ON FUNCTION snowid.give_number(bigint, snowid.nodes) IS 'give a number to a node, if no other has it';
-REVOKE ALL ON FUNCTION snowid.give_number(bigint, snowid.nodes) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.give_number(bigint, snowid_internal.nodes) IS 'give a number to a node, if no other has it';
 
 -- Stores in the row of a number what its node has sent about itself.
-CREATE FUNCTION snowid.keep_node(held bigint, asking snowid.nodes) RETURNS pg_catalog.void
+CREATE FUNCTION snowid_internal.keep_node(held bigint, asking snowid_internal.nodes) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  UPDATE snowid.nodes AS n
+  UPDATE snowid_internal.nodes AS n
      SET node = asking.node, database = asking.database, system_identifier = asking.system_identifier,
          database_oid = asking.database_oid, timeline = asking.timeline, secret = asking.secret,
          claimed = CASE WHEN n.node IS NULL THEN asking.claimed ELSE n.claimed END,
@@ -143,48 +137,46 @@ BEGIN
 EXCEPTION WHEN unique_violation THEN
   RAISE 'registry has another node "%"', asking.node USING ERRCODE = 'duplicate_object', HINT = 'Use another name.';
 END $$;
-COMMENT ON FUNCTION snowid.keep_node(bigint, snowid.nodes) IS 'store what a node says of itself';
-REVOKE ALL ON FUNCTION snowid.keep_node(bigint, snowid.nodes) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.keep_node(bigint, snowid_internal.nodes) IS 'store what a node says of itself';
 
 -- No role fills the registry. A transaction gets one number: others pass over it until it ends, which takes time.
-CREATE FUNCTION snowid.require_few_claims(role pg_catalog.text) RETURNS pg_catalog.void
+CREATE FUNCTION snowid_internal.require_few_claims(role pg_catalog.text) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   most CONSTANT int := 500;
 BEGIN
-  IF EXISTS (SELECT FROM snowid.nodes AS n WHERE n.claimed_by = role AND n.claimed >= now()
+  IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.claimed_by = role AND n.claimed >= now()
     AND pg_xact_status((pg_current_xact_id()::text::bigint - age(n.xmin))::text::xid8) = 'in progress') THEN
     RAISE 'a transaction gets one number' USING ERRCODE = 'configuration_limit_exceeded';
   END IF;
-  IF (SELECT count(*) >= most FROM snowid.nodes AS n WHERE n.claimed_by = role AND n.claimed > now() - interval '1 day') THEN
+  IF (SELECT count(*) >= most FROM snowid_internal.nodes AS n WHERE n.claimed_by = role AND n.claimed > now() - interval '1 day') THEN
     RAISE 'role "%" has got % numbers within a day', role, most
       USING ERRCODE = 'configuration_limit_exceeded', HINT = 'Wait, or have nodes ask as different roles.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.require_few_claims(pg_catalog.text) IS 'refuse a role that has claimed many numbers';
-REVOKE ALL ON FUNCTION snowid.require_few_claims(pg_catalog.text) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.require_few_claims(pg_catalog.text) IS 'refuse a role that has claimed many numbers';
 
 -- Gives a node the least number that was made free, or never given.
-CREATE FUNCTION snowid.claim_number(asking snowid.nodes) RETURNS bigint
+CREATE FUNCTION snowid_internal.claim_number(asking snowid_internal.nodes) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
   given bigint;
 BEGIN
-  IF EXISTS (SELECT FROM snowid.nodes AS n WHERE coalesce(n.written_by NOT IN (asking.written_by, ''), true)) THEN
+  IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE coalesce(n.written_by NOT IN (asking.written_by, ''), true)) THEN
     RAISE 'registry may have given numbers that it does not know of' USING ERRCODE = 'object_not_in_prerequisite_state',
       DETAIL = 'It was restored, promoted or upgraded, or a node knows more than it does.',
       HINT = 'Use snowid_check(registry_moved => true) on all nodes, and then snowid.settle_registry() on the registry.';
   END IF;
-  PERFORM snowid.require_few_claims(asking.claimed_by);
-  SELECT n.number INTO given FROM snowid.nodes AS n WHERE n.is_free ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED;
+  PERFORM snowid_internal.require_few_claims(asking.claimed_by);
+  SELECT n.number INTO given FROM snowid_internal.nodes AS n WHERE n.is_free ORDER BY n.number LIMIT 1 FOR UPDATE SKIP LOCKED;
   IF FOUND THEN
-    PERFORM snowid.keep_node(given, asking);
+    PERFORM snowid_internal.keep_node(given, asking);
     RETURN given;
   END IF;
   FOR given IN
-    SELECT g FROM generate_series(1, 8191) AS g WHERE NOT EXISTS (SELECT FROM snowid.nodes AS n WHERE n.number = g) ORDER BY g
+    SELECT g FROM generate_series(1, 8191) AS g WHERE NOT EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.number = g) ORDER BY g
   LOOP
-    IF snowid.give_number(given, asking) THEN RETURN given; END IF;
+    IF snowid_internal.give_number(given, asking) THEN RETURN given; END IF;
     -- One has been waited for. The others are passed over fast, and even so not beyond what the node waits for.
     PERFORM set_config('lock_timeout', '1ms', true);
     EXIT WHEN clock_timestamp() > asking.claimed + interval '8 s';
@@ -196,8 +188,7 @@ BEGIN
   RAISE 'all 8191 numbers of the registry were given' USING ERRCODE = 'configuration_limit_exceeded',
     HINT = 'Use snowid.retire_node() on the registry for nodes that are gone, and snowid.free_number() there for retired numbers.';
 END $$;
-COMMENT ON FUNCTION snowid.claim_number(snowid.nodes) IS 'give a node a number';
-REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.claim_number(snowid_internal.nodes) IS 'give a node a number';
 
 -- What the registry says to a node that asks whether a number is its own. `known` and `asked` are the tokens of which
 -- the registry should have one.
@@ -206,7 +197,7 @@ REVOKE ALL ON FUNCTION snowid.claim_number(snowid.nodes) FROM PUBLIC;
 -- learns from the node. A promoted standby may know the token before, and has a later timeline. So does a server that
 -- was restored from an archive, and the two cannot be distinguished. So neither may displace a node that has checked
 -- within its last interval.
-CREATE FUNCTION snowid.judge_token(held snowid.nodes, asking snowid.nodes, known bigint, asked bigint) RETURNS pg_catalog.text
+CREATE FUNCTION snowid_internal.judge_token(held snowid_internal.nodes, asking snowid_internal.nodes, known bigint, asked bigint) RETURNS pg_catalog.text
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   is_later CONSTANT boolean := asking.timeline > held.timeline AND asking.system_identifier = held.system_identifier
@@ -221,17 +212,16 @@ BEGIN
   END IF;
   RETURN 'lost';
 END $$;
-COMMENT ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) IS 'whether a number belongs to the node that asks';
-REVOKE ALL ON FUNCTION snowid.judge_token(snowid.nodes, snowid.nodes, bigint, bigint) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.judge_token(snowid_internal.nodes, snowid_internal.nodes, bigint, bigint) IS 'whether a number belongs to the node that asks';
 
 -- A check, a look, taking over, or leaving: what is said to a node with a number.
-CREATE FUNCTION snowid.answer_node(request pg_catalog.text, asking snowid.nodes, known bigint, OUT verdict pg_catalog.text,
+CREATE FUNCTION snowid_internal.answer_node(request pg_catalog.text, asking snowid_internal.nodes, known bigint, OUT verdict pg_catalog.text,
     OUT token bigint)
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  held snowid.nodes;
+  held snowid_internal.nodes;
 BEGIN
-  SELECT * INTO held FROM snowid.nodes AS n WHERE n.number = asking.number FOR UPDATE;
+  SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.number = asking.number FOR UPDATE;
   asking.last_seen := clock_timestamp();
   asking.claimed := asking.last_seen;
   token := coalesce(held.token, 0);
@@ -243,21 +233,21 @@ BEGIN
   ELSIF held.secret IS NULL THEN
     -- Given, and forgotten here.
     verdict := CASE WHEN request = 'leave' THEN 'lost' ELSE 'older' END;
-    PERFORM snowid.require_few_claims(asking.claimed_by);
+    PERFORM snowid_internal.require_few_claims(asking.claimed_by);
   ELSIF request = 'take over' THEN
     verdict := CASE WHEN held.token IN (known, asking.token) THEN 'held' ELSE 'stale' END;
   ELSE
-    verdict := snowid.judge_token(held, asking, known, asking.token);
+    verdict := snowid_internal.judge_token(held, asking, known, asking.token);
   END IF;
   asking.written_by := CASE verdict WHEN 'older' THEN NULL ELSE held.written_by END;
   IF verdict NOT IN ('held', 'older') OR request = 'look' THEN
     RETURN;
   ELSIF request = 'leave' THEN
-    UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = asking.last_seen, last_seen = asking.last_seen
+    UPDATE snowid_internal.nodes AS n SET node = NULL, left_node = n.node, retired = asking.last_seen, last_seen = asking.last_seen
      WHERE n.number = asking.number;
   ELSIF held.number IS NOT NULL THEN
-    PERFORM snowid.keep_node(asking.number, asking);
-  ELSIF NOT snowid.give_number(asking.number, asking) THEN
+    PERFORM snowid_internal.keep_node(asking.number, asking);
+  ELSIF NOT snowid_internal.give_number(asking.number, asking) THEN
     verdict := 'lost';
     RETURN;
   END IF;
@@ -266,8 +256,7 @@ BEGIN
     RAISE WARNING 'registry is older than node "%", and has learnt of number % from it', asking.node, asking.number;
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) IS 'answer a node that has a number';
-REVOKE ALL ON FUNCTION snowid.answer_node(pg_catalog.text, snowid.nodes, bigint) FROM PUBLIC;
+COMMENT ON FUNCTION snowid_internal.answer_node(pg_catalog.text, snowid_internal.nodes, bigint) IS 'answer a node that has a number';
 
 -- What nodes call over dblink. Without the secret of a number a caller cannot change anything about it.
 CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, number bigint, secret pg_catalog.text,
@@ -278,7 +267,7 @@ CREATE FUNCTION snowid.register(request pg_catalog.text, node pg_catalog.text, n
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
   SET lock_timeout = '5s' AS $$
 DECLARE
-  asking snowid.nodes;
+  asking snowid_internal.nodes;
 BEGIN
   IF request NOT IN ('claim', 'resume', 'check', 'look', 'take over', 'leave') THEN
     RAISE 'unknown request of a node: "%"', request USING ERRCODE = 'invalid_parameter_value';
@@ -290,8 +279,8 @@ BEGIN
   IF pg_is_in_recovery() THEN
     RAISE 'registry is a standby' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  PERFORM snowid.commit_durably();
-  identity := snowid.registry_identity();
+  PERFORM snowid_internal.commit_durably();
+  identity := snowid_internal.registry_identity();
   held_node := node;
   held_number := number;
   token := 0;
@@ -302,12 +291,12 @@ BEGIN
   asking := ROW(number, node, database, system_identifier, database_oid, timeline, clock_timestamp(), session_user,
     clock_timestamp(), NULL, NULL, NULL, false, secret, next, NULL, identity);
   IF request = 'claim' THEN
-    held_number := snowid.claim_number(asking);
+    held_number := snowid_internal.claim_number(asking);
     verdict := 'held';
     token := next;
     RETURN;
   ELSIF request = 'resume' THEN
-    SELECT n.number INTO held_number FROM snowid.nodes AS n
+    SELECT n.number INTO held_number FROM snowid_internal.nodes AS n
      WHERE n.secret = asking.secret AND n.node IS NOT NULL AND n.token IN (known, next);
     IF NOT FOUND THEN
       verdict := 'lost';
@@ -316,20 +305,18 @@ BEGIN
     END IF;
     asking.number := held_number;
   END IF;
-  SELECT a.verdict, a.token INTO verdict, token FROM snowid.answer_node(request, asking, known) AS a;
+  SELECT a.verdict, a.token INTO verdict, token FROM snowid_internal.answer_node(request, asking, known) AS a;
 END $$;
 COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint, pg_catalog.text,
     bigint, bigint, bigint, pg_catalog.text) IS
   'what snowid_join, snowid_check and snowid_leave call on the registry: who may execute it may join';
-REVOKE ALL ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, bigint, pg_catalog.text, bigint, bigint,
-  pg_catalog.text, bigint, bigint, bigint, pg_catalog.text) FROM PUBLIC;
 
 -- What the registry's administrator does
 CREATE FUNCTION snowid.retire_node(node pg_catalog.text) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
 BEGIN
-  PERFORM snowid.commit_durably();
-  UPDATE snowid.nodes AS n SET node = NULL, left_node = n.node, retired = clock_timestamp() WHERE n.node = retire_node.node;
+  PERFORM snowid_internal.commit_durably();
+  UPDATE snowid_internal.nodes AS n SET node = NULL, left_node = n.node, retired = clock_timestamp() WHERE n.node = retire_node.node;
   IF NOT FOUND THEN
     RAISE 'node "%" does not exist', node USING ERRCODE = 'undefined_object',
       HINT = 'The view snowid.registered_nodes has those that this registry knows.';
@@ -337,17 +324,16 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.retire_node(pg_catalog.text) IS
   'on the registry: retire the number of a node that is gone for good';
-REVOKE ALL ON FUNCTION snowid.retire_node(pg_catalog.text) FROM PUBLIC;
 
 -- An ID has the time at which its unit began: so in a layout with long units another node would begin where this one has been
 -- before the last unit is over that the node has drawn in.
 CREATE FUNCTION snowid.free_number(number bigint, longest_unit pg_catalog.interval DEFAULT '1 day') RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
 DECLARE
-  held snowid.nodes;
+  held snowid_internal.nodes;
 BEGIN
-  PERFORM snowid.commit_durably();
-  SELECT * INTO held FROM snowid.nodes AS n WHERE n.number = free_number.number FOR UPDATE;
+  PERFORM snowid_internal.commit_durably();
+  SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.number = free_number.number FOR UPDATE;
   IF held.retired IS NULL THEN
     RAISE 'number % is not retired', number USING ERRCODE = 'object_not_in_prerequisite_state',
       HINT = 'A number is retired by snowid_leave() on its node, or by snowid.retire_node() here.';
@@ -359,11 +345,10 @@ BEGIN
       DETAIL = format('It was retired at %s. Where units of time are %s at most it can be free at %s.', held.retired, longest_unit,
         held.retired + longest_unit + interval '1 minute');
   END IF;
-  UPDATE snowid.nodes AS n SET is_free = true WHERE n.number = free_number.number;
+  UPDATE snowid_internal.nodes AS n SET is_free = true WHERE n.number = free_number.number;
 END $$;
 COMMENT ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) IS
   'have the registry give a retired number again, once no unit of time of its layouts can hold an ID of it';
-REVOKE ALL ON FUNCTION snowid.free_number(bigint, pg_catalog.interval) FROM PUBLIC;
 
 CREATE FUNCTION snowid.settle_registry(greatest_number bigint) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
@@ -371,24 +356,23 @@ DECLARE
   known bigint;
   forgotten bigint;
 BEGIN
-  PERFORM snowid.commit_durably();
+  PERFORM snowid_internal.commit_durably();
   IF coalesce(greatest_number NOT BETWEEN 0 AND 8191, true) THEN
     RAISE 'number of a node out of range: %', greatest_number USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  LOCK TABLE snowid.nodes IN SHARE ROW EXCLUSIVE MODE;
+  LOCK TABLE snowid_internal.nodes IN SHARE ROW EXCLUSIVE MODE;
   -- But for what a node said that was given up since: it may have lied, and is not asked about again.
-  UPDATE snowid.nodes AS n SET written_by = '' WHERE n.node IS NULL AND n.written_by IS NULL;
-  SELECT max(n.number) INTO known FROM snowid.nodes AS n WHERE n.written_by IS DISTINCT FROM '';
+  UPDATE snowid_internal.nodes AS n SET written_by = '' WHERE n.node IS NULL AND n.written_by IS NULL;
+  SELECT max(n.number) INTO known FROM snowid_internal.nodes AS n WHERE n.written_by IS DISTINCT FROM '';
   IF greatest_number < known THEN
     RAISE 'number % was given', known USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
-  INSERT INTO snowid.nodes (number, retired)
+  INSERT INTO snowid_internal.nodes (number, retired)
     SELECT g, clock_timestamp() FROM generate_series(1, greatest_number) AS g
-     WHERE NOT EXISTS (SELECT FROM snowid.nodes AS n WHERE n.number = g);
+     WHERE NOT EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.number = g);
   GET DIAGNOSTICS forgotten = ROW_COUNT;
-  UPDATE snowid.nodes AS n SET written_by = snowid.registry_identity() WHERE n.written_by IS DISTINCT FROM '';
+  UPDATE snowid_internal.nodes AS n SET written_by = snowid_internal.registry_identity() WHERE n.written_by IS DISTINCT FROM '';
   RETURN forgotten;
 END $$;
 COMMENT ON FUNCTION snowid.settle_registry(bigint) IS
   'on a registry that was restored or promoted: say the greatest number that was ever given; returns how many of the numbers it does not know';
-REVOKE ALL ON FUNCTION snowid.settle_registry(bigint) FROM PUBLIC;

@@ -13,7 +13,7 @@ extern "C" {
 SNOWID_FUNCTION(snowid_commit_durably);
 SNOWID_FUNCTION(snowid_keep_nodes);
 
-// snowid.commit_durably() → void
+// snowid_internal.commit_durably() → void
 Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_durable_commit();
@@ -29,7 +29,7 @@ Datum snowid_keep_nodes(PG_FUNCTION_ARGS) {
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event))
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             errmsg("cannot delete from table \"snowid.nodes\""),
+             errmsg("cannot delete from table \"snowid_internal.nodes\""),
              errdetail("A number that was given is not given again."), errhint("%s", kHint)));
   PG_RETURN_POINTER(row_of(trigger));
 }

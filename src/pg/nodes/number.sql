@@ -15,8 +15,6 @@ COMMENT ON COLUMN snowid.node_status.node_name IS 'name by which this node has j
 COMMENT ON COLUMN snowid.node_status.registry IS
   'foreign server over which this node has joined, null where that is not the source';
 COMMENT ON COLUMN snowid.node_status.problem IS 'why snowid_next() fails, null where it does not';
-REVOKE ALL ON snowid.node_status FROM PUBLIC;
-GRANT SELECT ON snowid.node_status TO PUBLIC;
 
 -- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
 -- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.

@@ -65,7 +65,7 @@ void require_version(const StoredWords& stored) {
        errhint("Install the version of %s that has written it, or a later one.", kExtensionName)));
 }
 
-// Whether a row of snowid.membership may be in another state by these words.
+// Whether a row of snowid_internal.membership may be in another state by these words.
 bool MeansAnother(const Words& before, const Words& words) {
   return before.state != words.state || before.copy_of != words.copy_of ||
          before.is_replaced != words.is_replaced || before.incarnation != words.incarnation;

@@ -1,7 +1,7 @@
-// The words: what a database stores of its membership beside the row of snowid.membership. No
-// rollback undoes them. setval, dumps and the replication of sequences do not know them. They are
-// on the second page of the sequence snowid.membership_words, whose own value means nothing. A
-// restored database has no words, and so it is not the one that has joined.
+// The words: what a database stores of its membership beside the row of snowid_internal.membership.
+// No rollback undoes them. setval, dumps and the replication of sequences do not know them. They
+// are on the second page of the sequence snowid_internal.membership_words, whose own value means
+// nothing. A restored database has no words, and so it is not the one that has joined.
 //
 // Shared: the page, guarded by its buffer's content lock. A session that changes it has called
 // member_lock().

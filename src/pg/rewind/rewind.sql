@@ -10,8 +10,6 @@ CREATE VIEW snowid.skipped_times AS
 COMMENT ON VIEW snowid.skipped_times IS
   'times that a clock which ran ahead has used up; no ID gets them again; see snowid.return_to_clock';
 COMMENT ON COLUMN snowid.skipped_times.skipped IS 'range of such times';
-REVOKE ALL ON snowid.skipped_times FROM PUBLIC;
-GRANT SELECT ON snowid.skipped_times TO PUBLIC;
 
 CREATE FUNCTION snowid.return_to_clock(used pg_catalog.tstzmultirange) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_return_to_clock';
@@ -19,7 +17,6 @@ COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'say which times a clock that ran ahead has used up, while nobody else is connected: IDs go on by the '
   'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
-REVOKE ALL ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) FROM PUBLIC;
 
 -- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
 -- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
@@ -55,5 +52,3 @@ END
 $$;
 COMMENT ON FUNCTION snowid.future_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
   'times ahead of the clock in a column''s IDs, with a margin, and that of the ceiling; for snowid.return_to_clock';
-REVOKE ALL ON FUNCTION snowid.future_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout,
-  pg_catalog.interval) FROM PUBLIC;

@@ -21,7 +21,7 @@ Oid extension_schema(Oid extension) {
 Oid extension_relation(const char* name) {
   const Oid extension = get_extension_oid(kExtensionName, true);
   if (!OidIsValid(extension)) return InvalidOid;
-  const Oid schema = get_namespace_oid(kOwnSchemaName, true);
+  const Oid schema = get_namespace_oid(kInternalSchemaName, true);
   if (!OidIsValid(schema)) return InvalidOid;
   const Oid relid = get_relname_relid(name, schema);
   if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)

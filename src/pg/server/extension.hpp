@@ -7,8 +7,9 @@
 namespace snowid::pg {
 
 inline constexpr char kExtensionName[] = "snowid";
-// The schema of its relations, which it has made itself.
-inline constexpr char kOwnSchemaName[] = "snowid";
+// The schema of its tables and sequences, in which PUBLIC has no USAGE: a lock that anybody may
+// take by a relation's name, and keep, would stop all IDs.
+inline constexpr char kInternalSchemaName[] = "snowid_internal";
 
 // The schema of an extension, InvalidOid where there is none of this oid.
 Oid extension_schema(Oid extension);

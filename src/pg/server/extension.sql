@@ -1,15 +1,18 @@
 -- The SQL interface of snowid.
 --
--- This script runs as superuser, in a schema that somebody else may have filled before. So each name is
--- written with its schema, each argument is of the exact type, and the script calls nothing but what is
--- in pg_catalog or in the schema snowid, which it makes: nobody could put anything there. What users call
--- is in the schema that they choose. Relations are in the schema snowid, and so is what only other functions call, and what
--- an administrator calls who must not run somebody else's function of that name.
+-- This script runs as superuser, in a schema that an attacker may have filled. Therefore each name is written with
+-- its schema, each argument is of the exact type, and the script calls nothing but what is in pg_catalog or in the
+-- two schemas that it creates. Three schemas hold its objects:
+--   the extension's schema  what applications call;
+--   snowid                  what administrators call, views, and what functions of all roles call;
+--   snowid_internal         tables, sequences, and what snowid alone calls. PUBLIC has no USAGE there, because several
+--                           statements lock a relation before they check the caller's rights on it.
+-- server/rights.sql grants all rights.
 
 \echo Use "CREATE EXTENSION snowid" to load this file. \quit
 
--- Fails where there is a schema of this name: whatever is in it is somebody else's.
+-- These fail where there is a schema of that name, whatever it holds.
 CREATE SCHEMA snowid;
-COMMENT ON SCHEMA snowid IS 'what snowid keeps, and functions that its other functions and administrators call';
-REVOKE ALL ON SCHEMA snowid FROM PUBLIC;
-GRANT USAGE ON SCHEMA snowid TO PUBLIC;
+COMMENT ON SCHEMA snowid IS 'administration and views of snowid';
+CREATE SCHEMA snowid_internal;
+COMMENT ON SCHEMA snowid_internal IS 'tables and internal functions of snowid';

@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void report_altered(const char* name) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("relation \"%s.%s\" is missing or was altered", kOwnSchemaName, name),
+                  errmsg("relation \"%s.%s\" is missing or was altered", kInternalSchemaName, name),
                   errhint("Undo the change. Creating the extension again would lose the node's "
                           "number, released shards and sources.")));
   pg_unreachable();
@@ -69,11 +69,11 @@ const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* func
   if (!is_own_trigger(fcinfo))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
-                           kOwnSchemaName, function, kExtensionName)));
+                           kInternalSchemaName, function, kExtensionName)));
   const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
   if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot truncate table \"%s.%s\"", kOwnSchemaName,
+                    errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,
                            RelationGetRelationName(trigger->tg_relation)),
                     errhint("%s", truncate_hint)));
   return trigger;
@@ -85,7 +85,7 @@ const TriggerData* require_own_insertion(FunctionCallInfo fcinfo, const char* fu
   if (IsLogicalWorker()) return nullptr;
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot update or delete rows of table \"%s.%s\"", kOwnSchemaName,
+                    errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,
                            RelationGetRelationName(trigger->tg_relation)),
                     errhint("%s", hint)));
   return trigger;

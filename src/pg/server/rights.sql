@@ -1,31 +1,113 @@
--- What ALTER DEFAULT PRIVILEGES gives of each new object is taken back from all roles: with it they could read secrets,
--- set IDs back, or have functions that run as their owner fire a trigger. From PUBLIC the script has revoked what is not
--- for everybody. What single roles get is in the files after this one, and nowhere before.
+-- Rights and owners. Every object has the rights stated in this file, and no others: what default privileges have
+-- granted, or taken from PUBLIC, is replaced. All roles named here exist in every cluster and cannot be dropped. The
+-- same holds for the owner, which is the bootstrap superuser, whoever creates the extension: before PostgreSQL 17 the
+-- OID of a dropped role stays in pg_init_privs, and pg_dump writes it into each dump.
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 DO $$
 DECLARE
-  given record;
+  owner CONSTANT name := (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = 10 AND r.rolsuper);
+  member record;
 BEGIN
-  FOR given IN
-    SELECT DISTINCT o.name, a.grantee::regrole AS role
+  FOR member IN
+    SELECT o.name, o.owner, o.is_granted, (
+        SELECT string_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, ', ')
+          FROM aclexplode(o.acl) AS a WHERE a.grantee <> o.owner) AS grantees
       FROM pg_extension AS e
       JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
       CROSS JOIN LATERAL (
-        SELECT concat('SCHEMA ', n.oid::regnamespace) AS name, n.nspowner AS owner, n.nspacl AS acl
+        SELECT format('SCHEMA %s', n.oid::regnamespace) AS name, n.nspowner AS owner, true AS is_granted,
+            n.nspacl AS acl
           FROM pg_namespace AS n WHERE d.classid = 'pg_namespace'::regclass AND n.oid = d.objid
         UNION ALL
-        SELECT concat('TABLE ', c.oid::regclass), c.relowner, c.relacl
+        SELECT format('TABLE %s', c.oid::regclass), c.relowner, true, c.relacl
           FROM pg_class AS c WHERE d.classid = 'pg_class'::regclass AND c.oid = d.objid
         UNION ALL
-        SELECT concat('FUNCTION ', p.oid::regprocedure), p.proowner, p.proacl
+        SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, true, coalesce(p.proacl, acldefault('f', p.proowner))
           FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid
         UNION ALL
-        SELECT concat('TYPE ', t.oid::regtype), t.typowner, t.typacl
-          FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid) AS o
-      CROSS JOIN LATERAL aclexplode(o.acl) AS a
-     WHERE e.extname = 'snowid' AND a.grantee NOT IN (0, o.owner)
+        SELECT format('TYPE %s', t.oid::regtype), t.typowner, true, coalesce(t.typacl, acldefault('T', t.typowner))
+          FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
+        UNION ALL
+        SELECT format('%s %s', i.type, i.identity), x.owner, false, NULL
+          FROM (SELECT oprowner AS owner FROM pg_operator WHERE d.classid = 'pg_operator'::regclass AND oid = d.objid
+                UNION ALL
+                SELECT opcowner FROM pg_opclass WHERE d.classid = 'pg_opclass'::regclass AND oid = d.objid
+                UNION ALL
+                SELECT opfowner FROM pg_opfamily WHERE d.classid = 'pg_opfamily'::regclass AND oid = d.objid) AS x,
+            pg_identify_object(d.classid, d.objid, 0) AS i) AS o
+     WHERE e.extname = 'snowid'
   LOOP
-    EXECUTE format('REVOKE ALL ON %s FROM %s', given.name, given.role);
+    IF member.owner <> 10 AND owner IS NOT NULL THEN
+      EXECUTE format('ALTER %s OWNER TO %I', member.name, owner);
+    END IF;
+    IF member.is_granted THEN
+      EXECUTE format('REVOKE ALL ON %s FROM %s', member.name, coalesce(member.grantees, 'PUBLIC'));
+    END IF;
   END LOOP;
 END $$;
+
+-- Everyone
+GRANT USAGE ON SCHEMA snowid TO PUBLIC;
+GRANT SELECT ON snowid.layouts, snowid.skipped_times, snowid.node_status, snowid.released_shards, snowid.segment_sources,
+  snowid.partitions TO PUBLIC;
+DO $$
+DECLARE
+  member record;
+BEGIN
+  FOR member IN
+    SELECT CASE d.classid WHEN 'pg_proc'::regclass THEN format('EXECUTE ON FUNCTION %s', d.objid::regprocedure)
+        ELSE format('USAGE ON TYPE %s', d.objid::regtype) END AS name
+      FROM pg_extension AS e
+      JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+      LEFT JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+      LEFT JOIN pg_type AS t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
+     WHERE e.extname = 'snowid'
+       AND coalesce(p.pronamespace, t.typnamespace) <> 'snowid_internal'::regnamespace
+  LOOP
+    EXECUTE format('GRANT %s TO PUBLIC', member.name);
+  END LOOP;
+END $$;
+
+-- Administrators: they may grant it to others. Nobody has return_to_clock() and what serves it, but superusers: IDs of
+-- all databases that do not know a shard go back, too.
+DO $$
+DECLARE
+  administration CONSTANT regprocedure[] := ARRAY[
+    '@extschema@.snowid_join(name, text)', '@extschema@.snowid_check(boolean, boolean)', '@extschema@.snowid_leave()',
+    '@extschema@.snowid_release(bigint, @extschema@.snowid_layout, text)',
+    '@extschema@.snowid_accept(bigint, @extschema@.snowid_layout)',
+    '@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)', '@extschema@.snowid_advance_all(timestamptz)',
+    '@extschema@.snowid_stat_reset()',
+    'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text)',
+    'snowid.retire_node(text)', 'snowid.free_number(bigint, interval)', 'snowid.settle_registry(bigint)'];
+  statistics CONSTANT regprocedure[] := ARRAY[
+    'snowid.counter_statistics()', 'snowid.database_statistics()', 'snowid.shard_statistics()'];
+  superusers CONSTANT regprocedure[] := ARRAY[
+    'snowid.return_to_clock(tstzmultirange)', 'snowid.future_times(regclass, name, @extschema@.snowid_layout, interval)'];
+  function regprocedure;
+BEGIN
+  FOREACH function IN ARRAY administration || statistics || superusers LOOP
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', function);
+  END LOOP;
+  FOREACH function IN ARRAY administration || statistics LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_database_owner WITH GRANT OPTION', function);
+  END LOOP;
+  FOREACH function IN ARRAY statistics LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor', function);
+  END LOOP;
+END $$;
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.member, snowid.registered_nodes
+  TO pg_monitor;
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.member, snowid.registered_nodes
+  TO pg_database_owner WITH GRANT OPTION;
+
+-- Dumps: the owner of a database dumps and restores it, whoever created the extension there.
+GRANT USAGE ON SCHEMA snowid_internal TO pg_database_owner;
+GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.released_shards,
+  snowid_internal.segment_sources TO pg_database_owner;
+GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
+
+-- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database cannot
+-- restore in a single transaction where a superuser created the extension. pg_available_extensions has it.
+COMMENT ON EXTENSION snowid IS NULL;

@@ -5,7 +5,6 @@ CREATE FUNCTION snowid.database_statistics(OUT ceiling pg_catalog.timestamptz, O
     OUT counters_memory bigint, OUT total_memory bigint, OUT stats_reset pg_catalog.timestamptz)
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_database_statistics';
 COMMENT ON FUNCTION snowid.database_statistics() IS 'what the view snowid.stat_database shows';
-REVOKE ALL ON FUNCTION snowid.database_statistics() FROM PUBLIC;
 
 CREATE VIEW snowid.stat_database AS
   SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
@@ -30,4 +29,3 @@ COMMENT ON COLUMN snowid.stat_database.total_memory IS
   'bytes of shared memory that snowid has of the system, with what is free in it; null before PostgreSQL 17';
 COMMENT ON COLUMN snowid.stat_database.stats_reset IS
   'when statistics were last reset, null where they were not since the server started';
-REVOKE ALL ON snowid.stat_database FROM PUBLIC;

@@ -7,7 +7,6 @@ CREATE FUNCTION snowid.shard_statistics(OUT layout @extschema@.snowid_layout, OU
   RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard_statistics';
 COMMENT ON FUNCTION snowid.shard_statistics() IS 'what the view snowid.stat_shards shows';
-REVOKE ALL ON FUNCTION snowid.shard_statistics() FROM PUBLIC;
 
 CREATE VIEW snowid.stat_shards AS
   SELECT layout, shard, issued, last_id, last_time, lead, max_lead, waits, wait_time, refusals, clock_steps_back,
@@ -33,4 +32,3 @@ COMMENT ON COLUMN snowid.stat_shards.refusals IS
 COMMENT ON COLUMN snowid.stat_shards.clock_steps_back IS
   'how often a caller of this shard was the first in the database to see that the clock had been set back';
 COMMENT ON COLUMN snowid.stat_shards.layout_end IS 'when IDs of the layout would turn negative: none are issued then';
-REVOKE ALL ON snowid.stat_shards FROM PUBLIC;

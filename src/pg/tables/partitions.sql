@@ -327,5 +327,3 @@ COMMENT ON COLUMN snowid.partitions.range_start IS 'time of its first ID; -infin
 COMMENT ON COLUMN snowid.partitions.range_end IS 'time of the first ID after it; infinity where it has no end, null for the default one';
 COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
 COMMENT ON COLUMN snowid.partitions.estimated_rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
-REVOKE ALL ON snowid.partitions FROM PUBLIC;
-GRANT SELECT ON snowid.partitions TO PUBLIC;

@@ -195,14 +195,14 @@ sub own_rows
         "COMMENT ON EXTENSION snowid IS 'x'",
         'ALTER EXTENSION snowid UPDATE',
         "ALTER EXTENSION snowid SET SCHEMA aside",
-        "DELETE FROM snowid.membership");
+        "DELETE FROM snowid_internal.membership");
 }
 
 sub by_hand
 {
     my ($world) = @_;
     return one_of(
-        "SELECT setval('snowid.ceiling', last_value + 100) FROM snowid.ceiling",
+        "SELECT setval('snowid_internal.ceiling', last_value + 100) FROM snowid_internal.ceiling",
         'CHECKPOINT',
         'SELECT pg_switch_wal()',
         'VACUUM',

@@ -20,7 +20,7 @@ my @expected = (
     # A check drops a partition of the table that a statement of PostgreSQL's own is about to write to.
     [ qr/could not open relation with OID \d+/, qr/relation_open/, 0, qr/\A(?:INSERT|DELETE|TRUNCATE|ALTER)\b/ ],
     # A value of a table's row type is read while the table is dropped.
-    [ qr/could not open relation with OID \d+/, qr/relation_open/, 1, qr/::snowid[.]nodes\b/ ],
+    [ qr/could not open relation with OID \d+/, qr/relation_open/, 1, qr/::snowid_internal[.]nodes\b/ ],
 );
 
 # Whether an error is none that says of a fault: SQLSTATE; the whole message, with the place that reports it; the

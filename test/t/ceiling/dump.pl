@@ -26,7 +26,7 @@ sub max_of
 sub ceiling_of
 {
     my ($node, $dbname) = @_;
-    return $node->safe_psql($dbname, 'SELECT last_value FROM snowid.ceiling');
+    return $node->safe_psql($dbname, 'SELECT last_value FROM snowid_internal.ceiling');
 }
 
 # Makes a database that belongs to an ordinary user.
@@ -290,7 +290,7 @@ $last = check_above('new dump', $target, 'postgres', max_of($ceiling));
 ask($session, 'SELECT snowid_next()');
 my $known = ceiling_of($target, 'postgres');
 my $restored = $known + 600_000;
-$target->safe_psql('postgres', "SELECT setval('snowid.ceiling', $restored)");
+$target->safe_psql('postgres', "SELECT setval('snowid_internal.ceiling', $restored)");
 # Each of these has a millisecond of its own. The ceiling is raised a second ahead.
 my @ids = split /\n/, ask($session, 'SELECT snowid_reserve(0, 1024) FROM generate_series(1, 3000)');
 is(scalar(@ids), 3000, 'restored in use: the session goes on');
@@ -304,7 +304,7 @@ close_session($session);
 
 # Who may dump a database may dump the extension with it, though a superuser made it: the database's owner, and who may
 # read all data. The dump carries the ceiling, and whoever may connect may read that.
-my $sequence = 'snowid.ceiling';
+my $sequence = 'snowid_internal.ceiling';
 $source->safe_psql('postgres', <<'SQL');
 CREATE ROLE owner LOGIN;
 CREATE ROLE reader LOGIN IN ROLE pg_read_all_data;

@@ -178,7 +178,7 @@ sub check_after_cut
     is($node->safe_psql('postgres', "SELECT kept FROM cuts WHERE number = $number"), 't',
         "$name: what was flushed is there, and what was not is gone");
     # No ID of the next start is below what this one has made durable.
-    $ahead = last_value($node, 'snowid.ceiling') / 1000 - time;
+    $ahead = last_value($node, 'snowid_internal.ceiling') / 1000 - time;
     go_on(1);
     $node->stop;
     return;

@@ -42,9 +42,9 @@ foreach my $draw (
 {
     # Whole seconds, since an ObjectID has no more.
     $set = int($set / 1000) * 1000 + 60_000;
-    ask($session, "SELECT setval('snowid.ceiling', $set)");
+    ask($session, "SELECT setval('snowid_internal.ceiling', $set)");
     cmp_ok(ask($session, $draw), '>', $set, "one transaction: above what was set: $draw");
-    cmp_ok(ask($session, 'SELECT last_value FROM snowid.ceiling'), '>', $set, "one transaction: and covered");
+    cmp_ok(ask($session, 'SELECT last_value FROM snowid_internal.ceiling'), '>', $set, "one transaction: and covered");
 }
 my $last = ask($session, $next);
 is(ask($session, 'COMMIT'), '', 'one transaction: committed');
@@ -60,7 +60,7 @@ ask($session, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid');
 foreach my $table ('first', 'second')
 {
     $set += 3_600_000;
-    ask($session, "SELECT setval('snowid.ceiling', $set)");
+    ask($session, "SELECT setval('snowid_internal.ceiling', $set)");
     like(ask($session, sprintf $make, $table), qr/Workers Launched: [1-9]/, "in parallel, $table: by workers too");
     my ($drawn, $least) = split /\|/, ask($session, sprintf $made, $table);
     is($drawn, 20_000, "in parallel, $table: none twice");
@@ -72,10 +72,10 @@ ask($session, 'COMMIT');
 my $other = open_session($node, dbname => 'restored');
 ask($other, $ahead);
 ask($other, $next);
-ask($session, 'BEGIN; ALTER SEQUENCE snowid.ceiling RESTART');
+ask($session, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling RESTART');
 ask($session, $next);
 $set += 3_600_000;
-ask($session, "SELECT setval('snowid.ceiling', $set)");
+ask($session, "SELECT setval('snowid_internal.ceiling', $set)");
 cmp_ok(ask($session, $next), '>', $set, 'beside another session: above what was set');
 cmp_ok(ask($other, sprintf $time, 'snowid_next(78)'), '<', $set, 'beside another session: that draws from a new shard');
 cmp_ok(ask($session, sprintf $time, 'snowid_next(78)'), '>', $set, 'beside another session: above what was set there, too');
@@ -85,12 +85,12 @@ close_session($other);
 # 2. A dump is restored over a running server, as a superuser would: who comes next sees it.
 my $known = ask($session, $next);
 $set = hours_on(6);
-$node->safe_psql('restored', "SELECT setval('snowid.ceiling', $set)");
+$node->safe_psql('restored', "SELECT setval('snowid_internal.ceiling', $set)");
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $set, 'running server: the next session draws above');
 cmp_ok($known = ask($session, $next), '>', $set, 'running server: so do those of before');
-$node->safe_psql('restored', "SELECT setval('snowid.ceiling', " . hours_on(0) . ')');
+$node->safe_psql('restored', "SELECT setval('snowid_internal.ceiling', " . hours_on(0) . ')');
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>=', $known, 'running server: an old dump sets nothing back');
-cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid.ceiling'), '>', $known,
+cmp_ok($node->safe_psql('restored', 'SELECT last_value FROM snowid_internal.ceiling'), '>', $known,
     'running server: and the ceiling covers what was drawn');
 # So it is where the sequence itself is set back, by who alters it: a session that only knows what another one
 # has learned before is told, too. It needs no more room below the ceiling, since the clock is behind.
@@ -98,9 +98,9 @@ set_clock(-60);
 my $second = open_session($node, dbname => 'restored');
 ask($second, $ahead);
 like(ask($second, $next), qr/^\d+$/, 'set back: another session draws');
-$node->safe_psql('restored', 'ALTER SEQUENCE snowid.ceiling RESTART WITH 1');
+$node->safe_psql('restored', 'ALTER SEQUENCE snowid_internal.ceiling RESTART WITH 1');
 $known = ask($second, $next);
-cmp_ok(ask($second, 'SELECT last_value FROM snowid.ceiling'), '>=', $known, 'set back: it covers what it draws then');
+cmp_ok(ask($second, 'SELECT last_value FROM snowid_internal.ceiling'), '>=', $known, 'set back: it covers what it draws then');
 close_session($second);
 set_clock(0);
 close_session($session);
@@ -115,9 +115,9 @@ my $drop = 'DROP DATABASE again';
 set_clock(3600);
 $node->safe_psql('postgres', $make_again);
 $node->safe_psql('again', 'SELECT snowid_next(1)');
-my $covered = $node->safe_psql('again', 'SELECT last_value FROM snowid.ceiling');
+my $covered = $node->safe_psql('again', 'SELECT last_value FROM snowid_internal.ceiling');
 $node->safe_psql('postgres', $_) foreach $drop, $make_again;
-cmp_ok($node->safe_psql('again', 'SELECT last_value FROM snowid.ceiling'), '<', $covered,
+cmp_ok($node->safe_psql('again', 'SELECT last_value FROM snowid_internal.ceiling'), '<', $covered,
     'same oid: the sequence is that of the template');
 set_clock(0);
 my $drawn = draw($node, 'snowid_next(1)', 1000, dbname => 'again', setup => $ahead);
@@ -136,14 +136,14 @@ set_clock(0);
 # 4. A superuser takes the sequence out of the extension and makes that anew: the sequence of now holds the
 # ceiling, and not the one that was, of which the server still knows.
 $node->safe_psql('pattern', 'SELECT snowid_next(1)');
-my $taken = $node->safe_psql('pattern', 'SELECT last_value FROM snowid.ceiling');
+my $taken = $node->safe_psql('pattern', 'SELECT last_value FROM snowid_internal.ceiling');
 $node->safe_psql('pattern', <<'SQL');
-ALTER EXTENSION snowid DROP SEQUENCE snowid.ceiling;
-ALTER SEQUENCE snowid.ceiling SET SCHEMA public;
+ALTER EXTENSION snowid DROP SEQUENCE snowid_internal.ceiling;
+ALTER SEQUENCE snowid_internal.ceiling SET SCHEMA public;
 DROP EXTENSION snowid;
 SQL
 $node->safe_psql('pattern', 'CREATE EXTENSION snowid');
-cmp_ok($node->safe_psql('pattern', 'SELECT last_value FROM snowid.ceiling'), '>=', $taken,
+cmp_ok($node->safe_psql('pattern', 'SELECT last_value FROM snowid_internal.ceiling'), '>=', $taken,
     'taken out of the extension: the one of now holds the ceiling');
 
 # 5. The data of an earlier day is restored into a database that is in use, and the server crashes before
@@ -163,7 +163,7 @@ foreach my $how ('at once', 'once more', 'after a checkpoint')
     is($count, 1000, "restored data, $how: drawn");
     $covered = $node->safe_psql('used', 'SELECT snowid_ceiling()');
     command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('used') ], "restored data, $how");
-    is($node->safe_psql('used', "SELECT last_value < extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid.ceiling"),
+    is($node->safe_psql('used', "SELECT last_value < extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid_internal.ceiling"),
         't', "restored data, $how: the sequence is set back");
     is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, "restored data, $how: the ceiling is not");
     $node->safe_psql('used', 'CHECKPOINT') if $how =~ /checkpoint/;
@@ -175,25 +175,25 @@ foreach my $how ('at once', 'once more', 'after a checkpoint')
     finish($drawn);
     ($count, $greatest) = check_round("restored data, $how: after", $greatest, $drawn);
     is($count, 1000, "restored data, $how: drawn again");
-    is($node->safe_psql('used', "SELECT last_value >= extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid.ceiling"),
+    is($node->safe_psql('used', "SELECT last_value >= extract(epoch FROM '$covered'::timestamptz) * 1000 FROM snowid_internal.ceiling"),
         't', "restored data, $how: and the sequence says so again");
     set_clock(0);
 }
 # So too what a transaction goes back to that has replaced the sequence's storage.
 $node->safe_psql('used', <<"SQL");
 $ahead;
-BEGIN; ALTER SEQUENCE snowid.ceiling RESTART;
+BEGIN; ALTER SEQUENCE snowid_internal.ceiling RESTART;
 SELECT snowid_advance(snowid_min(now() + interval '2 hours') + 1024); SELECT snowid_next(1);
 ROLLBACK
 SQL
 $covered = $node->safe_psql('used', 'SELECT snowid_ceiling()');
 is($node->safe_psql('used', "SELECT '$covered'::timestamptz > now() + interval '110 min'"), 't', 'rolled back: covered');
-$node->safe_psql('used', q(SELECT setval('snowid.ceiling', 1)));
+$node->safe_psql('used', q(SELECT setval('snowid_internal.ceiling', 1)));
 is($node->safe_psql('used', 'SELECT snowid_ceiling()'), $covered, 'rolled back: and not set back');
 # To others the sequence is one, of a row.
-is($node->safe_psql('used', 'SELECT count(*), count(DISTINCT ctid) FROM snowid.ceiling'), '1|1', 'a sequence has one row');
+is($node->safe_psql('used', 'SELECT count(*), count(DISTINCT ctid) FROM snowid_internal.ceiling'), '1|1', 'a sequence has one row');
 $node->safe_psql('used', 'CREATE EXTENSION amcheck');
-is($node->safe_psql('used', q(SELECT count(*) FROM verify_heapam('snowid.ceiling'))), '0', 'and sound pages');
+is($node->safe_psql('used', q(SELECT count(*) FROM verify_heapam('snowid_internal.ceiling'))), '0', 'and sound pages');
 
 # 6. Who draws IDs and numbers notices what others do to the sequence of the ceiling, and to that of the numbers.
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE numbers INCREMENT 1000');
@@ -209,10 +209,10 @@ foreach my $order ([ids => $id, $number], [numbers => $number, $id])
 
     ask($changer, 'ALTER SEQUENCE numbers RESTART WITH 700001');
     is(ask($drawing, $number), '700001', "$first first: numbers go on where the sequence was set to");
-    ask($changer, 'ALTER SEQUENCE snowid.ceiling SET UNLOGGED');
+    ask($changer, 'ALTER SEQUENCE snowid_internal.ceiling SET UNLOGGED');
     is(ask($drawing, $id), 'ERROR 55000', "$first first: no ID where the ceiling would not survive a crash");
     is(ask($drawing, $number), '700002', "$first first: which does not stop numbers");
-    ask($changer, 'ALTER SEQUENCE snowid.ceiling SET LOGGED');
+    ask($changer, 'ALTER SEQUENCE snowid_internal.ceiling SET LOGGED');
     is(ask($drawing, $id), 't', "$first first: IDs go on when it would");
     close_session($drawing);
 }

@@ -9,7 +9,7 @@ use Test::More;
 
 my $advance = q(SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '30 s', 1, 1)));
 my $draw = 'SELECT snowid_next(1)';
-my $alter = 'ALTER SEQUENCE snowid.ceiling INCREMENT 1';
+my $alter = 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1';
 my $anew = 'DROP EXTENSION snowid; CREATE EXTENSION snowid';
 # How a transaction begins before it draws, and how it ends, unless the crash ends it.
 my %cases = (
@@ -88,7 +88,7 @@ $node->stop;
 
 # What is written ahead is not durable yet. Nobody who replaces the storage goes by it before it is: at this
 # level nothing else that he does would take it along to the disk. The clock stands still.
-my $ceiling = 'SELECT last_value FROM snowid.ceiling';
+my $ceiling = 'SELECT last_value FROM snowid_internal.ceiling';
 my $time = 'SELECT floor(extract(epoch FROM snowid_timestamp(%s)) * 1000)';
 my $now = int(time) + 1000;
 
@@ -156,7 +156,7 @@ LANGUAGE plpgsql PARALLEL SAFE AS $$
 BEGIN
   IF pg_backend_pid() = leader THEN
     PERFORM snowid_next(2), pg_advisory_lock(1);
-    LOOP EXIT WHEN (SELECT last_value > (of_leader + 0.2) * 1000 FROM snowid.ceiling); END LOOP;
+    LOOP EXIT WHEN (SELECT last_value > (of_leader + 0.2) * 1000 FROM snowid_internal.ceiling); END LOOP;
     RETURN draw_until(2, of_leader);
   END IF;
   LOOP EXIT WHEN EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'); END LOOP;

@@ -147,9 +147,9 @@ foreach my $value ('less', 'the same')
     my $changer = new_session('off');
     ask($changer, $ahead);
     see('ID', ask($changer, $draw{ID})) foreach 1 .. 2;
-    my $said = ask($changer, 'SELECT last_value FROM snowid.ceiling');
-    is(ask($changer, 'ALTER SEQUENCE snowid.ceiling RESTART'), '', "another storage, $value");
-    is(ask($changer, "SELECT setval('snowid.ceiling', $said)"), $said, 'set') if $value eq 'the same';
+    my $said = ask($changer, 'SELECT last_value FROM snowid_internal.ceiling');
+    is(ask($changer, 'ALTER SEQUENCE snowid_internal.ceiling RESTART'), '', "another storage, $value");
+    is(ask($changer, "SELECT setval('snowid_internal.ceiling', $said)"), $said, 'set') if $value eq 'the same';
     foreach my $name ('the first', 'the next', 'the one who changed it')
     {
         my $session = $name eq 'the one who changed it' ? $changer : new_session('off');

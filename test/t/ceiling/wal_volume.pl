@@ -80,7 +80,7 @@ $count = records_of('a section that adapts', 'inbox', 20_000, '', @keyed);
 check_between('records for 40,000 more', $count, 1, 5);
 
 # 2. IDs within a millisecond.
-my $ceiling = 'snowid.ceiling';
+my $ceiling = 'snowid_internal.ceiling';
 # The first ID after a start of the server finds out what the ceiling is.
 $node->safe_psql('postgres', 'SELECT snowid_next(0)');
 stop_clock($now += 100, $node);
@@ -120,7 +120,7 @@ sub waits
 }
 
 # How far the ceiling is ahead of the clock, in milliseconds.
-sub ahead { return last_value($node, 'snowid.ceiling') - sprintf('%.0f', $now * 1000) }
+sub ahead { return last_value($node, 'snowid_internal.ceiling') - sprintf('%.0f', $now * 1000) }
 
 foreach my $pause (0.3, 0.7, 1.1, 1.8)
 {
@@ -144,9 +144,9 @@ is(waits('ROLLBACK', 0.1), 1, 'just above it: waits');
 # Nor is it passed where somebody else has locked its sequence: who comes near it goes on without raising it, who is
 # above it waits.
 waits('COMMIT', 10);
-my $durable = last_value($node, 'snowid.ceiling') / 1000;
+my $durable = last_value($node, 'snowid_internal.ceiling') / 1000;
 my $locker = open_session($node);
-ask($locker, 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT 1');
+ask($locker, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1');
 stop_clock($durable - 0.02, $node);
 like(ask($session, 'SELECT snowid_next()'), qr/^\d+$/, 'locked: who is just below the ceiling goes on');
 stop_clock($now = $durable + 0.02, $node);

@@ -112,7 +112,7 @@ foreach my $node (@nodes[ 0, 1 ])
 sub sources
 {
     my ($node) = @_;
-    return $node->safe_psql('replicated', 'SELECT seq, remote_seq FROM snowid.segment_sources ORDER BY seq::text');
+    return $node->safe_psql('replicated', 'SELECT seq, remote_seq FROM snowid_internal.segment_sources ORDER BY seq::text');
 }
 
 # Waits until a subscriber has all that was done at its publisher.
@@ -157,8 +157,8 @@ SQL
         $publisher->safe_psql('replicated', <<'SQL');
 CREATE SEQUENCE new_seq;
 SELECT snowid_segment_attach('new_seq', 'central', 'ours_seq');
-UPDATE snowid.segment_sources SET remote_seq = 'elsewhere';
-UPDATE snowid.segment_sources SET seq = 'new_seq'::regclass, server = 'nowhere' WHERE seq = 'shared_seq'::regclass
+UPDATE snowid_internal.segment_sources SET remote_seq = 'elsewhere';
+UPDATE snowid_internal.segment_sources SET seq = 'new_seq'::regclass, server = 'nowhere' WHERE seq = 'shared_seq'::regclass
   AND false;
 SQL
         check_goes_on($publisher, $subscriber, "$to, attached and changed");

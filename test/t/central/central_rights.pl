@@ -87,7 +87,7 @@ check_error('a time-out of 0, which is none', $admin, $slow, '55000',
 ask($admin, q(ALTER SERVER slow OPTIONS (SET connect_timeout '2')));
 is(ask($admin, "BEGIN; $slow"), '', 'a time-out');
 ask($admin, 'ROLLBACK');
-is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'nothing is attached');
+is(ask($admin, 'SELECT count(*) FROM snowid_internal.segment_sources'), '0', 'nothing is attached');
 
 # Whose own it is not, he may not even lock.
 ask($admin, "SELECT snowid_segment_attach('$_', 'central', 'others_seq')") foreach 'orders_seq', 'others_seq';
@@ -100,12 +100,12 @@ is(ask($bob, q(SELECT snowid_segment_attach('others_seq', 'central', 'orders_seq
 ask($admin, 'COMMIT');
 
 # Nor may he, though he owns the extension or restores a dump, give it a source.
-ask($admin, 'GRANT SELECT, INSERT ON snowid.segment_sources TO bob');
-is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('no_seq', 'central', 'x'))), 'ERROR 42809', 'no sequence');
+ask($admin, 'GRANT USAGE ON SCHEMA snowid_internal TO bob; GRANT SELECT, INSERT ON snowid_internal.segment_sources TO bob');
+is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('no_seq', 'central', 'x'))), 'ERROR 42809', 'no sequence');
 ask($admin, 'CREATE SEQUENCE admins_seq; CREATE SEQUENCE bobs_seq; ALTER SEQUENCE bobs_seq OWNER TO bob');
-is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('admins_seq', 'central', 'x'))),
+is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('admins_seq', 'central', 'x'))),
     'ERROR 42501', 'nor a source of a sequence of another');
-is(ask($bob, q(INSERT INTO snowid.segment_sources VALUES ('bobs_seq', 'central', 'x'))), '', 'but of his own');
+is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('bobs_seq', 'central', 'x'))), '', 'but of his own');
 
 # A caller who cancels all the time never gets the connection.
 my $victim = backend_of($bob);
@@ -280,17 +280,17 @@ ask($admin, 'ALTER SEQUENCE orders_seq RENAME TO "Other Orders"');
 my $renamed = q(SELECT snowid_segment_next('"Other Orders"'));
 like(ask($admin, $renamed), qr/^1\d{12}$/, 'renamed: it is');
 system_or_bail('pg_dump', '-d', $node->connstr('postgres'), '-f', "$dir/dump.sql");
-my $rows = ask($admin, 'SELECT count(*) FROM snowid.segment_sources');
+my $rows = ask($admin, 'SELECT count(*) FROM snowid_internal.segment_sources');
 is($rows, '3', 'the row of the dropped sequence is there yet');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql" ], 'restored');
-my $sources = 'SELECT seq, server, remote_seq FROM snowid.segment_sources ORDER BY seq::text';
+my $sources = 'SELECT seq, server, remote_seq FROM snowid_internal.segment_sources ORDER BY seq::text';
 is($node->safe_psql('restored', $sources), qq("Other Orders"|central|orders_seq\nalices_seq|central|alices_seq),
     'and what is attached with it, but for sequences that are no more');
 my $last = ask($admin, $renamed);
 cmp_ok($node->safe_psql('restored', $renamed), '>', $last, 'it draws from the source, above those of before');
 ask($admin, q(SELECT snowid_segment_detach('"Other Orders"')));
-is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid.segment_sources'), 'alices_seq',
+is(ask($admin, 'SELECT string_agg(seq::text, $$ $$) FROM snowid_internal.segment_sources'), 'alices_seq',
     'rows of dropped sequences go with the next that is detached');
 is(ask($admin, 'DROP SERVER central CASCADE'), '', 'the server can be dropped');
 ask($alice, q(SELECT setval('alices_seq', 800000)));

@@ -38,7 +38,7 @@ ask($admin, q(BEGIN; SELECT snowid_segment_attach('ours_seq', 'central', 'ours_s
 is(ask($admin, $ours), '100001', 'attached: who has done it draws from the source');
 ask($admin, 'ROLLBACK');
 is(scalar(grep { $_ > 3 && $_ < 100000 } drawn()), 3, 'rolled back: its own numbers go on');
-is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'rolled back: nothing is attached');
+is(ask($admin, 'SELECT count(*) FROM snowid_internal.segment_sources'), '0', 'rolled back: nothing is attached');
 ask($admin, 'ALTER SEQUENCE ours_seq INCREMENT 50');
 my @own = drawn();
 is($own[2] - $own[0], 2, 'a block of its own');
@@ -61,7 +61,7 @@ foreach my $how ('ROLLBACK', 'COMMIT')
     is(scalar(grep { $how eq 'COMMIT' ? $_ > $top : $_ <= $top } @after), 3, "detached, $how: all notice")
       or diag("@after");
 }
-is(ask($admin, 'SELECT count(*) FROM snowid.segment_sources'), '0', 'detached: the table says so');
+is(ask($admin, 'SELECT count(*) FROM snowid_internal.segment_sources'), '0', 'detached: the table says so');
 
 # Numbers of its own go on above those allocated, whatever the two increments are, and after a crash.
 foreach my $increment (1, 100, 1000)
@@ -200,15 +200,15 @@ is(batch('wide', 3), join(' ', $reached + 10, $reached + 11, $reached + 12), 'go
 close_session($caller);
 
 # 3. The trigger function.
-my $function = 'EXECUTE FUNCTION snowid.check_source()';
+my $function = 'EXECUTE FUNCTION snowid_internal.check_source()';
 ask($admin, 'CREATE ROLE mallory; GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory');
 ask($admin, 'CREATE TEMP TABLE own (a oid)');
 is(ask($admin, "CREATE TRIGGER x BEFORE TRUNCATE ON own $function"), 'ERROR 42501', 'not for everyone');
-is(ask($admin, 'SELECT snowid.check_source()'), 'ERROR 42501', 'nor to call');
+is(ask($admin, 'SELECT snowid_internal.check_source()'), 'ERROR 42501', 'nor to call');
 ask($admin, 'RESET ROLE');
-is(ask($admin, 'SELECT snowid.check_source()'), 'ERROR 39P01', 'not without a trigger');
+is(ask($admin, 'SELECT snowid_internal.check_source()'), 'ERROR 39P01', 'not without a trigger');
 my @tables = ('()', '(a oid)', '(a text)', '(a oid, b text)', '(a oid, b text, c text)',
-    '(a snowid.sequence_name, server text, remote_seq text, owner text, server_oid oid, owner_oid oid)');
+    '(a snowid_internal.sequence_name, server text, remote_seq text, owner text, server_oid oid, owner_oid oid)');
 my %do = (INSERT => 'INSERT INTO t DEFAULT VALUES', UPDATE => 'UPDATE t SET d = 1', DELETE => 'DELETE FROM t',
     TRUNCATE => 'TRUNCATE t');
 my @wrong;
@@ -232,7 +232,7 @@ foreach my $columns (@tables)
     }
 }
 is("@wrong", '', 'a trigger of any other kind, on any other table');
-is(ask($admin, 'TRUNCATE snowid.segment_sources'), 'ERROR 0A000', 'TRUNCATE, which replication would repeat elsewhere');
+is(ask($admin, 'TRUNCATE snowid_internal.segment_sources'), 'ERROR 0A000', 'TRUNCATE, which replication would repeat elsewhere');
 foreach my $event ('INSERT', 'UPDATE', 'DELETE')
 {
     ask($admin, "DROP TABLE t; CREATE TABLE t (d int); DROP VIEW IF EXISTS v; CREATE VIEW v AS SELECT 1 AS d");
@@ -241,36 +241,36 @@ foreach my $event ('INSERT', 'UPDATE', 'DELETE')
 }
 foreach my $event ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
 {
-    ask($admin, 'BEGIN; INSERT INTO snowid.segment_sources (seq, server, remote_seq, owner) VALUES (0::regclass, 0, 0, 0)') if $event ne 'INSERT';
+    ask($admin, 'BEGIN; INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, owner) VALUES (0::regclass, 0, 0, 0)') if $event ne 'INSERT';
     ask($admin, 'BEGIN') if $event eq 'INSERT';
-    ask($admin, 'ALTER TABLE snowid.segment_sources DISABLE TRIGGER refuse_truncate');
-    ask($admin, 'CREATE TRIGGER x AFTER ' . "$event ON snowid.segment_sources $function");
-    is(ask($admin, { INSERT => 'INSERT INTO snowid.segment_sources (seq, server, remote_seq, owner) VALUES (1::regclass, 0, 0, 0)',
-        UPDATE => 'UPDATE snowid.segment_sources SET server = 1', DELETE => 'DELETE FROM snowid.segment_sources',
-        TRUNCATE => 'TRUNCATE snowid.segment_sources' }->{$event}), 'ERROR 39P01', "after $event of the table itself");
+    ask($admin, 'ALTER TABLE snowid_internal.segment_sources DISABLE TRIGGER refuse_truncate');
+    ask($admin, 'CREATE TRIGGER x AFTER ' . "$event ON snowid_internal.segment_sources $function");
+    is(ask($admin, { INSERT => 'INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, owner) VALUES (1::regclass, 0, 0, 0)',
+        UPDATE => 'UPDATE snowid_internal.segment_sources SET server = 1', DELETE => 'DELETE FROM snowid_internal.segment_sources',
+        TRUNCATE => 'TRUNCATE snowid_internal.segment_sources' }->{$event}), 'ERROR 39P01', "after $event of the table itself");
     ask($admin, 'ROLLBACK');
 }
 
 # 4. What the columns hold.
 sub row { return ask($admin, "SELECT seq, server, remote_seq, owner, server_oid = (SELECT oid FROM pg_foreign_server
-  WHERE srvname = server), owner_oid = owner::regrole FROM snowid.segment_sources ORDER BY seq::text") }
+  WHERE srvname = server), owner_oid = owner::regrole FROM snowid_internal.segment_sources ORDER BY seq::text") }
 my $next = q(SELECT snowid_segment_next('orders_seq'));
 sub forget { return ask($admin, q(SELECT setval('orders_seq', last_value, is_called) FROM orders_seq)) }
 ask($admin, q(CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
 is(row(), 'orders_seq|central|orders_seq|postgres|t|t', 'attached: who owns it, and which server it is');
 is(ask($admin, $next), '1000001', 'numbers');
 ask($admin, 'CREATE ROLE alice');
-ask($admin, q(UPDATE snowid.segment_sources SET server_oid = 1, owner_oid = 1));
+ask($admin, q(UPDATE snowid_internal.segment_sources SET server_oid = 1, owner_oid = 1));
 is(row(), 'orders_seq|central|orders_seq|postgres|t|t', 'oids are those of the names');
-ask($admin, q(BEGIN; UPDATE snowid.segment_sources SET server = 'none', owner = 'nobody'));
-is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid.segment_sources)), '0|0', 'and 0 where there are none');
+ask($admin, q(BEGIN; UPDATE snowid_internal.segment_sources SET server = 'none', owner = 'nobody'));
+is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid_internal.segment_sources)), '0|0', 'and 0 where there are none');
 ask($admin, 'ROLLBACK');
 ask($admin, 'BEGIN; CREATE SEQUENCE alices; ALTER SEQUENCE alices OWNER TO alice');
-ask($admin, 'GRANT SELECT, INSERT, UPDATE ON snowid.segment_sources TO alice; SET ROLE alice');
-is(ask($admin, q(INSERT INTO snowid.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is not a superuser');
-is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid.segment_sources WHERE owner = 'alice')), 'alice|t',
+ask($admin, 'GRANT USAGE ON SCHEMA snowid_internal TO alice; GRANT SELECT, INSERT, UPDATE ON snowid_internal.segment_sources TO alice; SET ROLE alice');
+is(ask($admin, q(INSERT INTO snowid_internal.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is not a superuser');
+is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid_internal.segment_sources WHERE owner = 'alice')), 'alice|t',
     'is the owner himself, whatever he says');
-is(ask($admin, q(UPDATE snowid.segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass
+is(ask($admin, q(UPDATE snowid_internal.segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass
   RETURNING owner)), 'alice', 'and stays it');
 ask($admin, 'ROLLBACK');
 
@@ -341,9 +341,9 @@ is(ask($admin, 'CREATE SEQUENCE plain; SELECT snowid_segment_next($$plain$$)'), 
 my $refiller = open_session($node, dbname => 'restored');
 backend_of($refiller);
 ask($refiller, q(SELECT snowid_segment_next('plain')));
-foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid.segment_sources')
+foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP TABLE snowid_internal.segment_sources')
 {
-    ask($admin, "BEGIN; LOCK TABLE snowid.segment_sources; $drop");
+    ask($admin, "BEGIN; LOCK TABLE snowid_internal.segment_sources; $drop");
     start_asking($refiller, q(SELECT snowid_segment_next('plain') FROM generate_series(1, 1000)));
     wait_until_waiting($node, $refiller, 'Lock');
     ask($admin, $drop =~ /TABLE/ ? 'COMMIT' : 'COMMIT; CREATE EXTENSION snowid');
@@ -356,13 +356,14 @@ foreach my $thing ('VIEW', 'TABLE')
 {
     my $columns = 'seq oid, server text, remote_seq text, owner text, server_oid oid, owner_oid oid';
     my $make = $thing eq 'VIEW'
-      ? "CREATE VIEW snowid.segment_sources AS SELECT 1::oid AS seq, ''::text AS server, ''::text AS remote_seq,"
+      ? "CREATE VIEW snowid_internal.segment_sources AS SELECT 1::oid AS seq, ''::text AS server, ''::text AS remote_seq,"
       . " ''::text AS owner, 1::oid AS server_oid, 1::oid AS owner_oid"
-      : "CREATE TABLE snowid.segment_sources ($columns) PARTITION BY LIST (seq)";
+      : "CREATE TABLE snowid_internal.segment_sources ($columns) PARTITION BY LIST (seq)";
     is(attempt($node, 'CREATE EXTENSION snowid; CREATE SEQUENCE IF NOT EXISTS s INCREMENT 10;'
-              . ' ALTER EXTENSION snowid DROP TABLE snowid.segment_sources; ALTER EXTENSION snowid DROP VIEW snowid.stat_counters;'
-              . ' DROP TABLE snowid.segment_sources CASCADE;'
-              . " $make; ALTER EXTENSION snowid ADD $thing snowid.segment_sources; SELECT snowid_segment_next('s')",
+              . ' ALTER EXTENSION snowid DROP TABLE snowid_internal.segment_sources; ALTER EXTENSION snowid DROP VIEW snowid.stat_counters;'
+              . ' ALTER EXTENSION snowid DROP VIEW snowid.segment_sources;'
+              . ' DROP TABLE snowid_internal.segment_sources CASCADE;'
+              . " $make; ALTER EXTENSION snowid ADD $thing snowid_internal.segment_sources; SELECT snowid_segment_next('s')",
             dbname => 'replaced'), 'ERROR 55000', "a $thing in its place");
     $node->safe_psql('replaced', 'DROP EXTENSION snowid');
 }

@@ -370,7 +370,7 @@ does($other, 'RESET ROLE');
 # left after all. Who locks the table of sources can have it happen in this order.
 make_numbers('set back');
 does($other, q(SELECT setval('numbers', 5000)));
-does($changer, 'BEGIN; LOCK TABLE snowid.segment_sources');
+does($changer, 'BEGIN; LOCK TABLE snowid_internal.segment_sources');
 start_asking($third, $next);
 wait_until_waiting($node, $third, 'Lock');
 does($other, q(SELECT setval('numbers', 101)));

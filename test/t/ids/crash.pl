@@ -49,7 +49,7 @@ $loads{'many IDs'} = { pause => 0.2, statements => [ ($one) x 12 ], crowd => 2 }
 $loads{'a batch that borrows'} = { pause => 0.7, statements => [ $one, $batch ] };
 $loads{'rare IDs, then a batch that borrows'} = { pause => 3, statements => [ ($one) x 6, $batch ] };
 # The ceiling and the clock, in seconds. Time that passes meanwhile brings them nearer to each other.
-my $look = 'SELECT last_value / 1000.0, extract(epoch FROM clock_timestamp()) FROM snowid.ceiling';
+my $look = 'SELECT last_value / 1000.0, extract(epoch FROM clock_timestamp()) FROM snowid_internal.ceiling';
 my $clock = 0;
 my $databases = 0;
 

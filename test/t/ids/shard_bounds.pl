@@ -132,7 +132,7 @@ foreach my $offset (0, 600, -600)
 
 # So too where the clock is set back once they were forgotten, and where a transaction uses them that has replaced the
 # storage of the ceiling's sequence.
-foreach my $round ([ 0, '' ], [ 120, 'BEGIN; ALTER SEQUENCE snowid.ceiling RESTART' ])
+foreach my $round ([ 0, '' ], [ 120, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling RESTART' ])
 {
     my ($offset, $begin) = @$round;
     my $name = "forgotten, then set back: $begin";

@@ -117,7 +117,7 @@ check_in_turns('the clock is right', $_, @sessions) foreach @calls;
 set_clock(4000, $node);
 check_in_turns('before a restore', $_, @sessions) foreach @calls;
 my $restored = $node->safe_psql('one',
-    q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
+    q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
 set_clock(4300, $node);
 ask($_, $far) foreach @sessions;
 foreach my $call (@calls)
@@ -337,7 +337,7 @@ my %sample = (
     'timestamp with time zone' => '2026-01-01Z', uuid => '00000000-0000-7000-8000-000000000000',
     snowid_layout => 'twitter', objectid => '0' x 24, regclass => 'pg_class', name => 'x',
     interval => '1 month', oid => '1259', smallint => '1', 'timestamp without time zone' => '2026-01-01',
-    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid.nodes' => '(' . ',' x 16 . ')');
+    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid_internal.nodes' => '(' . ',' x 16 . ')');
 # Which arguments may be null.
 my %optional = (snowid_join => 1, snowid_release => 2);
 my @functions = split /\n/, $fresh->safe_psql('one', <<'SQL');

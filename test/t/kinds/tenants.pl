@@ -59,7 +59,7 @@ ask($tenant, 'SET ROLE tenant');
 foreach my $how ('set', 'in a transaction that is rolled back')
 {
     ask($tenant, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid') if $how ne 'set';
-    ask($tenant, q(SELECT setval('snowid.ceiling', 253402300799000)));
+    ask($tenant, q(SELECT setval('snowid_internal.ceiling', 253402300799000)));
     foreach my $call ('snowid_next(1)', @calls)
     {
         ask($tenant, 'SAVEPOINT attempt') if $how ne 'set';

@@ -82,13 +82,13 @@ cmp_ok(attempt($east, 'SELECT snowid_next(10)'), '>', $last, 'what was committed
 
 # 2. A clock that is behind: by little, who accepts waits, and can be interrupted; by much, he is refused at
 # once, and nothing is changed.
-my $ceiling = last_value($west, 'snowid.ceiling');
+my $ceiling = last_value($west, 'snowid_internal.ceiling');
 my $at_once = "SET statement_timeout = '1min'; SET snowid.max_wait = '10min';";
 foreach my $call ('snowid_accept(snowid_max(now() + interval \'1 h\'))', 'snowid_advance_all(now() + interval \'1 h\')')
 {
     is(attempt($west, "$at_once SELECT $call"), 'ERROR SN001', "an hour: $call");
 }
-is(last_value($west, 'snowid.ceiling'), $ceiling, 'and the ceiling is as it was');
+is(last_value($west, 'snowid_internal.ceiling'), $ceiling, 'and the ceiling is as it was');
 $session = open_session($west);
 backend_of($session);
 foreach my $function ('accept', 'advance_all')
@@ -204,7 +204,7 @@ close_session(@movers);
 # A ceiling that was restored meanwhile counts for a shard that comes back, too.
 $own = $east->safe_psql('postgres', 'SELECT snowid_release(50)');
 my $restored = $east->safe_psql('postgres',
-    q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
+    q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
 is($east->safe_psql('postgres', <<"SQL"), 't', 'accepted under a higher ceiling: above that');
 SET snowid.max_lead = '1h';
 DO 'BEGIN PERFORM snowid_next(51), snowid_accept($own); END';

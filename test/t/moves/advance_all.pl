@@ -76,7 +76,7 @@ foreach my $how ('kill', 'immediate')
 my ($holder, $advancing) = map { open_session($node) } 1 .. 2;
 ask($advancing, "$far_ahead; SELECT snowid_next(1)");
 backend_of($advancing);
-ask($holder, 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT 1');
+ask($holder, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1');
 $moment = ahead();
 start_asking($advancing, "SELECT snowid_advance_all('$moment')");
 wait_until_waiting($node, $advancing, 'relation');
@@ -88,7 +88,7 @@ set_clock(0);
 close_session($holder, $advancing);
 
 # In a transaction that has made the sequence, or its storage.
-foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQUENCE snowid.ceiling INCREMENT 1')
+foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1')
 {
     foreach my $end ('ROLLBACK', 'COMMIT', 'a crash')
     {

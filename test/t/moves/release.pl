@@ -178,7 +178,7 @@ foreach my $dbname ('restored', 'cloned')
 $node->safe_psql('used', 'CREATE EXTENSION snowid');
 my $user = open_session($node, dbname => 'used');
 like(ask($user, 'SELECT snowid_next(7)'), qr/^\d+$/, 'a session has drawn');
-$node->safe_psql('used', q(INSERT INTO snowid.released_shards VALUES (7, 'instagram', 7 << 10, 'server b', now())));
+$node->safe_psql('used', q(INSERT INTO snowid_internal.released_shards VALUES (7, 'instagram', 7 << 10, 'server b', now())));
 like(ask($user, 'SELECT snowid_next(7)') . $user->{err}, $released, 'it is refused once the row is there');
 $last = ask($user, 'SELECT snowid_next(6)');
 is(ask($user, 'SELECT snowid_release(6) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'the extension made anew');

@@ -119,7 +119,7 @@ ok(!is_answered($_), 'a writer on the new server goes on') foreach @moved, $othe
 # is, below what the old one has issued.
 $other = [ $other, map { start_writer($old, $_) } 2, 3 ];
 # The old server's list of released shards is about itself, as FOR ALL TABLES would bring it, too.
-$old->safe_psql('postgres', 'CREATE PUBLICATION rest FOR TABLE shard2.photos, shard3.photos, snowid.released_shards');
+$old->safe_psql('postgres', 'CREATE PUBLICATION rest FOR TABLE shard2.photos, shard3.photos, snowid_internal.released_shards');
 $old->safe_psql('postgres', q(SELECT snowid_release(4); SELECT snowid_release(1, moved_to => 'still the new server')));
 subscribe('rest', 'rest');
 wait_for(sub { rows($old, 3, 'count(*) > 500') eq 't' }, 'rows');
@@ -151,7 +151,7 @@ foreach my $shard (2, 3)
     push @moved, $writer;
 }
 ok(!is_answered($_), 'all of them do') foreach @moved;
-is($new->safe_psql('postgres', 'SELECT count(*) FROM snowid.released_shards'), '0', 'nothing is released there');
+is($new->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.released_shards'), '0', 'nothing is released there');
 $new->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query LIKE 'DO %' AND pid <> pg_backend_pid()));
 close_session(@writers, @$other, @moved);
 check_log($_) foreach $old, $new;

@@ -98,7 +98,7 @@ my $words = qq(DROP $register($arguments);
   CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT held_number bigint, OUT held_node text, OUT token bigint,
     OUT identity text, OUT more text) LANGUAGE sql AS \$\$ SELECT 'new', 1, 'a', 1, 'i', 'more' \$\$;
   GRANT EXECUTE ON $register TO members);
-my $known = q(SELECT count(*), min(token), bool_or(retired IS NOT NULL) FROM snowid.nodes);
+my $known = q(SELECT count(*), min(token), bool_or(retired IS NOT NULL) FROM snowid_internal.nodes);
 my $before = $registry->safe_psql('registry', $known);
 $registry->safe_psql('registry', "ALTER $register RENAME TO newer");
 foreach my $stand_in ([ 'SELECT 1', '42883' ], [ $columns, '42703' ], [ $words, '08P01' ])
@@ -130,12 +130,12 @@ is(at('SELECT snowid_check()'), 'ERROR 28P01', 'the registry has another passwor
 like(section_of($many, 'Passwords and secrets'), qr/28P01/, 'the page says so');
 is(at($number), '1|1', 'the node draws on');
 on_berlin($mapping);
-my $proof = 'SELECT secret FROM snowid.membership';
+my $proof = 'SELECT secret FROM snowid_internal.membership';
 my $old_secret = at($proof);
 on_berlin($secret);
 isnt(at($proof), $old_secret, 'another secret');
 is(at($number), '2|2', 'of another number');
-is($registry->safe_psql('registry', 'SELECT retired IS NOT NULL FROM snowid.nodes WHERE number = 1'),
+is($registry->safe_psql('registry', 'SELECT retired IS NOT NULL FROM snowid_internal.nodes WHERE number = 1'),
     't', 'the old one is retired');
 
 # Several databases: one that joins, and one that is made from it.

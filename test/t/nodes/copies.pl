@@ -180,14 +180,14 @@ is(take_over($copy), 'ERROR 55000', 'a take-over that comes after another: refus
 like(message_of($copy, 'SELECT snowid_check(take_over => true)'), qr/DETAIL:.* asked server "registry" at the same time/, 'and says so');
 stand_aside();
 is(number_of($copy), '1|1', 'who goes by the number goes on');
-my $before = $registry->safe_psql('postgres', 'SELECT token FROM snowid.nodes WHERE number = 1');
+my $before = $registry->safe_psql('postgres', 'SELECT token FROM snowid_internal.nodes WHERE number = 1');
 is($registry->safe_psql('postgres', <<'SQL'), "held\nstale\nheld\nt", 'a token that is not that of now is no leave to take over, but twice the same is');
-SELECT r.verdict FROM snowid.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token, n.token + 9, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
-SELECT r.verdict FROM snowid.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token - 9, n.token + 8, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
-SELECT r.verdict FROM snowid.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token - 9, n.token, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
-SELECT previous_token = token - 9 FROM snowid.nodes WHERE number = 1
+SELECT r.verdict FROM snowid_internal.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token, n.token + 9, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
+SELECT r.verdict FROM snowid_internal.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token - 9, n.token + 8, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
+SELECT r.verdict FROM snowid_internal.nodes AS n, snowid.register('take over', 'the node', 1, n.secret, n.token - 9, n.token, 'd', 1, 1, 1, '') AS r WHERE n.number = 1;
+SELECT previous_token = token - 9 FROM snowid_internal.nodes WHERE number = 1
 SQL
-is($registry->safe_psql('postgres', 'SELECT token FROM snowid.nodes WHERE number = 1'), $before + 9, 'and changes nothing');
+is($registry->safe_psql('postgres', 'SELECT token FROM snowid_internal.nodes WHERE number = 1'), $before + 9, 'and changes nothing');
 $copy->stop;
 is(take_over($original), '1', 'the original takes over');
 is(check($original), '1', 'and is who it is');
@@ -195,7 +195,7 @@ is(check($original), '1', 'and is who it is');
 # What a node has exchanged itself stays its own where a take-over is broken off.
 stand_between(q(IF request = 'take over' THEN RAISE 'away'; END IF;));
 my $pending = open_session($registry);
-ask($pending, 'BEGIN; SELECT FROM snowid.nodes WHERE number = 1 FOR UPDATE');
+ask($pending, 'BEGIN; SELECT FROM snowid_internal.nodes WHERE number = 1 FOR UPDATE');
 my $cancelled = open_session($original);
 backend_of($cancelled);
 start_asking($cancelled, 'SELECT snowid_check()');
@@ -277,11 +277,11 @@ is(check($restored), '1', 'who has taken over goes on');
 # Into the same database: what is restored there need not be true any more.
 is(attempt($original, 'SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'left');
 is(join_as($original, 'once more'), '8', 'a new node');
-my $row = $original->safe_psql('postgres', 'COPY snowid.membership TO STDOUT');
+my $row = $original->safe_psql('postgres', 'COPY snowid_internal.membership TO STDOUT');
 attempt($original, 'SELECT snowid_leave()');
 is(join_as($original, 'and again'), '9', 'another one');
 attempt($original, 'SELECT snowid_leave()');
-$original->safe_psql('postgres', "COPY snowid.membership FROM STDIN;\n$row\n\\.\n");
+$original->safe_psql('postgres', "COPY snowid_internal.membership FROM STDIN;\n$row\n\\.\n");
 is(number_of($original), 'ERROR 55000', 'the row of a number that was given back, restored: refuses');
 is(take_over($original), 'ERROR 55000', 'what was given back is not taken over');
 is(join_as($original, 'and again'), '10', 'a new node');
@@ -358,10 +358,10 @@ foreach my $lag (0, 1)
         is(check($primary), '10', 'the primary: checked again');
     }
     promote($standby);
-    my $known = $registry->safe_psql('postgres', 'SELECT token, previous_token, timeline, last_seen FROM snowid.nodes WHERE number = 10');
+    my $known = $registry->safe_psql('postgres', 'SELECT token, previous_token, timeline, last_seen FROM snowid_internal.nodes WHERE number = 10');
     is(attempt($standby, 'SELECT snowid_shard(snowid_next())'), '10', "promoted, lag $lag: draws");
     is(check($standby), 'ERROR 55000', "promoted, lag $lag: its primary checks") for 1, 2;
-    is($registry->safe_psql('postgres', 'SELECT token, previous_token, timeline, last_seen FROM snowid.nodes WHERE number = 10'), $known, "promoted, lag $lag: nothing has changed");
+    is($registry->safe_psql('postgres', 'SELECT token, previous_token, timeline, last_seen FROM snowid_internal.nodes WHERE number = 10'), $known, "promoted, lag $lag: nothing has changed");
     is(number_of($standby), '10|10', "promoted, lag $lag: draws all the same");
     pass_time($little);
     is(check($standby), 'ERROR 55000', "promoted, lag $lag: a little later");
@@ -380,7 +380,7 @@ foreach my $lag (0, 1)
 my $standby = start(new_standby($primary, 'bystander'));
 my $reader = open_session($standby);
 is(ask($reader, 'SELECT snowid_default_shard()'), '10', 'a standby knows the number');
-$registry->safe_psql('postgres', 'UPDATE snowid.nodes SET token = token | 4294967295, previous_token = 1 WHERE number = 10');
+$registry->safe_psql('postgres', 'UPDATE snowid_internal.nodes SET token = token | 4294967295, previous_token = 1 WHERE number = 10');
 is(check($primary), 'ERROR 55000', 'its primary is found');
 $primary->wait_for_catchup($standby);
 is(ask($reader, 'SELECT snowid_default_shard()'), 'ERROR 55000', 'the standby knows that, too');

@@ -41,7 +41,7 @@ is(at('east', q(SELECT snowid_join('registry'))), '1', 'once more: the same');
 is(at('west', q(SELECT snowid_join('registry', 'the west'))), '2', 'by its name, too');
 is(at('west', q(SELECT snowid_join('registry'))), '2', 'or without');
 is(number_of($_->[0]), $_->[1], "$_->[0] draws from its number") foreach [ 'east', '1|1' ], [ 'west', '2|2' ];
-like($node->safe_psql('postgres', 'SELECT node, database FROM snowid.nodes ORDER BY number'),
+like($node->safe_psql('postgres', 'SELECT node, database FROM snowid_internal.nodes ORDER BY number'),
     qr{^[^\n]+:\d+/east\|east\nthe west\|west$}, 'the registry knows them');
 is(at('west', q(SELECT snowid_join('registry', 'other'))), 'ERROR 55000', 'no other name');
 is(at('west', q(SELECT snowid_join('central', 'the west'))), 'ERROR 55000', 'no other registry');
@@ -56,10 +56,10 @@ is(at('north', q(SELECT snowid_join(NULL))), '', 'null for none');
 is(at('north', $_), 'ERROR 55000', "not joined: $_") foreach 'SELECT snowid_check()', 'SELECT snowid_leave()';
 is(at('east', "BEGIN READ ONLY; $_"), 'ERROR 25006', "read-only: $_")
   foreach q(SELECT snowid_join('registry')), 'SELECT snowid_check()', 'SELECT snowid_leave()';
-is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes'), '2', 'nobody got more by all that');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.nodes'), '2', 'nobody got more by all that');
 
 # A check renews what the registry knows, and no session notices.
-my $seen = q(SELECT last_seen, token, previous_token FROM snowid.nodes WHERE number = 1);
+my $seen = q(SELECT last_seen, token, previous_token FROM snowid_internal.nodes WHERE number = 1);
 my $before = $node->safe_psql('postgres', $seen);
 is(at('east', 'SELECT snowid_check()'), '1', 'a check gives the number');
 isnt($node->safe_psql('postgres', $seen), $before, 'a check is noted');
@@ -71,7 +71,7 @@ is(at('east', 'SELECT snowid_check()'), '1', 'after which the next is right');
 is(at('north', q(BEGIN; SELECT snowid_join('registry'), snowid_shard(snowid_next()); ROLLBACK)), '3|3', 'joined and drawn from');
 is(number_of('north'), '0|0', 'rolled back: not joined');
 is(at('north', q(SELECT snowid_join('registry', 'the north'))), '3', 'joined again: the number of before');
-is($node->safe_psql('postgres', 'SELECT node FROM snowid.nodes WHERE number = 3'), 'the north', 'by its new name');
+is($node->safe_psql('postgres', 'SELECT node FROM snowid_internal.nodes WHERE number = 3'), 'the north', 'by its new name');
 
 # Rolled back: what was given back is not to be drawn from.
 is(at('north', 'BEGIN; SELECT snowid_leave(); ROLLBACK'), '', 'left and rolled back');
@@ -92,7 +92,7 @@ is(at('north', 'SELECT snowid_leave()'), '', 'left, and nobody waited');
 ask($late, 'COMMIT');
 is(ask($late, 'SELECT snowid_shard(snowid_next())'), '0', 'left: 0 from then on');
 close_session($late);
-is($node->safe_psql('postgres', 'SELECT left_node, node, retired BETWEEN now() - interval \'1 min\' AND now(), is_free FROM snowid.nodes WHERE number = 5'),
+is($node->safe_psql('postgres', 'SELECT left_node, node, retired BETWEEN now() - interval \'1 min\' AND now(), is_free FROM snowid_internal.nodes WHERE number = 5'),
     'anew again||t|f', 'the number is retired');
 is(at('north', q(SELECT snowid_join('registry'))), '6', 'joined: the least that was never given');
 at('north', 'SELECT snowid_leave()');
@@ -108,7 +108,7 @@ is(attempt($node, q(SELECT snowid.free_number(6, '-1 week'))), 'ERROR 22023', 'n
 is(attempt($node, q(SELECT snowid.free_number(6, '100 years 1 day'))), 'ERROR 22023', 'none beyond a century');
 my ($east_two) = new_member('second_east');
 is(at($east_two, q(SELECT snowid_join('registry'))), '5', 'who joins gets it');
-is($node->safe_psql('postgres', 'SELECT node IS NOT NULL, left_node, retired, is_free FROM snowid.nodes WHERE number = 5'), 't|||f', 'and has it');
+is($node->safe_psql('postgres', 'SELECT node IS NOT NULL, left_node, retired, is_free FROM snowid_internal.nodes WHERE number = 5'), 't|||f', 'and has it');
 is(at($east_two, 'SELECT snowid_leave()'), '', 'left');
 is(attempt($node, q(SELECT snowid.free_number(5, '0'))), 'ERROR 55000', 'a minute has to be past in any case');
 is(at($east_two, q(SELECT snowid_join('registry'))), '8', 'the next');
@@ -144,7 +144,7 @@ foreach my $session (@joining)
 }
 is(scalar(grep { /^\d+$/ } keys %numbers), 12, 'a dozen join at once: numbers of their own');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT number) FROM got'), '200', '200 claim at once: so do they');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM got JOIN snowid.nodes n USING (number) WHERE n.node LIKE \'claimer %\''),
+is($node->safe_psql('postgres', 'SELECT count(*) FROM got JOIN snowid_internal.nodes n USING (number) WHERE n.node LIKE \'claimer %\''),
     '200', 'which nobody else has');
 close_session(@joining);
 $node->safe_psql('postgres', 'DROP TABLE got; DROP FUNCTION claim');
@@ -154,13 +154,13 @@ $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN');
 my $register = 'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text)';
 my $mallory = open_session($node, user => 'mallory');
 is(ask($mallory, $_), 'ERROR 42501', "not for everybody: $_")
-  foreach 'SELECT * FROM snowid.nodes', 'SELECT * FROM snowid.membership', 'SELECT snowid_check()', 'SELECT snowid_leave()',
+  foreach 'SELECT * FROM snowid_internal.nodes', 'SELECT * FROM snowid_internal.membership', 'SELECT snowid_check()', 'SELECT snowid_leave()',
   q(SELECT snowid_join('registry')), q(SELECT snowid.register('claim', 'm', 0, 's', 0, 17, 'd', 1, 1, 1, '')),
-  'SELECT last_value FROM snowid.membership_words', 'SELECT * FROM snowid.member', 'SELECT * FROM snowid.registered_nodes',
-  q(SELECT snowid.free_number(5)), 'SELECT snowid.settle_registry(8000)', 'SELECT snowid.registry_identity()',
-  q(SELECT snowid.retire_node('the west')), 'SELECT snowid.commit_durably()', q(SELECT snowid.require_few_claims('mallory'));
+  'SELECT last_value FROM snowid_internal.membership_words', 'SELECT * FROM snowid.member', 'SELECT * FROM snowid.registered_nodes',
+  q(SELECT snowid.free_number(5)), 'SELECT snowid.settle_registry(8000)', 'SELECT snowid_internal.registry_identity()',
+  q(SELECT snowid.retire_node('the west')), 'SELECT snowid_internal.commit_durably()', q(SELECT snowid_internal.require_few_claims('mallory'));
 $node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $register TO mallory");
-my $all = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid.nodes n WHERE node <> 'mallory' OR node IS NULL);
+my $all = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid_internal.nodes n WHERE node <> 'mallory' OR node IS NULL);
 my $untouched = $node->safe_psql('postgres', $all);
 sub request
 {
@@ -182,7 +182,7 @@ is(ask($mallory, "SELECT snowid.register($_)"), 'ERROR 22023', "no such request:
   q('check', '', 2, 's', 0, 17, 'd', 1, 1, 99, ''), q('check', 'mallory', 2, 's', 0, 0, 'd', 1, 1, 99, ''),
   q('check', 'mallory', 2, 's', -1, 17, 'd', 1, 1, 99, ''), q('look', 'mallory', 2, 's', 0, 17, 'd', 1, 1, 99, '');
 like(request('claim', 'mallory', 0), qr/^held\|\d+\|/, 'a claim of his own');
-is(ask($mallory, 'SELECT * FROM snowid.nodes'), 'ERROR 42501', 'the table is none of his');
+is(ask($mallory, 'SELECT * FROM snowid_internal.nodes'), 'ERROR 42501', 'the table is none of his');
 is($node->safe_psql('postgres', $all), $untouched, 'nobody else has noticed');
 is(at($_->[0], 'SELECT snowid_check()'), $_->[1], "$_->[0] is who it is") foreach [ 'east', 1 ], [ 'west', 2 ];
 close_session($mallory);
@@ -240,13 +240,13 @@ foreach my $pair (@pairs)
     $node->wait_for_subscription_sync(undef, undef, $to);
     $node->safe_psql($to, "DROP SUBSCRIPTION sub_$to");
 }
-is($node->safe_psql('west', 'SELECT number FROM snowid.membership'), '2', "replication: no other node's row");
-is($node->safe_psql('copied', 'SELECT count(*) FROM snowid.nodes'), '0', "replication: no other registry's nodes");
+is($node->safe_psql('west', 'SELECT number FROM snowid_internal.membership'), '2', "replication: no other node's row");
+is($node->safe_psql('copied', 'SELECT count(*) FROM snowid_internal.nodes'), '0', "replication: no other registry's nodes");
 is(number_of('west'), '2|2', 'replication: the number is its own');
 
 # A transaction gets one number: so nobody keeps others waiting for many.
 my $claims = q(SELECT verdict FROM snowid.register('%s', '%s', %s, 'mine', 0, 17, 'd', 1, 1, 99, ''));
-my $held = $node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes');
+my $held = $node->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.nodes');
 foreach my $again ([ 'claim', 'two', 0 ], [ 'check', 'two', 8000 ])
 {
     $mallory = open_session($node, user => 'mallory');
@@ -261,26 +261,26 @@ $mallory = open_session($node, user => 'mallory');
 is(ask($mallory, 'BEGIN; ' . sprintf($claims, 'claim', 'one', 0)), 'held', 'one number, to be prepared');
 is(ask($mallory, q(PREPARE TRANSACTION 'claimed')), 'ERROR 0A000', 'what has asked a registry cannot be prepared');
 close_session($mallory);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes'), $held, 'nothing is left of it');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.nodes'), $held, 'nothing is left of it');
 
 # One role gets so many numbers a day.
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid.nodes (number, node, claimed, claimed_by, secret, token, written_by)
-SELECT n, 'many ' || n, now(), 'mallory', 'not yours', n, snowid.registry_identity() FROM generate_series(2001, 2499) AS n
+INSERT INTO snowid_internal.nodes (number, node, claimed, claimed_by, secret, token, written_by)
+SELECT n, 'many ' || n, now(), 'mallory', 'not yours', n, snowid_internal.registry_identity() FROM generate_series(2001, 2499) AS n
 SQL
 $mallory = open_session($node, user => 'mallory');
 is(ask($mallory, "SELECT verdict FROM snowid.register('$_->[0]', 'one more', $_->[1], 'mine', 0, 17, 'd', 1, 1, 99, '')"), 'ERROR 53400',
     "500 within a day: refused to $_->[0]")
   foreach [ 'claim', 0 ], [ 'check', 8000 ], [ 'take over', 8000 ];
 is(at('east', 'SELECT snowid_check()'), '1', '500 within a day: others are not');
-$node->safe_psql('postgres', q(UPDATE snowid.nodes SET claimed = now() - interval '25 hours' WHERE number = 2001));
+$node->safe_psql('postgres', q(UPDATE snowid_internal.nodes SET claimed = now() - interval '25 hours' WHERE number = 2001));
 is(ask($mallory, "SELECT verdict FROM snowid.register('claim', 'one more', 0, 'mine', 0, 17, 'd', 1, 1, 99, '')"), 'held', 'a day later one more');
 close_session($mallory);
 
 # All given.
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid.nodes (number, node, secret, token, written_by)
-SELECT n, 'taken ' || n, 'not yours', n, snowid.registry_identity() FROM generate_series(1, 8191) AS n ON CONFLICT DO NOTHING
+INSERT INTO snowid_internal.nodes (number, node, secret, token, written_by)
+SELECT n, 'taken ' || n, 'not yours', n, snowid_internal.registry_identity() FROM generate_series(1, 8191) AS n ON CONFLICT DO NOTHING
 SQL
 my $last = new_member('last');
 my (undef, undef, $full) = $node->psql($last, q(SELECT snowid_join('registry')));
@@ -288,13 +288,13 @@ is(at($last, q(SELECT snowid_join('registry'))), 'ERROR 53400', 'all given: refu
 like($full, qr/all 8191 numbers of the registry were given\nHINT:.* snowid\.retire_node\(\) .* snowid\.free_number\(\)/, 'all given: what to do');
 is(at('east', 'SELECT snowid_check()'), '1', 'all given: who has one keeps it');
 is(attempt($node, q(SELECT snowid.retire_node('taken 8191'))), '', 'one is retired');
-$node->safe_psql('postgres', q(UPDATE snowid.nodes SET retired = now() - interval '2 days' WHERE number = 8191));
+$node->safe_psql('postgres', q(UPDATE snowid_internal.nodes SET retired = now() - interval '2 days' WHERE number = 8191));
 is(attempt($node, 'SELECT snowid.free_number(8191)'), '', 'and made free');
 is(at($last, q(SELECT snowid_join('registry'))), '8191', 'the last one');
 is(number_of($last), '8191|8191', 'is a shard of the layout');
 
 # What a DBA may not do to them by accident.
-is(attempt($node, "TRUNCATE snowid.$_"), 'ERROR 0A000', "TRUNCATE of $_") foreach qw(nodes membership);
+is(attempt($node, "TRUNCATE snowid_internal.$_"), 'ERROR 0A000', "TRUNCATE of $_") foreach qw(nodes membership);
 close_session($drawing);
 check_log($node);
 $node->stop;

@@ -54,7 +54,7 @@ ask($drawing, 'BEGIN');
 is(ask($drawing, 'SELECT snowid_shard(snowid_next())'), '1', 'drawing');
 ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000)');
 like(ask($batch, 'FETCH own'), qr/^\d+$/, 'in the middle of a batch');
-my $count = 'SELECT count(*) FROM snowid.nodes WHERE node IS NOT NULL';
+my $count = 'SELECT count(*) FROM snowid_internal.nodes WHERE node IS NOT NULL';
 is(at('east', q(SET lock_timeout = '10s'; SELECT snowid_leave())), '', 'left, and waited for nobody');
 is(message_of('west', 'SELECT snowid_leave()'), '', 'nothing is said');
 is(on_registry($count), '0', 'both numbers are retired');
@@ -65,7 +65,7 @@ close_session($drawing, $batch, $idle);
 is(number_of($_), '0|0', "$_: draws from 0") foreach 'east', 'west';
 is(at('east', $_), 'ERROR 55000', "has left: $_") foreach 'SELECT snowid_leave()', 'SELECT snowid_check()', $take_over;
 is(join_as('west'), 3, 'west has joined again, with a number that was never given');
-is(on_registry(q(SELECT string_agg(number || coalesce(node, '-') || coalesce(left_node, '-'), ' ' ORDER BY number) FROM snowid.nodes)),
+is(on_registry(q(SELECT string_agg(number || coalesce(node, '-') || coalesce(left_node, '-'), ' ' ORDER BY number) FROM snowid_internal.nodes)),
     '1-east 2-west 3west-', 'which the registry knows');
 is($registry->safe_psql('postgres', 'SELECT number, node, left_node, retired IS NOT NULL, is_free FROM snowid.registered_nodes ORDER BY 1'),
     "1||east|t|f\n2||west|t|f\n3|west||f|f", 'and shows');
@@ -112,7 +112,7 @@ foreach my $name ('nowhere', 'east')
     is(on_registry("SELECT snowid.retire_node('$name')"), 'ERROR 42704', "no node: $name");
     like(($registry->psql('postgres', "SELECT snowid.retire_node('$name')"))[2], qr/node "$name" does not exist\nHINT:.*snowid\.registered_nodes/, "no node: $name: says so");
 }
-my $row = q(SELECT node, left_node, retired BETWEEN now() - interval '1 min' AND now(), is_free FROM snowid.nodes WHERE number = );
+my $row = q(SELECT node, left_node, retired BETWEEN now() - interval '1 min' AND now(), is_free FROM snowid_internal.nodes WHERE number = );
 my $session = new_session('west');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west draws');
 is(on_registry("SET ROLE keeper; SELECT snowid.retire_node('west')"), '', 'west is retired');
@@ -175,7 +175,7 @@ is(on_registry('SELECT snowid.free_number(5)'), 'ERROR 55000', 'whose number is 
 my $monitor = 'SET ROLE pg_monitor; ';
 is(at('north', "${monitor}SELECT number, node, registry, joined <= checked, checked > now() - interval '1 h' FROM snowid.member"), '5|north|registry|t|t', 'a node, as monitors see it');
 is(on_registry("${monitor}SELECT node, database, claimed <= last_seen, retired FROM snowid.registered_nodes WHERE number = 5"), 'north|north|t|', 'and at the registry');
-is(at('north', $monitor . $_), 'ERROR 42501', "but not $_") foreach 'SELECT * FROM snowid.membership', 'SELECT * FROM snowid.nodes';
+is(at('north', $monitor . $_), 'ERROR 42501', "but not $_") foreach 'SELECT * FROM snowid_internal.membership', 'SELECT * FROM snowid_internal.nodes';
 is($registry->safe_psql('postgres', q(SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid IN ('snowid.member'::regclass, 'snowid.registered_nodes'::regclass)
   AND attname ~ 'secret|token|incarnation')), '', 'no secret is in a view');
 
@@ -192,10 +192,10 @@ is(at('east', "SELECT snowid_next(77); SET ROLE pg_monitor; ${must}"), 'ERROR 42
 # By hand no number is forgotten.
 foreach my $setting ('', 'SET session_replication_role = replica; ')
 {
-    my $sql = "${setting}DELETE FROM snowid.nodes WHERE number = 7";
+    my $sql = "${setting}DELETE FROM snowid_internal.nodes WHERE number = 7";
     is(on_registry($sql), 'ERROR 0A000', $sql);
 }
-like(($registry->psql('postgres', 'DELETE FROM snowid.nodes'))[2], qr/HINT:.*snowid\.retire_node\(\)/, 'and what to do instead');
+like(($registry->psql('postgres', 'DELETE FROM snowid_internal.nodes'))[2], qr/HINT:.*snowid\.retire_node\(\)/, 'and what to do instead');
 is(at('south', 'SELECT snowid_check()'), '7', 'nothing was deleted');
 
 # The foreign server is gone.

@@ -39,7 +39,7 @@ foreach my $offset (-20, 20)
 {
     set_clock($offset, $node);
     check_off('early', $join, $offset < 0 ? 'behind' : 'ahead of', 20, "$offset s");
-    is($registry->safe_psql('postgres', 'SELECT count(*) FROM snowid.nodes'), '0', "$offset s: has not claimed");
+    is($registry->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.nodes'), '0', "$offset s: has not claimed");
 }
 foreach my $offset (-8, 8)
 {
@@ -50,7 +50,7 @@ foreach my $offset (-8, 8)
 }
 set_clock(0, $node);
 is(at('late', 'SELECT snowid_check()'), '2', 'clocks that agree');
-my $token = q(SELECT token FROM snowid.nodes WHERE number = 2);
+my $token = q(SELECT token FROM snowid_internal.nodes WHERE number = 2);
 foreach my $offset (-20, 20)
 {
     set_clock($offset, $registry);

@@ -19,7 +19,7 @@ $registry->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE EXTENSION dbli
 add_source($node, $registry, name => 'registry');
 
 sub at { my ($sql) = @_; return attempt($node, $sql) }
-sub numbers { return $registry->safe_psql('postgres', q(SELECT string_agg(number || ' ' || node, ',' ORDER BY number) FROM snowid.nodes)) }
+sub numbers { return $registry->safe_psql('postgres', q(SELECT string_agg(number || ' ' || node, ',' ORDER BY number) FROM snowid_internal.nodes)) }
 
 # A database at the registry that is a registry as far as this function goes: $body is its answer.
 $registry->safe_psql('postgres', 'CREATE DATABASE between');
@@ -149,7 +149,7 @@ close_session($careless);
 is(answer($patient), '1', 'the answer has waited for the synchronous standby');
 close_session($patient);
 # A request that was held up, and arrives when a later one was granted.
-my $held_up = "SELECT verdict FROM snowid.nodes AS n, snowid.register('take over', n.node, n.number, n.secret, n.token - 2, n.token - 1, "
+my $held_up = "SELECT verdict FROM snowid_internal.nodes AS n, snowid.register('take over', n.node, n.number, n.secret, n.token - 2, n.token - 1, "
   . "n.database, n.system_identifier, n.database_oid, n.timeline, '') WHERE n.number = 1";
 is($registry->safe_psql('postgres', $held_up), 'stale', 'taking over with a token of before');
 is(at('SELECT snowid_check()'), '1', 'unseats nobody');
@@ -215,7 +215,7 @@ ask_directly();
 is(at('SELECT snowid_leave()'), 'ERROR 55000', 'again: the number is not its own any more');
 is(at('SELECT snowid_next()'), 'ERROR 55000', 'and not drawn from');
 is(at('SELECT snowid_leave(); SELECT snowid_default_shard()'), "\n0", 'once more: forgotten');
-is($registry->safe_psql('postgres', 'SELECT left_node FROM snowid.nodes WHERE number = 1 AND node IS NULL'), 'a name', 'the number is retired');
+is($registry->safe_psql('postgres', 'SELECT left_node FROM snowid_internal.nodes WHERE number = 1 AND node IS NULL'), 'a name', 'the number is retired');
 my $number = at(q(SELECT snowid_join('registry', 'a name')));
 cmp_ok($number, '>', 1, 'joined anew');
 crash($node, 'kill');

@@ -43,7 +43,7 @@ sub settle { my ($dbname, $greatest, $server) = @_; return attempt($server // $r
 sub given
 {
     my ($dbname, $server) = @_;
-    return ($server // $registry)->safe_psql($dbname, q(SELECT string_agg(number || coalesce(node, '-'), ' ' ORDER BY number) FROM snowid.nodes));
+    return ($server // $registry)->safe_psql($dbname, q(SELECT string_agg(number || coalesce(node, '-'), ' ' ORDER BY number) FROM snowid_internal.nodes));
 }
 
 # A check that the registry has learnt from, and says so, there and here.
@@ -114,7 +114,7 @@ sub restore
 
 # 1. Restored from a dump: another registry.
 restore('second', $dump);
-my $rows = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid.nodes n);
+my $rows = q(SELECT md5(string_agg(n::text, ',' ORDER BY number)) FROM snowid_internal.nodes n);
 my $restored = $registry->safe_psql('second', $rows);
 ask_at('second');
 check_moved(@$_, 'restored') foreach [ 'a', 1 ], [ 'b', 2 ], [ 'c', 4 ];

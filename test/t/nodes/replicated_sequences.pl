@@ -29,8 +29,8 @@ SQL
 }
 $east->safe_psql('postgres', q(SELECT snowid_segment_attach('bought_seq', 'registry', 'orders_seq')));
 $west->safe_psql('postgres', q(SELECT snowid_segment_attach('bought_seq', 'registry', 'others_seq')));
-my $membership = 'SELECT number, node, incarnation, secret FROM snowid.membership';
-my $sources = 'SELECT seq, remote_seq FROM snowid.segment_sources';
+my $membership = 'SELECT number, node, incarnation, secret FROM snowid_internal.membership';
+my $sources = 'SELECT seq, remote_seq FROM snowid_internal.segment_sources';
 my %own = map { $_ => $west->safe_psql('postgres', $_) } $membership, $sources;
 my $far = q(SET snowid.max_lead = '20s';);
 my $near = q(SELECT snowid_timestamp(snowid_next()) < clock_timestamp() + interval '12 s');
@@ -64,7 +64,7 @@ sub check_by_the_clock
 set_clock(10 * 365 * 86_400, $east);
 $east->safe_psql('postgres', 'SELECT snowid_next()');
 set_clock(0, $east);
-is($east->safe_psql('postgres', q(SELECT last_value / 1000 > extract(epoch FROM now() + interval '9 years') FROM snowid.ceiling)), 't',
+is($east->safe_psql('postgres', q(SELECT last_value / 1000 > extract(epoch FROM now() + interval '9 years') FROM snowid_internal.ceiling)), 't',
     'the publisher\'s ceiling is years ahead');
 
 # West has drawn before, in a session that goes on.
@@ -74,7 +74,7 @@ $east->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES, ALL 
 my $connection = $east->connstr('postgres') =~ s{'}{''}gr;
 $west->safe_psql('postgres', "CREATE SUBSCRIPTION all_of_it CONNECTION '$connection' PUBLICATION everything");
 refresh();
-my $said = q(SELECT last_value / 1000 > extract(epoch FROM now() + interval '9 years') FROM snowid.ceiling);
+my $said = q(SELECT last_value / 1000 > extract(epoch FROM now() + interval '9 years') FROM snowid_internal.ceiling);
 is($west->safe_psql('postgres', $said), 't', 'which has come to the subscriber');
 check_by_the_clock('years');
 is(ask($session, "$far $near"), 't', 'years: in the session that was there, too');
@@ -90,11 +90,11 @@ check_by_the_clock('after a crash');
 check_is_itself('after a crash');
 
 # A publisher that is ahead by less: who takes over from it goes on above it.
-$east->safe_psql('postgres', q(SELECT setval('snowid.ceiling', (extract(epoch FROM clock_timestamp() + interval '5 min') * 1000)::bigint)));
+$east->safe_psql('postgres', q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM clock_timestamp() + interval '5 min') * 1000)::bigint)));
 set_clock(5 * 60 - 5, $west);
 refresh();
-my $least = $west->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling');
-is($least, $east->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling'), 'a ceiling a little ahead has come');
+my $least = $west->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling');
+is($least, $east->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling'), 'a ceiling a little ahead has come');
 cmp_ok(attempt($west, "$far SELECT extract(epoch FROM snowid_timestamp(snowid_next())) * 1000"), '>=', $least, 'the IDs go on above it');
 set_clock(0, $west);
 
@@ -108,7 +108,7 @@ cmp_ok($west->safe_psql('postgres', q(SELECT snowid_segment_next('inbox_seq', 10
 
 # What is left of a subscription that was dropped before anybody drew is as a setval by hand, which a restore does, too: it
 # counts, whatever it says.
-$east->safe_psql('postgres', q(SELECT setval('snowid.ceiling', (extract(epoch FROM now() + interval '1 day') * 1000)::bigint)));
+$east->safe_psql('postgres', q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM now() + interval '1 day') * 1000)::bigint)));
 refresh();
 $west->safe_psql('postgres', 'DROP SUBSCRIPTION all_of_it');
 is(attempt($west, 'SELECT snowid_next()'), 'ERROR SN001', 'without a subscription a setval counts, whatever it says');

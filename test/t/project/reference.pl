@@ -48,15 +48,15 @@ WITH f AS (
   SELECT o.*, CASE nspname WHEN 'snowid' THEN 'snowid.' ELSE '' END || proname AS name,
          pg_get_function_arguments(o.oid) AS arguments, pg_get_function_result(o.oid) AS result
     FROM @{[ members('pg_proc') ]} JOIN pg_namespace AS n ON n.oid = pronamespace
-   WHERE nspname <> 'snowid' OR proname IN ('register', 'free_number', 'retire_node', 'settle_registry', 'return_to_clock', 'future_times',
+   WHERE nspname NOT IN ('snowid', 'snowid_internal') OR proname IN ('register', 'free_number', 'retire_node', 'settle_registry', 'return_to_clock', 'future_times',
          'adopt', 'create_partitions', 'drop_partitions', 'detach_partitions'))
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"
       . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')') FROM f");
 my $properties = rows("$functions SELECT DISTINCT name || ': ' || CASE provolatile WHEN 'v' THEN 'Volatile' WHEN 's' THEN 'Stable'"
       . " ELSE 'Immutable' END || CASE WHEN proisstrict THEN ', strict' ELSE '' END || ', parallel ' || CASE proparallel"
-      . " WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END || '. ' || CASE WHEN proacl IS NULL THEN 'Everyone'"
-      . " WHEN proacl::text ~ 'X[*]/' THEN 'The extension''s creator' ELSE 'Superusers' END || '.' FROM f");
+      . " WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END || '. ' || CASE WHEN proacl::text ~ '[{,]=X' THEN 'Everyone'"
+      . " WHEN proacl::text ~ 'X[*]/' THEN 'The database''s owner' ELSE 'Superusers' END || '.' FROM f");
 my $comments = rows("$functions SELECT DISTINCT ON (name COLLATE \"C\") name || ': ' || obj_description(oid, 'pg_proc')"
       . ' FROM f ORDER BY name COLLATE "C", pronargs');
 
@@ -106,7 +106,7 @@ is_deeply(\@astray, [], 'and leads to it');
 
 # Types
 is_deeply([ map { $_ } grep { !/\n/ } (parts_of(section('Types')))[ map { 2 * $_ } 0 .. 1 ] ],
-    [ reverse @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace <> 'snowid'::regnamespace"
+    [ reverse @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)"
             . " AND typelem = 0 ORDER BY typname") } ],
     'every type is there');
 
@@ -160,10 +160,10 @@ is_deeply([ sort grep { !$known_state{$_} } $prose =~ /(?<![\w,.])(\d[0-9A-Z]{4}
 
 # Names that any page uses, also of what only other functions call, and of files.
 my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('pg_proc') ]} UNION"
-        . " SELECT DISTINCT 'snowid.' || proname FROM @{[ members('pg_proc') ]} WHERE pronamespace = 'snowid'::regnamespace UNION"
-        . " SELECT 'snowid.' || relname FROM pg_class WHERE relnamespace = 'snowid'::regnamespace UNION"
+        . " SELECT DISTINCT pronamespace::regnamespace || '.' || proname FROM @{[ members('pg_proc') ]} UNION"
+        . " SELECT relnamespace::regnamespace || '.' || relname FROM pg_class WHERE relnamespace IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace) UNION"
         . " SELECT name FROM pg_settings WHERE name LIKE 'snowid.%' UNION"
-        . " SELECT typname FROM @{[ members('pg_type') ]} UNION SELECT 'snowid.' || typname FROM @{[ members('pg_type') ]} UNION VALUES ('snowid.control'), ('snowid.spec')") };
+        . " SELECT typname FROM @{[ members('pg_type') ]} UNION SELECT 'snowid.' || typname FROM @{[ members('pg_type') ]} UNION VALUES ('snowid.control'), ('snowid.spec'), ('snowid_internal')") };
 foreach my $page ('README.md', grep { $_ ne 'docs/monitoring.md' } glob 'docs/*.md')
 {
     my $text = slurp_file($page) =~ s/snowid[.](?:stat_[*]|(?:hpp|cpp|sql|so)\b)//gr;

@@ -143,7 +143,7 @@ foreach my $what (sort keys %refused)
 is(at('who', 'SELECT snowid.return_to_clock(null) IS NULL'), 't', 'null for null');
 is(at('who', 'SET default_transaction_read_only = on; SELECT snowid.return_to_clock(' . ahead(1000, 7200) . ')'),
     'ERROR 25006', 'not in a read-only transaction');
-is(at('who', 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 1; SELECT snowid.return_to_clock(' . ahead(1000, 7200) . ')'),
+is(at('who', 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 1; SELECT snowid.return_to_clock(' . ahead(1000, 7200) . ')'),
     'ERROR 55000', 'not where the transaction has made the ceiling anew');
 is(at('who', "SELECT snowid.future_times('$_->[0]'::regclass, '$_->[1]'::name, 'instagram'::public.snowid_layout)"),
     'ERROR 42809', "no times of $_->[0]") foreach [ 'snowid.skipped_times', 'skipped' ], [ 'ids', 'no' ], [ 'pg_class', 'relname' ];
@@ -348,7 +348,7 @@ is(at('released', 'SELECT snowid_next(8)'), 'ERROR 55000', 'also after a crash')
 # 11. The ceiling set by hand, to its very end: that can be undone.
 make('setval');
 my $before = at('setval', 'SELECT snowid_next(1)');
-$node->safe_psql('setval', q(SELECT setval('snowid.ceiling', 253402300799999)));
+$node->safe_psql('setval', q(SELECT setval('snowid_internal.ceiling', 253402300799999)));
 $node->stop;
 start_server($node);
 like(at('setval', 'SELECT snowid_next(1)'), qr/^ERROR (SN001|2200H)$/, 'setval: no more IDs');
@@ -371,8 +371,8 @@ is($node->safe_psql('restored', 'SELECT count(*) FROM snowid.skipped_times'), 0,
 told('restored', 'told there, too');
 goes_on('restored', 'by the clock');
 $node->safe_psql('dumped', 'SELECT snowid_next(1); DROP EXTENSION snowid; CREATE EXTENSION snowid');
-at('dumped', 'SELECT snowid_next(1); ALTER SEQUENCE snowid.ceiling INCREMENT BY 1');
-at('dumped', 'BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 2; SELECT snowid_next(1); ROLLBACK');
+at('dumped', 'SELECT snowid_next(1); ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 1');
+at('dumped', 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 2; SELECT snowid_next(1); ROLLBACK');
 at('dumped', 'SELECT snowid_next(1)');
 crash($node, 'kill');
 start_server($node);

@@ -153,7 +153,7 @@ foreach my $ahead (2, 2.001)
 foreach my $ahead (7, 7.001)
 {
     my $ceiling = 1000 * ($now + $ahead);
-    $node->safe_psql('unused', "SELECT setval('snowid.ceiling', $ceiling)");
+    $node->safe_psql('unused', "SELECT setval('snowid_internal.ceiling', $ceiling)");
     is(say_wild('unused', $later), $ahead == 7 ? 'told' : 'ERROR 22023', "bounds: with a ceiling $ahead s ahead");
     is($node->safe_psql('unused', "SELECT snowid_ceiling() = to_timestamp($now + $ahead)"), 't', 'bounds: which stays');
 }
@@ -195,7 +195,7 @@ foreach my $end ('ROLLBACK', 'COMMIT')
     $node->stop;
     set_clock(5000);
     start_server($node);
-    at('altered', "BEGIN; ALTER SEQUENCE snowid.ceiling INCREMENT BY 3; SELECT snowid_next(1) AS id \\gset\n$end; INSERT INTO ids VALUES (:id)");
+    at('altered', "BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 3; SELECT snowid_next(1) AS id \\gset\n$end; INSERT INTO ids VALUES (:id)");
     is($node->safe_psql('altered', 'SELECT count(*), count(skipped) FROM ids LEFT JOIN snowid.skipped_times ON skipped @> snowid_timestamp(id)'),
         $end eq 'ROLLBACK' ? '2|0' : '3|0', "altered, $end: stepped over");
     crash($node, 'kill');
@@ -211,7 +211,7 @@ make('storage');
 told('storage', 'told', ahead(3600, 7200));
 stop_clock(int(time) + 60, $node);
 at('storage', 'SELECT snowid_next(1)');
-$node->safe_psql('storage', 'ALTER SEQUENCE snowid.ceiling INCREMENT BY 3');
+$node->safe_psql('storage', 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 3');
 like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
 crash($node, 'kill');
 start_server($node);
@@ -220,7 +220,7 @@ is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.skipped_times'), 1, 
 my ($shown) = at('storage', <<'SQL') =~ /^(\d{15,})\z/m;
 SET snowid.max_lead = '1h';
 BEGIN;
-ALTER SEQUENCE snowid.ceiling INCREMENT BY 4;
+ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 4;
 DO 'BEGIN PERFORM snowid_advance(snowid_encode(clock_timestamp() + interval ''30 s'', 1, 1)); END';
 SELECT snowid_next(1);
 ROLLBACK;

@@ -50,16 +50,16 @@ is(at('again', 'SELECT snowid_next(42) > 0, snowid_next(44) > 0, snowid_default_
 is(at('again', q(SELECT snowid_next(43, 'twitter'))), 'ERROR 55000', 'also in what it has released');
 # Whoever is the first after that need not wait for who moves a shard.
 my $mover = open_session($node, dbname => 'again');
-is(ask($mover, q(BEGIN; SELECT snowid_accept(id, 'twitter') FROM snowid.released_shards WHERE shard = 43)), '', 'a shard is moved');
+is(ask($mover, q(BEGIN; SELECT snowid_accept(id, 'twitter') FROM snowid_internal.released_shards WHERE shard = 43)), '', 'a shard is moved');
 $node->safe_psql('postgres', 'ALTER DATABASE again CONNECTION LIMIT 99');
 is(at('again', q(SET lock_timeout = '30s'; SELECT snowid_next(44) > 0)), 't', 'altered meanwhile, others are drawn from');
 ask($mover, 'ROLLBACK');
 close_session($mover);
 # Nor is he led by rows that the table would refuse.
 $node->safe_psql('again', <<'SQL');
-ALTER TABLE snowid.released_shards DROP CONSTRAINT released_shards_pkey;
-ALTER TABLE snowid.released_shards ALTER layout DROP NOT NULL, DISABLE TRIGGER ALL;
-INSERT INTO snowid.released_shards (shard, id, released_at) VALUES (400, 1, now());
+ALTER TABLE snowid_internal.released_shards DROP CONSTRAINT released_shards_pkey;
+ALTER TABLE snowid_internal.released_shards ALTER layout DROP NOT NULL, DISABLE TRIGGER ALL;
+INSERT INTO snowid_internal.released_shards (shard, id, released_at) VALUES (400, 1, now());
 ALTER DATABASE again CONNECTION LIMIT 98;
 SQL
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
@@ -69,7 +69,7 @@ is(on_registry("SELECT snowid.retire_node('again')"), '', 'who is gone has left'
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
 is(join_as('again'), '2', 'the next one has joined');
 is(at('again', 'SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(42))'), '2|42', 'and draws');
-on_registry('UPDATE snowid.nodes SET token = token | 4294967295, previous_token = 1 WHERE number = 2');
+on_registry('UPDATE snowid_internal.nodes SET token = token | 4294967295, previous_token = 1 WHERE number = 2');
 is(at('again', 'SELECT snowid_check()'), 'ERROR 55000', 'it is found to be a copy');
 is(at('again', $_), 'ERROR 55000', "and refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)';
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
@@ -99,7 +99,7 @@ is(at('north', q(BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'p')), 'ER
 sub write_version
 {
     my ($version) = @_;
-    my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid.membership_words')));
+    my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid_internal.membership_words')));
     $node->stop;
     open my $page, '+<:raw', $file or die "$file: $!";
     # At the beginning of the special space of the second page, whose header says where that is.
@@ -129,7 +129,7 @@ is(at('south', 'SELECT snowid_next(42)'), 'ERROR 55000', 'also after a crash');
 
 # Rows that are restored, and that are older than what was drawn since.
 my $drawn = at('east', 'SELECT max(snowid_next(42)) FROM generate_series(1, 3000000)');
-my $old = q(INSERT INTO snowid.released_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), NULL, now()));
+my $old = q(INSERT INTO snowid_internal.released_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), NULL, now()));
 is(at('east', sprintf($old, 42, 42)), '', 'a release of 2020 is restored');
 cmp_ok(at('east', 'SELECT snowid_release(42)'), '>', $drawn, 'what is handed over is above all that was drawn');
 is(at('east', q(SELECT snowid_accept(snowid_encode('2020-01-01Z', 42, 0)))), '', 'accepted');
@@ -137,7 +137,7 @@ cmp_ok(at('east', 'SELECT snowid_next(42)'), '>', $drawn, 'what is drawn is, too
 crash($node, 'kill');
 $node->start;
 is(at('east', sprintf($old, 42, 42)), '', 'the same after a restart');
-cmp_ok(at('east', 'SELECT id FROM snowid.released_shards'), '>', $drawn, 'is above all that may have been drawn before');
+cmp_ok(at('east', 'SELECT id FROM snowid_internal.released_shards'), '>', $drawn, 'is above all that may have been drawn before');
 
 # A batch of the node's own number ends where that becomes another's.
 my $batch = open_session($node, dbname => 'east');
@@ -175,7 +175,7 @@ foreach my $then ('SELECT snowid_check()', 'SELECT snowid_leave()')
     is(number_of('west'), '6|6', 'west draws');
     unlike(at('west', $then), qr/ERROR/, "$then: as if nothing had been");
 }
-is(on_registry('SELECT left_node FROM snowid.nodes WHERE number = 6'), 'west', 'the number is retired');
+is(on_registry('SELECT left_node FROM snowid_internal.nodes WHERE number = 6'), 'west', 'the number is retired');
 is(number_of('west'), '0|0', 'west is no node');
 close_session($taking);
 

@@ -57,11 +57,11 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
                           'time:63 shard:0 seq:1 unit:1us epoch:0001-01-01T00:00:00Z',
                           'seq:63 shard:0 time:1 unit:1d epoch:1970-01-01T00:00:00Z',
                           'seq:1 shard:62 time:1 unit:1d epoch:1970-01-01T00:00:00Z']),
-  ('snowid.sequence_name', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_seq']),
+  ('snowid_internal.sequence_name', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_seq']),
   ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
   ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq', 'parted', 'parted_old',
-                     'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid.ceiling', 'snowid.segment_sources']),
-  ('snowid.nodes', ARRAY[NULL, '(,,,,,,,,,,,,,,,,)', '(8191,a,d,1,1,1,2026-01-01Z,r,infinity,-1 h,a,-infinity,t,s,4294967296,-1,x)',
+                     'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid_internal.ceiling', 'snowid_internal.segment_sources']),
+  ('snowid_internal.nodes', ARRAY[NULL, '(,,,,,,,,,,,,,,,,)', '(8191,a,d,1,1,1,2026-01-01Z,r,infinity,-1 h,a,-infinity,t,s,4294967296,-1,x)',
                          '(-9223372036854775808,a,d,1,1,1,,,2026-01-01Z,,,,f,s,9223372036854775807,9223372036854775807,x)'])
   ) AS t (type, list), unnest(list) AS value;
 GRANT SELECT ON edges TO PUBLIC;
@@ -141,9 +141,9 @@ foreach my $setting ('', "SET $parallel = on;")
             ask($session, <<'SQL') if $function =~ /snowid_release/;
 DO $$
 DECLARE
-  released snowid.released_shards;
+  released snowid_internal.released_shards;
 BEGIN
-  FOR released IN TABLE snowid.released_shards LOOP
+  FOR released IN TABLE snowid_internal.released_shards LOOP
     BEGIN
       PERFORM snowid_accept(released.id, released.layout);
     EXCEPTION WHEN OTHERS THEN

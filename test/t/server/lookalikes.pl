@@ -204,10 +204,10 @@ foreach my $type (qw(snowid_layout objectid))
 is_refused('schema snowid', '42P06', 'CREATE SCHEMA snowid', 'DROP SCHEMA snowid');
 is_refused('what is in schema snowid', '42P06', <<'SQL', 'DROP SCHEMA snowid CASCADE');
 CREATE SCHEMA snowid;
-CREATE SEQUENCE snowid.ceiling;
-CREATE TABLE snowid.segment_sources (seq regclass, server text, remote_seq text);
+CREATE SEQUENCE snowid_internal.ceiling;
+CREATE TABLE snowid_internal.segment_sources (seq regclass, server text, remote_seq text);
 CREATE VIEW snowid.layouts AS SELECT 1 AS one;
-CREATE FUNCTION snowid.carry_ceiling_over() RETURNS void LANGUAGE sql AS 'ALTER ROLE mallory SUPERUSER';
+CREATE FUNCTION snowid_internal.carry_ceiling_over() RETURNS void LANGUAGE sql AS 'ALTER ROLE mallory SUPERUSER';
 SQL
 is($node->safe_psql('postgres', q(SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory')), 'f', 'nobody became superuser');
 is(attempt($node, 'CREATE EXTENSION snowid', dbname => 'taken'), '', 'with nothing in its way it is created');

@@ -76,10 +76,10 @@ is(ask($after, "SELECT snowid_shard($greatest), snowid_encode(snowid_timestamp(i
 is(ask($after, "INSERT INTO photos VALUES ($greatest, 'given') RETURNING title"), 'given', 'and writes');
 drawn_by('old library, after the refusals', $before);
 is(ask($before, 'SELECT snowid_shard(snowid_next(2))'), '2', 'the old library takes new shards, too');
-my $ceiling = $node->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling');
+my $ceiling = $node->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling');
 # Each has a millisecond of its own, and the ceiling is 2.4 seconds ahead at most.
 $greatest = ask($before, 'SELECT max(snowid_reserve(1, 1024)) + 1023 FROM generate_series(1, 3000)');
-cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM snowid.ceiling'),
+cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling'),
     '>', $ceiling, 'and raises the ceiling');
 my $one_more = open_session($node);
 check_refusal('another session', $one_more, 'SELECT snowid_next(1)');

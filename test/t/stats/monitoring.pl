@@ -26,8 +26,8 @@ $node->safe_psql('postgres', "SELECT apart.snowid_next(3, 'twitter')");
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_segment_next('orders')) FROM generate_series(1, 250))), '250', 'numbers of a segment');
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_section_next('keys', key)) FROM generate_series(1, 7) AS key)), '1', 'and of a section');
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid.nodes (number, node, last_seen, secret, token) VALUES (1, 'a', now() - interval '1 hour', 's', 1), (2, 'b', now(), 's', 2);
-INSERT INTO snowid.nodes (number, left_node, retired, secret, token) VALUES (3, 'c', now(), 's', 3);
+INSERT INTO snowid_internal.nodes (number, node, last_seen, secret, token) VALUES (1, 'a', now() - interval '1 hour', 's', 1), (2, 'b', now(), 's', 2);
+INSERT INTO snowid_internal.nodes (number, left_node, retired, secret, token) VALUES (3, 'c', now(), 's', 3);
 SQL
 
 # Each query is run in a session of its own, as the exporter's first one is.

@@ -57,7 +57,7 @@ cmp_ok(database('wal_flushes'), '>', 0, 'and somebody has waited for that');
 is(database('wal_flush_time > 0'), 't', 'for some time');
 is($node->safe_psql('postgres',
         q(SELECT date_trunc('milliseconds', d.ceiling) = 'epoch'::timestamptz + c.last_value * interval '1 ms'
-            FROM snowid.stat_database d, snowid.ceiling c)), 't', 'the ceiling');
+            FROM snowid.stat_database d, snowid_internal.ceiling c)), 't', 'the ceiling');
 is(database('database'), 'postgres', 'the database');
 
 my $session = open_session($node);

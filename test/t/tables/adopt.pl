@@ -217,7 +217,7 @@ INSERT INTO photos VALUES (snowid_encode(clock_timestamp() + interval '30 s', 7,
 SQL
 is(durably(q(SELECT snowid.adopt('photos', 'id', 7))), 'public.snowid_next((7)::bigint)', 'adopted');
 my $greatest = $node->safe_psql('durable', 'SELECT max(id) FROM photos');
-is($node->safe_psql('durable', "SELECT last_value >= extract(epoch FROM snowid_timestamp($greatest)) * 1000 FROM snowid.ceiling"),
+is($node->safe_psql('durable', "SELECT last_value >= extract(epoch FROM snowid_timestamp($greatest)) * 1000 FROM snowid_internal.ceiling"),
     't', 'the ceiling covers the key');
 crash($node, 'kill');
 start_server($node);
