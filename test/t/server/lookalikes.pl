@@ -201,9 +201,10 @@ foreach my $type (qw(snowid_layout objectid))
     is_refused("domain $type", '42710', "CREATE DOMAIN public.$type AS text", "DROP DOMAIN public.$type");
     is_refused("table $type", '42710', "CREATE TABLE public.$type ()", "DROP TABLE public.$type");
 }
-is_refused('schema snowid', '42P06', 'CREATE SCHEMA snowid', 'DROP SCHEMA snowid');
-is_refused('what is in schema snowid', '42P06', <<'SQL', 'DROP SCHEMA snowid CASCADE');
+is_refused("schema $_", '42P06', "CREATE SCHEMA $_", "DROP SCHEMA $_") foreach 'snowid', 'snowid_internal';
+is_refused('what is in these schemas', '42P06', <<'SQL', 'DROP SCHEMA snowid, snowid_internal CASCADE');
 CREATE SCHEMA snowid;
+CREATE SCHEMA snowid_internal;
 CREATE SEQUENCE snowid_internal.ceiling;
 CREATE TABLE snowid_internal.segment_sources (seq regclass, server text, remote_seq text);
 CREATE VIEW snowid.layouts AS SELECT 1 AS one;
