@@ -642,6 +642,12 @@ END $$;
 COMMENT ON FUNCTION public.snowid_next_batch(bigint, int, public.snowid_layout) IS
   'next IDs of a shard and layout, in the order of issue';
 
+CREATE FUNCTION public.snowid_next_batch(count int) RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT public.snowid_next_batch(public.snowid_default_shard(), count, 'instagram');
+END;
+COMMENT ON FUNCTION public.snowid_next_batch(int) IS 'next IDs of the shard of snowid_next(), in the order of issue';
+
 CREATE FUNCTION public.snowid_reserve(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
   LANGUAGE plpgsql AS $$
@@ -658,6 +664,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION public.snowid_reserve(bigint, int, public.snowid_layout) IS
   'first of a number of consecutive IDs of a shard and layout, all of them the caller''s';
+
+CREATE FUNCTION public.snowid_reserve(count int) RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
+  RETURN public.snowid_reserve(public.snowid_default_shard(), count, 'instagram');
+COMMENT ON FUNCTION public.snowid_reserve(int) IS
+  'first of a number of consecutive IDs of the shard of snowid_next(), all of them the caller''s';
 
 -- Shards: making them, and having them go on elsewhere
 

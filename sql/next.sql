@@ -48,6 +48,13 @@ SELECT attempt('SELECT snowid_next_batch(3, -1)');
 SELECT attempt('SELECT snowid_next_batch(8192, 1)');
 SELECT count(*) FROM snowid_next_batch(NULL, 1);
 SELECT count(*) FROM snowid_next_batch(1, NULL);
+-- Without a shard they are of that of snowid_next(), and any count is a count.
+SET snowid.shard = 6;
+SELECT count(DISTINCT id), bool_and(snowid_shard(id) = 6) AS shard_6 FROM snowid_next_batch(3000) id;
+RESET snowid.shard;
+SELECT count(*), max(snowid_shard(id)) FROM (SELECT snowid_next_batch(7, 5) AS id) of_shard_7;
+SELECT count(*) FROM snowid_next_batch(NULL);
+SELECT attempt('SELECT snowid_next_batch(-1)');
 
 -- Reserved runs: consecutive bigints of one time unit, nobody else's.
 SELECT snowid_reserve(4, 1000) AS first \gset
@@ -62,6 +69,11 @@ SELECT attempt('SELECT snowid_reserve(4, 0)');
 SELECT attempt('SELECT snowid_reserve(4, 1025)');
 SELECT attempt('SELECT snowid_reserve(8192, 1)');
 SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS null_in_null_out;
+SET snowid.shard = 6;
+SELECT snowid_reserve(9) AS first \gset
+RESET snowid.shard;
+SELECT snowid_shard(:first), snowid_shard(:first + 8), snowid_next(6) > :first + 8 AS past_the_run;
+SELECT attempt('SELECT snowid_reserve(1025)');
 
 -- Refused where nextval is refused.
 SET default_transaction_read_only = on;
@@ -69,5 +81,7 @@ SELECT attempt('SELECT snowid_next()');
 SELECT attempt('SELECT snowid_next(1)');
 SELECT attempt('SELECT snowid_next_batch(1, 1)');
 SELECT attempt('SELECT snowid_reserve(1, 1)');
+SELECT attempt('SELECT snowid_next_batch(1)');
+SELECT attempt('SELECT snowid_reserve(1)');
 SELECT snowid_shard(4096) AS reading_is_not_refused;
 RESET default_transaction_read_only;

@@ -239,7 +239,7 @@ sub draw_stream
     return;
 }
 
-# Parallel workers.
+# Above scans by parallel workers.
 sub draw_parallel
 {
     my ($session) = @_;

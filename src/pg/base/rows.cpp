@@ -7,10 +7,10 @@ namespace snowid::pg {
 
 namespace {
 
-bool rows_of_batch(Const* const* arguments, double* rows) {
-  const int32 count = DatumGetInt32(arguments[1]->constvalue);
-  *rows = count;
-  return count >= 0;
+bool rows_of_batch(Const* const* arguments, int count, double* rows) {
+  const int32 wanted = DatumGetInt32(arguments[count == 1 ? 0 : 1]->constvalue);
+  *rows = wanted;
+  return wanted >= 0;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Datum answer_rows(void* asked, RowsOf rows_of) {
     }
     count++;
   }
-  PG_RETURN_POINTER(rows_of(known, &request->rows) ? request : nullptr);
+  PG_RETURN_POINTER(rows_of(known, count, &request->rows) ? request : nullptr);
 }
 
 }  // namespace snowid::pg
@@ -48,7 +48,7 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_batch_support);
 
-// Planner support of functions of (anything, count).
+// Planner support of functions of (count), or (anything, count, …).
 Datum snowid_batch_support(PG_FUNCTION_ARGS) {
   return answer_rows(PG_GETARG_POINTER(0), rows_of_batch);
 }

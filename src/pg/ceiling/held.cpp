@@ -10,7 +10,6 @@
 namespace snowid::pg {
 
 Oid ceiling_relid = InvalidOid;
-TimestampTz looked_in = 0;
 
 namespace {
 
@@ -90,14 +89,13 @@ HeldCeiling lock_ceiling_in(Relation relation) {
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
   const core::UnixMillis most =
       is_replicated ? core::RoundUp({unix_now().value + core::kClocksDifferUs}) : kAll;
-  const bool has_workers = IsInParallelMode() && looked_in == GetCurrentStatementStartTimestamp();
-  return {relation, my_ceiling, has_workers, most};
+  return {relation, my_ceiling, most};
 }
 
 HeldCeiling lock_ceiling(Urgency urgency) {
   require_no_recovery();
   Relation relation = open_ceiling(urgency);
-  if (relation == nullptr) return {nullptr, nullptr, false, kAll};
+  if (relation == nullptr) return {nullptr, nullptr, kAll};
   // ceiling_learn() has chosen between the stand-in and the shared ceiling, and only a command of
   // this transaction could change that since.
   if (is_made_here(relation) != HasStandIn())

@@ -14,19 +14,10 @@ inline constexpr char kCeilingName[] = "ceiling";
 // The sequence that this session uses, InvalidOid before it has looked.
 extern Oid ceiling_relid;
 
-// The start of the parallel statement in which this process has last looked at the sequence, 0
-// where it was in none.
-extern TimestampTz looked_in;
-
 // The ceiling, locked, and what the holder of the lock knows.
 struct HeldCeiling {
   Relation relation;  // nullptr where the lock is not held
   Ceiling* ceiling;   // its lock is held, exclusively
-  // Whether parallel workers, or their leader, may have raised the sequence since this process has
-  // last looked at it, and nobody else can have called setval in this transaction: while workers
-  // run nobody can. (A client's message may hold a setval between two statements that run in
-  // parallel; it is taken for such a raise.)
-  bool has_workers;
   // What counts at most of what the sequence's own page says, which others can set.
   core::UnixMillis most;
 

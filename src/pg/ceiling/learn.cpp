@@ -79,10 +79,17 @@ void look_at_ceiling() {
     publish_ceiling(held);
   }
   // A transaction that has made the sequence, such as a restore, may yet call setval: so it looks
-  // again for each ID. Its parallel workers need not, since each runs for one statement only.
-  ceiling_known = !held.IsStandIn() || IsParallelWorker();
-  looked_in = IsInParallelMode() ? GetCurrentStatementStartTimestamp() : 0;
+  // again for each ID.
+  ceiling_known = !held.IsStandIn();
   unlock_ceiling(held);
+}
+
+// 25000. Of two equal calls in a row a worker makes one.
+void require_no_worker() {
+  if (IsParallelWorker())
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+                    errmsg("cannot generate IDs in a parallel worker"),
+                    errhint("Mark the function that generates them PARALLEL UNSAFE.")));
 }
 
 // Attaches to the shared state, and subscribes to invalidations.
@@ -93,6 +100,7 @@ void attach_to_shared_state() {
     is_subscribed = true;
   }
   require_no_recovery();
+  require_no_worker();
   ceiling_users.attach();
 }
 

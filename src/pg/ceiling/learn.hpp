@@ -18,8 +18,8 @@ extern bool ceiling_known;
 // database's sequence. Where the sequence holds more than this server has written to it, all slots
 // are lifted to that time. Then `ceiling_known` is true, save in a transaction that has made the
 // sequence. Fails with 55000 where the sequence is missing, or not a permanent sequence, with 25006
-// during recovery, and as CeilingUsers::attach() does. A cancelled wait for a standby is an error
-// too.
+// during recovery, with 25000 in a parallel worker, and as CeilingUsers::attach() does. A cancelled
+// wait for a standby is an error too.
 void ceiling_learn();
 
 // Stores the ceiling in the sequence that the extension has now, in place of the one that this

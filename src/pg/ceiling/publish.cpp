@@ -53,18 +53,12 @@ void cover_rollback(const HeldCeiling& held, core::UnixMillis target) {
 }
 
 // The end of the record that has last raised the shared ceiling. The stand-in of this transaction
-// began with that ceiling, or a worker has raised it since, and the record need not be durable yet.
+// began with that ceiling, and the record need not be durable yet.
 XLogRecPtr shared_written_lsn() {
   LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
   const XLogRecPtr lsn = shared_ceiling->written_lsn;
   LWLockRelease(&shared_ceiling->lock);
   return lsn;
-}
-
-// Whether a parallel worker of this transaction, or its leader, has raised a sequence that only the
-// transaction can see.
-bool is_raised_by_worker(const HeldCeiling& held) {
-  return held.IsStandIn() && held.has_workers && is_durable_in(held);
 }
 
 }  // namespace
@@ -89,12 +83,11 @@ void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
   const core::UnixMillis before = raise_sequence(held, target, &lsn);
   // The sequence holds more than this server has written to it: the server has started, or a dump
   // was restored, or somebody called setval. All times up to there may have been used.
-  if (before > known && !is_raised_by_worker(held)) lift_slots_to(held, MicrosOf(before));
+  if (before > known) lift_slots_to(held, MicrosOf(before));
 
   held.ceiling->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) held.ceiling->written_lsn = lsn;
-  // Last, since a worker raises the shared ceiling before it raises the sequence.
   if (held.IsStandIn())
     held.ceiling->written_lsn = std::max(held.ceiling->written_lsn, shared_written_lsn());
 }

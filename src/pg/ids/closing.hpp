@@ -15,8 +15,7 @@
 namespace snowid::pg {
 
 // Functions that the room of closed shards sets, and ids call. Each may fail, and may wait for the
-// end of a transaction that moves the shard: no LWLock may be held. They are called in parallel
-// workers, too.
+// end of a transaction that moves the shard: no LWLock may be held.
 struct ClosedShards {
   // Keeps others from closing or opening the shard until unlock(), or the end of the transaction.
   // Returns whether it is closed.

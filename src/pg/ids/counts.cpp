@@ -14,17 +14,10 @@ Uncounted* listed = nullptr;
 // Whether this transaction has got an ID.
 bool has_begun = false;
 
-// At the end of the transaction, in a parallel worker, too.
 void flush_at_end_of_transaction(XactEvent event) {
-  switch (event) {
-    case XACT_EVENT_PARALLEL_PRE_COMMIT:
-    case XACT_EVENT_PRE_COMMIT:
-    case XACT_EVENT_PRE_PREPARE:
-      return;
-    default:
-      CountsFlush();
-      has_begun = false;
-  }
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
+  CountsFlush();
+  has_begun = false;
 }
 
 // Called for the first ID of a transaction. Looks at the clock once more: one that was set back by

@@ -50,8 +50,8 @@ ShardEvents* events_of(const Slot* slot) {
   if (slot == recent_slot) return recent_events;
   Wanted wanted{slot->key, nullptr};
   find_events(&wanted);
-  // Where no subtransaction can be tried, an event is counted only if there was one before: a
-  // parallel worker makes no entry.
+  // In a parallel query no subtransaction can be tried, so an event is counted only if there was
+  // one before.
   if (wanted.found == nullptr && !IsInParallelMode()) {
     // An event that cannot be counted must not cost anybody an ID, and dshash raises an error where
     // there is no memory. A subtransaction takes place once for a session and shard, on the slow

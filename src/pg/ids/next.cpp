@@ -23,6 +23,23 @@ struct Batch {
   uint64 changes;  // how often that had changed when it was
 };
 
+// The IDs that a call of snowid_next_batch() or snowid_reserve() asks for.
+struct Run {
+  PlaceDirectory* directory;
+  int64 shard;
+  int32 count;
+};
+
+// The count of a call: of (count), or of (shard, count, layout).
+int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
+
+// The arguments of a call. Fails as shard_by_default() does.
+Run run_of(FunctionCallInfo fcinfo) {
+  const int32 count = count_arg(fcinfo);
+  if (PG_NARGS() == 1) return {&place_directories, shard_by_default(), count};
+  return {directory_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
+}
+
 // 55000, as currval has it before nextval.
 [[noreturn]] void report_undefined(const char* function) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -86,6 +103,7 @@ Datum snowid_next_layout(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT64(0)));
 }
 
+// snowid_next_batch(count int) → SETOF bigint
 // snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
 //
 // Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
@@ -94,16 +112,15 @@ Datum snowid_next_layout(PG_FUNCTION_ARGS) {
 Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
-    const int32 count = PG_GETARG_INT32(1);
     require_read_write("snowid_next_batch()");
-    require_count(count, 0, PG_INT32_MAX);
-    const int64 shard = PG_GETARG_INT64(0);
-    PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
-    place_of(directory, shard);  // fails where there is no such shard
+    require_count(count_arg(fcinfo), 0, PG_INT32_MAX);
+    const Run run = run_of(fcinfo);
+    place_of(run.directory, run.shard);  // fails where there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {directory, shard, {0}, 0, count, shard == default_shard, changes_seen};
+    *batch = {run.directory, run.shard, {0}, 0, run.count, run.shard == default_shard,
+              changes_seen};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
@@ -129,11 +146,11 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 
+// snowid_reserve(count int) → bigint
 // snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
 Datum snowid_reserve(PG_FUNCTION_ARGS) {
-  const int32 count = PG_GETARG_INT32(1);
   require_read_write("snowid_reserve()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+  const auto [directory, shard, count] = run_of(fcinfo);
   const core::Layout& layout = directory->layout;
   if (count > 1 && layout.seq_shift > 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -142,7 +159,6 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
                     errhint("Use snowid_next_batch() instead.")));
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
-  const int64 shard = PG_GETARG_INT64(0);
   Place* place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant =

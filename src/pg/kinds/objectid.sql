@@ -37,7 +37,7 @@ CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)
 COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID';
 
 CREATE FUNCTION @extschema@.objectid_next() RETURNS @extschema@.objectid
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_next';
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_objectid_next';
 COMMENT ON FUNCTION @extschema@.objectid_next() IS
   'next ObjectID, greater than all that this server has made before';
 

@@ -57,7 +57,7 @@ void begin_series(FunctionCallInfo fcinfo, const core::Series& series) {
   call->user_fctx = cursor;
 }
 
-bool rows_of_series(Const* const* arguments, double* rows) {
+bool rows_of_series(Const* const* arguments, int, double* rows) {
   core::Series series;
   if (core::MakeSeries(DatumGetInt64(arguments[0]->constvalue),
                        DatumGetInt64(arguments[1]->constvalue),
@@ -67,7 +67,7 @@ bool rows_of_series(Const* const* arguments, double* rows) {
   return true;
 }
 
-bool rows_of_series_name(Const* const* arguments, double* rows) {
+bool rows_of_series_name(Const* const* arguments, int, double* rows) {
   core::Series series;
   if (core::ParseSeriesName(view_of(DatumGetTextPP(arguments[0]->constvalue)), &series) !=
       core::Status::kOk)

@@ -1,7 +1,7 @@
 -- UUIDs
 
 CREATE FUNCTION @extschema@.snowid_uuidv7() RETURNS pg_catalog.uuid
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7';
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7';
 COMMENT ON FUNCTION @extschema@.snowid_uuidv7() IS
   'next UUID of version 7, greater than all that this server has made before';
 

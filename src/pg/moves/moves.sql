@@ -66,7 +66,7 @@ COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout)
 
 CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
 COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
   'issue only later IDs of the ID''s shard from now on; durable';
 

@@ -51,23 +51,6 @@ is(ask($session, 'COMMIT'), '', 'one transaction: committed');
 cmp_ok(ask($session, $next), '>', $last, 'one transaction: it goes on above');
 cmp_ok($node->safe_psql('restored', "$ahead; $next"), '>', $last, 'one transaction: so do others');
 
-# So too where parallel workers draw, who find what was set, and raise it.
-make_parallel($session);
-ask($session, 'CREATE TABLE lines AS SELECT n FROM generate_series(1, 20000) n; ANALYZE lines');
-my $make = 'EXPLAIN (ANALYZE) CREATE TABLE %s AS SELECT snowid_next(1) AS id FROM lines';
-my $made = q(SELECT count(DISTINCT id), min((extract(epoch FROM snowid_timestamp(id)) * 1000)::bigint) FROM %s);
-ask($session, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid');
-foreach my $table ('first', 'second')
-{
-    $set += 3_600_000;
-    ask($session, "SELECT setval('snowid_internal.ceiling', $set)");
-    like(ask($session, sprintf $make, $table), qr/Workers Launched: [1-9]/, "in parallel, $table: by workers too");
-    my ($drawn, $least) = split /\|/, ask($session, sprintf $made, $table);
-    is($drawn, 20_000, "in parallel, $table: none twice");
-    cmp_ok($least, '>', $set, "in parallel, $table: above what was set");
-}
-ask($session, 'COMMIT');
-
 # So too in a shard that another session has begun to use meanwhile, which knows nothing of what was set.
 my $other = open_session($node, dbname => 'restored');
 ask($other, $ahead);

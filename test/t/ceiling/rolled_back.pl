@@ -131,48 +131,4 @@ stop_clock($durable / 1000 + 0.2, $node);
 my $shown = ask($session, sprintf $time, 'snowid_next(1)');
 cmp_ok($shown, '>', $durable, "$name: an ID above what was durable");
 check_covered($name, $node, $session, $shown);
-
-# A worker of the transaction writes ahead, after its leader has looked at the sequence and before it draws
-# more. The leader tells the worker by an advisory lock, and is told by the sequence. Each draws up to a time
-# of its own.
-$name = 'written ahead by a worker';
-($node, $session) = new_unflushed('worker', <<'SQL');
-CREATE TABLE lines (line text);
-ALTER TABLE lines ALTER line SET STORAGE PLAIN;
-INSERT INTO lines SELECT repeat('x', 5000) FROM generate_series(1, 12);
-ANALYZE lines;
-CREATE FUNCTION draw_until(shard int, until numeric) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS $$
-DECLARE
-  id bigint;
-BEGIN
-  LOOP
-    id := snowid_reserve(shard, 1024);
-    EXIT WHEN extract(epoch FROM snowid_timestamp(id)) >= until;
-  END LOOP;
-  RETURN id;
-END $$;
-CREATE FUNCTION draw_as(leader int, of_leader numeric, of_worker numeric) RETURNS bigint
-LANGUAGE plpgsql PARALLEL SAFE AS $$
-BEGIN
-  IF pg_backend_pid() = leader THEN
-    PERFORM snowid_next(2), pg_advisory_lock(1);
-    LOOP EXIT WHEN (SELECT last_value > (of_leader + 0.2) * 1000 FROM snowid_internal.ceiling); END LOOP;
-    RETURN draw_until(2, of_leader);
-  END IF;
-  LOOP EXIT WHEN EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'); END LOOP;
-  RETURN draw_until(1, of_worker);
-END $$;
-SQL
-stop_clock($now + 1.8, $node);
-make_parallel($session);
-ask($session, "SET $_") foreach 'max_parallel_workers_per_gather = 1', 'parallel_leader_participation = on',
-  q(snowid.max_lead = '1d');
-ask($session, $alter);
-my $leader = backend_of($session);
-my ($by_leader, $by_worker) = split /[|]/, ask($session, <<"SQL");
-SELECT max(id) FILTER (WHERE snowid_shard(id) = 2), max(id) FILTER (WHERE snowid_shard(id) = 1)
-FROM (SELECT draw_as($leader, $now + 2.45, $now + 1.95) AS id FROM lines OFFSET 0) AS drawn
-SQL
-like($_, qr/^\d+$/, "$name: both draw") foreach $by_leader, $by_worker;
-check_covered($name, $node, $session, ask($session, sprintf $time, $by_leader));
 done_testing();

@@ -1,8 +1,8 @@
 # Promises 1 and 2 through all that happens to a database in its life: neighbours, copies of it,
-# transactions that roll back or are prepared, parallel workers, the extension dropped and created
-# again under running sessions, wal_level = minimal, a preloaded library, a killed backend. Crashes
-# come with the clock set back, so that the clock is no help. Clients record every ID that they saw.
-# None comes twice, and later ones are greater.
+# transactions that roll back or are prepared, the extension dropped and created again under running
+# sessions, wal_level = minimal, a preloaded library, a killed backend. Crashes come with the clock set
+# back, so that the clock is no help. Clients record every ID that they saw. None comes twice, and later
+# ones are greater.
 
 use strict;
 use warnings;
@@ -72,40 +72,6 @@ sub draw_on
 {
     my ($node, $call, %options) = @_;
     return draw($node, $call, undef, pause_every => 32, %options);
-}
-
-# Fills a new table with IDs that only parallel workers draw, and checks that it was they who did.
-# setup and teardown: statements that go before and after in the same session.
-sub check_parallel
-{
-    my ($name, $node, $dbname, $setup, $teardown) = @_;
-    my $session = open_session($node, dbname => $dbname);
-    make_parallel($session);
-    ask($session, $_) foreach @$setup;
-    # A statement that only reads has no transaction id, and a worker cannot get one.
-    my ($checked, $highest) = split / /,
-      ask($session,
-            q{SELECT concat_ws('|', count(*) = (SELECT count(*) FROM rows), count(DISTINCT id) = count(*),}
-          . q{ bool_and(pid <> pg_backend_pid()), min(id) > } . seen($node, $dbname, 3) . q{) || ' ' || max(id)}
-          . q{ FROM (SELECT snowid_next(3) AS id, backend() AS pid FROM rows OFFSET 0) only_read});
-    is($checked, 't|t|t|t', "$name: in workers, without a transaction id");
-    see($node, $dbname, 3, $highest // 0);
-    my $own = ask($session, 'SELECT snowid_next(3)');
-    see($node, $dbname, 3, $own);
-    is(make_by_workers($session, 'snowid_next(3) AS id'), '', "$name: done");
-    is(
-        ask($session,
-                'SELECT count(*) = (SELECT count(*) FROM rows), count(DISTINCT id) = count(*),'
-              . ' bool_and(pid <> pg_backend_pid()) FROM drawn'),
-        't|t|t', "$name: each row has an ID of its own, drawn in workers");
-    is(ask($session, 'SELECT snowid_lastval(), snowid_currval(3)'),
-        "$own|$own", "$name: the session knows no IDs but its own");
-    my ($min, $max) = split /\|/, ask($session, 'SELECT min(id), max(id) FROM drawn');
-    cmp_ok($min, '>', seen($node, $dbname, 3), "$name: above all those of before");
-    see($node, $dbname, 3, $max);
-    ask($session, $_) foreach 'DROP TABLE drawn', @$teardown;
-    close_session($session);
-    return;
 }
 
 my $node = new_server('lifecycle');
@@ -194,21 +160,6 @@ foreach my $dbname (qw(one fresh))
     is($node->safe_psql($dbname, 'INSERT INTO photos SELECT FROM generate_series(1, 1000);'
               . ' SELECT count(*) FROM photos'), 1001, "$dbname: no duplicate key");
 }
-
-# Parallel workers. Just after a start one of them is the first to use the shared memory and to raise
-# the ceiling.
-$node->safe_psql('one', objects_for_workers());
-check_parallel('parallel', $node, 'one', [], []);
-crash_behind($node, 'kill', 1200);
-check_parallel('parallel, first after a start', $node, 'one', [], []);
-$node->safe_psql('fresh', objects_for_workers());
-my @anew = ('BEGIN', 'DROP EXTENSION snowid CASCADE', 'CREATE EXTENSION snowid');
-check_parallel('parallel, extension created here', $node, 'fresh', \@anew, ['COMMIT']);
-above('after that', $node, 'fresh', 3);
-check_parallel('parallel, that rolled back', $node, 'fresh', \@anew, ['ROLLBACK']);
-above('after that', $node, 'fresh', 3);
-crash_behind($node, 'kill', 2400);
-above('parallel, after a crash', $node, $_, 3) foreach qw(one fresh);
 
 # The extension dropped and created again while sessions draw, in one transaction. One of them raises the
 # ceiling every few hundred IDs, each of which has a millisecond of its own.
@@ -302,7 +253,6 @@ foreach my $preloaded ('', 'snowid')
     finish(@later);
     is(check("$name, drawn after that", $node, 'one', 7, @later), 15_000, "$name: drawn after that");
 }
-check_parallel('parallel, preloaded', $node, 'one', [], []);
 $node->stop;
 
 # With wal_level = minimal, what a transaction does to a relation that it has made is not WAL-logged.
@@ -313,7 +263,6 @@ max_wal_senders = 0
 snowid.max_lead = '1d'
 CONF
 start_server($minimal);
-$minimal->safe_psql('postgres', objects_for_workers());
 my $table = 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(0))';
 my $insert = 'INSERT INTO photos SELECT FROM generate_series(1, 10000)';
 my $last = $minimal->safe_psql('postgres',
@@ -334,10 +283,5 @@ foreach my $behind (4000, 5000)
     check("minimal, drawn with the clock set back to $behind s", $minimal, 'postgres', 7, @drawing);
     above('minimal, after that', $minimal, 'postgres', 7);
 }
-
-$minimal->safe_psql('postgres', 'DROP TABLE photos');
-check_parallel('minimal, parallel, created here', $minimal, 'postgres', \@anew, ['COMMIT']);
-crash_behind($minimal, 'kill', 6000);
-above('minimal, parallel, after a crash', $minimal, 'postgres', $_) foreach 3, 7;
 $minimal->stop;
 done_testing();

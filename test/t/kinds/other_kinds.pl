@@ -1,6 +1,6 @@
 # UUIDs and ObjectIDs on real servers: one order for all sessions of all databases, through crashes,
-# fail-over and clocks set back. Parallel workers draw them as they draw IDs. And what nobody should
-# send, as the types and functions get it over the wire.
+# fail-over and clocks set back. And what nobody should send, as the types and functions get it over the
+# wire.
 
 use strict;
 use warnings;
@@ -52,11 +52,7 @@ sub new_databases
 }
 
 my $node = new_server('kinds', allows_streaming => 1);
-$node->append_conf('postgresql.conf', <<'CONF');
-max_connections = 60
-max_worker_processes = 16
-max_parallel_workers = 16
-CONF
+$node->append_conf('postgresql.conf', "max_connections = 60\n");
 start_server($node);
 new_databases($node);
 
@@ -217,7 +213,6 @@ $standby->stop;
 
 # 4. The process and where its counter starts are by chance: each start has others.
 my $fresh = new_server('fresh');
-$fresh->append_conf('postgresql.conf', "max_worker_processes = 16\nmax_parallel_workers = 16\n");
 $fresh->start;
 new_databases($fresh);
 my @first = $fresh->safe_psql('one', 'SELECT objectid_next()');
@@ -245,18 +240,7 @@ is(scalar(grep { counter_of($round[$_]) != (counter_of($round[ $_ - 1 ]) + 1) % 
 cmp_ok(counter_of($round[0]), '>', counter_of($round[-1]), 'the counter comes round: it did');
 cmp_ok($round[0], 'gt', $first[-1], 'the counter comes round: above the first');
 
-# 5. Parallel workers. Two calls that look the same would be one to the planner, which takes equal columns of
-# a worker for the same one.
-make_parallel($session);
-ask($session, q(SET snowid.max_wait = '1min'));
-ask($session, objects_for_workers());
-is(make_by_workers($session, q(snowid_next(1, 'twitter') AS id, snowid_next(n - n + 1, 'leaf') AS leaf,)
-          . ' snowid_uuidv7() AS key, objectid_next() AS document'), '', 'parallel: done');
-is(ask($session, 'SELECT count(DISTINCT ids), count(DISTINCT key), count(DISTINCT document),'
-          . ' bool_and(pid <> pg_backend_pid()) FROM drawn, LATERAL (VALUES (id), (leaf)) v (ids)'),
-    '40000|20000|20000|t', 'parallel: in workers, none twice');
-
-# 6. Garbage as binary input. Each value comes as a file of COPY.
+# 5. Garbage as binary input. Each value comes as a file of COPY.
 my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
 # Has a session's client send values of a type, each by itself. Returns how many were taken, and the

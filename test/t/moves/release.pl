@@ -14,7 +14,7 @@ my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node = new_server('old', allows_streaming => 1);
 $node->append_conf('postgresql.conf', "max_prepared_transactions = 5\n");
 start_server($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid;' . objects_for_workers());
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 
 my $released = qr/shard 7 of layout "instagram" was released\nDETAIL:  It issues no IDs here since .*It has moved to: server b\n/;
 
@@ -31,18 +31,6 @@ ask($cursor, 'BEGIN; DECLARE held CURSOR FOR SELECT snowid_next_batch(7, 100000)
 my @held = split /\n/, ask($cursor, 'FETCH 10 FROM held');
 my $transaction = open_session($node);
 my @drawn = split /\n/, ask($transaction, 'BEGIN; SELECT snowid_next(7) FROM generate_series(1, 10)');
-my $parallel = open_session($node);
-make_parallel($parallel);
-ask($parallel, $bounded{setup});
-start_asking($parallel, <<'SQL');
-DO $$ BEGIN
-  LOOP
-    CREATE TABLE made AS SELECT snowid_next(7) AS id FROM rows;
-    DROP TABLE made;
-  END LOOP;
-END $$
-SQL
-wait_to_draw_together(20 * 20_000, @drawing);
 wait_to_draw(1, @drawing);
 my $id = $node->safe_psql('postgres', q(SELECT snowid_release(7, moved_to => 'server b')));
 finish(@drawing);
@@ -50,13 +38,12 @@ like(errors_of($_), $released, 'a session that draws is refused') foreach @drawi
 my ($count, $greatest) = check_round('until it was released', 0, @drawing);
 cmp_ok($count, '>', 10_000, "clients saw $count IDs");
 cmp_ok($greatest, '<', $id, 'all of them below the one that was returned');
-is(answer($parallel), 'ERROR 55000', 'parallel workers are refused');
 my $fetched;
 push @held, split /\n/, $fetched while ($fetched = ask($cursor, 'FETCH 500 FROM held')) =~ /^\d/;
 like($cursor->{err}, $released, 'a cursor that is open is refused');
 is(scalar(grep { $_ >= $id } @held, @drawn), 0, 'what it held was issued before');
 like(ask($transaction, 'SELECT snowid_next(7)') . $transaction->{err}, $released, 'a transaction that has drawn is refused');
-close_session($cursor, $transaction, $parallel);
+close_session($cursor, $transaction);
 my $newcomer = open_session($node);
 is(ask($newcomer, "SELECT $_"), 'ERROR 55000', "a session that comes now is refused: $_")
   foreach 'snowid_next(7)', 'snowid_reserve(7, 2)', 'snowid_next_batch(7, 2)', "snowid_advance($id)";
@@ -141,11 +128,6 @@ foreach my $how ('kill', 'immediate')
     is(attempt($node, "SELECT snowid_next($shard, 'twitter')"), 'ERROR 55000', "$how: one that was committed stays closed");
     is(attempt($node, 'SELECT snowid_next(7)'), 'ERROR 55000', "$how: and those of before");
     is(attempt($node, "SELECT snowid_release($shard, 'twitter')"), $id, "$how: with the same ID");
-    # By workers, who make the slot that nobody has used since the start.
-    my $session = open_session($node);
-    make_parallel($session);
-    is(ask($session, 'CREATE TABLE made AS SELECT snowid_next(1) AS id FROM rows'), 'ERROR 55000', "$how: to workers, too");
-    close_session($session);
 }
 
 # 4. Fail-over.

@@ -101,7 +101,7 @@ sub are_refused
         # Parallel workers have what the session has.
         $session = new_session();
         make_parallel($session);
-        my $make = 'CREATE TEMP TABLE ids AS SELECT snowid_shard(snowid_next()) AS shard FROM rows';
+        my $make = 'CREATE TEMP TABLE ids AS SELECT snowid_default_shard() AS shard FROM rows';
         my $answer;
         wait_for(
             sub {
@@ -167,7 +167,7 @@ sub are_carried_refused
         is(ask($session, "SET application_name = '$name'"), '', "$how: $name: is Citus' again");
         is(ask($session, $shard), 'ERROR 55000', "$how: $name: and refused");
         make_parallel($session);
-        is(ask($session, 'CREATE TEMP TABLE ids AS SELECT snowid_next() FROM rows'), 'ERROR 55000', "$how: $name: parallel workers");
+        is(ask($session, 'CREATE TEMP TABLE ids AS SELECT snowid_default_shard() FROM rows'), 'ERROR 55000', "$how: $name: parallel workers");
         close_session($session);
         local $ENV{PGOPTIONS} = '-c snowid.shard=5';
         is(ask_anew($shard), '5', "$how: $name: the connection's options");

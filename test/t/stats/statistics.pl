@@ -102,13 +102,6 @@ cmp_ok(database('ids_memory'), '>=', 1000 * 64, 'and take memory');
 is(database('counters_memory'), '0', 'which others do not');
 is(database(q(total_memory IS NULL OR total_memory >= ids_memory)), 't', 'out of what there is in all');
 
-my $workers = open_session($node);
-make_parallel($workers);
-is(make_by_workers($workers, 'snowid_next(4) AS id'), '', 'workers draw');
-is(issued(4) % 20_000, 0, 'IDs of parallel workers');
-cmp_ok(issued(4), '>=', 20_000, 'are counted');
-close_session($workers);
-
 # 2. The clock stands still, where it is told to.
 my $now = int(time);
 my $at = sub { stop_clock($now + $_[0], $node) };

@@ -1,6 +1,6 @@
 # How long statistics last: a shard's go with the shard, when a full server clears what nobody uses, and begin
-# anew when it comes back; a standby has none until it is promoted. Counting stands in nobody's way: parallel
-# workers are refused with the same error as others. And the log is told again when its time has come.
+# anew when it comes back; a standby has none until it is promoted. Counting stands in nobody's way: a
+# parallel query is refused with the same error as others. And the log is told again when its time has come.
 
 use strict;
 use warnings;
@@ -27,18 +27,19 @@ sub shard
 }
 sub logged { return scalar(() = slurp_file($node->logfile) =~ /LOG:  $_[0]/g) }
 
-# 1. Refused, in workers too.
+# 1. Refused, in a parallel query too.
 set_clock(3600);
 is(attempt($node, 'SELECT snowid_next(0) > 0'), 't', 'an ID');
 set_clock(0);
-my $workers = open_session($node);
-make_parallel($workers);
-is(make_by_workers($workers, 'snowid_next(0) AS id'), 'ERROR SN001', 'workers are refused');
+my $parallel = open_session($node);
+make_parallel($parallel);
+my $make = 'CREATE TABLE made AS SELECT snowid_next(0) AS id FROM rows';
+is(ask($parallel, $make), 'ERROR SN001', 'a parallel query is refused');
 is(attempt($node, 'SELECT snowid_next(0)'), 'ERROR SN001', 'a session is refused') for 1 .. 2;
 is(shard('refusals', 0), 2, 'which counts');
-is(make_by_workers($workers, 'snowid_next(0) AS id'), 'ERROR SN001', 'workers are refused');
-cmp_ok(shard('refusals', 0), '>', 2, 'and count by now');
-close_session($workers);
+is(ask($parallel, $make), 'ERROR SN001', 'a parallel query is refused');
+is(shard('refusals', 0), 3, 'and counts by now');
+close_session($parallel);
 cmp_ok(logged('a caller was refused'), '>=', 4, 'the log is told of each once its time has come');
 like(slurp_file($node->logfile), qr/Refused by this shard so far: 2[.]/, 'and of how many');
 
