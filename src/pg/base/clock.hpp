@@ -52,4 +52,18 @@ inline const char* moment_text(core::UnixMicros moment) {
   return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
 }
 
+// A span of time as errors show it, rounded up: milliseconds up to a minute, above that an interval
+// such as "2 days 03:04:05". Requires 0 or more; in the current memory context.
+inline const char* span_text(int64 span_us) {
+  if (span_us <= SECS_PER_MINUTE * USECS_PER_SEC)
+    return psprintf(INT64_FORMAT " ms", (span_us + 999) / 1000);
+  const int64 seconds = span_us / USECS_PER_SEC + (span_us % USECS_PER_SEC > 0);
+  const int64 days = seconds / SECS_PER_DAY;
+  const auto rest = static_cast<int>(seconds % SECS_PER_DAY);
+  const char* time = psprintf("%02d:%02d:%02d", rest / SECS_PER_HOUR,
+                              rest % SECS_PER_HOUR / SECS_PER_MINUTE, rest % SECS_PER_MINUTE);
+  if (days == 0) return time;
+  return psprintf(INT64_FORMAT " day%s %s", days, days == 1 ? "" : "s", time);
+}
+
 }  // namespace snowid::pg

@@ -92,11 +92,10 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
   if (waited_us < kLongWaitUs || wait->is_logged) return;
   wait->is_logged = true;
   if (MayLogEvent(EventKind::kLongWait))
-    ereport(
-        LOG_SERVER_ONLY,
-        (errmsg("a caller has waited for the clock for " INT64_FORMAT " ms", ToMillis(waited_us)),
-         errdetail("The next ID of %s is " INT64_FORMAT " ms ahead of the clock.", name_of(event),
-                   ToMillis(next.value - unix_now().value))));
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
+             errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
+                       span_text(std::max(next.value - unix_now().value, int64{0})))));
 }
 
 void note_refusal(const EventOf& event, const char* reason) {
@@ -137,8 +136,7 @@ void note_clock(const Slot* slot) {
   events->clock_steps_back.fetch_add(1, std::memory_order_relaxed);
   if (MayLogEvent(EventKind::kClockSetBack))
     ereport(LOG_SERVER_ONLY,
-            (errmsg("the clock was set back by " INT64_FORMAT " ms or more",
-                    ToMillis(seen - now.value)),
+            (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
              errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
                        moment_text({seen}), moment_text(now))));
 }

@@ -157,13 +157,12 @@ ClockGap registry_compare_clocks(const Registry& registry) {
 void require_near_clocks(const Registry& registry, const ClockGap& gap) {
   const int64 difference_us = std::abs(gap.ahead_us);
   if (difference_us <= kMostDifferenceUs) return;
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("clock is " INT64_FORMAT " ms %s that of server \"%s\"", (difference_us + 999) / 1000,
-              gap.ahead_us > 0 ? "ahead of" : "behind", registry.name),
-       errdetail("It may differ by " INT64_FORMAT " ms.", kMostDifferenceUs / 1000),
-       errhint("Set the clocks of both servers right; let a time service keep them so.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("clock is %s %s that of server \"%s\"", span_text(difference_us),
+                  gap.ahead_us > 0 ? "ahead of" : "behind", registry.name),
+           errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
+           errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
 
 Answer registry_ask(const Registry& registry, const char* request, const Member& member,

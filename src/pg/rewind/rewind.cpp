@@ -95,8 +95,8 @@ Plan plan_of(FunctionCallInfo fcinfo) {
     if (!IsKnown(range) && IsTooNear(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-               errmsg("future times must begin more than " INT64_FORMAT " ms ahead of the clock",
-                      (now.value - clock.value + core::kLiftEarlyUs) / 1000),
+               errmsg("future times must begin more than %s ahead of the clock",
+                      span_text(now.value - clock.value + core::kLiftEarlyUs)),
                errdetail("A range of those given begins at %s.", moment_text(range.from)),
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
