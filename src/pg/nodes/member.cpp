@@ -79,7 +79,13 @@ Oid member_relid() { return table_oid; }
 
 Relation member_open(LOCKMODE mode) { return own_table_open(kMembership, mode); }
 
-Relation member_lock() { return member_open(ShareRowExclusiveLock); }
+// Any role can get a RowExclusiveLock on any relation, by nextval() of its OID, and keep it. So
+// what there is one of at a time is another lock.
+Relation member_lock() {
+  Relation table = member_open(RowExclusiveLock);
+  LockDatabaseObject(RelationGetRelid(table), 0, 0, ExclusiveLock);
+  return table;
+}
 
 Member member_read(Relation table) {
   table_oid = RelationGetRelid(table);
@@ -113,7 +119,7 @@ int64 new_incarnation() {
 }
 
 void member_store(Relation table, const Member& member, Words words, bool is_new) {
-  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
+  AssertHasObjectLock(RelationGetRelid(table), 0, ExclusiveLock);
   const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
   Datum values[kColumns];
   bool nulls[kColumns] = {};
@@ -150,7 +156,7 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
 }
 
 void member_delete(Relation table) {
-  AssertHasLock(RelationGetRelid(table), ShareRowExclusiveLock);
+  AssertHasObjectLock(RelationGetRelid(table), 0, ExclusiveLock);
   SysScanDesc scan;
   HeapTuple row = find_row(table, &scan);
   if (HeapTupleIsValid(row)) CatalogTupleDelete(table, &row->t_self);

@@ -2,8 +2,8 @@
 // what other files may see.
 //
 // Shared: the row of snowid_internal.membership, and the words of words.hpp. A session that changes
-// any of them holds the table's ShareRowExclusiveLock, which member_lock() takes. A rollback undoes
-// the row, and not the words. So the row counts only if the words say so, by its incarnation.
+// any of them holds the lock that member_lock() takes. A rollback undoes the row, and not the
+// words. So the row counts only if the words say so, by its incarnation.
 //
 // A token is sent to the registry only once it is durable in the words. So after any rollback,
 // crash or lost answer the registry has the token `known` or the token `asked`. Of two copies of
@@ -36,8 +36,8 @@ Relation member_open(LOCKMODE mode);
 // The OID of the table, InvalidOid before member_read() was first called.
 Oid member_relid();
 
-// The same in ShareRowExclusiveLock, which the transaction keeps: there is one change at a
-// time. Close it with NoLock.
+// The same in RowExclusiveLock, and a lock of the table's object 0 that only one transaction has.
+// The transaction keeps both: there is one change at a time. Close it with NoLock.
 Relation member_lock();
 
 // Reads the row, in the current memory context, as it is now: the caller's snapshot may be older.

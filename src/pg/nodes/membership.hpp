@@ -1,7 +1,7 @@
 // Whether this database has joined a registry, and as which node.
 //
 // Shared: the row of snowid_internal.membership, and the words of words.hpp, see member.hpp. They
-// are changed under the table's ShareRowExclusiveLock, and read without waiting for it.
+// are changed under the lock of member_lock(), and read without waiting for it.
 #pragma once
 
 #include "pg/prelude.hpp"
