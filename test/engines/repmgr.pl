@@ -13,7 +13,6 @@ use SnowidWriters;
 use Test::More;
 
 my $scratch = PostgreSQL::Test::Utils::tempdir();
-my $user = getpwuid $<;
 my $primary = new_server('one', allows_streaming => 1, extra => ['--data-checksums']);
 $primary->append_conf('postgresql.conf', "wal_keep_size = 256\n");
 start_server($primary);
@@ -31,7 +30,7 @@ sub repmgr
     return;
 }
 
-sub connection_to { my ($node) = @_; return 'host=' . $node->host . ' port=' . $node->port . " user=$user dbname=repmgr" }
+sub connection_to { my ($node) = @_; return 'host=' . $node->host . ' port=' . $node->port . " user=postgres dbname=repmgr" }
 
 my $nodes = 0;
 sub configure
@@ -70,7 +69,7 @@ sub wait_for_synchronous
 
 my $hosts = join ',', map { $_->host } $primary, $standby;
 my $ports = join ',', map { $_->port } $primary, $standby;
-my $connection = "host=$hosts port=$ports user=$user dbname=postgres target_session_attrs=read-write";
+my $connection = "host=$hosts port=$ports user=postgres dbname=postgres target_session_attrs=read-write";
 my @writers;
 foreach my $round ('fail-over', 'and back')
 {

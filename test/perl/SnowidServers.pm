@@ -17,6 +17,11 @@ our @EXPORT = qw(new_server new_quiet_server start_server set_clock jump_clock s
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
+# The superuser of each test server, whichever operating system user runs the test. PostgreSQL::Test::Utils has
+# removed the variable.
+my $superuser = 'postgres';
+$ENV{PGUSER} = $superuser;
+
 # A server whose clock is faked reads it from a file of its own, at every look.
 my %clock_files;
 
@@ -73,14 +78,14 @@ sub clock_file
     return $clock_files{ $node->name } //= "$scratch/clock." . $node->name;
 }
 
-# A new server, not started. Crashes lose what was not flushed to the system, so fsync may be off. Options: those
-# of init; install_path, where its bin is, if it is another PostgreSQL than the tests'.
+# A new server, not started, whose superuser is postgres. Crashes lose what was not flushed to the system, so fsync may
+# be off. Options: those of init; install_path, where its bin is, if it is another PostgreSQL than the tests'.
 sub new_server
 {
     my ($name, %options) = @_;
     my $path = delete $options{install_path};
     my $node = PostgreSQL::Test::Cluster->new($name, defined $path ? (install_path => $path) : ());
-    $node->init(%options);
+    $node->init(%options, extra => [ '-U', $superuser, @{ $options{extra} // [] } ]);
     # A query that draws until it is stopped looks so costly that it would be compiled, by default, up to PostgreSQL 18,
     # for longer than it runs. What is compiled has tests of its own.
     $node->append_conf('postgresql.conf', "autovacuum = off\njit = off\nlog_min_messages = warning\n");
