@@ -8,11 +8,17 @@
 use strict;
 use warnings;
 
+use Fcntl;
 use File::Spec;
 use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 use Time::HiRes qw(time);
+
+# The server's user must be able to create segments. Elsewhere initdb selects another type of shared memory.
+my $segment = "/dev/shm/snowid.$$";
+if (sysopen my $file, $segment, O_RDWR | O_CREAT | O_EXCL) { unlink $segment }
+else { plan skip_all => 'the user ' . getpwuid($<) . " cannot create files in /dev/shm: $!. Mount a tmpfs there with mode 1777" }
 
 # While the file `refuse` is there, with an errno in it, no shared memory is to be had. Each refusal
 # leaves a byte in the file `refused`. While the file `unmappable` is there, none is to be mapped.
