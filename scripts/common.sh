@@ -75,6 +75,37 @@ update_package_lists() {
   LISTS_UPDATED=1
 }
 
+# archives_of DISTRIBUTION: the addresses and suites of Debian's or Ubuntu's archives: those in apt's configuration, or
+# DEBIAN_MIRROR or UBUNTU_MIRROR.
+archives_of() {
+  local variable=${1^^}_MIRROR
+  if [ -n "${!variable:-}" ]; then
+    printf '%s\n' "${!variable} release" "${!variable} release-updates"
+  else
+    # shellcheck disable=SC2016 # for apt
+    apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI) $(CODENAME)' 'Created-By: Packages' |
+      sed -n "s/^$1 main //p"
+  fi
+}
+
+# sources_of DISTRIBUTION RELEASE: the lines of sources.list for a release of Debian or Ubuntu, with its updates if the
+# archives have them.
+sources_of() {
+  local address suite components=main lines
+  [ "$1" = Debian ] || components="main universe"
+  # Before it has lists, apt does not know whose an archive is.
+  update_package_lists
+  lines=$(archives_of "$1" | while read -r address suite; do
+    case $suite in
+      *-updates | *-security) [[ $2 =~ ^(sid|experimental)$ ]] || echo "deb $address $2-${suite##*-} $components" ;;
+      *-*) ;; # such as backports
+      *) echo "deb $address $2 $components" ;;
+    esac
+  done | sort -u)
+  [ -n "$lines" ] || die "apt's configuration has no archive of $1. Set ${1^^}_MIRROR to the address of one."
+  say "$lines"
+}
+
 # Installs those of the named Debian packages that are missing.
 install_packages() {
   local package missing=()
@@ -83,7 +114,7 @@ install_packages() {
   say "Installing ${missing[*]}"
   update_package_lists
   apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null | grep '^Need to get ' || true
-  (without_cluster quietly as_root apt-get install -y --no-install-recommends "${missing[@]}") || exit
+  (without_cluster quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}") || exit
 }
 
 # without_cluster COMMAND...: has a server's package that is installed not make and start a cluster of its own, which
