@@ -103,7 +103,8 @@ void require_other_than_0() {
                   errmsg("this server has no number of its own"),
                   errdetail("Parameter \"%s\" has it refuse to draw from 0.",
                             "snowid.require_node_number"),
-                  errhint("Use snowid_join().")));
+                  errhint("Use snowid_join(), or set \"snowid.shard\" to a number that no other "
+                          "server has.")));
 }
 
 // The next two fill the answer in as far as they get, and fail where there is no number.

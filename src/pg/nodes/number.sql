@@ -5,12 +5,17 @@ CREATE FUNCTION snowid.get_node_status(OUT node_number bigint, OUT source pg_cat
   STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_node_status';
 COMMENT ON FUNCTION snowid.get_node_status() IS 'what the view snowid.node_status shows';
 
-CREATE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status();
+-- The setting is asked last: the function loads the library, which defines it.
+CREATE VIEW snowid.node_status AS
+  SELECT n.node_number, CASE WHEN n.source OPERATOR(pg_catalog.=) 'setting'
+      THEN pg_catalog.format('setting (%s)',
+        (SELECT s.source FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'snowid.shard'))
+      ELSE n.source END AS source, n.node_name, n.registry, n.problem
+    FROM snowid.get_node_status() AS n;
 COMMENT ON VIEW snowid.node_status IS 'the shard of snowid_next() in this session, and where it comes from';
 COMMENT ON COLUMN snowid.node_status.node_number IS 'the shard, null where there is none to be had';
 COMMENT ON COLUMN snowid.node_status.source IS
-  'setting: snowid.shard names it; citus: the group of this node in Citus; joined: the number that the '
-  'registry has given to this node; none: it is 0, for want of these';
+  'origin of the number: setting (with its source, as in pg_settings), citus, joined or none';
 COMMENT ON COLUMN snowid.node_status.node_name IS 'name by which this node has joined, null where that is not the source';
 COMMENT ON COLUMN snowid.node_status.registry IS
   'foreign server over which this node has joined, null where that is not the source';

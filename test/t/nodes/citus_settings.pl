@@ -48,6 +48,9 @@ sub are_served
     return;
 }
 
+# What PostgreSQL says of where each was set.
+my %source = ('ALTER DATABASE' => 'database', 'ALTER ROLE' => 'user', 'ALTER ROLE ... IN DATABASE' => 'database user', 'ALTER ROLE ALL' => 'global');
+
 sub are_refused
 {
     my ($how) = @_;
@@ -63,7 +66,7 @@ sub are_refused
             like($session->{err}, qr/\Q$message\E\nDETAIL:  Citus copies .*\nHINT:  RESET it there: /, "$how: $name: with the reason");
         }
         ask($session, 'ROLLBACK');
-        is(ask($session, q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, problem) FROM snowid.node_status)), "null|setting|$message",
+        is(ask($session, q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, problem) FROM snowid.node_status)), "null|setting ($source{$name})|$message",
             "$how: $name: shown");
         is(ask($session, 'SELECT snowid_shard(snowid_next(9))'), '9', "$how: $name: who names a shard is served");
 
@@ -159,7 +162,7 @@ sub are_carried_refused
         is(ask($session, 'SELECT draw()'), 'ERROR 55000', "$how: $name: a function's own setting");
         is(ask($session, q(BEGIN; SELECT set_config('snowid.shard', '8', true); SELECT snowid_next())), 'ERROR 55000', "$how: $name: set_config");
         ask($session, 'ROLLBACK; SET snowid.shard = 8');
-        is(ask($session, 'SELECT node_number, source, problem FROM snowid.node_status'), "|setting|$carried", "$how: $name: SET, shown");
+        is(ask($session, 'SELECT node_number, source, problem FROM snowid.node_status'), "|setting (session)|$carried", "$how: $name: SET, shown");
         is(ask($session, 'SELECT snowid_shard(snowid_next(9))'), '9', "$how: $name: who names a shard is served");
         is(ask($session, "SET snowid.shard = -1; $shard"), '3', "$how: $name: so is who leaves it to the node");
         # A session of a pool, whose clients come and go.
@@ -190,7 +193,7 @@ are_carried_refused('loaded at first use');
 my $session = new_session();
 is(ask($session, $shard), '3', 'configuration: not yet');
 reload_with($node, 'snowid.shard', '4', $session);
-is(ask($session, "$shard, source FROM snowid.node_status"), '4|setting', 'configuration: a session that is open');
+is(ask($session, "$shard, source FROM snowid.node_status"), '4|setting (configuration file)', 'configuration: a session that is open');
 {
     local $ENV{PGAPPNAME} = $own_sessions[0];
     is(ask_anew($shard), '4', 'configuration: one of Citus');
