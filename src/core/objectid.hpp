@@ -60,6 +60,21 @@ constexpr ObjectId ObjectIdOf(Tick tick, uint64_t random) {
                           static_cast<uint32_t>(SequenceOf(kObjectIdLayout, tick).value)});
 }
 
+// The next ObjectID. read_random: reads the random number, which all processes share. take_tick:
+// reads the clock and takes a tick. Where ticks are set back, because a clock had been ahead, the
+// clock is right again, then the random number is another one, and then ticks that were taken come
+// again. So the number has to be the same before the clock is read and after the tick is taken: a
+// tick of the fast clock never gets the number of after it, nor one that comes again the number of
+// before.
+template <typename ReadRandom, typename TakeTick>
+ObjectId NextObjectId(ReadRandom read_random, TakeTick take_tick) {
+  for (;;) {
+    const uint64_t random = read_random();
+    const Tick tick = take_tick();
+    if (read_random() == random) return ObjectIdOf(tick, random);
+  }
+}
+
 // When an ObjectID was made, to the second.
 constexpr UnixMicros TimeOf(const ObjectId& id) {
   int64_t seconds = 0;

@@ -155,6 +155,43 @@ TEST(ObjectId, EachByteAloneDecides) {
   }
 }
 
+// A server whose clock is ahead, and whose ticks are then set back: after so many steps of a
+// process that makes an ObjectID the clock is right, the random number another one, the ticks set
+// back.
+struct Server {
+  int clock_is_right;
+  int random_is_new;
+  int is_set_back;
+  int step = 0;
+
+  static constexpr uint64_t kOld = 1, kNew = 2;
+  static constexpr Tick kAhead = MakeTick(kObjectIdLayout, {4'000'000'000}, {0});
+  static constexpr Tick kRight = MakeTick(kObjectIdLayout, {2'000'000'000}, {0});
+
+  uint64_t ReadRandom() { return step++ < random_is_new ? kOld : kNew; }
+  // Who reads the fast clock takes what it says; who reads the right one waits until ticks are set
+  // back.
+  Tick TakeTick() {
+    const bool is_right = step++ >= clock_is_right;
+    step = is_right ? std::max(step + 1, is_set_back) : step + 1;
+    return is_right ? kRight : kAhead;
+  }
+};
+
+TEST(ObjectIdNext, TicksThatComeAgainHaveAnotherRandomNumber) {
+  constexpr int kSteps = 12;
+  for (int right = 0; right < kSteps; right++)
+    for (int fresh = right; fresh < kSteps; fresh++)
+      for (int back = fresh; back < kSteps; back++) {
+        Server server{right, fresh, back};
+        const ObjectId id =
+            NextObjectId([&] { return server.ReadRandom(); }, [&] { return server.TakeTick(); });
+        const ObjectId ahead = ObjectIdOf(Server::kAhead, Server::kOld);
+        const ObjectId again = ObjectIdOf(Server::kRight, Server::kNew);
+        EXPECT_TRUE(id == ahead || id == again) << right << " " << fresh << " " << back;
+      }
+}
+
 TEST(ObjectIdText, ThereAndBackInEitherCase) {
   Random random(3);
   for (int i = 0; i < 100000; i++) {

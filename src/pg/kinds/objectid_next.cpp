@@ -55,8 +55,7 @@ void attach_process() {
 }
 
 // 40 random bits that are the same for all sessions, and others after the next start of the server,
-// or when its ObjectIDs are set back. To be asked after the tick was taken, so that one that comes
-// again has others.
+// or when its ObjectIDs are set back.
 uint64 random_of_process() { return process->random.load(std::memory_order_acquire) % kRandomBits; }
 
 void make_ready() {
@@ -95,8 +94,8 @@ Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_place))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
-  const core::Tick tick = issue_common(core::kObjectIdLayout, objectid_place);
-  *made = ObjectIdOf(tick, random_of_process());
+  *made = core::NextObjectId(random_of_process,
+                             [] { return issue_common(core::kObjectIdLayout, objectid_place); });
   PG_RETURN_POINTER(made);
 }
 }
