@@ -37,7 +37,7 @@ ROOMS = base server shared decode ceiling database ids rewind kinds central coun
 SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,number.sql membership.sql nodes.sql) moves/moves.sql \
-	$(addprefix tables/,tables.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
+	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
 	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql
 
@@ -55,7 +55,7 @@ PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 PG_CONFIG ?= pg_config
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves adopt adopt_looks backfill partitions statistics stat_counters families
+REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions statistics stat_counters families
 ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(TOP)/test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start

@@ -34,7 +34,8 @@ void report_membership(const Membership& member) {
                          "\"%s\" is another one, since it got number " INT64_FORMAT ".",
                          "snowid.server_key", member.number),
                errhint("If this server replaces that one, use snowid_check(take_over => true). If "
-                       "both go on, use snowid_join() under a new name.")));
+                       "both go on, use snowid_join() under a new name, or snowid_leave(), which "
+                       "does not ask the registry.")));
       break;
     case MemberState::kCopy:
       ereport(
@@ -42,8 +43,9 @@ void report_membership(const Membership& member) {
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
            errmsg("another server uses number " INT64_FORMAT " of node \"%s\"", member.number,
                   member.node),
-           errhint("If this server is the copy, use snowid_join() under a new name. If it is to be "
-                   "the node, stop the other one, and use snowid_check(take_over => true).")));
+           errhint("If this server is the copy, use snowid_join() under a new name, or "
+                   "snowid_leave(), which does not ask the registry. If it is to be the node, stop "
+                   "the other one, and use snowid_check(take_over => true).")));
       break;
     case MemberState::kJoined:
       break;

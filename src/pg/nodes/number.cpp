@@ -168,11 +168,12 @@ void try_to_resolve(void* result) {
   resolve_number(shard_setting, node, true);
   node->has_number = true;
   require_shard(core::kInstagram, node->number);
+  // Fails where the library was replaced by one that arranges shared memory differently.
+  slots_attach();
 }
 
-// Whether the error says that there is no number, and not something else, such as a cancelled
-// query.
-bool SaysNoNumber(const ErrorData* error) {
+// Whether the error says why there are no IDs, and not something else, such as a cancelled query.
+bool SaysWhy(const ErrorData* error) {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
@@ -227,7 +228,7 @@ Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
     elog(ERROR, "return type must be a row type");
   NodeNumber node{};
   ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
-  if (error != nullptr && !SaysNoNumber(error)) ReThrowError(error);
+  if (error != nullptr && !SaysWhy(error)) ReThrowError(error);
   const auto text_or_null = [](const char* text) {
     return text == nullptr ? Datum{0} : CStringGetTextDatum(text);
   };

@@ -50,7 +50,7 @@ END $$;
 -- Everyone
 GRANT USAGE ON SCHEMA snowid TO PUBLIC;
 GRANT SELECT ON snowid.layouts, snowid.skipped_times, snowid.node_status, snowid.released_shards, snowid.segment_sources,
-  snowid.partitions TO PUBLIC;
+  snowid.columns, snowid.partitions TO PUBLIC;
 DO $$
 DECLARE
   member record;

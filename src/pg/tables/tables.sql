@@ -39,42 +39,52 @@ END;
 COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
   'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
 
--- What a column's default draws from, where that is a call of snowid_next() with constants, however it is written;
--- else nulls. The shard is null for that of snowid_default_shard(). Nothing of the default is run. As it is printed
--- here, with all names qualified, it is this extension's function if that is one.
-CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
+-- What an expression draws from, where that is a call of snowid_next() with constants, however it is written; else
+-- nulls. The shard is null for that of snowid_default_shard(). Nothing of it is run. `expression` is as pg_get_expr()
+-- prints it with all names qualified; the other two are the object that has it, whose dependencies tell whether its
+-- functions are this extension's.
+CREATE FUNCTION snowid.source_of_expression(expression pg_catalog.text, class pg_catalog.oid, object pg_catalog.oid,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
-  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   own CONSTANT text := (SELECT CASE n.nspname WHEN 'pg_catalog' THEN '' ELSE quote_ident(n.nspname) || '.' END
     FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'snowid');
   -- Of a schema, as it is printed before a name.
   prefix CONSTANT text := '((?:(?:[a-z0-9_]+|"(?:[^"]|"")+")[.])?)';
-  printed text;
   reversed text[];
   parts text[];
 BEGIN
-  SELECT pg_get_expr(d.adbin, d.adrelid) INTO printed
-    FROM pg_attrdef AS d
-    JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = ''
-   WHERE d.adrelid = tbl AND d.adnum = col
-     AND (SELECT bool_and(EXISTS (SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid
+  -- Arguments may be named, and named ones in either order.
+  reversed := regexp_match(expression, '^(.*[(])(layout => .*), (shard => .*)[)]$');
+  IF reversed IS NOT NULL THEN
+    expression := concat(reversed[1], reversed[3], ', ', reversed[2], ')');
+  END IF;
+  parts := regexp_match(expression, concat('^', prefix, 'snowid_next[(](?:(?:shard => )?(?:[(]([0-9]+)[)]::bigint|''([0-9]+)''::bigint|',
+    prefix, 'snowid_default_shard[(][)])(?:, (?:layout => )?''([^'']*)''::', prefix, 'snowid_layout)?)?[)]$'));
+  IF parts[1] = own AND coalesce(parts[4], own) = own AND coalesce(parts[6], own) = own
+      AND (SELECT bool_and(EXISTS (SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid
               WHERE m.classid = f.refclassid AND m.objid = f.refobjid AND m.deptype = 'e'
                 AND m.refclassid = 'pg_extension'::regclass AND e.extname = 'snowid'))
             FROM pg_depend AS f
-           WHERE f.classid = 'pg_attrdef'::regclass AND f.objid = d.oid AND f.refclassid = 'pg_proc'::regclass);
-  -- Arguments may be named, and named ones in either order.
-  reversed := regexp_match(printed, '^(.*[(])(layout => .*), (shard => .*)[)]$');
-  IF reversed IS NOT NULL THEN
-    printed := concat(reversed[1], reversed[3], ', ', reversed[2], ')');
-  END IF;
-  parts := regexp_match(printed, concat('^', prefix, 'snowid_next[(](?:(?:shard => )?(?:[(]([0-9]+)[)]::bigint|''([0-9]+)''::bigint|',
-    prefix, 'snowid_default_shard[(][)])(?:, (?:layout => )?''([^'']*)''::', prefix, 'snowid_layout)?)?[)]$'));
-  IF parts[1] = own AND coalesce(parts[4], own) = own AND coalesce(parts[6], own) = own THEN
+           WHERE f.classid = class AND f.objid = object AND f.refclassid = 'pg_proc'::regclass) THEN
     shard := coalesce(parts[2], parts[3]);
     layout := coalesce(parts[5], 'instagram');
   END IF;
+END $$;
+COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.text, pg_catalog.oid, pg_catalog.oid) IS
+  'shard and layout that a default draws IDs from';
+
+-- The same of a column's default.
+CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
+    OUT shard bigint, OUT layout @extschema@.snowid_layout)
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+BEGIN
+  SELECT s.shard, s.layout INTO shard, layout
+    FROM pg_attrdef AS d
+    JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = '',
+      LATERAL snowid.source_of_expression(pg_get_expr(d.adbin, d.adrelid), 'pg_attrdef'::regclass, d.oid) AS s
+   WHERE d.adrelid = tbl AND d.adnum = col;
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
   'shard and layout that a column''s default draws IDs from';

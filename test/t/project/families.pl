@@ -24,7 +24,7 @@ cmp_ok(scalar(@families), '>=', 4, "families: @families");
 # What the tests are about. Those of all families at once compare what the whole script makes.
 my %about = (
     kinds => [qw(uuid uuid_ids objectid series text scatter)], central => [], counters => [qw(segments sections stat_counters)],
-    nodes => [qw(node)], moves => [qw(moves)], tables => [qw(adopt adopt_looks backfill partitions)], stats => [qw(statistics)]);
+    nodes => [qw(node)], moves => [qw(moves)], tables => [qw(columns adopt adopt_looks backfill partitions)], stats => [qw(statistics)]);
 push @{ $about{nodes} }, @{ $about{tables} } unless grep { $_ eq 'tables' } @rooms;
 my %of_all = map { ($_ => 1) } qw(extension untyped families);
 my %is_test = map { ($_ => 1) } @tests;

@@ -69,6 +69,10 @@ check_refusal('snowid_reserve', $after, 'SELECT snowid_reserve(1, 10)');
 check_refusal('snowid_advance', $after, "SELECT snowid_advance($greatest)");
 check_refusal('a default', $after, "INSERT INTO photos (title) VALUES ('refused')");
 
+my $status = 'SELECT node_number, source, problem FROM snowid.node_status';
+is(ask($after, $status), '0|none|library "snowid" was replaced while the server was running', 'the view says why');
+is(ask($before, $status), '0|none|', 'an old session has no problem');
+
 # Nothing else is harmed: neither that session, nor what needs no shared memory, nor others.
 is(ask($after, 'SELECT count(*) FROM photos'), '0', 'the refused session goes on');
 is(ask($after, "SELECT snowid_shard($greatest), snowid_encode(snowid_timestamp(id), 1, snowid_sequence(id)) = id"
@@ -96,6 +100,7 @@ $after = open_session($node);
 ask($after, "SET snowid.max_lead = '1h'");
 drawn_by('restarted, new library', $after);
 set_clock(0, $node);
+is(attempt($node, $status), '0|none|', 'restarted: no problem');
 is(attempt($node, "INSERT INTO photos (title) VALUES ('served') RETURNING title"), 'served',
     'restarted: served as a default');
 drawn_by('restarted, once more', $after);
