@@ -28,6 +28,8 @@ BEGIN
         UNION ALL
         SELECT format('TYPE %s', t.oid::regtype), t.typowner, true, coalesce(t.typacl, acldefault('T', t.typowner))
           FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
+            -- Since PostgreSQL 17 row types are members, too, and belong to whom their tables do.
+            AND t.typrelid NOT IN (SELECT c.oid FROM pg_class AS c WHERE c.relkind <> 'c')
         UNION ALL
         SELECT format('%s %s', i.type, i.identity), x.owner, false, NULL
           FROM (SELECT oprowner AS owner FROM pg_operator WHERE d.classid = 'pg_operator'::regclass AND oid = d.objid

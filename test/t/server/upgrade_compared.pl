@@ -75,11 +75,11 @@ my @changed = (
     [ 'a right to the schema', 'REVOKE USAGE ON SCHEMA snowid FROM PUBLIC', 'schema snowid', '^- .*nspacl = =U/' ],
     [ 'an owner', 'ALTER FUNCTION @extschema@.snowid_next() OWNER TO other', $next, 'proowner = role other' ],
     [ q(a relation's owner), 'ALTER SEQUENCE snowid_internal.ceiling OWNER TO other', 'snowid_internal[.]ceiling', 'relowner = role other' ],
-    [ 'another symbol', 'CREATE OR REPLACE FUNCTION @extschema@.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL SAFE'
+    [ 'another symbol', 'CREATE OR REPLACE FUNCTION @extschema@.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL RESTRICTED'
           . q( LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_lastval'), $next, 'prosrc = snowid_lastval' ],
     [ 'volatility', 'ALTER FUNCTION @extschema@.snowid_next() STABLE', $next, 'provolatile = s' ],
     [ 'strictness', 'ALTER FUNCTION @extschema@.snowid_next() CALLED ON NULL INPUT', $next, 'proisstrict = false' ],
-    [ 'parallel', 'ALTER FUNCTION @extschema@.snowid_next() PARALLEL RESTRICTED', $next, 'proparallel = r' ],
+    [ 'parallel', 'ALTER FUNCTION @extschema@.snowid_next() PARALLEL SAFE', $next, 'proparallel = s' ],
     [ 'cost', 'ALTER FUNCTION @extschema@.snowid_next() COST 7', $next, 'procost = 7' ],
     [ 'security', 'ALTER FUNCTION @extschema@.snowid_next() SECURITY DEFINER', $next, 'prosecdef = true' ],
     [ 'leakproof', 'ALTER FUNCTION @extschema@.snowid_next() LEAKPROOF', $next, 'proleakproof = true' ],
