@@ -121,8 +121,8 @@ SET snowid.segment_adapt = on;
 CREATE SEQUENCE back_seq;
 SELECT count(*) FROM snowid_segment_batch('back_seq', 100);
 SELECT last_value AS reached FROM back_seq \gset
-SELECT setval('back_seq', 100);
-SELECT max(nextval('back_seq')) = :reached AS is_back FROM generate_series(101, :reached);
+SELECT setval('back_seq', 50);
+SELECT max(nextval('back_seq')) = :reached AS is_back FROM generate_series(51, :reached);
 SELECT snowid_segment_next('back_seq') = :reached + 1 AS goes_on;
 SET snowid.segment_adapt = off;
 -- Where INCREMENT is lowered, what was given of the last block is not given again.
@@ -150,8 +150,14 @@ DROP SEQUENCE orders_seq, long_seq, left_seq, right_seq, odd_seq, even_seq, own_
 DROP ROLE regress_snowid_clerk;
 RESET snowid.segment_adapt;
 
--- No block is allocated that begins above the last number: a dump with such a value could not be restored.
+-- A sequence never says more than its last number: a dump with such a value could not be restored. Near its end it
+-- says what comes next, as long as there is something.
 CREATE SEQUENCE last_seq INCREMENT 10 MAXVALUE 95;
 SELECT count(*), max(n) FROM snowid_segment_batch('last_seq', 95) AS n;
-SELECT last_value FROM last_seq;
+SELECT last_value, is_called FROM last_seq;
+ALTER SEQUENCE last_seq RESTART WITH 90;
+SELECT snowid_segment_next('last_seq');
+SELECT last_value, is_called FROM last_seq;
+SELECT nextval('last_seq');
+SELECT attempt('SELECT snowid_segment_next(''last_seq'')');
 DROP SEQUENCE last_seq;

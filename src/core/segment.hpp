@@ -190,10 +190,60 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
 // The most numbers to Publish() at once: so few that positions never come to an end.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// From now on no draw returns is_low: the source has nothing more. To be called by the process that
-// refills.
+// From now on no draw returns is_low: the source has nothing more, or too little to allocate it
+// before it is asked for. To be called by the process that refills.
 inline void StopAlert(Segment& segment) {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
+}
+
+// The numbers in memory are skipped by a restart and by changes of the sequence. Therefore at most
+// this part of the numbers issued so far, and of those left up to the maximum, is allocated at
+// once.
+inline constexpr uint64_t kPart = 16;
+
+// How many blocks of `size` numbers to allocate: those that the adapting step says, at least 1, but
+// no more than the part of the numbers issued; and enough for the `want` numbers asked for.
+constexpr uint64_t BlocksWithin(uint64_t blocks, uint64_t size, uint64_t issued, uint64_t want) {
+  return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
+}
+
+// What is allocated at once.
+struct Allotment {
+  uint64_t count;   // numbers; 0 where there are none to allocate
+  uint64_t blocks;  // those that the numbers lie in
+  int64_t says;     // what the sequence says then: its last value,
+  bool is_called;   // or, where this is false, the next one
+};
+
+// Allocates `blocks` blocks from `first` on, or fewer: no more than the part of the numbers left up
+// to `max`, and what is asked for. Blocks without gaps between them end anywhere. Others are whole,
+// or the blocks after them would begin among the numbers left to others. blocks: at least 1. want:
+// how many numbers are asked for, 0 where nobody waits for them.
+constexpr Allotment Allot(int64_t first, int64_t max, Spacing spacing, uint64_t blocks,
+                          uint64_t want) {
+  if (first > max) return {0, 0, 0, false};
+  const auto [size, increment] = spacing;
+  const auto start = static_cast<uint64_t>(first);
+  const uint64_t above = static_cast<uint64_t>(max) - start;  // how many are left after `first`
+  const uint64_t part = above / kPart;
+  if (size != increment) {
+    blocks = std::min(blocks, std::max<uint64_t>(part / increment, want > 0 ? 1 : 0));
+    if (blocks == 0) return {0, 0, 0, false};
+    return {CountUpTo(first, spacing, blocks, max), blocks,
+            static_cast<int64_t>(start + (blocks - 1) * increment), true};
+  }
+  uint64_t count = std::max(part, want);
+  if (count == 0) return {0, 0, 0, false};
+  if (count / increment >= blocks)
+    count = blocks * increment;
+  else if (count > increment)
+    count -= count % increment;
+  count = std::min(count - 1, above) + 1;
+  blocks = (count - 1) / increment + 1;
+  if (count % increment == 0)
+    return {count, blocks, static_cast<int64_t>(start + count - increment), true};
+  if (count > above) return {count, blocks, max, true};
+  return {count, blocks, static_cast<int64_t>(start + count), false};
 }
 
 // How many blocks to allocate after `blocks` were, and lasted for so many microseconds, see

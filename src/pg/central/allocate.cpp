@@ -10,8 +10,9 @@ namespace snowid::pg {
 namespace {
 
 // The statement for the other server. Its arguments are the sequence's name as a literal, and the
-// most blocks to allocate. It calls nextval that often, and answers with one row: the longest
-// series of blocks without a gap. There are gaps where somebody else calls nextval meanwhile.
+// most blocks to allocate. It calls nextval that often, but for at most a sixteenth of the blocks
+// that are left (core::kPart), and answers with one row: the longest series of blocks without a
+// gap. There are gaps where somebody else calls nextval meanwhile.
 //
 // - An advisory lock keeps away other servers that run the same statement. The statement tries to
 //   get it for 0.2 seconds and then goes on without, since anybody may hold it.
@@ -52,7 +53,7 @@ FROM (
     LATERAL pg_catalog.generate_series(1::bigint, GREATEST(1, LEAST()" UINT64_FORMAT R"(,
       pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-)
         COALESCE(pg_catalog.pg_sequence_last_value(s.seqrelid), s.seqstart)::numeric,
-        s.seqincrement::numeric)))::bigint)
+        s.seqincrement::numeric OPERATOR(pg_catalog.*) 16::numeric)))::bigint)
   ) AS a
 ) AS b
 GROUP BY b.island, b.increment, b.max, b.cycles

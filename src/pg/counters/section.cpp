@@ -199,8 +199,10 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
     if (IsAsKnown(counter, section->known, value))
       increments = increments_to_raise(section, options.increment, now);
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
-    const uint64 step = increments * static_cast<uint64>(options.increment);
-    limit = used + static_cast<int64>(std::min(room, step));
+    const uint64 step = std::min(increments * static_cast<uint64>(options.increment),
+                                 std::max<uint64>(room / core::kPart, 1));
+    increments = std::max<uint64>(step / static_cast<uint64>(options.increment), 1);
+    limit = used + static_cast<int64>(step);
     lsn = counter_change(page, counter, &section->known, limit);
   }
   counter_page_unlock(page);

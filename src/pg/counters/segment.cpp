@@ -11,12 +11,12 @@ namespace snowid::pg {
 
 namespace {
 
-// Blocks from `first` on that were allocated, of which no number is above `max`.
+// Numbers that were allocated: `count` from `first` on, which lie in so many blocks.
 struct Allocation {
   int64 first;
+  uint64 count;
   uint64 blocks;
   core::Spacing spacing;
-  int64 max;
 };
 
 // Whether the numbers in memory are in blocks of this size; 0 stands for all of the increment.
@@ -41,12 +41,17 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
 }
 
-// How many blocks to allocate, by how long the last ones took to be used up.
-uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+// How many blocks to allocate, by how long the last ones took to be used up, how many numbers were
+// issued, and how many are asked for.
+uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want,
+                          core::UnixMicros now) {
   Assert(IsMine(segment->refill));
-  if (segment->blocks == 0 || !segment_adapt) return 1;
-  return std::max<uint64>(
-      core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us), 1);
+  if (!segment_adapt) return 1;
+  const uint64 blocks =
+      segment->blocks == 0
+          ? 1
+          : core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us);
+  return core::BlocksWithin(blocks, size, core::Given(segment->numbers), want);
 }
 
 // Stores what was allocated in the segment, where all sessions draw from. Numbers that are left
@@ -58,9 +63,8 @@ void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMi
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
   if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::HasRoom(numbers))
     core::Forget(numbers);
-  const uint64 count =
-      core::CountUpTo(allocated.first, allocated.spacing, allocated.blocks, allocated.max);
-  core::Publish(numbers, allocated.first, std::min(count, core::kMostAtOnce), allocated.spacing);
+  core::Publish(numbers, allocated.first, std::min(allocated.count, core::kMostAtOnce),
+                allocated.spacing);
   segment->blocks = allocated.blocks;
   segment->refilled_us = now.value;
   segment->refilled_cursor = numbers.cursor.load();
@@ -69,7 +73,7 @@ void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMi
 
 enum class Outcome : uint8_t {
   kRefilled,
-  kExhausted,  // there are no more numbers
+  kExhausted,  // there are no more numbers, or too few to allocate some early
   kFailed,     // the central source has failed
 };
 
@@ -90,41 +94,41 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
   return !pg_add_s64_overflow(given, 1, first);
 }
 
-// Refills from the sequence itself.
-Outcome refill_here(Counter* counter, uint64 size, const SequenceOptions& options,
+// Refills from the sequence itself. want: how many numbers are asked for, 0 where it is early.
+Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOptions& options,
                     core::UnixMicros now) {
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
-  uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, now);
+  const uint64 blocks = blocks_to_allocate(counter->segment, spacing.size, want, now);
 
   const SequencePage page = counter_page_lock(counter);
   int64 first;
-  const bool is_exhausted =
-      !find_first(counter, SequencePageValue(page), options.increment, &first) ||
-      first > options.max;
+  core::Allotment allotted{};
+  if (find_first(counter, SequencePageValue(page), options.increment, &first))
+    allotted = core::Allot(first, options.max, spacing, blocks, want);
   XLogRecPtr lsn = InvalidXLogRecPtr;
-  if (!is_exhausted) {
-    const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
-    blocks = std::min(blocks, room / spacing.increment + 1);
-    lsn = counter_change(page, counter, &counter->segment->known,
-                         core::Above(first, (blocks - 1) * spacing.increment));
-  }
+  if (allotted.count > 0)
+    lsn =
+        counter_change(page, counter, &counter->segment->known, allotted.says, allotted.is_called);
   counter_page_unlock(page);
-  if (is_exhausted) return Outcome::kExhausted;
+  if (allotted.count == 0) return Outcome::kExhausted;
 
   sequence_make_durable(lsn);
-  publish_numbers(counter, {first, blocks, spacing, options.max}, now);
+  publish_numbers(counter, {first, allotted.count, allotted.blocks, spacing}, now);
   return Outcome::kRefilled;
 }
 
 // How many blocks to allocate from a central source: enough to go on for a while without it, at the
-// recent rate.
-uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, core::UnixMicros now) {
+// recent rate, within the part of the numbers left here. room: how many are left after the next.
+uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint64 room,
+                                core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
-  if (size == 0) size = segment->numbers.increment.load();
+  const uint64 increment = segment->numbers.increment.load();
+  if (size == 0) size = increment;
   const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
   const uint64 ahead = core::NumbersAhead(used, now.value - segment->refilled_us) / size + 1;
-  // A bound on what one statement allocates.
-  return std::min(std::max(ahead, blocks_to_allocate(segment, size, now)), core::kMostNumbers);
+  // The second is a bound on what one statement allocates.
+  return std::min({std::max(ahead, blocks_to_allocate(segment, size, 0, now)), core::kMostNumbers,
+                   std::max<uint64>(room / core::kPart / increment, 1)});
 }
 
 // 55000: what the source gives was given here before. at: where the last block begins that it gave;
@@ -206,7 +210,8 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
       break;
   }
   sequence_make_durable(lsn);
-  publish_numbers(counter, {taken.first, taken.blocks, spacing, taken.max}, began);
+  const uint64 count = core::CountUpTo(taken.first, spacing, taken.blocks, taken.max);
+  publish_numbers(counter, {taken.first, count, taken.blocks, spacing}, began);
   return Outcome::kRefilled;
 }
 
@@ -251,12 +256,12 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   SharedSegment* segment = counter->segment;
   if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
   int64 first;
-  if (urgency == Urgency::kMust) {
-    if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
-    require_not_behind(counter, source, first);
-  }
+  if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
+  if (urgency == Urgency::kMust) require_not_behind(counter, source, first);
+  const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
+  const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
   core::GivenBlocks there;
-  ErrorData* error = central_allocate(source, blocks_to_allocate_ahead(segment, size, now), &there);
+  ErrorData* error = central_allocate(source, blocks, &there);
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
   segment->failure.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
@@ -321,7 +326,7 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
     const SequenceOptions options = sequence_options(counter->relid);
     const Outcome outcome = source.server != nullptr
                                 ? refill_there(counter, size, options, source, urgency, now)
-                                : refill_here(counter, size, options, now);
+                                : refill_here(counter, size, want, options, now);
     if (outcome == Outcome::kRefilled) took_us = CountRefill(&segment->refills, began);
     if (outcome == Outcome::kExhausted) {
       if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);

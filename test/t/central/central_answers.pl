@@ -238,6 +238,23 @@ is(batch('short', 15), join(' ', 991 .. 1005), 'MAXVALUE here: numbers up to it'
 check_end('MAXVALUE here', 'short', 1005);
 is(ask($admin, q(SELECT snowid_segment_detach('short'))), '', 'MAXVALUE here: detached');
 is(batch('short', 1), 'ERROR 2200H', 'MAXVALUE here: there is nothing above it');
+
+# What a restart would skip: an eighth of what is left, there or here, though more would be allocated ahead.
+ask($admin, 'CREATE SEQUENCE ends_there; CREATE SEQUENCE ends_here MAXVALUE 1000; CREATE SEQUENCE endless');
+ask($admin, $_) foreach attach_to('ends_there', 'MAXVALUE 1000'), attach_to('ends_here', ''), attach_to('endless', '');
+foreach my $sequence (qw(ends_there ends_here endless))
+{
+    is(ask($admin, "SELECT max(snowid_segment_next('$sequence')) FROM generate_series(1, 600)"), '600', "$sequence: 600 numbers");
+    my $allocated = last_value($source, $sequence);
+    my $is_near = $allocated >= 600 && $allocated <= 600 + 400 / 8;
+    ok($sequence eq 'endless' ? $allocated > 1000 : $is_near, "$sequence: up to $allocated are allocated there");
+    next if $sequence eq 'endless';
+    ask($admin, "SELECT setval('$sequence', last_value, is_called) FROM $sequence");
+    my $next = ask($admin, "SELECT snowid_segment_next('$sequence')");
+    is($next, $allocated + 1, "$sequence: goes on above that");
+    is(ask($admin, "SELECT max(snowid_segment_next('$sequence')) FROM generate_series($next + 1, 1000)"), '1000', "$sequence: to the end");
+    check_end($sequence, $sequence, 1000);
+}
 check_no_connection($source, 'no connection is left');
 
 ask($admin, 'SET snowid.segment_adapt = off');

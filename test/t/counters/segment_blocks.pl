@@ -1,7 +1,7 @@
 # How many blocks of a sequence are allocated at a time, and when: twice as many where the last ones were used up
 # in under 15 minutes, up to a million numbers; half as many where they lasted for over 30; one where
-# snowid.segment_adapt is off. What is allocated can be read from the sequence's last value, the beginning of the
-# last block: that far a crash skips numbers.
+# snowid.segment_adapt is off; but never more than a sixteenth of the numbers that were issued. What is allocated
+# can be read from the sequence's last value, the beginning of the last block: that far a crash skips numbers.
 
 use strict;
 use warnings;
@@ -62,8 +62,21 @@ sub pass_minutes
     return;
 }
 
+# Has so many numbers issued, block by block. The last ones are from one block then.
+sub issue
+{
+    my ($session, $sequence, $count) = @_;
+    is(ask($session, "SET snowid.segment_adapt = off; SELECT count(*) FROM snowid_segment_batch('$sequence', $count)"),
+        $count, "$sequence: $count numbers");
+    ask($session, 'RESET snowid.segment_adapt');
+    delete $session->{blocks};
+    return;
+}
+
 my $session = open_session($node);
-is(blocks_allocated($session, 'adapts', 1000), 2, 'twice as many as the first one');
+is(blocks_allocated($session, 'adapts', 1000), 1, 'few were issued: no more than the first one');
+issue($session, 'adapts', 500_000);
+is(blocks_allocated($session, 'adapts', 1000), 2, 'many were: twice as many');
 is(blocks_allocated($session, 'adapts', 1000), 4, 'and again');
 foreach my $step ([ 10, 8 ], [ 20, 8 ], [ 25, 8 ], [ 31, 4 ], [ 20, 4 ], [ 120, 2 ], [ 31, 1 ], [ 31, 1 ], [ 0, 2 ],
     [ -60, 4 ])
@@ -80,10 +93,32 @@ foreach my $most ([ 'large', 62500, 2, 4, 8, 16, 16 ], [ 'largest', 1000001, 1, 
 {
     my ($sequence, $increment, @blocks) = @$most;
     $session = open_session($node);
+    issue($session, $sequence, 17_000_000);
     is(blocks_allocated($session, $sequence, $increment), $_, "$sequence: $_ blocks, no more than a million numbers")
       foreach @blocks;
     close_session($session);
 }
+
+# How many are in memory where numbers are drawn one by one, and in a batch.
+$session = open_session($node);
+foreach my $increment (1, 10)
+{
+    ask($session, "CREATE SEQUENCE steps$increment INCREMENT $increment");
+    my @far;
+    foreach my $issued (1 .. 2000)
+    {
+        ask($session, "SELECT snowid_segment_next('steps$increment')");
+        my $ahead = ask($session, "SELECT last_value + $increment - 1 - $issued FROM steps$increment");
+        push @far, "$ahead after $issued" if $ahead > $issued / 8 + 2 * $increment;
+    }
+    is("@far", '', "increment $increment: at most an eighth of what was issued is in memory");
+    my ($max, $last) = split /\|/, ask($session, <<"SQL");
+SELECT max(n), (SELECT last_value FROM steps$increment) FROM snowid_segment_batch('steps$increment', 1000) AS n
+SQL
+    is($max, 3000, "increment $increment: a batch");
+    cmp_ok($last, '<=', 3000 + 3000 / 8 + 2 * $increment, "increment $increment: nor after that");
+}
+close_session($session);
 check_log($node);
 $node->stop;
 done_testing();
