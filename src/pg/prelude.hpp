@@ -7,6 +7,7 @@
 #undef _GLIBCXX_ASSERTIONS
 #define _GLIBCXX_NO_ASSERTIONS
 
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 

@@ -5,6 +5,7 @@
 #include "pg/base/nap.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
+#include "pg/server/connecting.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/role.hpp"
 #include "pg/server/subtransaction.hpp"
@@ -87,10 +88,9 @@ void set_client_encoding(const char* encoding) {
 }
 
 // Connects, with this database's encoding for the client's. Where a connection has another one,
-// dblink has the server change it, and until that has answered heeds no cancel and no end of the
-// session. So a server that stops answering there would keep this one from shutting down. dblink
-// takes no option that says the encoding, so the environment does, as long as dblink connects.
-// Every encoding of a database can be a client's; with SQL_ASCII nothing is converted. Needs SPI.
+// dblink has the server change it, which takes longer. dblink takes no option that says the
+// encoding, so the environment does, as long as dblink connects. Every encoding of a database can
+// be a client's; with SQL_ASCII nothing is converted. Needs SPI.
 void make_connection(Connection* connection, const char* schema) {
   const char* const parameters[] = {connection->name, connection->server};
   const char* value = getenv(kClientEncoding);
@@ -98,15 +98,21 @@ void make_connection(Connection* connection, const char* schema) {
   connection->may_be_there = true;
   set_client_encoding(GetDatabaseEncodingName());
   PG_TRY();
-  { execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters); }
+  {
+    begin_connecting();
+    execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), 2, parameters);
+  }
   PG_FINALLY();
   {
+    EndConnecting();
     if (before != nullptr)
       set_client_encoding(before);
     else
       unsetenv(kClientEncoding);
   }
   PG_END_TRY();
+  // Where there is an interrupt, the connection is gone.
+  CHECK_FOR_INTERRUPTS();
 }
 
 // Runs the statement over a connection of its own. Needs SPI.
@@ -248,6 +254,8 @@ ErrorData* remote_run(const RemoteStatement& statement) {
                     errmsg("could not close the connection to server \"%s\"", connection.server),
                     errdetail_internal("%s", leftover->message)));
   if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
+  // What dblink reports where its connection was ended for an interrupt.
+  if (error != nullptr) CHECK_FOR_INTERRUPTS();
   return error;
 }
 
