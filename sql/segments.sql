@@ -22,8 +22,9 @@ SELECT snowid_segment_next('long_seq');
 SELECT last_value, is_called FROM orders_seq;
 SELECT nextval('orders_seq');
 SELECT snowid_segment_next('orders_seq');
--- lastval and currval are nextval's alone.
+-- lastval and currval know nextval's alone: they stay what they were.
 SELECT currval('orders_seq'), lastval();
+SELECT snowid_lastval();
 
 -- Blocks of a size, which leave the rest of the increment to others.
 CREATE SEQUENCE left_seq INCREMENT 2000;

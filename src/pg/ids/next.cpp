@@ -45,7 +45,8 @@ Run run_of(FunctionCallInfo fcinfo) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("%s is not yet defined in this session", function),
                   RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
-                                       : errhint("Call snowid_next() first.")));
+                                       : errhint("Call snowid_next() first. Numbers of segments do "
+                                                 "not count: use RETURNING.")));
   pg_unreachable();
 }
 
