@@ -11,6 +11,14 @@ CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowi
 COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS
   'time at which an ID was made';
 
+-- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may rename
+-- the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is stored as a
+-- tree, which refers to objects by OID.
+CREATE FUNCTION snowid.timestamp_of(id bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.timestamptz
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN @extschema@.snowid_timestamp(id, layout);
+COMMENT ON FUNCTION snowid.timestamp_of(bigint, @extschema@.snowid_layout) IS 'Returns snowid_timestamp(id, layout).';
+
 CREATE FUNCTION @extschema@.snowid_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard';

@@ -18,6 +18,12 @@ COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 
+-- For PL/pgSQL, as snowid.timestamp_of() is.
+CREATE FUNCTION snowid.get_ceiling() RETURNS pg_catalog.timestamptz
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN @extschema@.snowid_ceiling();
+COMMENT ON FUNCTION snowid.get_ceiling() IS 'Returns snowid_ceiling().';
+
 -- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
 -- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
 CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name,
@@ -27,7 +33,7 @@ CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name
 DECLARE
   -- A right clock's IDs may be as far ahead.
   since CONSTANT timestamptz := clock_timestamp() + interval '2 s';
-  ceiling CONSTANT timestamptz := @extschema@.snowid_ceiling();
+  ceiling CONSTANT timestamptz := snowid.get_ceiling();
   found tstzmultirange;
 BEGIN
   IF margin < interval '1 s' OR extract(month FROM margin) + extract(year FROM margin) > 0 THEN
@@ -40,8 +46,8 @@ BEGIN
   END IF;
   EXECUTE format('SELECT range_agg(tstzrange(first - least($3, (first - $2) / 2), last + $3, ''[]''))
     FROM (SELECT min(at) AS first, max(at) AS last
-      FROM (SELECT %s.snowid_timestamp(%I, $1) AS at FROM %s) AS id
-      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', '@extschema@', col, tbl)
+      FROM (SELECT snowid.timestamp_of(%I, $1) AS at FROM %s) AS id
+      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', col, tbl)
     INTO found USING layout, since, margin;
   IF ceiling > since THEN
     found := coalesce(found, '{}')

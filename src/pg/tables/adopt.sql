@@ -37,18 +37,47 @@ END $$;
 COMMENT ON FUNCTION snowid.greatest_key(pg_catalog.regclass, pg_catalog.name) IS
   'greatest value of a column, where little has to be read for it';
 
+-- For PL/pgSQL, as snowid.timestamp_of() is.
+CREATE FUNCTION snowid.next_of(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE SQL
+  RETURN @extschema@.snowid_next(shard, layout);
+COMMENT ON FUNCTION snowid.next_of(bigint, @extschema@.snowid_layout) IS 'Returns snowid_next(shard, layout).';
+
+CREATE FUNCTION snowid.get_default_shard() RETURNS bigint
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN @extschema@.snowid_default_shard();
+COMMENT ON FUNCTION snowid.get_default_shard() IS 'Returns snowid_default_shard().';
+
+CREATE FUNCTION snowid.may_advance() RETURNS boolean
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN pg_catalog.has_function_privilege(
+    '@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)'::pg_catalog.regprocedure::pg_catalog.oid,
+    'EXECUTE'::pg_catalog.text);
+COMMENT ON FUNCTION snowid.may_advance() IS 'Returns whether the caller may execute snowid_advance().';
+
+-- Moves a shard to the unit of time of a key: to its last ID there if that is below the key, else to the ID with the key's
+-- sequence. The shard's next ID is above the key then.
+CREATE FUNCTION snowid.advance_to(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT @extschema@.snowid_advance(CASE WHEN i.last OPERATOR(pg_catalog.<=) key THEN i.last ELSE i.same END, layout)
+    FROM (SELECT @extschema@.snowid_encode(m.moment, shard, @extschema@.snowid_sequence(key, layout), layout) AS same,
+            @extschema@.snowid_encode(m.moment, shard,
+              @extschema@.snowid_sequence(@extschema@.snowid_max(m.moment, layout), layout), layout) AS last
+          FROM (SELECT @extschema@.snowid_timestamp(key, layout) AS moment) AS m) AS i;
+END;
+COMMENT ON FUNCTION snowid.advance_to(bigint, bigint, @extschema@.snowid_layout) IS 'Moves a shard above a key.';
+
 -- Draws an ID of a shard and layout that is above a key. Where the next one is not, the shard is moved ahead, for which
 -- the caller needs the same right as for snowid_advance().
 CREATE FUNCTION snowid.draw_above(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  id bigint := @extschema@.snowid_next(shard, layout);
+  id bigint := snowid.next_of(shard, layout);
   moment timestamptz;
-  same bigint;
-  last bigint;
 BEGIN
   IF id > coalesce(key, -1) THEN RETURN id; END IF;
-  IF key <= snowid.range_last('-infinity', 'infinity', layout) THEN moment := @extschema@.snowid_timestamp(key, layout); END IF;
+  IF key <= snowid.range_last('-infinity', 'infinity', layout) THEN moment := snowid.timestamp_of(key, layout); END IF;
   IF coalesce(moment > clock_timestamp() + current_setting('snowid.max_lead')::interval, true) THEN
     RAISE 'key % is above the next IDs', key
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN moment IS NULL
@@ -57,39 +86,35 @@ BEGIN
           layout, moment, current_setting('snowid.max_lead')) END,
       HINT = 'Give rows with such keys other ones before, or choose a layout whose IDs are greater. If another server has '
         'made the key, compare the clocks.';
-  ELSIF NOT has_function_privilege('@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)', 'EXECUTE') THEN
+  ELSIF NOT snowid.may_advance() THEN
     RAISE 'permission denied to move shard % ahead', shard
       USING ERRCODE = 'insufficient_privilege', DETAIL = format('Key %s is ahead of the clock: its time is %s.', key, moment),
         HINT = 'Wait until the clock has passed it, or have somebody call who may execute snowid_advance().';
   END IF;
-  same := @extschema@.snowid_encode(moment, shard, @extschema@.snowid_sequence(key, layout), layout);
-  last := @extschema@.snowid_encode(moment, shard,
-    @extschema@.snowid_sequence(@extschema@.snowid_max(moment, layout), layout), layout);
-  -- All of that unit of time are below it where the shard stands above the sequence, and is less than the key's.
-  PERFORM @extschema@.snowid_advance(CASE WHEN last <= key THEN last ELSE same END, layout);
-  RETURN @extschema@.snowid_next(shard, layout);
+  PERFORM snowid.advance_to(key, shard, layout);
+  RETURN snowid.next_of(shard, layout);
 END $$;
 COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'an ID that is above a key';
 
--- The shards that a default without one draws from: in this session, and in others, which have what is set for the server,
--- the database or their role, or nothing.
+-- The shards that a default without one draws from in this database: in this session, and in others. What a role has set
+-- for itself does not count, since any role can set anything; see snowid.tell_role_shards().
 CREATE FUNCTION snowid.default_shards() RETURNS bigint[]
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  shards bigint[] := ARRAY[@extschema@.snowid_default_shard()];
+  shards bigint[] := ARRAY[snowid.get_default_shard()];
   others text;
 BEGIN
   FOR others IN
     SELECT unnest(ARRAY[s.boot_val, s.reset_val]) FROM pg_settings AS s WHERE s.name = 'snowid.shard'
     UNION
     SELECT split_part(c.setting, '=', 2) FROM pg_db_role_setting AS r, unnest(r.setconfig) AS c (setting)
-     WHERE split_part(c.setting, '=', 1) = 'snowid.shard'
+     WHERE split_part(c.setting, '=', 1) = 'snowid.shard' AND r.setrole = 0
        AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
   LOOP
     CONTINUE WHEN others = current_setting('snowid.shard');
     BEGIN
       PERFORM set_config('snowid.shard', others, true);
-      shards := shards || @extschema@.snowid_default_shard();
+      shards := shards || snowid.get_default_shard();
       -- Takes the setting back, which has more to it than its value.
       RAISE SQLSTATE 'SN000';
     EXCEPTION
@@ -100,7 +125,26 @@ BEGIN
   END LOOP;
   RETURN shards;
 END $$;
-COMMENT ON FUNCTION snowid.default_shards() IS 'shards of snowid_default_shard() in this session and in others';
+COMMENT ON FUNCTION snowid.default_shards() IS 'shards of snowid_default_shard() in this session and in this database';
+
+-- Names the roles that have a shard of their own, in a notice.
+CREATE FUNCTION snowid.tell_role_shards() RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  settings CONSTANT text := (
+    SELECT string_agg(format('%I%s: %s', pg_get_userbyid(r.setrole), CASE WHEN r.setdatabase <> 0 THEN ' in this database' END,
+          left(split_part(c.setting, '=', 2), 20)), ', ' ORDER BY pg_get_userbyid(r.setrole), r.setdatabase)
+      FROM pg_db_role_setting AS r, unnest(r.setconfig) AS c (setting)
+     WHERE split_part(c.setting, '=', 1) = 'snowid.shard' AND r.setrole <> 0
+       AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())));
+BEGIN
+  IF settings IS NOT NULL THEN
+    RAISE NOTICE 'roles have settings of their own for parameter "snowid.shard"'
+      USING DETAIL = format('These are: %s.', settings),
+        HINT = 'If a key is ahead of the clock, use snowid_advance() to move these shards above it.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles that have a shard of their own.';
 
 -- Fails where a column cannot be adopted; has its shard be above the keys that are there. Whether it is done already.
 CREATE FUNCTION snowid.is_adopted(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint,
@@ -115,7 +159,7 @@ BEGIN
   PERFORM snowid.require_wide_column(tbl, col, is_first);
   PERFORM snowid.require_table(f.relid), snowid.require_local_table(f.relid, col, layout, call) FROM snowid.family_of(tbl, col) AS f;
   IF (SELECT bool_and(a.attidentity = '' AND s.shard IS NOT DISTINCT FROM is_adopted.shard
-          AND coalesce(s.layout OPERATOR(@extschema@.=) is_adopted.layout, false))
+          AND coalesce(snowid.layout_eq(s.layout, is_adopted.layout), false))
         FROM snowid.family_of(tbl, col) AS f JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum,
           LATERAL snowid.source_of_ids(f.relid, f.attnum) AS s) THEN
     RETURN true;
@@ -161,25 +205,26 @@ CREATE FUNCTION snowid.adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   patience CONSTANT text := current_setting('lock_timeout');
+  own CONSTANT text := snowid.extension_prefix();
   call text;
   is_done boolean;
+  family oid[];
+  replaced text;
   one record;
   serials regclass[] := '{}';
   serial regclass;
 BEGIN
   IF tbl IS NULL OR col IS NULL OR layout IS NULL THEN
     RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
-  ELSIF current_setting('transaction_isolation') NOT LIKE 'read %committed' THEN
-    RAISE 'snowid.adopt() must be called in a READ COMMITTED transaction'
-      USING ERRCODE = 'feature_not_supported', DETAIL = 'It would not see the keys that others have committed since it began.';
   ELSIF NOT snowid.layout_is_ordered(layout) THEN
     RAISE 'IDs of layout "%" are not in the order of their times', layout USING ERRCODE = 'invalid_parameter_value',
       DETAIL = 'The time is not its first field, so IDs to come can be the keys that are there.';
   END IF;
-  call := CASE WHEN shard IS NULL THEN '@extschema@.snowid_default_shard()'
+  PERFORM snowid.require_read_committed('snowid.adopt');
+  call := CASE WHEN shard IS NULL THEN own || 'snowid_default_shard()'
     WHEN shard <= 2147483647 THEN format('(%s)::bigint', shard) ELSE format('%L::bigint', shard) END;
-  call := format('%s.snowid_next(%s)', '@extschema@', CASE
-    WHEN layout OPERATOR(@extschema@.<>) 'instagram' THEN format('%s, %L::%s.snowid_layout', call, layout, '@extschema@')
+  call := format('%ssnowid_next(%s)', own, CASE
+    WHEN snowid.layout_ne(layout, 'instagram') THEN format('%s, %L::%ssnowid_layout', call, layout, own)
     WHEN shard IS NULL THEN '' ELSE call END);
 
   -- Without a lock, so that nobody waits for what is refused. What it has locked all the same is let go of, or two
@@ -194,8 +239,12 @@ BEGIN
       RAISE 'permission denied to lock table %', tbl USING ERRCODE = 'insufficient_privilege',
         HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
     END IF;
-    PERFORM snowid.lock_tables(array_agg(f.relid::oid), array_agg('ACCESS EXCLUSIVE'::text))
-      FROM snowid.family_of(tbl, col) AS f;
+    -- Again where a partition came meanwhile: nothing keeps writers from it.
+    LOOP
+      family := ARRAY(SELECT f.relid FROM snowid.family_of(tbl, col) AS f);
+      PERFORM snowid.lock_tables(family, array_fill('ACCESS EXCLUSIVE'::text, ARRAY[cardinality(family)]));
+      EXIT WHEN family @> ARRAY(SELECT f.relid::oid FROM snowid.family_of(tbl, col) AS f);
+    END LOOP;
     is_done := snowid.is_adopted(tbl, col, shard, layout, call, false);
   END IF;
   IF is_done THEN
@@ -203,6 +252,23 @@ BEGIN
     RAISE NOTICE 'column "%" of relation % has this default already, nothing is changed', col, tbl;
     RETURN call;
   END IF;
+
+  -- A default that draws from a sequence is what adopting is for. Any other one, such as a constant, may have had a purpose.
+  SELECT string_agg(DISTINCT pg_get_expr(d.adbin, d.adrelid), ', ') INTO replaced
+    FROM snowid.family_of(tbl, col) AS f JOIN pg_attrdef AS d ON d.adrelid = f.relid AND d.adnum = f.attnum,
+      LATERAL snowid.source_of_ids(f.relid, f.attnum) AS s
+   WHERE s.layout IS NULL AND NOT EXISTS (
+     SELECT FROM pg_depend AS e JOIN pg_class AS c ON c.oid = e.refobjid AND c.relkind = 'S'
+      WHERE e.classid = 'pg_attrdef'::regclass AND e.objid = d.oid AND e.refclassid = 'pg_class'::regclass);
+  IF replaced IS NOT NULL THEN
+    RAISE NOTICE 'default of column "%" of relation % is replaced', col, tbl USING DETAIL = format('It was: %s.', replaced);
+  END IF;
+  IF EXISTS (SELECT FROM snowid.family_of(tbl, col) AS f JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum
+      WHERE a.attidentity <> '') THEN
+    RAISE NOTICE 'column "%" of relation % is no longer an identity column', col, tbl
+      USING DETAIL = 'INSERT with OVERRIDING USER VALUE stores the value given, which it has ignored so far.';
+  END IF;
+  IF shard IS NULL THEN PERFORM snowid.tell_role_shards(); END IF;
 
   -- Identities; partitions have their table's from PostgreSQL 17 on, and lose it with that.
   FOR one IN

@@ -3,7 +3,8 @@
 -- are never touched. What to do follows from the partitions that are there and from the layout that the column's
 -- default names, never from the time of the call alone.
 
--- Fails where a table is not one whose partitions the caller may make and drop. Its column, and its owner.
+-- Fails where a table is not one whose partitions the caller may make and drop, or cannot be locked for that: its own lock
+-- is what keeps its partitions, their bounds and its default as they were looked at. Its column, and its owner.
 CREATE FUNCTION snowid.require_partitioned(parent pg_catalog.regclass, OUT key pg_catalog.name, OUT owner pg_catalog.name)
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -25,6 +26,10 @@ BEGIN
     RAISE 'table "%" is partitioned by a column that holds no IDs', tbl.relname
       USING ERRCODE = 'datatype_mismatch', DETAIL = 'IDs are of type bigint, and in its order.';
   END IF;
+  IF NOT has_table_privilege(tbl.relowner, parent, 'UPDATE, DELETE, TRUNCATE') THEN
+    RAISE 'permission denied to lock table %', tbl.relname USING ERRCODE = 'insufficient_privilege',
+      HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
+  END IF;
   SELECT a.attname INTO STRICT key FROM pg_attribute AS a
    WHERE a.attrelid = parent AND a.attnum = snowid.partition_key(parent);
   owner := pg_get_userbyid(tbl.relowner);
@@ -37,10 +42,10 @@ CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @e
   RETURNS @extschema@.snowid_layout
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  said @extschema@.snowid_layout;
+  said given%TYPE;
 BEGIN
   SELECT s.layout INTO said FROM snowid.source_of_ids(parent, snowid.partition_key(parent)) AS s;
-  IF said OPERATOR(@extschema@.<>) given THEN
+  IF snowid.layout_ne(said, given) THEN
     RAISE 'layout of table % is "%", not "%"', parent, said, given
       USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the column that it is partitioned by says so.',
         HINT = 'Leave the layout out.';
@@ -113,22 +118,34 @@ COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, 
 -- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends that
 -- begins before now; between those that are there, too, from then on. A partition holds the IDs whose unit of time begins
 -- within its period. Bounds are the calendar's, but for those next to one of another width or made by hand, where it is
--- shorter; no ID is left between two. "next" is null where the layout ends within it.
+-- shorter; no ID is left between two. "next" is null where the layout ends within it. What is refused is refused here.
 CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
-    until pg_catalog.timestamptz, layout @extschema@.snowid_layout,
+    until pg_catalog.timestamptz, given @extschema@.snowid_layout,
     OUT name pg_catalog.text, OUT first bigint, OUT next bigint)
   RETURNS SETOF pg_catalog.record
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+  STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   most CONSTANT int := 1000;
-  greatest_id CONSTANT bigint := snowid.range_last('-infinity', 'infinity', layout);
+  layout given%TYPE;
+  greatest_id bigint;
   tbl CONSTANT text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
-  now_first CONSTANT bigint := snowid.first_of_unit(clock_timestamp(), layout);
+  now_first bigint;
   count int := 0;
   begins timestamp;
   period timestamp;
   there record;
 BEGIN
+  PERFORM snowid.require_partitioned(parent);
+  layout := snowid.layout_of_partitions(parent, given);
+  -- Fails for a moment that the layout does not have.
+  PERFORM snowid.first_at(until, layout);
+  PERFORM snowid.period_start(step, until AT TIME ZONE 'UTC');
+  -- A month counts as 27 days.
+  IF (extract(epoch FROM step) * CASE WHEN step >= '1 month' THEN 0.9 ELSE 1 END < extract(epoch FROM snowid.unit_of(layout))) THEN
+    RAISE '"%" is shorter than the unit of time of ID layout "%"', step, layout USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  greatest_id := snowid.range_last('-infinity', 'infinity', layout);
+  now_first := snowid.first_of_unit(clock_timestamp(), layout);
   SELECT r.next INTO first FROM snowid.ranges_of(parent) AS r
    WHERE NOT r.is_default AND coalesce(r.first <= now_first, true)
    ORDER BY r.next DESC NULLS FIRST LIMIT 1;
@@ -136,7 +153,7 @@ BEGIN
     RETURN;
   ELSIF NOT FOUND THEN
     -- That of the unit of time that it is now, which may have begun in the period before.
-    begins := @extschema@.snowid_timestamp(@extschema@.snowid_min(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
+    begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
     first := snowid.range_first(snowid.period_start(step, begins) AT TIME ZONE 'UTC', 'infinity', layout);
   END IF;
   first := greatest(first, 0);
@@ -146,7 +163,7 @@ BEGIN
     UNION ALL SELECT NULL, NULL ORDER BY 1
   LOOP
     WHILE first <= greatest_id AND coalesce(first < there.first, true) LOOP
-      begins := @extschema@.snowid_timestamp(first, layout) AT TIME ZONE 'UTC';
+      begins := snowid.timestamp_of(first, layout) AT TIME ZONE 'UTC';
       period := snowid.period_start(step, begins);
       next := snowid.range_first((period + step) AT TIME ZONE 'UTC', 'infinity', layout);
       -- Units of time need not begin when periods do.
@@ -170,19 +187,24 @@ END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'partitions that snowid.create_partitions() is to make';
 
--- Fails with 55000 where the default partition has rows from an ID to before another, with what moves them. They are
--- not moved here, since triggers and foreign keys of the table may act on that.
-CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, key pg_catalog.name, first bigint, next bigint,
-    call pg_catalog.text)
+-- Fails with 55000 where the default partition has rows of partitions that are missing, with what moves them. They are not
+-- moved here, since triggers and foreign keys of the table may act on that.
+CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, step pg_catalog.interval,
+    until pg_catalog.timestamptz, given @extschema@.snowid_layout)
   RETURNS pg_catalog.void
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
+  key CONSTANT name := (snowid.require_partitioned(parent)).key;
   rest regclass;
-  condition CONSTANT text := format('%I >= %s', key, first) || CASE WHEN next IS NULL THEN '' ELSE format(' AND %I < %s', key, next) END;
+  condition text;
   columns text;
   count bigint;
 BEGIN
   SELECT p.partdefid INTO rest FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT format('%I >= %s', key, min(m.first))
+      || CASE WHEN bool_and(m.next IS NOT NULL) THEN format(' AND %I < %s', key, max(m.next)) ELSE '' END
+    INTO condition FROM snowid.missing_partitions(parent, step, until, given) AS m HAVING count(*) > 0;
   IF NOT FOUND THEN RETURN; END IF;
   EXECUTE format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition) INTO count;
   IF count = 0 THEN RETURN; END IF;
@@ -192,24 +214,25 @@ BEGIN
     USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Rows where %s: %s.', condition, count),
       HINT = concat_ws(E'\n', 'These statements move them. Many rows are better moved in batches, see docs/many-servers.md.',
         'BEGIN;',
-        format('ALTER TABLE %s DETACH PARTITION %s;', parent, rest), call,
+        format('ALTER TABLE %s DETACH PARTITION %s;', parent, rest),
+        format('SELECT snowid.create_partitions(%L, %L, %L%s);', parent, step, until,
+          CASE WHEN given IS NULL THEN '' ELSE format(', %L', given) END),
         format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s WHERE %s;', parent, columns, columns, rest, condition),
         format('DELETE FROM %s WHERE %s;', rest, condition),
         format('ALTER TABLE %s ATTACH PARTITION %s DEFAULT;', parent, rest), 'COMMIT;');
 END $$;
-COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.name, bigint, bigint, pg_catalog.text) IS
+COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'refuse to make partitions whose rows are in the default partition';
 
 -- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
-CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, owner pg_catalog.name, part pg_catalog.text,
-    first bigint, next bigint)
+CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, part pg_catalog.text, first bigint, next bigint)
   RETURNS pg_catalog.regclass
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   made regclass;
   identity text;
 BEGIN
-  PERFORM snowid.execute(owner, format('CREATE %sTABLE %I.%I PARTITION OF %s FOR VALUES FROM (%s) TO (%s)',
+  PERFORM snowid.execute(pg_get_userbyid(c.relowner), format('CREATE %sTABLE %I.%I PARTITION OF %s FOR VALUES FROM (%s) TO (%s)',
       CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, n.nspname, part, parent, first,
       coalesce(next::text, 'MAXVALUE')))
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent;
@@ -225,12 +248,12 @@ BEGIN
         WHERE i.indrelid = parent AND i.indisreplident AND j.indrelid = made) END
     INTO identity FROM pg_class AS c WHERE c.oid = parent;
   IF identity IS NOT NULL THEN
-    PERFORM snowid.execute(owner, format('ALTER TABLE %s REPLICA IDENTITY %s', made, identity));
+    PERFORM snowid.execute(pg_get_userbyid(c.relowner), format('ALTER TABLE %s REPLICA IDENTITY %s', made, identity))
+      FROM pg_class AS c WHERE c.oid = parent;
   END IF;
   RETURN made;
 END $$;
-COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.name, pg_catalog.text, bigint, bigint) IS
-  'make a partition';
+COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.text, bigint, bigint) IS 'make a partition';
 
 CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, layout @extschema@.snowid_layout DEFAULT NULL)
@@ -239,36 +262,19 @@ CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_cat
 DECLARE
   caller CONSTANT text := current_setting('role');
   patience CONSTANT text := current_setting('lock_timeout');
-  of record;
-  ids @extschema@.snowid_layout;
   missing record;
-  all_first bigint;
-  all_next bigint;
-  call CONSTANT text := format('SELECT snowid.create_partitions(%L, %L, %L%s);', parent, step, until,
-    CASE WHEN layout IS NULL THEN '' ELSE format(', %L', layout) END);
 BEGIN
   IF parent IS NULL OR step IS NULL OR until IS NULL THEN
     RAISE 'table, step and moment must not be null' USING ERRCODE = 'null_value_not_allowed';
   END IF;
-  of := snowid.require_partitioned(parent);
-  ids := snowid.layout_of_partitions(parent, layout);
-  -- Fails for a moment that the layout does not have.
-  PERFORM @extschema@.snowid_min(until, ids);
-  PERFORM snowid.period_start(step, until AT TIME ZONE 'UTC');
-  -- A month counts as 27 days.
-  IF (SELECT extract(epoch FROM step) * CASE WHEN step >= '1 month' THEN 0.9 ELSE 1 END < extract(epoch FROM d.unit)
-        FROM @extschema@.snowid_layout_describe(ids) AS d) THEN
-    RAISE '"%" is shorter than the unit of time of ID layout "%"', step, ids USING ERRCODE = 'invalid_parameter_value';
-  END IF;
-  SELECT min(m.first), CASE WHEN bool_and(m.next IS NOT NULL) THEN max(m.next) END INTO all_first, all_next
-    FROM snowid.missing_partitions(parent, step, until, ids) AS m;
+  PERFORM snowid.require_read_committed('snowid.create_partitions');
   -- Nobody waits where nothing is to be done.
-  IF all_first IS NULL THEN RETURN; END IF;
+  IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, layout)) THEN RETURN; END IF;
 
-  PERFORM snowid.act_as(of.owner);
+  PERFORM snowid.act_as((snowid.require_partitioned(parent)).owner);
   -- What this look locks is let go of, or two callers would wait for each other.
   BEGIN
-    PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+    PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
     RAISE SQLSTATE 'SN000';
   EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
   END;
@@ -281,13 +287,13 @@ BEGIN
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
           UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p, snowid.tree_of(p.partdefid) AS t (relid)
            WHERE p.partrelid = parent) AS l (relid, mode, place);
-  -- Others may have made some of them meanwhile; and rows may have come since they were counted.
+  -- Others may have made some of them meanwhile, or changed the layout; and rows may have come since they were counted.
   BEGIN
-    FOR missing IN SELECT m.name, m.first, m.next FROM snowid.missing_partitions(parent, step, until, ids) AS m LOOP
-      RETURN NEXT snowid.create_partition(parent, of.owner, missing.name, missing.first, missing.next);
+    FOR missing IN SELECT m.name, m.first, m.next FROM snowid.missing_partitions(parent, step, until, layout) AS m LOOP
+      RETURN NEXT snowid.create_partition(parent, missing.name, missing.first, missing.next);
     END LOOP;
   EXCEPTION WHEN check_violation THEN
-    PERFORM snowid.refuse_rows_by_default(parent, of.key, all_first, all_next, call);
+    PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
     RAISE;
   END;
   PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);

@@ -24,8 +24,8 @@ BEGIN
   IF EXISTS (
       SELECT FROM snowid.ranges_of(parent) AS r, LATERAL (VALUES (r.first), (r.next)) AS b (id)
        WHERE r.relid = ANY (past) AND b.id <> 0
-         AND (b.id <> @extschema@.snowid_min(@extschema@.snowid_timestamp(b.id, layout), layout)
-           OR date_trunc('minute', @extschema@.snowid_timestamp(b.id, layout)) <> @extschema@.snowid_timestamp(b.id, layout)))
+         AND (b.id <> snowid.first_at(snowid.timestamp_of(b.id, layout), layout)
+           OR date_trunc('minute', snowid.timestamp_of(b.id, layout)) <> snowid.timestamp_of(b.id, layout)))
       OR NOT EXISTS (
       SELECT FROM snowid.ranges_of(parent) AS r
        WHERE NOT r.is_default AND coalesce(r.next > snowid.first_of_unit(clock_timestamp(), layout), true)) THEN
@@ -38,9 +38,57 @@ END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
   'refuse a layout that the partitions were not made by';
 
--- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified. A mistake must not
--- cost the rows of today: so the partition of now stays, and all after it, whatever is asked for; and some partition
--- always does.
+-- The partitions that may be dropped or detached, the oldest first, so many at most; their names, qualified. What is
+-- refused is refused here. A mistake must not cost the rows of today: so the partition of now stays, and all after it,
+-- whatever is asked for; and some partition always does.
+CREATE FUNCTION snowid.removable_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
+    given @extschema@.snowid_layout, max_partitions int,
+    OUT relid pg_catalog.regclass, OUT name pg_catalog.text, OUT is_foreign boolean)
+  RETURNS SETOF pg_catalog.record
+  STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  owner CONSTANT name := (snowid.require_partitioned(parent)).owner;
+  layout CONSTANT given%TYPE := snowid.layout_of_partitions(parent, given);
+  past regclass[];
+  others record;
+BEGIN
+  -- Nothing is older than the layout. It fails for a moment that the layout does not have any more.
+  IF snowid.range_last('-infinity', before + interval '1 us', layout) < 0 THEN RETURN; END IF;
+  PERFORM snowid.first_at(before, layout);
+  IF before > clock_timestamp() THEN
+    RAISE 'cannot remove partitions of the future'
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
+  END IF;
+  past := ARRAY(SELECT snowid.past_partitions(parent, snowid.first_of_unit(before, layout), layout));
+  IF past = '{}' THEN RETURN; END IF;
+
+  IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
+    PERFORM snowid.require_bounds_of(parent, layout, past::oid[]);
+  END IF;
+  -- The statements run as the table's owner, who cannot drop others' tables.
+  SELECT c.oid::regclass AS part, pg_get_userbyid(c.relowner) AS owner INTO others
+    FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
+   WHERE NOT pg_has_role(owner, c.relowner, 'USAGE') ORDER BY p.place LIMIT 1;
+  IF FOUND THEN
+    RAISE 'partition % does not belong to the owner of table %', others.part, parent
+      USING ERRCODE = 'insufficient_privilege',
+        DETAIL = format('It belongs to role "%s", the table to "%s".', others.owner, owner),
+        HINT = format('Use ALTER TABLE %s OWNER TO %I.', others.part, owner);
+  END IF;
+  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r
+       WHERE NOT r.is_default AND NOT r.is_leaving) THEN
+    RAISE 'cannot remove all partitions of table %', parent
+      USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
+        HINT = 'First make current ones with snowid.create_partitions().';
+  END IF;
+  RETURN QUERY SELECT p.part, format('%I.%I', n.nspname, c.relname), c.relkind = 'f'
+    FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place)
+    JOIN pg_class AS c ON c.oid = p.part JOIN pg_namespace AS n ON n.oid = c.relnamespace ORDER BY p.place;
+END $$;
+COMMENT ON FUNCTION snowid.removable_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
+  'partitions that end before a moment, and may be dropped or detached';
+
+-- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified.
 CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     given @extschema@.snowid_layout, max_partitions int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
   RETURNS SETOF pg_catalog.record
@@ -48,80 +96,50 @@ CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_c
 DECLARE
   caller CONSTANT text := current_setting('role');
   patience CONSTANT text := current_setting('lock_timeout');
-  of record;
-  ids @extschema@.snowid_layout;
-  least_kept bigint;
-  past regclass[];
-  others record;
-  is_referred CONSTANT boolean := EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f');
+  owner name;
+  is_referred boolean;
+  is_foreign boolean;
 BEGIN
   IF parent IS NULL OR before IS NULL OR max_partitions IS NULL THEN
     RAISE 'table, moment and number must not be null' USING ERRCODE = 'null_value_not_allowed';
   ELSIF max_partitions < 1 THEN
     RAISE 'number of partitions out of range: %', max_partitions USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  of := snowid.require_partitioned(parent);
-  ids := snowid.layout_of_partitions(parent, given);
-  -- Nothing is older than the layout. It fails for a moment that the layout does not have any more.
-  IF before < (SELECT d.epoch FROM @extschema@.snowid_layout_describe(ids) AS d) THEN RETURN; END IF;
-  PERFORM @extschema@.snowid_min(before, ids);
-  IF before > clock_timestamp() THEN
-    RAISE 'cannot remove partitions of the future'
-      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
-  END IF;
-  least_kept := snowid.first_of_unit(before, ids);
-  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
+  PERFORM snowid.require_read_committed(CASE WHEN is_drop THEN 'snowid.drop_partitions' ELSE 'snowid.detach_partitions' END);
   -- Nobody waits where nothing is to be done.
-  IF past = '{}' THEN RETURN; END IF;
+  IF NOT EXISTS (SELECT FROM snowid.removable_partitions(parent, before, given, max_partitions)) THEN RETURN; END IF;
 
-  IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
-    PERFORM snowid.require_bounds_of(parent, ids, past::oid[]);
-  END IF;
-
-  -- The statements run as the table's owner, who cannot drop others' tables.
-  SELECT c.oid::regclass AS part, pg_get_userbyid(c.relowner) AS owner INTO others
-    FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
-   WHERE NOT pg_has_role(of.owner, c.relowner, 'USAGE') ORDER BY p.place LIMIT 1;
-  IF FOUND THEN
-    RAISE 'partition % does not belong to the owner of table %', others.part, parent
-      USING ERRCODE = 'insufficient_privilege',
-        DETAIL = format('It belongs to role "%s", the table to "%s".', others.owner, of.owner),
-        HINT = format('Use ALTER TABLE %s OWNER TO %I.', others.part, of.owner);
-  END IF;
-
-  PERFORM snowid.act_as(of.owner);
+  PERFORM snowid.act_as((snowid.require_partitioned(parent)).owner);
   -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
-    FROM (SELECT c.confrelid, CASE WHEN is_drop THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END, 1
+    FROM (SELECT EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')) AS r (is_referred),
+      LATERAL (
+          SELECT c.confrelid, CASE WHEN is_drop THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END, 1
             FROM pg_constraint AS c
-           WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent AND (is_referred OR NOT is_drop)
+           WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent AND (r.is_referred OR NOT is_drop)
           UNION SELECT c.conrelid, 'ACCESS EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.confrelid = parent AND c.contype = 'f' AND c.conrelid <> parent
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
           UNION SELECT p.partdefid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0
-          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM unnest(past[:max_partitions]) AS p (part), snowid.tree_of(p.part) AS t (relid))
+          UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3
+            FROM snowid.removable_partitions(parent, before, given, max_partitions) AS p, snowid.tree_of(p.relid) AS t (relid))
       AS l (relid, mode, place);
-  -- What is there now.
-  past := ARRAY(SELECT snowid.past_partitions(parent, least_kept, ids));
-  IF cardinality(past) = (SELECT count(*) FROM snowid.ranges_of(parent) AS r
-       WHERE NOT r.is_default AND NOT r.is_leaving) THEN
-    RAISE 'cannot remove all partitions of table %', parent
-      USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
-        HINT = 'First make current ones with snowid.create_partitions().';
-  END IF;
-  FOREACH relid IN ARRAY past[:max_partitions] LOOP
-    SELECT format('%I.%I', n.nspname, c.relname) INTO name
-      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relid;
-    IF NOT FOUND THEN
-      RAISE 'a partition of table % has vanished', parent USING ERRCODE = 'object_not_in_prerequisite_state';
-    END IF;
+  -- Each is looked up when it goes: statements run others' code, after which all can be different.
+  FOR n IN 1 .. max_partitions LOOP
+    SELECT p.relid, p.name, p.is_foreign, (snowid.require_partitioned(parent)).owner,
+        EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')
+      INTO relid, name, is_foreign, owner, is_referred
+      FROM snowid.removable_partitions(parent, before, given, 1) AS p;
+    EXIT WHEN NOT FOUND;
     -- Detaching checks that no foreign key refers to their rows; where none could, dropping locks less.
     IF is_referred OR NOT is_drop THEN
-      PERFORM snowid.execute(of.owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
+      PERFORM snowid.execute(owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
     END IF;
     IF is_drop THEN
-      PERFORM snowid.execute(of.owner, format('DROP %sTABLE %s', CASE c.relkind WHEN 'f' THEN 'FOREIGN ' END, name))
-        FROM pg_class AS c WHERE c.oid = relid;
+      IF is_referred AND NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(name) AND c.oid = relid AND NOT c.relispartition) THEN
+        RAISE 'a partition of table % has vanished', parent USING ERRCODE = 'object_not_in_prerequisite_state';
+      END IF;
+      PERFORM snowid.execute(owner, format('DROP %sTABLE %s', CASE WHEN is_foreign THEN 'FOREIGN ' END, name));
     END IF;
     RETURN NEXT;
   END LOOP;

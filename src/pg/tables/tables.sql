@@ -3,6 +3,49 @@
 -- Statements on a table can run its owner's code (constraints, expressions of indexes, event triggers). Whatever
 -- was read before is stale after that, and search_path and role may be other ones: so statements go through
 -- snowid.execute(), and what was known is looked up again.
+--
+-- What changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock, to raise its
+-- errors before anybody has to wait. Both looks are the same function, and a statement of its own sees what was committed
+-- before it began. Under REPEATABLE READ it would not, hence snowid.require_read_committed().
+--
+-- No body names the extension's schema, see decode/decode.sql.
+
+-- Requires: nothing. Raises 25001 in a transaction whose snapshot is older than the statement.
+CREATE FUNCTION snowid.require_read_committed(function pg_catalog.text) RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  level CONSTANT text := current_setting('transaction_isolation');
+BEGIN
+  IF level IN ('repeatable read', 'serializable') THEN
+    RAISE '%() cannot run in a % transaction', function, upper(level)
+      USING ERRCODE = 'active_sql_transaction', DETAIL = 'Its snapshot hides what other sessions have committed since it began.',
+        HINT = 'Use BEGIN ISOLATION LEVEL READ COMMITTED.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_read_committed(pg_catalog.text) IS
+  'Raises an error unless the transaction is READ COMMITTED.';
+
+-- The present schema of the extension, quoted and followed by a dot. It is empty for pg_catalog, as in what pg_get_expr()
+-- prints.
+CREATE FUNCTION snowid.extension_prefix() RETURNS pg_catalog.text
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN (SELECT CASE n.nspname WHEN 'pg_catalog'::pg_catalog.name THEN ''
+        ELSE pg_catalog.quote_ident(n.nspname::pg_catalog.text) OPERATOR(pg_catalog.||) '.' END
+    FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+   WHERE e.extname OPERATOR(pg_catalog.=) 'snowid'::pg_catalog.name);
+COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s present schema, quoted, with a dot.';
+
+-- For PL/pgSQL, as snowid.timestamp_of() is. Raises 22008 for a moment outside the layout.
+CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN @extschema@.snowid_min(moment, layout);
+COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'Returns snowid_min(moment, layout).';
+
+CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_catalog.interval
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d);
+COMMENT ON FUNCTION snowid.unit_of(@extschema@.snowid_layout) IS 'Returns the unit of time of a layout.';
 
 -- The column of a table that is partitioned by ranges of one bigint; null for every other table.
 CREATE FUNCTION snowid.partition_key(tbl pg_catalog.oid) RETURNS pg_catalog.int2
@@ -47,8 +90,7 @@ CREATE FUNCTION snowid.source_of_expression(expression pg_catalog.text, class pg
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  own CONSTANT text := (SELECT CASE n.nspname WHEN 'pg_catalog' THEN '' ELSE quote_ident(n.nspname) || '.' END
-    FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'snowid');
+  own CONSTANT text := snowid.extension_prefix();
   -- Of a schema, as it is printed before a name.
   prefix CONSTANT text := '((?:(?:[a-z0-9_]+|"(?:[^"]|"")+")[.])?)';
   reversed text[];
@@ -114,8 +156,7 @@ COMMENT ON FUNCTION snowid.act_again_as(pg_catalog.text) IS 'set the role back t
 CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN snowid.range_first(moment - (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d) + interval '1 us',
-    'infinity', layout);
+  RETURN snowid.range_first(moment - snowid.unit_of(layout) + interval '1 us', 'infinity', layout);
 END $$;
 COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'first ID of the unit of time that holds a moment';
@@ -172,6 +213,10 @@ BEGIN
         PERFORM set_config('lock_timeout',
           greatest(1, ceil(extract(epoch FROM turn_ends - clock_timestamp()) * 1000))::bigint::text, true);
         EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', relation, one.mode);
+        -- It was locked by its name, which may have become another table's meanwhile.
+        IF to_regclass(relation) IS DISTINCT FROM one.relid THEN
+          RAISE 'table % was renamed', relation USING ERRCODE = 'lock_not_available';
+        END IF;
       END LOOP;
       PERFORM set_config('lock_timeout', greatest(1, extract(epoch FROM turn) * 1000)::bigint::text, true);
       RETURN;

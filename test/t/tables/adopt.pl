@@ -157,6 +157,32 @@ is(answer($adopting), 'public.snowid_next((9)::bigint)', 'adopted');
 is(ask($adopting, 'INSERT INTO busy (n) VALUES (1)'), '', 'a row');
 is($node->safe_psql('postgres', 'SELECT array_agg(n ORDER BY id) FROM busy'), '{NULL,1}', 'above a key that came while it waited');
 
+# A child that comes while it waits is locked before keys are looked at: nobody writes to it afterwards. An index that is tried
+# has it stand still between the look and the change.
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION stand_still(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('stand.still', true) = 'on' THEN PERFORM pg_advisory_xact_lock(1); END IF;
+  RETURN 1;
+END $$;
+CREATE TABLE grown (id bigint);
+CREATE INDEX ON grown (id);
+CREATE INDEX ON grown (stand_still(id));
+SQL
+ask($reader, 'BEGIN; SELECT count(*) FROM grown');
+# One turn is all, however long it takes.
+ask($adopting, q(SET stand.still = on; SET lock_timeout = '5min'; SET deadlock_timeout = '10min'));
+start_asking($adopting, q(SELECT snowid.adopt('grown', 'id', 9)));
+wait_until_waiting($node, $adopting, 'Lock');
+ask($writer, 'BEGIN; SELECT pg_advisory_xact_lock(1)');
+ask($reader, 'CREATE TABLE grown_child () INHERITS (grown); COMMIT');
+wait_for_waiting($node, 1, 'advisory', 'snowid.adopt');
+is(attempt($node, q(SET lock_timeout = '100ms'; INSERT INTO grown_child VALUES (snowid_encode(clock_timestamp() + interval '80 s', 9, 0)))),
+    'ERROR 55P03', 'nobody writes to a child that has come while it waited');
+ask($writer, 'COMMIT');
+is(answer($adopting), 'public.snowid_next((9)::bigint)', 'adopted with that child');
+ask($adopting, 'RESET stand.still; RESET lock_timeout; RESET deadlock_timeout');
+
 # Who waits holds up nobody for long: he gives way in turns, though his patience lasts.
 ask($reader, 'BEGIN; SELECT count(*) FROM busy');
 start_asking($adopting, q(SET lock_timeout = '5min'; SELECT snowid.adopt('busy', 'id', 11)));
@@ -179,7 +205,8 @@ SELECT snowid.adopt('others', 'id');
 SQL
 is($node->safe_psql('postgres', q(SET snowid.max_lead = '2h'; INSERT INTO others (n) VALUES (1)
   RETURNING snowid_shard(id), id > (SELECT id FROM others WHERE n = 0))), '9|t', 'others go on above');
-# So does what roles draw from by settings of theirs, in this database or in all; and what those do who have none.
+# What roles have set for themselves, in this database or in all, is named and moves nothing: any role could set anything,
+# and have everybody's call fail.
 $node->safe_psql('postgres', <<'SQL');
 ALTER DATABASE postgres RESET snowid.shard;
 CREATE ROLE here LOGIN;
@@ -190,18 +217,32 @@ ALTER ROLE here IN DATABASE postgres SET snowid.shard = 21;
 ALTER ROLE everywhere SET snowid.shard = 22;
 ALTER ROLE boss SET snowid.shard = 23;
 ALTER ROLE wrong SET snowid.shard = 'many';
+CREATE ROLE mallory LOGIN;
+SET ROLE mallory;
+-- A parameter is a role's to set once its library is loaded.
+SELECT snowid_shard(0);
+ALTER ROLE mallory SET snowid.shard = '999999';
+RESET ROLE;
 ALTER ROLE ALL IN DATABASE postgres SET snowid.max_lead = '2h';
 CREATE TABLE roles (id bigint PRIMARY KEY, n int);
 GRANT SELECT, INSERT ON roles TO PUBLIC;
 SQL
 $node->safe_psql('postgres', 'INSERT INTO roles VALUES (snowid_encode(now() + interval \'30 min\', 9, 5), 0)');
-is($node->safe_psql('postgres', q(SELECT snowid.adopt('roles', 'id')), extra_params => [ '-U', 'boss' ]), 'public.snowid_next()', 'adopted');
-my %shard = (here => 21, everywhere => 22, boss => 23, postgres => 0);
-foreach my $role (sort keys %shard)
+my ($status, $out, $err) = $node->psql('postgres', q(SELECT snowid.adopt('roles', 'id')), extra_params => [ '-U', 'boss' ]);
+is($out, 'public.snowid_next()', 'adopted, whatever roles have set');
+like($err, qr/NOTICE:  roles have .*\nDETAIL:  These are: boss: 23, everywhere: 22, here in this database: 21, mallory: 999999, wrong: many\.\nHINT: /,
+    'their settings are named');
+sub row_of { return $node->safe_psql('postgres', 'INSERT INTO roles (n) VALUES (1) RETURNING snowid_shard(id), id > (SELECT id FROM roles WHERE n = 0)',
+    extra_params => [ '-U', $_[0] ]) }
+is(row_of('boss'), '23|t', 'the session goes on above');
+is(row_of('postgres'), '0|t', 'who has no setting goes on above');
+# As the hint says.
+foreach (21, 22)
 {
-    is($node->safe_psql('postgres', 'INSERT INTO roles (n) VALUES (1) RETURNING snowid_shard(id), id > (SELECT id FROM roles WHERE n = 0)',
-            extra_params => [ '-U', $role ]), "$shard{$role}|t", "$role goes on above");
+    $node->safe_psql('postgres', "SELECT snowid_advance(snowid_encode(snowid_timestamp(id), $_, 1023)) FROM roles WHERE n = 0");
 }
+is(row_of('here'), '21|t', 'a role with a setting goes on above once its shard is moved');
+is(row_of('everywhere'), '22|t', 'so does one whose setting is for all databases');
 
 # That IDs come above the keys that a table had outlives the server, also where its clock stands still below those keys,
 # and nothing but the adoption has ever been written.

@@ -131,6 +131,74 @@ is(ask($writer, q(SELECT snowid.detach_partitions('leaving', '2016-03-01Z'))), '
 is(ask($writer, "SELECT snowid.${_}_partitions('leaving', '2016-04-01Z')"), 'ERROR 55000', "$_: all would go") foreach 'drop', 'detach';
 is(ask($writer, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 FINALIZE; SELECT count(*) FROM leaving_2016_02'), '0', 'it can be ended');
 
+# Who waits for the lock goes by what is there when he has it: which partitions there are, what they are from and to, and the
+# layout that the default names. While he waits, another session puts the table on another layout, whose IDs of today are old
+# ones by the first; or it moves an old partition to today, and detaches one that it wants to keep.
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION add_day(days int, layout snowid_layout) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  day CONSTANT timestamptz := date_trunc('day', now()) + days * interval '1 day';
+BEGIN
+  EXECUTE format('CREATE TABLE changed_%s PARTITION OF changed FOR VALUES FROM (%s) TO (%s)', days, snowid_min(day, layout),
+    CASE WHEN days = 2 THEN 'MAXVALUE' ELSE snowid_min(day + interval '1 day', layout)::text END);
+END $$;
+CREATE FUNCTION move_to_today() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  ALTER TABLE changed DETACH PARTITION changed_old;
+  TRUNCATE changed_old;
+  ALTER TABLE changed DETACH PARTITION changed_kept;
+  EXECUTE format('ALTER TABLE changed ATTACH PARTITION changed_old FOR VALUES FROM (%s) TO (%s)', snowid_min(date_trunc('day', now())),
+    snowid_min('2040-01-01Z'));
+END $$;
+SQL
+my %changes = (
+    layout => q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest;
+        SELECT FROM generate_series(0, 2) AS days, add_day(days, 'twitter')),
+    bounds => 'SELECT FROM move_to_today()');
+sub begin_change
+{
+    my ($call) = @_;
+    $node->safe_psql('postgres', <<'SQL');
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS changed, changed_old, changed_kept;
+CREATE TABLE changed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE changed_old PARTITION OF changed FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM (snowid_min('2016-01-01Z')) TO (snowid_min('2016-02-01Z'));
+CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM (snowid_min('2040-01-01Z')) TO (MAXVALUE);
+SQL
+    ask($reader, 'BEGIN; LOCK TABLE changed IN SHARE MODE');
+    start_asking($maker_of_past, $call);
+    wait_until_waiting($node, $maker_of_past, 'Lock');
+    return;
+}
+foreach my $change (sort keys %changes)
+{
+    foreach my $verb ('drop', 'detach')
+    {
+        my $name = "$verb, $change changed meanwhile";
+        begin_change("SELECT snowid.${verb}_partitions('changed', now() - interval '1 year')");
+        is(ask($reader, "$changes{$change}; INSERT INTO changed DEFAULT VALUES; COMMIT"), '', "$name: with a row of today");
+        is(answer($maker_of_past), '', "$name: nothing goes any more");
+        is(ask($reader, 'SELECT count(*) FROM changed'), '1', "$name: no row of today is lost");
+        is(ask($reader, q(SELECT count(*) FROM changed_kept)), '0', "$name: what was to be kept is there") if $change eq 'bounds';
+    }
+}
+begin_change(q(SELECT snowid.create_partitions('changed', '1 month', now())));
+is(ask($reader, q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest; COMMIT)),
+    '', 'create, layout changed meanwhile');
+like(answer($maker_of_past), qr/^changed_\d+_\d+$/, 'create, layout changed meanwhile: made');
+is(ask($reader, q(SELECT layout, range_start = date_trunc('month', now()), range_end = date_trunc('month', now()) + interval '1 month'
+  FROM snowid.partitions WHERE parent = 'changed'::regclass)), 'twitter|t|t', 'create, layout changed meanwhile: by the new one');
+
+# A table is locked, and not another one that gets its name meanwhile.
+begin_change(q(BEGIN; SELECT snowid.drop_partitions('changed', '2016-01-01Z')));
+is(ask($reader, 'ALTER TABLE changed RENAME TO renamed; CREATE TABLE changed (id bigint); COMMIT'), '', 'another table gets the name');
+is(answer($maker_of_past), 'public.changed_old', 'it goes all the same');
+is(ask($reader, qq(SELECT string_agg(relation::regclass::text, ' ') FROM pg_locks WHERE pid = $maker_of_past->{backend}
+  AND relation IN ('changed'::regclass, 'renamed'::regclass) AND mode = 'AccessExclusiveLock')), 'renamed', 'and the other table is not locked');
+ask($maker_of_past, 'COMMIT');
+$node->safe_psql('postgres', 'DROP TABLE changed, renamed');
+
 # Two callers at once, both held where they wait for their locks: what each of them has seen before is stale for the one
 # who is second. Together they make, or remove, each partition once, and neither meets an error.
 my @callers = map { open_session($node) } 1 .. 2;
