@@ -13,7 +13,8 @@ COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layo
 
 -- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may rename
 -- the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is stored as a
--- tree, which refers to objects by OID.
+-- tree, which refers to objects by OID. The script finds the right function if an argument is a snowid_layout, which
+-- nobody could write a function for before.
 CREATE FUNCTION snowid.timestamp_of(id bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.timestamptz
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN @extschema@.snowid_timestamp(id, layout);

@@ -18,10 +18,9 @@ COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 
--- For PL/pgSQL, as snowid.timestamp_of() is.
+-- For PL/pgSQL, as snowid.timestamp_of() is. Not a tree: without arguments, others' functions can be as good.
 CREATE FUNCTION snowid.get_ceiling() RETURNS pg_catalog.timestamptz
-  VOLATILE STRICT PARALLEL SAFE LANGUAGE SQL
-  RETURN @extschema@.snowid_ceiling();
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION snowid.get_ceiling() IS 'Returns snowid_ceiling().';
 
 -- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a

@@ -43,9 +43,9 @@ CREATE FUNCTION snowid.next_of(shard bigint, layout @extschema@.snowid_layout) R
   RETURN @extschema@.snowid_next(shard, layout);
 COMMENT ON FUNCTION snowid.next_of(bigint, @extschema@.snowid_layout) IS 'Returns snowid_next(shard, layout).';
 
+-- Not a tree: without arguments, others' functions can be as good.
 CREATE FUNCTION snowid.get_default_shard() RETURNS bigint
-  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
-  RETURN @extschema@.snowid_default_shard();
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
 COMMENT ON FUNCTION snowid.get_default_shard() IS 'Returns snowid_default_shard().';
 
 CREATE FUNCTION snowid.may_advance() RETURNS boolean
