@@ -56,6 +56,8 @@ PG_CONFIG ?= pg_config
 
 # In this order: setup makes what the others use.
 REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions statistics stat_counters families
+# Whatever the encoding and the locale of the user's cluster.
+REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(TOP)/test --outputdir=output_iso --load-extension=snowid
 # make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start

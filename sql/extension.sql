@@ -75,7 +75,7 @@ SET ROLE regress_snowid_user;
 SELECT snowid_advance(1);
 RESET ROLE;
 DROP EXTENSION snowid;
-SELECT format('ALTER DATABASE %I OWNER TO %I', current_database(), current_user) \gexec
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO %I', current_database(), current_user); END $$;
 REVOKE CREATE ON SCHEMA public FROM regress_snowid_owner;
 DROP ROLE regress_snowid_owner, regress_snowid_user;
 CREATE EXTENSION snowid;

@@ -79,7 +79,7 @@ foreach my $family (@families)
     my $results = "$copy/results_$family";
     mkdir $results or die "$results: $!";
     $status = system("$ENV{PG_REGRESS} --bindir=$install_path/bin --inputdir=. --outputdir=$results --host=" . $node->host
-          . ' --port=' . $node->port . " --user=\$(id -un) --load-extension=snowid --dbname=without_$family @run >$log 2>&1");
+          . ' --port=' . $node->port . " --load-extension=snowid --dbname=without_$family @run >$log 2>&1");
     is($status, 0, "without @out: passes @run")
       or diag(slurp_file($log), -e "$results/regression.diffs" ? slurp_file("$results/regression.diffs") : '');
     is($node->safe_psql("without_$family", 'SELECT count(*) FROM pg_extension'), 2, "without @out: the extension is there");
