@@ -33,7 +33,7 @@ void execute_with_source(const char* statement, Oid relid, const char* server, c
 // Sets the sequence's source, or removes it where the server is nullptr. The user owns the
 // sequence; the table is changed with the rights of its own owner, the extension's.
 void set_source(Oid relid, const char* server, const char* remote) {
-  Relation table = central_open_table();
+  Relation table = central_open_table(RowExclusiveLock);
   const char* name = qualified_name(RelationGetRelid(table));
   const Oid table_owner = table->rd_rel->relowner;
   table_close(table, NoLock);

@@ -24,7 +24,14 @@ enum Column : AttrNumber {
 };
 
 constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
-constexpr OwnTable kSources = {kSourcesTable, kTypes, kColumns, sizeof(Oid)};
+constexpr OwnTable kSources = {.name = kSourcesTable,
+                               .types = kTypes,
+                               .columns = kColumns,
+                               .own_type_length = sizeof(Oid),
+                               .nullable = 0,
+                               .key_columns = kSequence,
+                               .checks = 0,
+                               .trigger = "check_source"};
 
 // A column of type text, nullptr where it is null.
 char* text_column(Relation table, HeapTuple row, Column column) {
@@ -65,21 +72,22 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 
 }  // namespace
 
-Relation central_open_table() {
+Relation central_open_table(LOCKMODE lock) {
   // Where the table is missing it must not look as if the sequence had no source: its own numbers
   // may be in use elsewhere.
-  return own_table_open(kSources, AccessShareLock);
+  return own_table_open(kSources, lock);
 }
 
 void central_find(Oid relid, CentralSource* source) {
   *source = {};
   ScanKeyData key;
-  Relation table = central_open_table();
+  Relation table = central_open_table(AccessShareLock);
   // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
   ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
   HeapTuple row = systable_getnext(scan);
   if (HeapTupleIsValid(row)) {
+    require_no_null(table, kSources, row);
     *source = {relid, oid_column(table, row, kOwnerOid), oid_column(table, row, kServerOid),
                text_column(table, row, kServer), text_column(table, row, kRemote)};
     ForeignServer* server = GetForeignServerExtended(source->server_oid, FSV_MISSING_OK);
@@ -110,11 +118,12 @@ SNOWID_FUNCTION(snowid_sequence_send);
 // so nobody else may say where from. Rows that logical replication inserts, updates or deletes are
 // about another server's objects, and are skipped.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
-  const TriggerData* trigger =
-      require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
+  const TriggerData* trigger = require_own_trigger(
+      fcinfo, kSources.trigger, "Use snowid_segment_detach() for each sequence.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
-  require_as_made(trigger->tg_relation, kSources);
+  // It only reads the row: PostgreSQL stores it.
+  require_as_made(trigger->tg_relation, kSources, AccessShareLock);
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 

@@ -17,8 +17,8 @@ struct CentralSource {
   const char* remote;  // the sequence there, as written for regclass
 };
 
-// Opens the table in AccessShareLock. Fails with 55000 where there is none.
-Relation central_open_table();
+// Opens the table. Raises 55000 as own_table_open() does.
+Relation central_open_table(LOCKMODE lock);
 
 // Sets *source to the source of a sequence, in the caller's memory context; source->server is
 // nullptr where it has none. Fails as central_open_table() does, and with 55000 where the table was

@@ -26,7 +26,14 @@ enum Column : AttrNumber {
   kColumns = kReleasedAt,
 };
 constexpr Oid kTypes[kColumns] = {INT8OID, InvalidOid, INT8OID, TEXTOID, TIMESTAMPTZOID};
-constexpr OwnTable kReleasedShards = {kTableName, kTypes, kColumns, sizeof(core::LayoutSpec)};
+constexpr OwnTable kReleasedShards = {.name = kTableName,
+                                      .types = kTypes,
+                                      .columns = kColumns,
+                                      .own_type_length = sizeof(core::LayoutSpec),
+                                      .nullable = kMovedTo,
+                                      .key_columns = kLayout,
+                                      .checks = 0,
+                                      .trigger = "check_release"};
 
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
 // shards share them: moving one may keep other sessions from making the slot of another, mostly for
@@ -58,7 +65,7 @@ Relation open_table(LOCKMODE mode) {
   Relation table = OidIsValid(relid) ? try_table_open(relid, mode) : nullptr;
   // What was looked up may have been dropped meanwhile, and made anew.
   if (table == nullptr) return own_table_open(kReleasedShards, mode);
-  require_as_made(table, kReleasedShards);
+  require_as_made(table, kReleasedShards, mode);
   return table;
 }
 
@@ -69,12 +76,6 @@ Oid lock_of(const core::Layout& layout, int64 shard) {
   const uint32 hash =
       hash_combine(hash_bytes(spec, sizeof(layout.spec)), hash_bytes(number, sizeof(shard)));
   return hash % kLocks;
-}
-
-// The index by shard, InvalidOid where somebody has dropped it.
-Oid index_of(Relation table) {
-  list_free(RelationGetIndexList(table));
-  return table->rd_pkindex;
 }
 
 // The functions of ClosedShards, see ids/closing.hpp.
@@ -175,7 +176,7 @@ HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
   bool nulls[kColumns] = {};
   nulls[kMovedTo - 1] = moved_to == nullptr;
   if (moved_to != nullptr) values[kMovedTo - 1] = CStringGetTextDatum(moved_to);
-  return heap_form_tuple(RelationGetDescr(table), values, nulls);
+  return own_row_form(table, kReleasedShards, values, nulls);
 }
 
 // Fails with 22023 where `id` is no ID of the shard.
@@ -233,7 +234,7 @@ bool released_find(Relation table, const core::Layout& layout, int64 shard, Rele
   bool is_found = false;
   ScanKeyData key;
   AssertHasLock(RelationGetRelid(table), AccessShareLock);
-  const Oid index = index_of(table);
+  const Oid index = own_key_of(table, kReleasedShards);
   TupleDesc columns = RelationGetDescr(table);
   ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
   // A snapshot of its own, since the caller's may be older than the row.
@@ -244,6 +245,7 @@ bool released_find(Relation table, const core::Layout& layout, int64 shard, Rele
     const Datum spec = heap_getattr(row, kLayout, columns, &is_null);
     if (is_null || !(*reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(spec)) == layout.spec))
       continue;
+    require_no_null(table, kReleasedShards, row);
     const Datum moved_to = heap_getattr(row, kMovedTo, columns, &is_null);
     *release = {heap_copytuple(row), 0, is_null ? nullptr : TextDatumGetCString(moved_to), 0};
     release->id = DatumGetInt64(heap_getattr(row, kId, columns, &is_null));
@@ -297,9 +299,9 @@ SNOWID_FUNCTION(snowid_check_release);
 // skipped.
 Datum snowid_check_release(PG_FUNCTION_ARGS) {
   constexpr char kHint[] = "Use snowid_release() and snowid_accept().";
-  const TriggerData* trigger = require_own_insertion(fcinfo, "check_release", kHint);
+  const TriggerData* trigger = require_own_insertion(fcinfo, kReleasedShards.trigger, kHint);
   if (trigger == nullptr) PG_RETURN_DATUM(Datum{0});
-  require_as_made(trigger->tg_relation, kReleasedShards);
+  require_as_made(trigger->tg_relation, kReleasedShards, RowExclusiveLock);
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }
 }

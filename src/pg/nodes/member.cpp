@@ -32,7 +32,14 @@ enum Column : int {
 constexpr Oid kTypes[kColumns] = {BOOLOID, INT8OID, TEXTOID,        TEXTOID,
                                   TEXTOID, TEXTOID, INT8OID,        INT8OID,
                                   OIDOID,  TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
-constexpr OwnTable kMembership = {"membership", kTypes, kColumns, 0};
+constexpr OwnTable kMembership = {.name = "membership",
+                                  .types = kTypes,
+                                  .columns = kColumns,
+                                  .own_type_length = 0,
+                                  .nullable = 0,
+                                  .key_columns = kSingleton + 1,
+                                  .checks = 2,
+                                  .trigger = "keep_membership"};
 
 Oid table_oid = InvalidOid;
 
@@ -64,6 +71,12 @@ HeapTuple find_row(Relation table, SysScanDesc* scan) {
   return systable_getnext(*scan);
 }
 
+// A column of the row, none of which is null.
+Datum column_of(Relation table, HeapTuple row, Column column) {
+  bool is_null;
+  return heap_getattr(row, column + 1, RelationGetDescr(table), &is_null);
+}
+
 // Called where the row is changed. The commit must be durable: if it were lost in a crash this
 // database would draw from 0 again, or from a number that it has left. It must not be prepared: no
 // session would notice the later commit.
@@ -93,9 +106,9 @@ Member member_read(Relation table) {
   HeapTuple row = find_row(table, &scan);
   Member member{{MemberState::kNone, 0, nullptr, nullptr}, nullptr, nullptr, 0};
   if (HeapTupleIsValid(row)) {
+    require_no_null(table, kMembership, row);
     Datum values[kColumns];
-    bool nulls[kColumns];
-    heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+    for (int i = 0; i < kColumns; i++) values[i] = column_of(table, row, Column{i});
     member = {{MemberState::kMoved, DatumGetInt64(values[kNumber]),
                TextDatumGetCString(values[kNode]), TextDatumGetCString(values[kServer])},
               TextDatumGetCString(values[kRegistry]),
@@ -123,7 +136,6 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
   const Datum now = TimestampTzGetDatum(GetCurrentTimestamp());
   Datum values[kColumns];
   bool nulls[kColumns] = {};
-  bool replaces[kColumns];
   values[kSingleton] = BoolGetDatum(true);
   values[kNumber] = Int64GetDatum(member.number);
   values[kNode] = CStringGetTextDatum(member.node);
@@ -136,16 +148,15 @@ void member_store(Relation table, const Member& member, Words words, bool is_new
   values[kServerKey] = CStringGetTextDatum(server_key);
   values[kJoined] = now;
   values[kChecked] = now;
-  std::fill_n(replaces, int{kColumns}, true);
-  replaces[kJoined] = is_new;
 
   SysScanDesc scan;
   HeapTuple row = find_row(table, &scan);
+  if (HeapTupleIsValid(row) && !is_new) values[kJoined] = column_of(table, row, kJoined);
+  HeapTuple stored = own_row_form(table, kMembership, values, nulls);
   if (HeapTupleIsValid(row))
-    CatalogTupleUpdate(table, &row->t_self,
-                       heap_modify_tuple(row, RelationGetDescr(table), values, nulls, replaces));
+    CatalogTupleUpdate(table, &row->t_self, stored);
   else
-    CatalogTupleInsert(table, heap_form_tuple(RelationGetDescr(table), values, nulls));
+    CatalogTupleInsert(table, stored);
   systable_endscan(scan);
   announce_change(table);
   CommandCounterIncrement();

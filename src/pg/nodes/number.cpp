@@ -123,8 +123,10 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
 // By the membership. Fails as membership_read() does, and with 55000.
 void resolve_by_membership(NodeNumber* result, bool is_standby) {
   const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
+  // If the membership cannot be read, it is what the number would come from.
+  result->source = "joined";
   const Membership member = membership_read();
-  result->source = member.state == MemberState::kNone ? "none" : "joined";
+  if (member.state == MemberState::kNone) result->source = "none";
   result->node = member.node;
   result->registry = member.server;
   result->number = member.number;
@@ -223,6 +225,8 @@ SNOWID_FUNCTION(snowid_get_node_status);
 //
 // What the view snowid.node_status shows. The error of a draw is returned as a column, not raised.
 Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
+  // A caller that is wrongly marked PARALLEL SAFE reads the view in a worker.
+  PreventCommandIfParallelMode("snowid.get_node_status()");
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");

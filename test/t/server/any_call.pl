@@ -55,6 +55,24 @@ SQL
         close_session($session);
     }
 }
+# Within a function that is wrongly marked PARALLEL SAFE, in a worker, and in a leader that has got no workers.
+my $session = open_session($node);
+ask($session, <<'SQL');
+CREATE FUNCTION run(statement text) RETURNS void PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN EXECUTE statement; END'
+SQL
+foreach my $workers (8, 0)
+{
+    ask($session, "SET $parallel = on; SET snowid.max_wait = 0; SET max_parallel_workers = $workers");
+    foreach (@functions)
+    {
+        my ($oid, $function) = @$_;
+        my ($count, $wrong) = split /\|/, ask($session, "SELECT * FROM call_all('$oid', 5, '8191', true)"), 2;
+        is($wrong, '', "$function, wrongly marked, $workers workers");
+    }
+    is(ask($session, q(SELECT run('SELECT FROM snowid.node_status'))), 'ERROR 25000', 'the view of the node');
+    like($session->{err}, qr/cannot execute snowid[.]get_node_status\(\) during a parallel operation/, 'says so');
+}
+close_session($session);
 cmp_ok($calls, '>', 5_000, 'so many calls');
 is(slurp_file($node->data_dir . '/postmaster.pid') eq $postmaster && attempt($node, 'SELECT 1'), '1', 'the server is the same');
 unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP|leak/, 'no process has crashed, and nothing leaked');
