@@ -52,7 +52,7 @@ GRANT USAGE ON SCHEMA snowid TO PUBLIC;
 
 CREATE TABLE snowid.settings (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-  shard bigint NOT NULL DEFAULT 0 CHECK (shard >= 0),
+  shard bigint NOT NULL DEFAULT 0 CHECK (shard BETWEEN 0 AND 8191),
   max_lead int NOT NULL DEFAULT 1000 CHECK (max_lead >= 0),
   max_wait int NOT NULL DEFAULT 5000 CHECK (max_wait >= 0));
 SELECT snowid.make_private(oid::regclass::text, relacl) FROM pg_class WHERE oid = 'snowid.settings'::regclass;
@@ -338,7 +338,7 @@ BEGIN
       HINT = 'It has 11 characters, each of them one of 0-9, A-Z and a-z.';
   ELSIF digits COLLATE "C" > 'LygHa16AHYF' THEN
     RAISE 'base 62 form of an ID is out of range for type bigint: "%"', digits
-      USING ERRCODE = 'invalid_text_representation', HINT = 'The greatest bigint has the form "LygHa16AHYF".';
+      USING ERRCODE = 'invalid_text_representation', DETAIL = 'The greatest bigint has the form "LygHa16AHYF".';
   END IF;
   FOR n IN 1 .. 11 LOOP
     number := number * 62
@@ -459,7 +459,8 @@ DECLARE
   shard bigint := -1;
 BEGIN
   IF given <> '' THEN
-    IF given !~ '^[[:space:]]*-?[0-9]+[[:space:]]*$' OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
+    IF given COLLATE "C" !~ '^[[:space:]]*-?0*[0-9]{1,19}[[:space:]]*$'
+        OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
       PERFORM snowid.refuse_setting('snowid.shard', given,
         'Set it to a shard, or to -1 for this node''s own number, with the command that has set it (SET, ALTER DATABASE, '
         'ALTER ROLE or ALTER SYSTEM), or in the configuration file.');
@@ -483,17 +484,82 @@ CREATE FUNCTION snowid.first_after(last bigint, clock bigint, bits int, wanted i
 COMMENT ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean) IS
   'tick that comes after the last one, when the clock is in a unit: of so many, all in one unit or not';
 
+-- Each draw checks the setting, since PostgreSQL checks none that it does not know: a value that is none would be a
+-- surprise of the first draw that waits.
+CREATE FUNCTION snowid.max_wait() RETURNS int
+  STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  given CONSTANT text := coalesce(current_setting('snowid.max_wait', true), '');
+  part CONSTANT text[] := regexp_match(given COLLATE "C",
+    '^[[:space:]]*(-?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:e[0-9]{1,2})?)[[:space:]]*(us|ms|s|min|h|d|)[[:space:]]*$');
+  ms numeric;
+BEGIN
+  IF given = '' THEN RETURN coalesce(max(s.max_wait), 5000) FROM snowid.settings AS s; END IF;
+  ms := round(part[1]::numeric * CASE part[2] WHEN 'us' THEN 0.001 WHEN 's' THEN 1000 WHEN 'min' THEN 60000
+    WHEN 'h' THEN 3600000 WHEN 'd' THEN 86400000 ELSE 1 END);
+  IF ms BETWEEN 0 AND 2147483647 THEN
+    RETURN ms;
+  ELSIF ms BETWEEN -2147483648 AND -1 THEN
+    RAISE '% ms is outside the valid range for parameter "%" (0 .. 2147483647)', ms, 'snowid.max_wait'
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  PERFORM snowid.refuse_setting('snowid.max_wait', given, CASE WHEN ms IS NULL
+    THEN 'Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".' ELSE 'Value exceeds integer range.' END);
+END $$;
+COMMENT ON FUNCTION snowid.max_wait() IS
+  'how long a caller waits for the clock, in milliseconds: snowid.max_wait, or what the settings say';
+
+CREATE FUNCTION snowid.span_text(ms bigint) RETURNS text
+  IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  seconds CONSTANT bigint := (ms + 999) / 1000;
+  days CONSTANT bigint := seconds / 86400;
+  rest CONSTANT text := to_char(make_interval(secs => seconds % 86400), 'HH24:MI:SS');
+BEGIN
+  RETURN CASE WHEN ms <= 60000 THEN ms || ' ms' WHEN days = 0 THEN rest
+    ELSE format('%s day%s %s', days, CASE WHEN days = 1 THEN '' ELSE 's' END, rest) END;
+END $$;
+COMMENT ON FUNCTION snowid.span_text(bigint) IS 'span of time as errors show it';
+
+-- The hint has the statement that lets IDs be so far ahead, with a minute to spare.
+CREATE FUNCTION snowid.refuse_clock(ahead bigint, unit bigint, max_lead int, max_wait int, accepted boolean, shard bigint,
+    layout public.snowid_layout) RETURNS void
+  STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' LANGUAGE plpgsql AS $$
+DECLARE
+  lead CONSTANT bigint := (ahead / 60000 + 2) * 60000;
+  allow CONSTANT text := format('as the owner of the schema snowid: UPDATE snowid.settings SET max_lead = %s;', lead);
+  is_possible CONSTANT boolean := lead <= 2147483647;
+BEGIN
+  IF accepted THEN
+    RAISE 'ID is % ahead of the clock', snowid.span_text(ahead) USING ERRCODE = 'SN001',
+      DETAIL = format('"snowid.max_lead" allows %s', snowid.span_text(max_lead)) || CASE WHEN max_wait = 0 THEN '.'
+        ELSE format(', and "snowid.max_wait" lets a caller wait for %s.', snowid.span_text(max_wait)) END,
+      HINT = 'Compare the clocks of the two servers.' || CASE WHEN NOT is_possible THEN ''
+        ELSE format(' If they are right, %slet IDs run further ahead, %s',
+          CASE WHEN max_wait = 0 THEN '' ELSE 'wait, or ' END, allow) END;
+  END IF;
+  RAISE 'clock is % behind the next ID of shard % of layout "%"', snowid.span_text(ahead), shard, snowid.name_of(layout)
+    USING ERRCODE = 'SN001', DETAIL = format('The next ID''s time is %s; "snowid.max_lead" lets it run ahead of the '
+        'clock by %s, and "snowid.max_wait" lets a caller wait for %s.',
+        snowid.moment_of((unit + snowid.epoch_ms(layout)) * 1000), snowid.span_text(max_lead), snowid.span_text(max_wait)),
+      HINT = CASE WHEN unit = 0 THEN 'The layout begins then.'
+        WHEN is_possible THEN 'Set the server''s clock right. If it is right, wait until it has caught up, or let IDs run '
+          'further ahead of it, ' || allow
+        ELSE 'Set the server''s clock right. If it is right, use another shard.' END;
+END $$;
+COMMENT ON FUNCTION snowid.refuse_clock(bigint, bigint, int, int, boolean, bigint, public.snowid_layout) IS
+  'fails: the clock is too far behind the next ID, or behind one that is accepted';
+
 -- The clock is read anew after each nap, so one that is put right ends the wait.
-CREATE FUNCTION snowid.wait(tick bigint, clock bigint, waited int, shard bigint, layout public.snowid_layout)
+CREATE FUNCTION snowid.wait(tick bigint, clock bigint, waited int, accepted boolean, shard bigint,
+    layout public.snowid_layout)
   RETURNS int VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
   LANGUAGE plpgsql AS $$
 DECLARE
   unit CONSTANT bigint := tick >> snowid.seq_bits(layout);
-  epoch_ms CONSTANT bigint := snowid.epoch_ms(layout);
   max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
   max_lead int;
   max_wait int;
-  given CONSTANT text := coalesce(current_setting('snowid.max_wait', true), '');
   too_long bigint;
 BEGIN
   IF tick >> 62 > 0 THEN
@@ -504,31 +570,20 @@ BEGIN
     RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
       USING ERRCODE = 'sequence_generator_limit_exceeded',
         HINT = 'Use another layout, or the same one with a later epoch.',
-        DETAIL = format('Its last IDs are those before %s.', snowid.moment_of((max_unit + 1 + epoch_ms) * 1000));
+        DETAIL = format('Its last IDs are those before %s.',
+          snowid.moment_of((max_unit + 1 + snowid.epoch_ms(layout)) * 1000));
   END IF;
-  SELECT coalesce(max(s.max_lead), 1000), coalesce(max(s.max_wait), 5000) INTO max_lead, max_wait
-    FROM snowid.settings AS s;
+  max_lead := coalesce(max(s.max_lead), 1000) FROM snowid.settings AS s;
   too_long := unit - clock - max_lead;
   IF too_long <= 0 THEN RETURN -1; END IF;
-  IF given <> '' THEN
-    IF given !~ '^[[:space:]]*[0-9]{1,9}[[:space:]]*(us|ms|s|min|h|d)?[[:space:]]*$' THEN
-      PERFORM snowid.refuse_setting('snowid.max_wait', given, 'Valid units are "us", "ms", "s", "min", "h" and "d".');
-    END IF;
-    max_wait := least(2147483647,
-      extract(epoch FROM (given || CASE WHEN given ~ '[0-9][[:space:]]*$' THEN 'ms' ELSE '' END)::interval) * 1000);
-  END IF;
+  max_wait := snowid.max_wait();
   IF waited + too_long > max_wait THEN
-    RAISE 'clock is % ms behind the next ID of shard % of layout "%"', unit - clock, shard, snowid.name_of(layout)
-      USING ERRCODE = 'SN001', DETAIL = format('The next ID''s time is %s; "snowid.max_lead" lets it run ahead of the '
-          'clock by %s ms, and "snowid.max_wait" lets a caller wait for %s ms.',
-          snowid.moment_of((unit + epoch_ms) * 1000), max_lead, max_wait),
-        HINT = CASE WHEN unit = 0 THEN 'The layout begins then.' ELSE 'Set the server''s clock right. If it is right, '
-          'wait until it has caught up, or let a superuser raise "snowid.max_lead".' END;
+    PERFORM snowid.refuse_clock(unit - clock, unit, max_lead, max_wait, accepted, shard, layout);
   END IF;
   PERFORM pg_sleep(least(too_long, 100) / 1000.0);
   RETURN waited + least(too_long, 100);
 END $$;
-COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, bigint, public.snowid_layout) IS
+COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, boolean, bigint, public.snowid_layout) IS
   'how long was waited for the clock to come near a tick; -1 where that is near; fails where the caller may not wait';
 
 -- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. A commit waits
@@ -550,6 +605,10 @@ DECLARE
   nap int;
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
+  -- What is plainly a span of time, or empty, needs no further look.
+  IF current_setting('snowid.max_wait', true) COLLATE "C" !~ '^([0-9]{1,6} ?(us|ms|s)?|[0-9]{1,4} ?min|)$' THEN
+    PERFORM snowid.max_wait();
+  END IF;
   LOOP
     clock := snowid.clock(layout);
     IF NOT is_taken THEN
@@ -558,7 +617,7 @@ BEGIN
     END IF;
     allowed := (tick + wanted - 1) >> bits;
     IF allowed > least(clock, max_unit) THEN
-      nap := snowid.wait(tick + wanted - 1, clock, waited, shard, layout);
+      nap := snowid.wait(tick + wanted - 1, clock, waited, false, shard, layout);
       IF nap >= 0 THEN
         waited := nap;
         CONTINUE;
@@ -681,7 +740,13 @@ BEGIN
   IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
   INSERT INTO snowid.settings DEFAULT VALUES ON CONFLICT DO NOTHING;
   IF to_regclass(place) IS NOT NULL THEN RETURN; END IF;
-  EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
+  BEGIN
+    EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
+  EXCEPTION WHEN unique_violation OR duplicate_table THEN
+    -- Another session has made it meanwhile, and this one has waited until that had committed.
+    IF to_regclass(place) IS NULL THEN RAISE; END IF;
+    RETURN;
+  END;
   EXECUTE format('CREATE VIEW %s_gate AS SELECT', place);
   EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, format('last tick of shard %s of layout "%s"', shard, layout));
   EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who draws from ' || place);
@@ -740,7 +805,7 @@ BEGIN
   PERFORM snowid.refuse_read_only('snowid_accept()');
   PERFORM snowid.create_shard(shard, layout);
   WHILE waited >= 0 LOOP
-    waited := snowid.wait(tick, snowid.clock(layout), waited, shard, layout);
+    waited := snowid.wait(tick, snowid.clock(layout), waited, true, shard, layout);
   END LOOP;
   PERFORM snowid.move_shard('snowid_accept()', shard, layout, tick, false);
 END $$;

@@ -98,6 +98,36 @@ ask($stopped, 'ROLLBACK');
 cmp_ok(ask($stopped, 'SELECT snowid_next(1)'), '>', $before, 'a rollback takes back nothing');
 close_session($stopped, $other, $holder);
 
+# A shard that two sessions make at once is there for both, whether the first one commits or not.
+my @makers = map { open_session($node, dbname => 'app', user => $owner) } 1 .. 2;
+backend_of($_) foreach @makers;
+my $shard = 100;
+foreach my $end ('COMMIT', 'ROLLBACK')
+{
+    foreach my $begin ('BEGIN', 'BEGIN ISOLATION LEVEL SERIALIZABLE')
+    {
+        $shard++;
+        ask($_, $begin) foreach @makers;
+        is(ask($makers[0], "SELECT snowid.create_shard($shard)"), '', "the first makes shard $shard");
+        start_asking($makers[1], "SELECT snowid.create_shard($shard)");
+        wait_until_waiting($node, $makers[1], 'transactionid');
+        ask($makers[0], $end);
+        is(answer($makers[1]), '', "$begin, $end: the second does so at once") or diag($makers[1]{err});
+        is(ask($makers[1], "SELECT snowid_shard(snowid_next($shard))"), $shard, 'and draws from it');
+        is(ask($makers[1], 'COMMIT'), '', 'and commits');
+        is(attempt($node, "SELECT snowid_shard(snowid_next($shard))", dbname => 'app'), $shard, 'so does anybody');
+    }
+}
+close_session(@makers);
+# As many as they come.
+foreach my $round (1 .. 3)
+{
+    my @rush = map { open_session($node, dbname => 'app', user => $owner) } 1 .. 12;
+    start_asking($_, "SELECT snowid.create_shard(n) FROM generate_series($round * 200, $round * 200 + 9) AS n") foreach @rush;
+    is(join('', map { answer($_) =~ s/\n//gr } @rush), '', 'twelve sessions make the same ten shards');
+    close_session(@rush);
+}
+
 # Sessions whose statements each are a transaction; IDs of those that were cancelled are nobody's.
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/draws", "SELECT snowid_next(3);\n" x 150 . "SELECT snowid_next_batch(3, 20);\nSELECT snowid_reserve(3, 3) + 2;\n" x 3);

@@ -11,7 +11,7 @@ use Test::More;
 my $node = new_server('own_settings', allows_streaming => 'logical');
 $node->start;
 create_portable($node, 'first', shards => [7]);
-create_portable($node, 'second');
+create_portable($node, 'second', shards => [3]);
 
 # Replicated is all that there is: rows that were there before, and changes. What comes last says when all has come.
 $node->safe_psql($_, 'CREATE TABLE things (id int PRIMARY KEY)') foreach 'first', 'second';
@@ -25,6 +25,30 @@ wait_for(sub { $node->safe_psql('second', 'SELECT count(*) FROM things') eq '2' 
 is($node->safe_psql('second', 'SELECT shard, max_lead FROM snowid.settings'), '0|1000', 'no settings came along');
 is($node->safe_psql('second', 'UPDATE snowid.settings SET shard = 3 RETURNING shard'), '3', 'its own can be changed');
 $node->safe_psql('second', 'DROP SUBSCRIPTION everything');
+
+# PostgreSQL takes any value of a setting that it does not know; the first draw raises an error, also where it would not
+# have used the setting.
+my %invalid = (
+    'snowid.shard' => [ 'two', '-2', '9223372036854775808', '0x1', '1.5' ],
+    'snowid.max_wait' => [ 'long', '5 S', '-1', '25d', '2147483648', '1 s s', 's' ]);
+foreach my $setting (sort keys %invalid)
+{
+    foreach my $value (@{ $invalid{$setting} })
+    {
+        my ($status, $out, $err) = $node->psql('second', "SET $setting = '$value'; SELECT 'set'; SELECT snowid_next()", on_error_stop => 0);
+        is($out, 'set', "$setting is set to $value");
+        like($err, qr/ERROR:  (?:invalid value for parameter "$setting": "$value"\nHINT:  \w|-1 ms is outside the valid range for parameter "$setting")/,
+            'the draw says so');
+    }
+}
+is(attempt($node, q(SET snowid.max_wait = 'long'; SELECT snowid_next(0)), dbname => 'second'), 'ERROR 22023', 'with a shard, too');
+$node->safe_psql('postgres', q(ALTER DATABASE second SET snowid.shard = 'two'));
+is(attempt($node, 'SELECT snowid_next()', dbname => 'second'), 'ERROR 22023', 'an invalid setting of a database');
+is(attempt($node, 'SELECT snowid_shard(snowid_next(0))', dbname => 'second'), '0', 'which is not used where a shard is named');
+$node->safe_psql('postgres', 'ALTER DATABASE second RESET ALL');
+# The table takes none.
+is(attempt($node, "UPDATE snowid.settings SET $_", dbname => 'second'), 'ERROR 23514', $_)
+  foreach 'shard = -1', 'shard = 8192', 'max_lead = -1', 'max_wait = -1';
 
 # Who has deleted the row has the defaults, and no null as an ID.
 $node->safe_psql('second', 'DELETE FROM snowid.settings');
