@@ -10,6 +10,7 @@ namespace snowid::pg {
 // The most segments and sections of a server, at 320 bytes a segment and 1,280 a section. Keys of
 // sections have bounds of their own, see keys.hpp.
 SNOWID_BOUND(max_counters, 100000);
+SNOWID_BOUND(max_counters_of_database, 25000);
 // A database that has fewer can make more even where the server is full.
 SNOWID_BOUND(reserved_counters, 1000);
 // A section's keys are counted as this many where snowid.section_keys is less: its default.

@@ -4,21 +4,20 @@
 #include "pg/counters/bounds.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/server/subtransaction.hpp"
-#include "pg/shared/accounts.hpp"
 
 namespace snowid::pg {
 
 namespace {
 
-Accounts accounts = AccountsNamed("keys of databases", "keys of roles");
-
-// Keys are on no role's account, since all roles that use a section add and evict its keys.
-constexpr Oid kNoRole = InvalidOid;
+Bounds bounds_of_keys() {
+  const uint64 limit = std::max(section_keys, least_section_keys);
+  return {200 * limit, 50 * limit, limit};
+}
 
 void free_table(dsa_pointer table, Oid database) {
-  const LockedAccounts locked = accounts_lock(&accounts, database, kNoRole);
-  CountGone(locked, keys_at(table)->capacity);
-  accounts_unlock(locked);
+  Usage* usage = usage_lock(key_quota, database);
+  CountGone(key_quota, usage, keys_at(table)->capacity);
+  usage_unlock(key_quota, usage);
   dsa_free(shared_area, table);
 }
 
@@ -35,33 +34,13 @@ void allocate_keys(void* argument) {
 
 }  // namespace
 
-void keys_attach() { accounts_attach(&accounts); }
+// No error says so: keys leave early.
+Quota key_quota = QuotaOf(nullptr, bounds_of_keys, "usage of keys");
 
 core::KeyTable* keys_at(dsa_pointer table) {
   Assert(shared_area != nullptr);
   if (!DsaPointerIsValid(table)) return nullptr;
   return static_cast<core::KeyTable*>(dsa_get_address(shared_area, table));
-}
-
-Bound keys_bound(uint64 capacity) {
-  const uint64 limit = std::max(section_keys, least_section_keys);
-  const uint64 mine = uint64{count_of_database(accounts, MyDatabaseId)} + capacity;
-  const uint64 all = uint64{CountOfServer(accounts)} + capacity;
-  // Each database may have as many keys as one section, however many other databases have.
-  if (mine <= limit) return Bound::kNone;
-  if (mine > 50 * limit) return Bound::kDatabase;
-  return all > 200 * limit ? Bound::kServer : Bound::kNone;
-}
-
-bool KeysBeginSweep(Bound bound) { return BeginSweep(accounts, bound); }
-
-bool AreKeysToBeSwept() {
-  const uint64 then = accounts.server->swept_count.load(std::memory_order_relaxed);
-  return CountOfServer(accounts) >= then + static_cast<uint64>(section_keys);
-}
-
-void NoteKeysSwept() {
-  accounts.server->swept_count.store(CountOfServer(accounts), std::memory_order_relaxed);
 }
 
 dsa_pointer keys_allocate(uint32 capacity) {
@@ -71,9 +50,9 @@ dsa_pointer keys_allocate(uint32 capacity) {
       dsa_allocate_extended(shared_area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE);
   PG_TRY();
   {
-    const LockedAccounts locked = accounts_lock(&accounts, MyDatabaseId, kNoRole);
-    CountMade(locked, capacity);
-    accounts_unlock(locked);
+    Usage* usage = usage_lock(key_quota, MyDatabaseId);
+    CountMade(key_quota, usage, capacity);
+    usage_unlock(key_quota, usage);
   }
   PG_CATCH();
   {

@@ -3,9 +3,9 @@
 //
 // Shared: a table of keys is reached by SharedSection::table, with the section's lock or one of its
 // draw locks held. It is freed once it is taken out of the section, which takes all of them, or
-// with the section's entry, so nobody can reach it then. Accounts (shared/accounts.hpp) count how
-// many keys there is room for in all tables of a database, and of the server. The accounts'
-// partitions are the last that a session locks.
+// with the section's entry, so nobody can reach it then. A quota (shared/quota.hpp) counts how many
+// keys there is room for in all tables of a database, and of the server. The partition of its usage
+// is the last that a session locks.
 #pragma once
 
 #include "pg/counters/store.hpp"
@@ -13,27 +13,15 @@
 
 namespace snowid::pg {
 
-// Attaches to the accounts, which the functions below need. Later calls cost next to nothing. Fails
-// as table_attach() does.
-void keys_attach();
+// The keys that there is room for. With L the greater of snowid.section_keys and its default, a
+// database may have 50 L and the server 200 L; each database may have L, however many others have.
+// The functions below need the session to be attached to it.
+extern Quota key_quota;
 
 // The table of keys at an address in shared memory; nullptr for InvalidDsaPointer. The section's
 // lock or a draw lock is held, or nobody else can reach the table. Fails where memory cannot be
 // mapped.
 core::KeyTable* keys_at(dsa_pointer table);
-
-// The bound that keeps tables with room for `capacity` keys from being made, kNone where they may
-// be. With L the greater of snowid.section_keys and its default, they may where the database has L
-// keys or fewer with them, or the database has 50 L or fewer and the server 200 L or fewer.
-Bound keys_bound(uint64 capacity);
-
-// Whether this session may sweep keys now for a bound that it has reached, see BeginSweep().
-bool KeysBeginSweep(Bound bound);
-
-// Whether the server's keys have grown by snowid.section_keys since a session last called
-// NoteKeysSwept().
-bool AreKeysToBeSwept();
-void NoteKeysSwept();
 
 // Makes a table of keys of this database, which nobody else can reach yet. capacity: at least 1.
 // Fails with an error of class 53 where there is no memory.

@@ -17,12 +17,9 @@ namespace {
 struct Entry {
   CounterKey key;
   std::atomic<uint32_t> users;
-  Oid role;
 };
-static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users) &&
-              offsetof(SharedSegment, role) == offsetof(Entry, role));
-static_assert(offsetof(SharedSection, users) == offsetof(Entry, users) &&
-              offsetof(SharedSection, role) == offsetof(Entry, role));
+static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users));
+static_assert(offsetof(SharedSection, users) == offsetof(Entry, users));
 
 void begin_segment(void* entry) { InitRefillRight(&static_cast<SharedSegment*>(entry)->refill); }
 
@@ -41,13 +38,16 @@ SharedTable sections = {
     {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
     nullptr};
 
-Quota quota = {"segments and sections", [] { return BoundsOf(max_counters, reserved_counters); },
-               AccountsNamed("counters of databases", "counters of roles")};
+Bounds bounds_of_counters() {
+  return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database),
+          static_cast<uint64>(reserved_counters)};
+}
+Quota quota =
+    QuotaOf("too many segments and sections are in use", bounds_of_counters, "usage of counters");
 
 // What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
 struct Candidate {
   CounterKey key;
-  Oid role;
   // Of a section: how many keys memory knew, and when its limit was last raised.
   uint64 keys;
   int64 raised_us;
@@ -58,9 +58,9 @@ List* find_candidates(const SharedTable& table, Bound bound) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, table.attached, false);
   while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
-    if (!IsWithin(bound, entry->key.database, entry->role)) continue;
+    if (!IsWithin(bound, entry->key.database)) continue;
     auto* candidate = static_cast<Candidate*>(palloc(sizeof(Candidate)));
-    *candidate = {entry->key, entry->role, 0, 0};
+    *candidate = {entry->key, 0, 0};
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
       candidate->keys = section->keys.load(std::memory_order_relaxed);
@@ -73,11 +73,10 @@ List* find_candidates(const SharedTable& table, Bound bound) {
 }
 
 void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
-  const LockedAccounts locked =
-      accounts_lock(&quota.accounts, candidate.key.database, candidate.role);
+  Usage* usage = usage_lock(quota, candidate.key.database);
   auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
   if (entry != nullptr) {
-    if (entry->users.load(std::memory_order_acquire) == 0 && entry->role == candidate.role) {
+    if (entry->users.load(std::memory_order_acquire) == 0) {
       if (&table == &sections) {
         auto* section = reinterpret_cast<SharedSection*>(entry);
         // First, so that no numbers are drawn from the entry if an error comes between freeing its
@@ -86,12 +85,12 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
         keys_free_all(section, candidate.key.database);
       }
       table_delete(table, entry);
-      CountGone(locked);
+      CountGone(quota, usage);
     } else {
       table_release(table, entry);
     }
   }
-  accounts_unlock(locked);
+  usage_unlock(quota, usage);
 }
 
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
@@ -122,9 +121,10 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
 // snowid.section_keys since it was last done.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
-  if (CountOfServer(quota.accounts) > kFew && !AreKeysToBeSwept()) return;
+  if (CountOfServer(quota) > kFew && !HasGrown(key_quota, static_cast<uint64>(section_keys)))
+    return;
   remove_idle(sections, Bound::kServer, Which::kDropped);
-  NoteKeysSwept();
+  NoteSwept(key_quota);
 }
 
 int by_time_of_raise(const ListCell* a, const ListCell* b) {
@@ -142,7 +142,7 @@ void sweep_keys(Bound bound) {
   ListCell* cell;
   foreach (cell, found) {
     const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
-    if (keys_bound(wanted) == Bound::kNone) break;
+    if (bound_of(key_quota, wanted) == Bound::kNone) break;
     if (candidate.keys > kFirstKeys) remove_if_idle(sections, candidate);
   }
   list_free_deep(found);
@@ -162,20 +162,16 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   // All tables, since a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
-  keys_attach();
+  quota_attach(&key_quota);
   auto* entry = static_cast<Entry*>(table_find(*table, &key, false));
   if (entry == nullptr) {
     quota_require_room(&quota, sweep_counters);
     if (table == &sections) remove_dropped_keys();
-    const Oid role = GetSessionUserId();
-    const LockedAccounts locked = accounts_lock(&quota.accounts, MyDatabaseId, role);
+    Usage* usage = usage_lock(quota, MyDatabaseId);
     bool made;
     entry = static_cast<Entry*>(table_find_or_make(*table, &key, &made));
-    if (made) {
-      entry->role = role;
-      CountMade(locked);
-    }
-    accounts_unlock(locked);
+    if (made) CountMade(quota, usage);
+    usage_unlock(quota, usage);
   }
   // With the partition locked, before which a sweep may remove the entry.
   AssertHoldsSome();
@@ -199,13 +195,13 @@ void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argum
 
 bool sections_make_room(uint32 capacity) {
   AssertHoldsNone();
-  const Bound bound = keys_bound(capacity);
+  const Bound bound = bound_of(key_quota, capacity);
   if (likely(bound == Bound::kNone)) return true;
-  if (!KeysBeginSweep(bound)) return false;
+  if (!begin_sweep(key_quota, bound)) return false;
   // A session that has made no entry yet may not be.
-  accounts_attach(&quota.accounts);
+  quota_attach(&quota);
   sweep_keys(bound);
-  return keys_bound(capacity) == Bound::kNone;
+  return bound_of(key_quota, capacity) == Bound::kNone;
 }
 
 void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument) {

@@ -5,9 +5,9 @@
 // entries of the tables "segments" and "sections"; the comments of the fields say which process may
 // change them. A session is counted in as a user of each entry that it keeps a pointer to.
 //
-// Locks are taken in this order: the partitions of the accounts of counters (shared/accounts.hpp),
-// the partition of "segments" or "sections", SharedSection::lock, the section's draw locks by their
-// number, the partitions of the keys' accounts (keys.hpp). No session holds a partition of
+// Locks are taken in this order: the partition of the usage of counters (shared/quota.hpp), that of
+// "segments" or "sections", SharedSection::lock, the section's draw locks by their number, the
+// partition of the usage of keys (keys.hpp). No session holds a partition of
 // "sections" and a section's lock at once.
 #pragma once
 
@@ -35,7 +35,6 @@ struct CounterKey {
 struct SharedSegment {
   CounterKey key;
   std::atomic<uint32_t> users;
-  Oid role;  // on whose account it is
   RefillRight refill;
   core::Known known;  // stored by the process that has the right to refill, or removes the entry
   core::Segment numbers;  // see core/segment.hpp
@@ -66,7 +65,6 @@ inline constexpr int kDrawLocks = 16;
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
-  Oid role;            // on whose account it is
   RefillRight refill;  // held by the session that raises the limit; guards the next three fields
   core::Known known;
   // How many increments the limit was raised by, 0 before the first time. Others read it, too.
@@ -118,8 +116,7 @@ SNOWID_PIN_SIZE(RefillCounts, 32);
 
 SNOWID_PIN(SharedSegment, key, 0);
 SNOWID_PIN(SharedSegment, users, 8);
-SNOWID_PIN(SharedSegment, role, 12);
-SNOWID_PIN(SharedSegment, refill, 16);
+SNOWID_PIN(SharedSegment, refill, 12);
 SNOWID_PIN(SharedSegment, known, 32);
 SNOWID_PIN(SharedSegment, numbers, 88);
 SNOWID_PIN(SharedSegment, failure, 176);
@@ -133,8 +130,7 @@ SNOWID_PIN_SIZE(SharedSegment, 304);
 
 SNOWID_PIN(SharedSection, key, 0);
 SNOWID_PIN(SharedSection, users, 8);
-SNOWID_PIN(SharedSection, role, 12);
-SNOWID_PIN(SharedSection, refill, 16);
+SNOWID_PIN(SharedSection, refill, 12);
 SNOWID_PIN(SharedSection, known, 32);
 SNOWID_PIN(SharedSection, increments, 88);
 SNOWID_PIN(SharedSection, raised_us, 96);
@@ -191,8 +187,8 @@ inline constexpr uint32 kFirstKeys = 100;
 // first table has room for, until two tables as large as snowid.section_keys allows would be within
 // it, since a section that grows has two for a moment. First those of dropped sequences, then those
 // whose limit was raised longest ago. Returns false where the bound is still met; it sweeps as
-// often as KeysBeginSweep() allows. No LWLock may be held. Fails where memory cannot be mapped, and
-// as accounts_attach() does.
+// often as begin_sweep() allows. No LWLock may be held. Fails where memory cannot be mapped, and as
+// quota_attach() does.
 bool sections_make_room(uint32 capacity);
 
 // Calls `look` for each entry of this database, with its partition locked in shared mode: it takes

@@ -1,14 +1,18 @@
-// How much memory IDs may take. See shared/quota.hpp for what happens beyond that.
+// How much memory IDs may take. See shared/quota.hpp for what happens beyond that. All shards of
+// the default layout have room in each database, whatever others take: 8,192 slots of 80 bytes.
 #pragma once
 
 #include "pg/base/debug.hpp"
 
 namespace snowid::pg {
 
-// Slots of a server, 80 bytes each.
+// Slots of other layouts: of a server, of a database, and those that a database may have whatever
+// others have.
 SNOWID_BOUND(max_shards, 1000000);
-// A database with fewer is not refused for what others have.
+SNOWID_BOUND(max_shards_of_database, 250000);
 SNOWID_BOUND(reserved_shards, 10000);
+// How many slots of the default layout are made before dropped databases are looked for again.
+SNOWID_BOUND(shards_between_sweeps, 10000);
 // The most slots that one sweep removes, which bounds its memory. The next one can come soon.
 SNOWID_BOUND(most_idle_shards, 1 << 16);
 

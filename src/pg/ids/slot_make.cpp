@@ -10,18 +10,16 @@ namespace {
 
 // Finds the slot or makes it. Returns it with its partition locked.
 Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
-  quota_require_room(&slot_quota, slots_sweep);
-  const Oid role = GetSessionUserId();
-  const LockedAccounts locked = accounts_lock(&slot_quota.accounts, MyDatabaseId, role);
+  const Quota& quota = slots_require_room(key);
+  Usage* usage = usage_lock(quota, MyDatabaseId);
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) {
     const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
     slot->last_tick.store(last.value, std::memory_order_relaxed);
-    slot->key.role = role;
-    CountMade(locked);
+    CountMade(quota, usage);
   }
-  accounts_unlock(locked);
+  usage_unlock(quota, usage);
   return slot;
 }
 

@@ -20,10 +20,22 @@
 
 namespace snowid::pg {
 
-Quota slot_quota = {"shards", [] { return BoundsOf(max_shards, reserved_shards); },
-                    AccountsNamed("slots of databases", "slots of roles")};
-
 namespace {
+
+constexpr uint64 kDefaultShards = core::kInstagram.max_shard.value + 1;
+
+// The bounds of slots of the default layout: each database has room for all. And of those of
+// others.
+Bounds default_bounds() { return {0, kDefaultShards, kDefaultShards}; }
+Bounds other_bounds() {
+  return {static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database),
+          static_cast<uint64>(reserved_shards)};
+}
+Quota default_quota = QuotaOf(nullptr, default_bounds, "usage of shards");
+Quota other_quota = QuotaOf("too many shards of layouts other than \"instagram\" are in use",
+                            other_bounds, "usage of other shards");
+
+Quota& quota_of(const SlotKey& key) { return IsOfDefaultLayout(key) ? default_quota : other_quota; }
 
 // A database during a sweep.
 struct Swept {
@@ -47,7 +59,7 @@ HTAB* sweep_databases(Bound bound) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, databases.attached, false);
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
-    if (bound == Bound::kServer || database->oid == MyDatabaseId) {
+    if (IsWithin(bound, database->oid)) {
       RaiseTime(&database->swept_us, past_us);
       RaiseTime(&database->swept_ceiling_us,
                 database->ceiling.ceiling_us.load(std::memory_order_acquire));
@@ -93,7 +105,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
       // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
         swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
-    } else if (!IsWithin(bound, slot->key.database, slot->key.role) ||
+    } else if (!IsWithin(bound, slot->key.database) ||
                !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
       continue;
     }
@@ -120,24 +132,25 @@ void remove_events(const Slot& slot) {
 }
 
 // Reads where the slots of the database start again for each of them, since rewinding may have
-// lowered it. Locked in this order: the database, as in remove_database(), accounts, slots.
+// lowered it. Locked in this order: the database, as in remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
   if (database == nullptr) return;
-  const LockedAccounts locked = accounts_lock(&slot_quota.accounts, idle.database, idle.role);
+  const Quota& quota = quota_of(idle);
+  Usage* usage = usage_lock(quota, idle.database);
   auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
-    if (!IsInUse(slot) && slot->key.role == idle.role &&
+    if (!IsInUse(slot) &&
         IsBehind(slot, LayoutOf(slot, &recent), SlotStartOf(database), is_dropped)) {
       remove_events(*slot);
       table_delete(slots, slot);
-      CountGone(locked);
+      CountGone(quota, usage);
     } else {
       table_release(slots, slot);
     }
   }
-  accounts_unlock(locked);
+  usage_unlock(quota, usage);
   table_release(databases, database);
 }
 
@@ -148,21 +161,25 @@ void remove_database(Oid oid) {
   // Only its users make slots of a database, so once it has none there are no more than are
   // counted.
   if (database->users.load(std::memory_order_acquire) == 0 &&
-      count_of_database(slot_quota.accounts, oid) == 0)
+      count_of_database(default_quota, oid) == 0 && count_of_database(other_quota, oid) == 0)
     table_delete(databases, database);
   else
     table_release(databases, database);
 }
 
-}  // namespace
-
-void slots_sweep(Bound bound) {
+// Removes slots that nobody uses and that count for the bound, and those of dropped databases.
+void sweep_slots(Bound bound) {
   table_attach(&shard_events);
+  quota_attach(&default_quota);
+  quota_attach(&other_quota);
   HTAB* found = sweep_databases(bound);
+  bool has_dropped = false;
   HASH_SEQ_STATUS scan;
   hash_seq_init(&scan, found);
   while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
-    swept->is_dropped = !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+    has_dropped |= swept->is_dropped =
+        !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+  if (bound == Bound::kNone && !has_dropped) return hash_destroy(found);
 
   auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
   const uint32 count = find_idle(found, bound, idle);
@@ -179,6 +196,19 @@ void slots_sweep(Bound bound) {
     if (swept->is_dropped) remove_database(swept->oid);
   hash_destroy(found);
   pfree(idle);
+}
+
+}  // namespace
+
+Quota& slots_require_room(const SlotKey& key) {
+  Quota& quota = quota_of(key);
+  quota_require_room(&quota, sweep_slots);
+  quota_attach(&default_quota);
+  if (HasGrown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
+    sweep_slots(Bound::kNone);
+    NoteSwept(default_quota);
+  }
+  return quota;
 }
 
 }  // namespace snowid::pg

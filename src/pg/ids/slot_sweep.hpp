@@ -1,5 +1,5 @@
-// Removing slots that nobody uses, so that others can be made: of a server, a database or a role
-// that has as many as it may.
+// Removing slots that nobody uses: where a server or a database has as many of other layouts than
+// the default one as it may, those; and whatever dropped databases have left.
 //
 // Shared: the entries of the tables "databases", "slots" and "shard events", locked as slots.hpp
 // says.
@@ -10,11 +10,9 @@
 
 namespace snowid::pg {
 
-// The bounds of slots, and the accounts that count them.
-extern Quota slot_quota;
-
-// Removes slots that nobody uses and that count for the bound, and those of dropped databases. For
-// quota_require_room(). Fails where memory is refused, and as reading catalogs does.
-void slots_sweep(Bound bound);
+// Makes sure that this database may have another slot. Sweeps where a bound is reached, and now and
+// then for dropped databases. Returns the quota that the slot counts for. Fails as
+// quota_require_room() does, where memory is refused, and as reading catalogs does.
+Quota& slots_require_room(const SlotKey& key);
 
 }  // namespace snowid::pg

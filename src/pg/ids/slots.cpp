@@ -8,7 +8,7 @@ namespace snowid::pg {
 SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
 
 SlotKey SlotKeyOf(const core::Layout& layout, int64 shard) {
-  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId, InvalidOid};
+  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId};
 }
 
 const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
@@ -23,9 +23,13 @@ SlotStart SlotStartOf(const Database* database) {
 }
 
 core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start) {
+  const core::Tick floor = LastTickAt(layout, start.floor);
+  // There is room for all of these, so sweeps need not remove them: those that start at the floor
+  // are not behind it.
+  if (layout.spec == core::kInstagram.spec) return floor;
   const core::Tick gone =
       std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
-  return std::max(LastTickAt(layout, start.floor), gone);
+  return std::max(floor, gone);
 }
 
 core::Tick MyStartTick(const core::Layout& layout) {
@@ -69,7 +73,7 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
 }
 
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {
-  const SlotKey key{layout.spec, 0, InvalidOid, InvalidOid};
+  const SlotKey key{layout.spec, 0, InvalidOid};
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) slot->last_tick.store(floor.value, std::memory_order_relaxed);

@@ -6,8 +6,8 @@
 // and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps a
 // pointer to. The slots that all databases share have no such count, and are never deleted.
 //
-// Locks are taken in this order: Ceiling::lock, the partition of "databases", those of the accounts
-// of slots (shared/accounts.hpp), the partition of "slots", that of "shard events".
+// Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
+// slots (shared/quota.hpp), that of "slots", that of "shard events".
 #pragma once
 
 #include "pg/base/debug.hpp"
@@ -15,15 +15,13 @@
 
 namespace snowid::pg {
 
-// The key of a slot, compared as bytes; and in the four bytes behind it the role, which is not part
-// of the key: a slot has one cache line, and no room for padding.
+// The key of a slot, compared as bytes.
 struct SlotKey {
   core::LayoutSpec layout;
   uint64 shard;
   Oid database;  // InvalidOid for those that all databases share
-  Oid role;      // not of the key: on whose account it is; InvalidOid where all databases share it
 };
-inline constexpr Size kSlotKeySize = offsetof(SlotKey, role);
+inline constexpr Size kSlotKeySize = offsetof(SlotKey, database) + sizeof(Oid);
 
 struct Slot {
   SlotKey key;
@@ -44,7 +42,6 @@ inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 SNOWID_PIN(SlotKey, layout, 0);
 SNOWID_PIN(SlotKey, shard, 16);
 SNOWID_PIN(SlotKey, database, 24);
-SNOWID_PIN(SlotKey, role, 28);
 SNOWID_PIN_SIZE(SlotKey, 32);
 SNOWID_PIN(Slot, key, 0);
 SNOWID_PIN(Slot, last_tick, 32);
@@ -81,6 +78,9 @@ inline void AddIssued(Slot* slot, uint64 count) {
 inline void ForgetIssued(Slot* slot) {
   slot->uses.fetch_and(kUsersMask, std::memory_order_relaxed);
 }
+
+// Whether a slot is of the default layout. A database has room for all of these.
+inline bool IsOfDefaultLayout(const SlotKey& key) { return key.layout == core::kInstagram.spec; }
 
 // Attaches to the tables of databases and slots, which the functions below need. Later calls cost
 // next to nothing. Fails as table_attach() does.

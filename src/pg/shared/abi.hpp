@@ -5,8 +5,8 @@
 
 #include "pg/prelude.hpp"
 
-// The number of the room: of the form of Root and Listed in table.cpp and of the accounts in
-// accounts.hpp. To be changed with anything that is pinned there, and with what the fields mean.
+// The number of the room: of the form of Root and Listed in table.cpp and of Usage in quota.hpp. To
+// be changed with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
 #define SNOWID_SHARED_ABI 6
 #endif

@@ -1,4 +1,4 @@
-// Checking the bounds. See quota.hpp.
+// Counting, and comparing with the bounds. See quota.hpp.
 #include "pg/shared/quota.hpp"
 
 #include "pg/base/clock.hpp"
@@ -7,80 +7,115 @@ namespace snowid::pg {
 
 namespace {
 
-// 53200.
+uint32 Read(const std::atomic<uint32_t>& count) { return count.load(std::memory_order_relaxed); }
+
+// 53400.
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
-  const char* name = quota.counted;
   const Bounds bounds = quota.bounds();
-  const char* role = GetUserNameFromId(GetSessionUserId(), true);
-  switch (bound) {
-    case Bound::kRole:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many %s are in use", name),
-           errdetail("Role \"%s\" has %u in this database, which is all that one role can have.",
-                     role == nullptr ? "?" : role, bounds.role),
-           errhint("End the sessions that no longer need theirs, or let another role use the "
-                   "rest. Superusers have no such bound.")));
-      break;
-    case Bound::kDatabase:
-      ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many %s are in use", name),
-                      errdetail("This database has %u, which is all that one database can have.",
-                                bounds.database),
-                      errhint("End the sessions that no longer need theirs, in this database.")));
-      break;
-    default:
-      ereport(ERROR,
-              (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("too many %s are in use", name),
-               errdetail("The server has %u, which is all that it can have; each database may have "
-                         "%u even so.",
-                         bounds.server, bounds.reserved_for_database),
-               errhint("End the sessions that no longer need theirs, in any database.")));
-  }
+  if (bound == Bound::kDatabase)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
+         errdetail("This database has " UINT64_FORMAT ", which is all that one database can have.",
+                   bounds.database),
+         errhint("End the sessions that no longer need theirs, in this database.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
+           errdetail("The server has " UINT64_FORMAT
+                     ", which is all that it can have; each database can have " UINT64_FORMAT
+                     " even so.",
+                     bounds.server, bounds.reserved),
+           errhint("End the sessions that no longer need theirs, in any database.")));
   pg_unreachable();
 }
 
 }  // namespace
 
-Bound bound_of(const Quota& quota) {
+void quota_attach(Quota* quota) {
+  if (likely(quota->server != nullptr)) return;
+  constexpr Oid kServer = InvalidOid;
+  quota->server = static_cast<Usage*>(table_attach_entry(&quota->usages, &kServer));
+}
+
+uint32 CountOfServer(const Quota& quota) { return Read(quota.server->count); }
+
+uint32 count_of_database(const Quota& quota, Oid database) {
+  auto* usage = static_cast<Usage*>(table_find(quota.usages, &database, false));
+  if (usage == nullptr) return 0;
+  const uint32 count = Read(usage->count);
+  table_release(quota.usages, usage);
+  return count;
+}
+
+Bound bound_of(const Quota& quota, uint64 more) {
   AssertHoldsNone();
   const Bounds bounds = quota.bounds();
-  const Oid user = GetSessionUserId();
-  const uint32 server = CountOfServer(quota.accounts);
-  const uint32 database = count_of_database(quota.accounts, MyDatabaseId);
-  const uint32 role = count_of_role(quota.accounts, MyDatabaseId, user);
-  if (role >= bounds.role && !superuser_arg(user)) return Bound::kRole;
-  if (database >= bounds.database) return Bound::kDatabase;
-  if (server >= bounds.server && database >= bounds.reserved_for_database &&
-      role >= bounds.reserved_for_role)
-    return Bound::kServer;
-  return Bound::kNone;
+  const uint64 database = count_of_database(quota, MyDatabaseId) + more;
+  if (database > bounds.database) return Bound::kDatabase;
+  const bool is_full = CountOfServer(quota) + more > bounds.server;
+  return is_full && database > bounds.reserved ? Bound::kServer : Bound::kNone;
 }
 
-bool BeginSweep(const Accounts& accounts, Bound bound) {
+bool begin_sweep(const Quota& quota, Bound bound) {
   constexpr int64 kPauseUs = 100000;
-  Assert(bound != Bound::kNone && accounts.server != nullptr);
-  std::atomic<int64_t>& swept_us =
-      accounts.server->swept_us[static_cast<int>(bound) - static_cast<int>(Bound::kRole)];
-  int64_t last = swept_us.load(std::memory_order_relaxed);
+  Assert(bound != Bound::kNone);
+  const Oid of = bound == Bound::kServer ? InvalidOid : MyDatabaseId;
+  auto* usage = static_cast<Usage*>(table_find(quota.usages, &of, false));
+  if (usage == nullptr) return false;
+  int64_t last = usage->swept_us.load(std::memory_order_relaxed);
   const core::UnixMicros now = unix_now();
-  if (IsRecent({last}, kPauseUs, now)) return false;
-  return swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
+  const bool has_begun =
+      !IsRecent({last}, kPauseUs, now) &&
+      usage->swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
+  table_release(quota.usages, usage);
+  return has_begun;
 }
 
-bool IsWithin(Bound bound, Oid database, Oid role) {
-  if (bound == Bound::kServer) return true;
-  return database == MyDatabaseId && (bound == Bound::kDatabase || role == GetSessionUserId());
+bool IsWithin(Bound bound, Oid database) {
+  return bound == Bound::kServer || (bound == Bound::kDatabase && database == MyDatabaseId);
 }
 
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound)) {
-  accounts_attach(&quota->accounts);
+  quota_attach(quota);
   Bound bound = bound_of(*quota);
   if (likely(bound == Bound::kNone)) return;
-  if (BeginSweep(quota->accounts, bound)) {
+  if (begin_sweep(*quota, bound)) {
     sweep(bound);
     bound = bound_of(*quota);
   }
   if (bound != Bound::kNone) report_full(*quota, bound);
+}
+
+bool HasGrown(const Quota& quota, uint64 by) {
+  return CountOfServer(quota) >= Read(quota.server->swept_count) + by;
+}
+
+void NoteSwept(const Quota& quota) {
+  quota.server->swept_count.store(CountOfServer(quota), std::memory_order_relaxed);
+}
+
+Usage* usage_lock(const Quota& quota, Oid database) {
+  return static_cast<Usage*>(table_find_or_make(quota.usages, &database, nullptr));
+}
+
+void CountMade(const Quota& quota, Usage* usage, uint32 count) {
+  AssertHoldsSome();
+  quota.server->count.fetch_add(count, std::memory_order_relaxed);
+  usage->count.fetch_add(count, std::memory_order_relaxed);
+}
+
+void CountGone(const Quota& quota, Usage* usage, uint32 count) {
+  AssertHoldsSome();
+  Assert(CountOfServer(quota) >= count && Read(usage->count) >= count);
+  quota.server->count.fetch_sub(count, std::memory_order_relaxed);
+  usage->count.fetch_sub(count, std::memory_order_relaxed);
+}
+
+void usage_unlock(const Quota& quota, Usage* usage) {
+  if (Read(usage->count) == 0)
+    table_delete(quota.usages, usage);
+  else
+    table_release(quota.usages, usage);
 }
 
 }  // namespace snowid::pg

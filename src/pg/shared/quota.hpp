@@ -1,62 +1,107 @@
-// Bounds on how much of shared memory one database and one role may use. Callers choose shards and
-// sequences, so without bounds one of them could use all of it.
+// Bounds on how much of shared memory a database may use. Callers choose shards and sequences, so
+// without bounds one database could use all of it.
 //
-// For each thing that is bounded there is a greatest number for the server. A database may have a
-// quarter of that, and a role in it half of the database's share; superusers have no bound as a
-// role. What a session makes is on the account of the role that it logged in as. When the server is
-// full there is a reserve: a database that has few of the things, or a role that has few in its
-// database, can still make some.
+// For each kind of entry there is a greatest number for a database, and one for the server. Where
+// the server has as many, a database that has few of them can still make some.
 //
-// Shared: the accounts, see accounts.hpp. The counts are read before the accounts are locked, so
-// two sessions can both find the last place free. The bounds may be exceeded by that much.
+// Shared: for each kind a table of Usage: an entry for each database that has some, and one for the
+// server, which is never deleted. To make or delete something, a session locks the partition of its
+// database's usage, then that of the thing itself: nothing can fail between the change of the
+// entry and that of the counts. The server's count is changed with no lock of its own: counts are
+// atomics. The counts are compared with the bounds before anything is locked, so sessions that do
+// so at once may exceed a bound by one thing each.
 #pragma once
 
-#include "pg/shared/accounts.hpp"
+#include "pg/shared/abi.hpp"
+#include "pg/shared/table.hpp"
 
 namespace snowid::pg {
 
+// What a database has; under InvalidOid, what the server has. An entry whose count is 0 is deleted,
+// except the server's. An error can leave one behind, which does no harm.
+struct Usage {
+  Oid database;
+  std::atomic<uint32_t> count;
+  // When things were last swept for the bound of the database, or of the server, as Unix
+  // microseconds.
+  std::atomic<int64_t> swept_us;
+  // Of the server alone: its count when things of what was dropped were last swept.
+  std::atomic<uint32_t> swept_count;
+};
+
+SNOWID_PIN(Usage, database, 0);
+SNOWID_PIN(Usage, count, 4);
+SNOWID_PIN(Usage, swept_us, 8);
+SNOWID_PIN(Usage, swept_count, 16);
+SNOWID_PIN_SIZE(Usage, 24);
+
 // How many of a thing there may be.
 struct Bounds {
-  uint32 server;
-  uint32 database;
-  uint32 role;                   // in one database
-  uint32 reserved_for_database;  // a database with fewer is not refused because the server is full
-  uint32 reserved_for_role;      // nor is a role with fewer in its database
+  uint64 server;
+  uint64 database;
+  uint64 reserved;  // a database may have as many, whatever others have
 };
 
-// The bounds that follow from the server's, and from what is reserved for a database.
-constexpr Bounds BoundsOf(uint32 server, uint32 reserved) {
-  return {server, server / 4, server / 8, reserved, reserved / 10};
+// A kind of entry that is bounded, such as slots. Belongs to one process, except the usages.
+struct Quota {
+  const char* too_many;  // the message of the error that a bound is reached
+  Bounds (*bounds)();
+  SharedTable usages;
+  Usage* server;  // nullptr before quota_attach()
+};
+
+// A quota whose usages are in the table of this name.
+constexpr Quota QuotaOf(const char* too_many, Bounds (*bounds)(), const char* table) {
+  return {too_many,
+          bounds,
+          {{table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage), nullptr}, nullptr},
+          nullptr};
 }
 
-// A kind of entry that is bounded, such as slots. Belongs to one process, but for the accounts.
-struct Quota {
-  const char* counted;  // what it is called in errors, in the plural
-  Bounds (*bounds)();
-  Accounts accounts;
-};
+// Attaches to the usages, which the functions below need. Later calls cost next to nothing. Fails
+// as table_attach() does.
+void quota_attach(Quota* quota);
 
-// The bound that a session has reached, in the order in which they are looked at.
-enum class Bound : uint8_t { kNone, kRole, kDatabase, kServer };
+// What the server, or a database, has. No partition of the usages may be locked by this session.
+uint32 CountOfServer(const Quota& quota);
+uint32 count_of_database(const Quota& quota, Oid database);
 
-// The bound that keeps this session from making an entry, kNone where it may make one. The accounts
-// must be attached. No LWLock may be held, for it reads catalogs.
-Bound bound_of(const Quota& quota);
+// The bound that is reached.
+enum class Bound : uint8_t { kNone, kDatabase, kServer };
 
-// Attaches to the accounts, and makes sure that this session may make an entry. Where a bound is
-// reached it first calls `sweep`, which removes entries that nobody uses and for which IsWithin()
-// holds. For each kind of bound that happens at most once in 100 ms, whatever the session, so that
-// refusals do not cost the others much. Fails with 53200 where the bound is still reached, and as
-// accounts_attach() does.
+// The bound that keeps this database from having `more` things more, kNone where it may. No LWLock
+// may be held.
+Bound bound_of(const Quota& quota, uint64 more = 1);
+
+// Attaches to the usages, and makes sure that this database may have one thing more. Where a bound
+// is reached it first calls `sweep`, which removes things that nobody uses and for which IsWithin()
+// holds, unless another session did so in the last 100 ms. Fails with 53400 where the bound is
+// still reached, and as quota_attach() does.
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 
-// Whether this session may sweep now for a bound that it has reached. If so, no other may for 100
-// ms. The accounts must be attached.
-bool BeginSweep(const Accounts& accounts, Bound bound);
+// Whether this session may sweep for a bound that it has reached. If so, no other session may for
+// 100 ms: of any database for the bound of the server, of this one for its own. So errors do not
+// cost other sessions much.
+bool begin_sweep(const Quota& quota, Bound bound);
 
-// Whether an entry counts for the bound that this session has reached. database, role: whose
-// account the entry is on. A sweep removes no other entries: a role or database that has used up
-// its share must not cost others theirs.
-bool IsWithin(Bound bound, Oid database, Oid role);
+// Whether a thing of a database counts for the bound that this session has reached. A sweep removes
+// nothing else, except what was dropped: a database that has used up its share must not cost others
+// theirs. For kNone that is nothing.
+bool IsWithin(Bound bound, Oid database);
+
+// Whether the server has `by` things more than when a session last called NoteSwept().
+bool HasGrown(const Quota& quota, uint64 by);
+void NoteSwept(const Quota& quota);
+
+// Locks the usage of a database, and makes it where there is none. Fails with an error of class 53
+// where there is no memory for it.
+Usage* usage_lock(const Quota& quota, Oid database);
+
+// Adds to what is locked and to the server's count, or subtracts from them. Never fail.
+void CountMade(const Quota& quota, Usage* usage, uint32 count = 1);
+void CountGone(const Quota& quota, Usage* usage, uint32 count = 1);
+
+// Unlocks the usage, and deletes it where its count is 0.
+void usage_unlock(const Quota& quota, Usage* usage);
 
 }  // namespace snowid::pg

@@ -1,7 +1,7 @@
 // What the view snowid.stat_database shows. Nothing is shared here.
 #include "pg/base/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/shared/accounts.hpp"
+#include "pg/shared/quota.hpp"
 #include "pg/stats/id_statistics.hpp"
 
 namespace snowid::pg {
@@ -9,12 +9,11 @@ namespace snowid::pg {
 namespace {
 
 // The tables of each family.
-constexpr const char* kOfIds[] = {"databases",      "slots",    "slots of databases",
-                                  "slots of roles", "warnings", "shard events"};
+constexpr const char* kOfIds[] = {"databases",    "slots",           "warnings",
+                                  "shard events", "usage of shards", "usage of other shards"};
 constexpr const char* kOfKinds[] = {"objectid"};
-constexpr const char* kOfCounters[] = {
-    "segments",          "sections",          "counters of databases",
-    "counters of roles", "keys of databases", "keys of roles"};
+constexpr const char* kUsageOfKeys = "usage of keys";
+constexpr const char* kOfCounters[] = {"segments", "sections", "usage of counters", kUsageOfKeys};
 
 template <size_t count>
 int64 memory_of(const char* const (&names)[count]) {
@@ -25,10 +24,10 @@ int64 memory_of(const char* const (&names)[count]) {
 
 // The keys of sections, which are no entries of a table.
 int64 memory_of_keys() {
-  // To look must not make the accounts.
-  if (table_memory("keys of databases") == 0) return 0;
-  Accounts keys = AccountsNamed("keys of databases", "keys of roles");
-  accounts_attach(&keys);
+  // To look must not make the table.
+  if (table_memory(kUsageOfKeys) == 0) return 0;
+  Quota keys = QuotaOf(nullptr, nullptr, kUsageOfKeys);
+  quota_attach(&keys);
   return int64{CountOfServer(keys)} * int64{sizeof(core::KeyNode)};
 }
 

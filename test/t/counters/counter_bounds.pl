@@ -1,8 +1,6 @@
-# How many segments and sections one role, one database and the server may have in use, and what becomes
-# of who wants more: 53200, with what the bound is and what helps. What is there goes on meanwhile. A
-# superuser has no bound of a role's; another role's name is no way around one's own. On a full server
-# each database and each role has its reserve. What nobody uses makes room, and goes on above all that it
-# may have given.
+# How many segments and sections one database and the server may have in use, and what becomes of who wants more: 53400, with
+# what the bound is and what helps. What is there goes on meanwhile. On a full server each database has its reserve. What
+# nobody uses makes room, and goes on above all that it may have given.
 
 use strict;
 use warnings;
@@ -11,11 +9,11 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-# A database may have 24, a role 12 of them. On a full server a database gets 20 even so, a role 2.
-my %low = (max_counters => 96, reserved_counters => 20);
+# A database may have 24. On a full server a database gets 20 even so.
+my %low = (max_counters => 96, max_counters_of_database => 24, reserved_counters => 20);
 my $node = new_server('counters');
 $node->start;
-$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; GRANT alice TO mallory');
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN');
 my @databases = map { "d$_" } 1 .. 5;
 foreach my $dbname (@databases)
 {
@@ -64,50 +62,36 @@ sub open_in
 sub check_refused
 {
     my ($name, $session, $number, $detail, $hint) = @_;
-    is(ask($session, 'SELECT ' . next_of($_)), 'ERROR 53200', "$name: refused") foreach $number, $number + 1;
-    like($session->{err}, qr/^ERROR:  53200: too many segments and sections are in use\nDETAIL:  \Q$detail\E\nHINT:  \Q$hint\E\n/,
+    is(ask($session, 'SELECT ' . next_of($_)), 'ERROR 53400', "$name: refused") foreach $number, $number + 1;
+    like($session->{err}, qr/^ERROR:  53400: too many segments and sections are in use\nDETAIL:  \Q$detail\E\nHINT:  \Q$hint\E\n/,
         "$name: and told why");
     return;
 }
-my @role_bound = ('Role "mallory" has 12 in this database, which is all that one role can have.',
-    'End the sessions that no longer need theirs, or let another role use the rest. Superusers have no such bound.');
 my @database_bound = ('This database has 24, which is all that one database can have.',
     'End the sessions that no longer need theirs, in this database.');
-my @server_bound = ('The server has 96, which is all that it can have; each database may have 20 even so.',
+my @server_bound = ('The server has 96, which is all that it can have; each database can have 20 even so.',
     'End the sessions that no longer need theirs, in any database.');
 
-# 1. A role.
+# 1. A database, whoever has its counters.
 my %mallory = map { $_ => open_in($_, 'mallory') } @databases;
-is(take($mallory{d1}, 1, 20), 12, 'a role has half of what its database may have');
-check_refused('a role', $mallory{d1}, 31, @role_bound);
-my $second = open_in('d1', 'mallory');
-check_refused('in another session', $second, 33, @role_bound);
-is(take($second, 1, 12), 12, 'which has a part in those that are there');
-ask($mallory{d1}, 'SET ROLE alice');
-check_refused('in the name of another role', $mallory{d1}, 35, @role_bound);
-ask($mallory{d1}, 'RESET ROLE');
-$node->safe_psql('d1', q(CREATE FUNCTION more(regclass) RETURNS bigint LANGUAGE sql SECURITY DEFINER AS 'SELECT snowid_segment_next($1)'));
-is(ask($mallory{d1}, q(SELECT more('c37'))), 'ERROR 53200', q(or in that of a function's owner));
-is(ask($mallory{d1}, q(SELECT snowid_segment_batch('c37', 2))), 'ERROR 53200', 'a batch is refused, too');
-is(take($mallory{d1}, 1, 12), 12, 'those that are there go on');
-is(take($mallory{d2}, 1, 12), 12, 'in another database he has as many');
-close_session($second);
-
-# 2. A database, of which a superuser may have all.
 my %admin = map { $_ => open_in($_) } @databases;
-is(take($admin{d3}, 1, 40), 24, 'a superuser has all that the database may have');
+is(take($mallory{d1}, 1, 12), 12, 'one role has some');
+is(take($admin{d3}, 1, 40), 24, 'all that the database may have');
 check_refused('the database', $admin{d3}, 41, @database_bound);
 is(take($admin{d1}, 13, 30), 12, 'or what others have left');
-check_refused('the database, for a role below its own bound', open_in('d1', 'alice'), 41, @database_bound);
+check_refused('the database, for a role', $mallory{d1}, 41, @database_bound);
+is(ask($mallory{d1}, q(SELECT snowid_segment_batch('c37', 2))), 'ERROR 53400', 'a batch is refused, too');
+my $second = open_in('d1', 'mallory');
+is(take($second, 1, 24), 24, 'another session has a part in those that are there');
+close_session($second);
 is(take($mallory{d1}, 1, 12), 12, 'those that are there go on');
+is(take($mallory{d2}, 1, 12), 12, 'another database has as many');
 
-# 3. The server: 96 are in use.
+# 2. The server: 96 are in use.
 is(take($admin{d2}, 13, 24), 12, 'the rest of a database');
 is(take($admin{d4}, 1, 24), 24, 'another one');
 is(take($admin{d5}, 1, 24), 20, 'the fifth has its reserve');
 check_refused('the server', $admin{d5}, 41, @server_bound);
-is(take($mallory{d5}, 31, 33), 2, 'a role has its own there');
-check_refused('the server, for a role', $mallory{d5}, 43, @server_bound);
 foreach my $session (map { $admin{$_} } @databases)
 {
     my @ranges = { d1 => [ 13, 24 ], d2 => [ 13, 24 ], d5 => [ 1, 20 ] }->{ $session->{dbname} } // [ 1, 24 ];
@@ -115,9 +99,9 @@ foreach my $session (map { $admin{$_} } @databases)
 }
 is($wrong, 0, 'no counter in use has skipped or repeated a number');
 
-# 4. Room is made by those who leave: in any database for the server's bound. There are 118.
+# 3. Room is made by those who leave: in any database for the server's bound. There are 116.
 close_session(@mallory{qw(d1 d2)});
-foreach my $number (21, 22)
+foreach my $number (21 .. 24)
 {
     wait_for(sub { take($admin{d5}, $number, $number) }, 'what nobody uses to make room');
 }

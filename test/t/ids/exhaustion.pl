@@ -47,9 +47,10 @@ sub check_unharmed
     return;
 }
 
-# 1. The bounds on shards, which callers choose: of the server, and of one database. Here they are low,
+# 1. The bounds on shards of other layouts than the default one: of the server, and of one database. Here they are low,
 # with nothing in reserve, and all shards are in use.
-my %low = (max_shards => 100, reserved_shards => 0);
+my %low = (max_shards => 100, max_shards_of_database => 25, reserved_shards => 0);
+my $next = q(snowid_next(n, 'twitter'));
 lower_bounds($node, $_, %low) foreach @databases, @more_databases, 'fifth';
 $node->restart;
 my %session = map { $_ => open_session($node, dbname => $_) } @databases;
@@ -58,33 +59,34 @@ my %session = map { $_ => open_session($node, dbname => $_) } @databases;
 sub check_bound
 {
     my ($dbname, $has) = @_;
-    is(take($session{$dbname}, $dbname, $_, $has, $has), 'ERROR 53200', "bound: no more in $dbname: $_")
-      foreach 'snowid_next(n)', 'snowid_reserve(n, 5)', "snowid_next(0, 'twitter')";
+    is(take($session{$dbname}, $dbname, $_, $has, $has), 'ERROR 53400', "bound: no more in $dbname: $_")
+      foreach $next, q(snowid_reserve(n, 5, 'twitter')), q(snowid_next(0, 'discord'));
     like(
         $session{$dbname}{err},
-        qr/too many shards are in use\nDETAIL:  This database has 25, .*\nHINT:  End the sessions/,
+        qr/too many shards of layouts other than "instagram" are in use\nDETAIL:  This database has 25, .*\nHINT:  End the sessions/,
         "bound: with a clear message in $dbname");
     check_unharmed("bound, $dbname", $session{$dbname});
-    is(take($session{$dbname}, $dbname, 'snowid_next(n)', 0, $has - 1), $has, "bound: $dbname goes on");
+    is(take($session{$dbname}, $dbname, $next, 0, $has - 1), $has, "bound: $dbname goes on");
     return;
 }
-is(take($session{$_}, $_, 'snowid_next(n)', 0, 9), 10, "bound: 10 shards of $_") foreach @databases;
-is(take($session{postgres}, 'postgres', 'snowid_next(n)', 10, 24), 15, 'bound: 15 more of one database');
+is(take($session{$_}, $_, $next, 0, 9), 10, "bound: 10 shards of $_") foreach @databases;
+is(take($session{postgres}, 'postgres', $next, 10, 24), 15, 'bound: 15 more of one database');
 check_bound('postgres', 25);
-is(take($session{other}, 'other', 'snowid_next(n)', 10, 23), 14, 'bound: another one has its own share');
+is(take($session{other}, 'other', $next, 10, 23), 14, 'bound: another one has its own share');
 is(ask($session{postgres}, 'SELECT snowid_uuidv7() < snowid_uuidv7()'), 't', 'bound: UUIDs need none of it');
+is(ask($session{postgres}, 'SELECT count(snowid_next(n)) FROM generate_series(0, 99) n'), '100', 'bound: nor the default layout');
 my $another = open_session($node);
-is(take($another, 'postgres', 'snowid_next(n)', 0, 24), 25, 'bound: another session goes on');
+is(take($another, 'postgres', $next, 0, 24), 25, 'bound: another session goes on');
 
 # Four databases with a quarter each leave a fifth nothing.
 $session{$_} = open_session($node, dbname => $_) foreach @more_databases;
-is(take($session{$_}, $_, 'snowid_next(n)', 0, 24), 25, "bound: a quarter for $_") foreach @more_databases;
-is(take($session{other}, 'other', 'snowid_next(n)', 24, 24), 1, 'bound: the last shard of all');
-is(ask(open_session($node, dbname => 'fifth'), 'SELECT snowid_next(1)'), 'ERROR 53200', 'bound: none is left');
+is(take($session{$_}, $_, $next, 0, 24), 25, "bound: a quarter for $_") foreach @more_databases;
+is(take($session{other}, 'other', $next, 24, 24), 1, 'bound: the last shard of all');
+is(ask(open_session($node, dbname => 'fifth'), q(SELECT snowid_next(1, 'twitter'))), 'ERROR 53400', 'bound: none is left');
 check_bound($_, 25) foreach @databases;
 $node->restart;
 %session = map { $_ => open_session($node, dbname => $_) } @databases;
-is(take($session{postgres}, 'postgres', 'snowid_next(n)', 50, 74), 25, 'bound: a restart makes room');
+is(take($session{postgres}, 'postgres', $next, 50, 74), 25, 'bound: a restart makes room');
 lower_bounds($node, $_) foreach @databases, @more_databases, 'fifth';
 
 # 2. Main shared memory, used up before snowid is used for the first time since the start.

@@ -1,4 +1,4 @@
-# Who has used up his own share of the shards, or of the segments and sections, is refused, and what others
+# A database that has used up its own share of the shards, or of the segments and sections, is refused more, and what others
 # have in use or at rest stays as it was: idle counters lose nothing, and layouts whose units are long,
 # where a shard that starts anew may have to wait for the next unit, serve on. Only what counts for the
 # bound that was hit is cleared, and of shards only those whose last unit has ended.
@@ -12,22 +12,21 @@ use Snowid;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-# A database has 20 of each, a role in it 10.
-my %low = (max_shards => 80, max_counters => 80);
+# A database has 20 of each.
+my %low = (max_shards => 80, max_shards_of_database => 20, max_counters => 80, max_counters_of_database => 20);
 my $day = 'time:20 shard:30 seq:13 unit:1d epoch:2020-01-01T00:00:00Z';
 my $node = new_server('share');
 # At noon, so that no day ends while the test runs.
 my $noon = (floor(time / 86400) + 0.5) * 86400 - time;
 set_clock($noon, $node);
 start_server($node);
-$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN');
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN');
 foreach my $dbname (qw(victim attacked))
 {
     $node->safe_psql('postgres', "CREATE DATABASE $dbname");
     $node->safe_psql($dbname, 'CREATE EXTENSION snowid; GRANT CREATE ON SCHEMA public TO mallory');
     lower_bounds($node, $dbname, %low);
-    $node->safe_psql($dbname, 'CREATE SEQUENCE invoice_seq INCREMENT 1000; CREATE SEQUENCE inbox_seq INCREMENT 10000;'
-          . ' GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO alice');
+    $node->safe_psql($dbname, 'CREATE SEQUENCE invoice_seq INCREMENT 1000; CREATE SEQUENCE inbox_seq INCREMENT 10000');
 }
 $node->stop;
 start_server($node);
@@ -38,37 +37,35 @@ my $repeated = 0;
 # What a client of the victim's gets, in a session that ends with it.
 sub serve
 {
-    my ($name, $number, $dbname, $role) = @_;
-    my $session = open_session($node, dbname => $dbname, user => $role);
+    my ($name, $number) = @_;
+    my $session = open_session($node, dbname => 'victim');
     is(ask($session, q(SELECT snowid_segment_next('invoice_seq'), snowid_section_next('inbox_seq', 7))),
         "$number|$number", "$name: counters go on");
     foreach my $shard (1, 100 + $number)
     {
         my $id = ask($session, "SELECT snowid_next($shard, '$day')");
         like($id, qr/^\d+$/, "$name: shard $shard of a layout with days");
-        $repeated++ if $drawn{"$dbname $id"}++;
+        $repeated++ if $drawn{$id}++;
     }
     close_session($session);
     return;
 }
-serve('before', 1, 'victim', 'postgres');
-serve('before, another role of the same database', 1, 'attacked', 'alice');
+serve('before', 1);
 
-# One role takes all that it can, keeps it, and goes on asking for more.
+# One database takes all that it can, keeps it, and goes on asking for more.
 set_clock($noon + 10, $node);
 my $mallory = open_session($node, dbname => 'attacked', user => 'mallory');
-my $served = grep { ask($mallory, "SELECT snowid_next($_)") =~ /^\d+$/ } 1 .. 12;
-is($served, 10, 'a role has its shards and no more');
-ask($mallory, "CREATE SEQUENCE own_$_; SELECT snowid_segment_next('own_$_')") foreach 1 .. 10;
+my $served = grep { ask($mallory, "SELECT snowid_next($_, 'twitter')") =~ /^\d+$/ } 1 .. 24;
+is($served, 20, 'a database has its shards and no more');
+ask($mallory, "CREATE SEQUENCE own_$_; SELECT snowid_segment_next('own_$_')") foreach 1 .. 20;
 ask($mallory, 'CREATE SEQUENCE more_seq');
 foreach (1 .. 5)
 {
-    is(ask($mallory, 'SELECT snowid_next(999)'), 'ERROR 53200', 'no more shards');
-    is(ask($mallory, q(SELECT snowid_segment_next('more_seq'))), 'ERROR 53200', 'no more segments');
+    is(ask($mallory, q(SELECT snowid_next(999, 'twitter'))), 'ERROR 53400', 'no more shards');
+    is(ask($mallory, q(SELECT snowid_segment_next('more_seq'))), 'ERROR 53400', 'no more segments');
     sleep 0.15;    # so that each refusal may sweep
 }
-serve('beside it', 2, 'victim', 'postgres');
-serve('beside it, another role of the same database', 2, 'attacked', 'alice');
+serve('beside it', 2);
 close_session($mallory);
 
 # A database at its bound clears its own slots of units that have ended, and no others; nothing repeats.
@@ -81,7 +78,7 @@ my $fill = sub {
         my $id = ask($session, "SELECT snowid_next($shard, '$day')");
         next unless $id =~ /^\d+$/;
         $count++;
-        $repeated++ if $drawn{"victim $id"}++;
+        $repeated++ if $drawn{$id}++;
     }
     close_session($session);
     return $count;

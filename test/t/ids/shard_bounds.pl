@@ -1,7 +1,7 @@
-# Bounds on shards, which callers choose: what one role, or one database, takes leaves the others theirs,
-# and CREATE EXTENSION and a restore work elsewhere, whatever has been taken. What nobody uses comes back:
-# shards of dropped databases, and idle ones. An idle shard that was forgotten and is used again must not
-# repeat an ID, whatever the clock does meanwhile.
+# Bounds on shards of other layouts than the default one, which callers choose: what one database takes leaves the others
+# theirs, and CREATE EXTENSION and a restore work elsewhere, whatever has been taken. What nobody uses comes back: shards of
+# dropped databases, and idle ones. An idle shard that was forgotten and is used again must not repeat an ID, whatever the
+# clock does meanwhile.
 
 use strict;
 use warnings;
@@ -10,13 +10,13 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-# A server has 800, a database 200, a role in it 100. Where the server has no more, 50 are reserved for
-# each database, and 5 for each role in each.
-my %low = (max_shards => 800, reserved_shards => 50);
+# A server has 800, a database 200. Where the server has no more, 50 are reserved for each database.
+my %low = (max_shards => 800, max_shards_of_database => 200, reserved_shards => 50);
+my $other = q('time:41 shard:13 seq:10 unit:1ms epoch:2012-01-01T00:00:00Z');
 my $node = new_server('bounds');
 my @databases = map { "d$_" } 1 .. 9;
 start_server($node);
-$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN');
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN');
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach @databases, 'fresh', 'restored';
 $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach @databases, 'fresh';
 lower_bounds($node, $_, %low) foreach @databases, 'fresh';
@@ -40,7 +40,7 @@ sub take
     my ($session, $dbname, $from, $to) = @_;
     foreach my $shard ($from .. $to)
     {
-        my $id = ask($session, "SELECT snowid_next($shard)");
+        my $id = ask($session, "SELECT snowid_next($shard, $other)");
         return $shard - $from unless $id =~ /^\d+$/;
         $wrong++ if $id <= ($greatest{"$dbname $shard"} // 0);
         $greatest{"$dbname $shard"} = $id;
@@ -68,19 +68,20 @@ sub wait_for_shards
 
 # 1. One role in nine databases takes all that it can, and keeps it.
 my %mallory = map { $_ => open_as('mallory', $_) } @databases;
-is(take($mallory{$_}, $_, 0, 199), 100, "mallory gets half of what $_ may have") foreach @databases[ 0 .. 7 ];
-like($mallory{d1}{err}, qr/too many shards are in use\nDETAIL:  Role "mallory" has 100 in this database, .*\nHINT:/,
+is(take($mallory{$_}, $_, 0, 299), 200, "mallory gets what $_ may have") foreach @databases[ 0 .. 3 ];
+like($mallory{d1}{err}, qr/too many shards of layouts other than "instagram" are in use\nDETAIL:  This database has 200, .*\nHINT:/,
     'and is told who has them');
-is(take(open_as('mallory', 'd1'), 'd1', 100, 199), 0, 'nor has he more in another session');
-is(take(open_as('mallory', 'd1'), 'd1', 0, 99), 100, 'but goes on with those that he has there');
-is(take($mallory{d9}, 'd9', 0, 199), 50, 'where the server has no more he gets what is reserved for a database');
+is(take(open_as('mallory', 'd1'), 'd1', 200, 299), 0, 'nor has he more in another session');
+is(take(open_as('mallory', 'd1'), 'd1', 0, 199), 200, 'but goes on with those that he has there');
+is(take($mallory{$_}, $_, 0, 199), 50, "where the server has no more he gets what is reserved for $_") foreach @databases[ 4 .. 8 ];
 like($mallory{d9}{err}, qr/DETAIL:  The server has 800, .* 50 even so\.\nHINT:/, 'and is told so');
 
-# The others have theirs: some more where he is, as much as is reserved elsewhere.
-my %alice = map { $_ => open_as('alice', $_) } @databases;
-is(take($alice{$_}, $_, 200, 204), 5, "alice has new shards in $_") foreach @databases;
+# The others have theirs: what there is where he is, as much as is reserved elsewhere.
+my $alice = open_as('alice', 'd1');
+is(take($alice, 'd1', 100, 104), 5, 'alice has the same shards in d1');
+is(take(open_as('alice', 'fresh'), 'fresh', 0, 99), 50, 'and new ones elsewhere');
 is(attempt($node, 'SELECT snowid_advance(0)', dbname => 'fresh'), '', 'what CREATE EXTENSION calls works elsewhere');
-$node->safe_psql('d1', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(300), title text)');
+$node->safe_psql('d1', "CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(150, $other), title text)");
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
 command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('d1') ], 'a dump');
 command_ok([ 'pg_restore', '-d', $node->connstr('restored'), $dump ], 'its restore');
@@ -90,23 +91,21 @@ is(attempt($node, "INSERT INTO photos (title) VALUES ('one') RETURNING title", d
 is($wrong, 0, 'mallory: in order');
 
 # 2. His shards come back when his sessions end; a session that stays keeps its own.
-close_session(values %alice, map { $mallory{$_} } @databases[ 1 .. 8 ]);
-my $alice = open_as('alice', 'd2');
+close_session($alice, map { $mallory{$_} } @databases[ 1 .. 8 ]);
+$alice = open_as('alice', 'd2');
 wait_for_shards($alice, 'd2', 400, 499);
-is(take($alice, 'd2', 500, 599), 0, 'alice has a bound, too');
-my $bob = open_as('bob', 'd2');
-wait_for_shards($bob, 'd2', 0, 99);
 my $superuser = open_as(undef, 'd2');
+wait_for_shards($superuser, 'd2', 0, 99);
 is(take($superuser, 'd2', 600, 600), 0, 'even a superuser gets no more than the database may have');
 like($superuser->{err}, qr/DETAIL:  This database has 200, .*\nHINT:/, 'and is told so');
 is(take($alice, 'd2', 400, 499), 100, 'alice goes on');
 is(take(open_as('alice', 'd1'), 'd1', 0, 99), 100, 'mallory has kept his');
-is(take($mallory{d1}, 'd1', 0, 99), 100, 'and goes on');
+is(take($mallory{d1}, 'd1', 0, 199), 200, 'and goes on');
 is($wrong, 0, 'idle shards come back: in order');
 
 # 3. Shards that were forgotten and are used again, after others had taken their place. Where the clock
 # was set back, they are ahead of it, and nothing may be forgotten.
-close_session($alice, $bob, $superuser, $mallory{d1});
+close_session($alice, $superuser, $mallory{d1});
 start_anew();
 foreach my $offset (0, 600, -600)
 {
@@ -183,7 +182,7 @@ foreach my $dbname (@databases[ 0 .. 2 ])
     is(take($keeping[-1], $dbname, 0, 199), 200, "all of $dbname");
 }
 my $ahead = open_as(undef, 'd4');
-is(ask($ahead, q(SELECT count(snowid_advance(snowid_encode(now() + '30 min', n, 0))) FROM generate_series(0, 199) n)), 200,
+is(ask($ahead, "SELECT count(snowid_advance(snowid_encode(now() + '30 min', n, 0, $other), $other)) FROM generate_series(0, 199) n"), 200,
     'all of d4, ahead of the clock');
 close_session($ahead);
 # At most 40 go at a time, so what is known of the database has to stay until the last of them.

@@ -387,7 +387,7 @@ foreach my $name ('dumped', 'restored')
 # 13. Slots that a sweep has removed under the wrong clock. A database has 25.
 set_clock(0);
 $node->stop;
-my %low = (max_shards => 100, reserved_shards => 0);
+my %low = (max_shards => 100, max_shards_of_database => 25, reserved_shards => 0);
 my $hours = "'time:20 shard:10 seq:10 unit:1h epoch:2020-01-01T00:00:00Z'";
 my $full_hour = 2 * 3600 - time % 3600;
 set_clock($full_hour - 3600);
@@ -399,8 +399,8 @@ start_server($node);
 set_clock($full_hour + 600);
 $right = at('swept', "SELECT snowid_next(1, $hours) FROM generate_series(1, 3)");
 set_clock($full_hour + 86_400 * 300);
-at('swept', 'SELECT count(snowid_next(s)) FROM generate_series(1, 24) s');
-wait_for(sub { at('swept', 'SELECT count(snowid_next(s)) FROM generate_series(100, 120) s') eq '21' }, 'a sweep');
+at('swept', q(SELECT count(snowid_next(s, 'twitter')) FROM generate_series(1, 24) s));
+wait_for(sub { at('swept', q(SELECT count(snowid_next(s, 'twitter')) FROM generate_series(100, 120) s)) eq '21' }, 'a sweep');
 is(at('swept', q(SELECT count(*) FROM snowid.stat_shards WHERE layout::text ~ '1h')), '0', 'swept: the slot is gone');
 set_clock($full_hour + 700);
 told('swept', 'told', ahead(4000, 86_400 * 301));

@@ -1,4 +1,4 @@
-# How long statistics last: a shard's go with the shard, when a full server clears what nobody uses, and begin
+# How long statistics last: a shard's go with the shard, when a full database clears what nobody uses, and begin
 # anew when it comes back; a standby has none until it is promoted. Counting stands in nobody's way: a
 # parallel query is refused with the same error as others. And the log is told again when its time has come.
 
@@ -9,8 +9,9 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-# A database has 200 shards, each of them room for 1,023 users; the log hears of everything.
-my %low = (max_shards => 800, reserved_shards => 50, log_every => 0);
+# A database has 200 shards of other layouts, each of them room for 1,023 users; the log hears of everything.
+my %low = (max_shards_of_database => 200, log_every => 0);
+my $other = q('time:41 shard:13 seq:10 unit:1ms epoch:2012-01-01T00:00:00Z');
 my $node = new_server('lifetime', allows_streaming => 1);
 start_server($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
@@ -53,20 +54,21 @@ ask($mover, 'COMMIT');
 is(shard('issued', 50), 1, 'often, and for good: no ID');
 close_session($mover);
 
-# 3. A full server clears it, when its IDs are of the past.
+# 3. A full database clears it, when its IDs are of the past.
 set_clock(7200);
 my $session = open_session($node);
-is(ask($session, 'SELECT count(snowid_next(s)) FROM generate_series(0, 199) s'), '200', 'a full database');
-is(shard('issued', 0), 2, 'has the shard');
+is(ask($session, "SELECT count(snowid_next(s, $other)) FROM generate_series(2000, 2199) s"), '200', 'a full database');
+is(shard('issued', 2000), 1, 'has the shard');
 close_session($session);
 $session = open_session($node);
 set_clock(7300);
-ask($session, 'SELECT snowid_next(1)');
-wait_for(sub { ask($session, 'SELECT count(snowid_next(s)) FROM generate_series(1000, 1099) s') eq '100' },
+ask($session, "SELECT snowid_next(2001, $other)");
+wait_for(sub { ask($session, "SELECT count(snowid_next(s, $other)) FROM generate_series(3000, 3099) s") eq '100' },
     'shards to be cleared');
-is(shard('count(*)', 0), 0, 'the shard is gone');
-is(attempt($node, 'SELECT snowid_next(0) > 0'), 't', 'and comes back');
-is(shard(q(issued || ' ' || refusals || ' ' || max_lead), 0), '1 0 0', 'with nothing counted but that');
+is(shard('count(*)', 2000), 0, 'the shard is gone');
+is(attempt($node, "SELECT snowid_next(2000, $other) > 0"), 't', 'and comes back');
+is(shard(q(issued || ' ' || refusals || ' ' || max_lead), 2000), '1 0 0', 'with nothing counted but that');
+is(shard('issued', 0), 1, 'one of the default layout is never cleared');
 close_session($session);
 
 # 4. A standby.
