@@ -58,6 +58,13 @@ foreach my $case (@draws)
     }
 }
 
+# The last numbers are allocated for those who ask for them.
+foreach my $increment (1, 100)
+{
+    make_sequence("INCREMENT $increment MAXVALUE 1000", 995, q(snowid_segment_next('s')));
+    is(ask($session, 'SELECT last_value - (NOT is_called)::int FROM s'), '995', "increment $increment: none ahead near the end");
+}
+
 # At random: any increment, maximum and size, batches, changes of the sequence, and a restart now and then. Whole
 # blocks may begin above what is skipped; others go to the end.
 sub play
