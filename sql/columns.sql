@@ -13,18 +13,12 @@ CREATE DOMAIN key AS bigint DEFAULT snowid_next(7, 'js53');
 CREATE DOMAIN key_of_key AS key CHECK (VALUE > 0);
 CREATE DOMAIN key_of_function AS bigint DEFAULT next_id();
 CREATE DOMAIN plain AS bigint;
-CREATE SEQUENCE numbers INCREMENT 100;
 CREATE TABLE "All" (
   own bigint DEFAULT snowid_next(),
   shard bigint DEFAULT snowid_next(42),
   layout bigint DEFAULT public.snowid_next(layout => 'twitter', shard => 3),
   by_default bigint DEFAULT snowid_next(snowid_default_shard(), 'discord'),
   computed bigint DEFAULT snowid_next((1 + 1)::bigint),
-  uuid_id uuid DEFAULT snowid_to_uuid(snowid_next(9)),
-  uuid uuid DEFAULT snowid_uuidv7(),
-  object objectid DEFAULT objectid_next(),
-  segment bigint DEFAULT snowid_segment_next('numbers'),
-  section bigint DEFAULT snowid_section_next('numbers', 1),
   of_text bigint DEFAULT next_id(),
   of_plpgsql bigint DEFAULT next_of_plpgsql(),
   of_parsed bigint DEFAULT "Next Parsed"(),
@@ -71,9 +65,7 @@ SELECT table_name, column_name, shard, layout, column_default FROM snowid.column
  WHERE table_name::text ~ '^columns[.](measured|remote|seen)' ORDER BY shard, 1;
 RESET ROLE;
 
--- Its columns are what snowid.future_times() takes, and its defaults can be given back as they are, whatever the path.
-SELECT snowid.future_times(table_name, column_name, layout) IS NOT NULL AS future FROM snowid.columns
- WHERE table_name = '"All"'::regclass AND column_name = 'layout';
+-- Its defaults can be given back as they are, whatever the path.
 SET search_path = pg_catalog;
 SELECT format('ALTER TABLE %s ALTER %I SET DEFAULT %s', table_name, column_name, column_default) FROM snowid.columns
  WHERE table_name = 'columns."All"'::regclass AND found_in = 'default' AND shard IS NOT NULL \gexec

@@ -12,3 +12,18 @@ SELECT snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timesta
   FROM moment;
 SELECT snowid_accept(id) FROM snowid_internal.released_shards WHERE shard = 1;
 DROP TABLE moment;
+
+-- Columns that get numbers of any family, found by their defaults; their times are for snowid.future_times().
+CREATE SEQUENCE columns_numbers INCREMENT 100;
+CREATE TABLE columns_of_all (
+  id bigint DEFAULT snowid_next(3, 'twitter'),
+  uuid_id uuid DEFAULT snowid_to_uuid(snowid_next(9)),
+  uuid uuid DEFAULT snowid_uuidv7(),
+  object objectid DEFAULT objectid_next(),
+  segment bigint DEFAULT snowid_segment_next('columns_numbers'),
+  section bigint DEFAULT snowid_section_next('columns_numbers', 1));
+SELECT column_name, shard, layout, column_default, found_in FROM snowid.columns WHERE table_name = 'columns_of_all'::regclass;
+SELECT snowid.future_times(table_name, column_name, layout) IS NOT NULL AS future FROM snowid.columns
+ WHERE table_name = 'columns_of_all'::regclass AND shard IS NOT NULL;
+DROP TABLE columns_of_all;
+DROP SEQUENCE columns_numbers;
