@@ -42,8 +42,7 @@ Bounds bounds_of_counters() {
   return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database),
           static_cast<uint64>(reserved_counters)};
 }
-Quota quota =
-    QuotaOf("too many segments and sections are in use", bounds_of_counters, "usage of counters");
+Quota quota = QuotaOf("segments and sections", bounds_of_counters, "usage of counters");
 
 // What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
 struct Candidate {

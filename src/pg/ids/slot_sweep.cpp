@@ -32,8 +32,8 @@ Bounds other_bounds() {
           static_cast<uint64>(reserved_shards)};
 }
 Quota default_quota = QuotaOf(nullptr, default_bounds, "usage of shards");
-Quota other_quota = QuotaOf("too many shards of layouts other than \"instagram\" are in use",
-                            other_bounds, "usage of other shards");
+Quota other_quota =
+    QuotaOf("shards of layouts other than \"instagram\"", other_bounds, "usage of other shards");
 
 Quota& quota_of(const SlotKey& key) { return IsOfDefaultLayout(key) ? default_quota : other_quota; }
 

@@ -44,15 +44,15 @@ struct Bounds {
 
 // A kind of entry that is bounded, such as slots. Belongs to one process, except the usages.
 struct Quota {
-  const char* too_many;  // the message of the error that a bound is reached
+  const char* counted;  // what there are too many of, in the error that a bound is reached
   Bounds (*bounds)();
   SharedTable usages;
   Usage* server;  // nullptr before quota_attach()
 };
 
 // A quota whose usages are in the table of this name.
-constexpr Quota QuotaOf(const char* too_many, Bounds (*bounds)(), const char* table) {
-  return {too_many,
+constexpr Quota QuotaOf(const char* counted, Bounds (*bounds)(), const char* table) {
+  return {counted,
           bounds,
           {{table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage), nullptr}, nullptr},
           nullptr};
