@@ -190,24 +190,32 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.checked(bigint, public.snowid_layout) IS 'the ID; fails where the layout has no such one';
 
+CREATE FUNCTION snowid.is_id(id bigint, layout public.snowid_layout) RETURNS boolean
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql
+  RETURN id >= 0 AND id <= snowid.max_id(layout);
+COMMENT ON FUNCTION snowid.is_id(bigint, public.snowid_layout) IS 'whether the layout has such an ID; reading gives null where not';
+
 CREATE FUNCTION public.snowid_timestamp(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS timestamptz
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN snowid.moment_of(((snowid.checked(id, layout) >> snowid.time_shift(layout)) + snowid.epoch_ms(layout)) * 1000);
+  IF NOT snowid.is_id(id, layout) THEN RETURN NULL; END IF;
+  RETURN snowid.moment_of(((id >> snowid.time_shift(layout)) + snowid.epoch_ms(layout)) * 1000);
 END $$;
 COMMENT ON FUNCTION public.snowid_timestamp(bigint, public.snowid_layout) IS 'time at which an ID was made';
 
 CREATE FUNCTION public.snowid_shard(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (snowid.checked(id, layout) >> snowid.seq_bits(layout)) & snowid.max_shard(layout);
+  IF NOT snowid.is_id(id, layout) THEN RETURN NULL; END IF;
+  RETURN (id >> snowid.seq_bits(layout)) & snowid.max_shard(layout);
 END $$;
 COMMENT ON FUNCTION public.snowid_shard(bigint, public.snowid_layout) IS 'shard of an ID';
 
 CREATE FUNCTION public.snowid_sequence(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN snowid.checked(id, layout) & ((1::bigint << snowid.seq_bits(layout)) - 1);
+  IF NOT snowid.is_id(id, layout) THEN RETURN NULL; END IF;
+  RETURN id & ((1::bigint << snowid.seq_bits(layout)) - 1);
 END $$;
 COMMENT ON FUNCTION public.snowid_sequence(bigint, public.snowid_layout) IS
   'sequence of an ID within its time unit and shard';

@@ -357,6 +357,13 @@ SET ROLE owner_of_all;
 SELECT partition, layout, range_start AT TIME ZONE 'UTC' AS range_start, range_end AT TIME ZONE 'UTC' AS range_end, is_default, estimated_rows
   FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
 RESET ROLE;
+-- A bound that is no ID has no time, and is no reason to fail for all other tables.
+CREATE TABLE odd_units (id bigint DEFAULT snowid_next(0, 'shard:1 time:61 seq:1 unit:1d epoch:2020-01-01T00:00:00Z')) PARTITION BY RANGE (id);
+CREATE TABLE odd_units_0 PARTITION OF odd_units FOR VALUES FROM (0) TO (2305843009213693952);
+CREATE TABLE odd_units_1 PARTITION OF odd_units FOR VALUES FROM (2305843009213693952) TO (MAXVALUE);
+SELECT partition, range_start AT TIME ZONE 'UTC' AS range_start, range_end FROM snowid.partitions
+ WHERE parent IN ('odd_units'::regclass, 'shown'::regclass) ORDER BY partition::text COLLATE "C";
+DROP TABLE odd_units;
 DROP TABLE shown;
 
 -- What is refused: other tables,

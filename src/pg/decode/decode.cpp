@@ -13,6 +13,13 @@ TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(StartOf(layout, parts.time));
 }
 
+// The parts of the first argument, in *parts. False where it is no ID of the layout, or its time is
+// beyond UnixMicros. Reading gives null then: an index, a generated column or a policy on a column
+// has to take whatever keys there are.
+bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
+  return Decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
+}
+
 // The time unit that holds `moment`. Fails with 22008.
 core::Time time_of(const core::Layout& layout, TimestampTz moment) {
   const core::Time time = TimeAt(layout, from_timestamptz(moment));
@@ -48,30 +55,37 @@ Datum snowid_decode(PG_FUNCTION_ARGS) {
   if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
-  Datum values[] = {TimestampTzGetDatum(created_at(layout, parts)),
+  core::Parts parts{};
+  const bool is_id = read_parts(fcinfo, layout, &parts);
+  Datum values[] = {is_id ? TimestampTzGetDatum(created_at(layout, parts)) : Datum{0},
                     Int64GetDatum(static_cast<int64>(parts.shard.value)),
                     Int64GetDatum(static_cast<int64>(parts.sequence.value))};
-  bool nulls[lengthof(values)] = {};
+  bool nulls[lengthof(values)] = {!is_id, !is_id, !is_id};
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
 }
 
 // snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
 Datum snowid_timestamp(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts_of(layout, PG_GETARG_INT64(0))));
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts));
 }
 
 // snowid_shard(id bigint, layout snowid_layout) → bigint
 Datum snowid_shard(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).shard.value));
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_INT64(static_cast<int64>(parts.shard.value));
 }
 
 // snowid_sequence(id bigint, layout snowid_layout) → bigint
 Datum snowid_sequence(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(static_cast<int64>(parts_of(layout, PG_GETARG_INT64(0)).sequence.value));
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_INT64(static_cast<int64>(parts.sequence.value));
 }
 
 // snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)

@@ -104,7 +104,7 @@ foreach my $call (
 {
     unlike(ask($mallory, "SELECT $call"), qr/ERROR|^$/, "works among look-alikes: $call") or diag($mallory->{err});
 }
-foreach my $call ('snowid_next(-1)', 'snowid_timestamp(-1)', q(snowid_min('1900-01-01Z')), q(snowid_from_base62('x')), 'snowid_next(6)')
+foreach my $call ('snowid_next(-1)', 'snowid_to_uuid(-1)', q(snowid_min('1900-01-01Z')), q(snowid_from_base62('x')), 'snowid_next(6)')
 {
     like(ask($mallory, "SELECT $call"), qr/ERROR (?:22|55)/, "fails as it should: $call") or diag($mallory->{err});
 }

@@ -94,7 +94,7 @@ is(ask($compiled, $of_late), ask($plain, $of_late), 'a range that is none of IDs
 
 # 3. Errors leave compiled code, too, and the session goes on.
 foreach my $case (
-    [ '22023', 'SELECT sum(snowid_shard(-id)) FROM photos' ],
+    [ '22023', q(SELECT count(snowid_to_uuid(-id)) FROM photos) ],
     [ '22008', q(SELECT sum(snowid_encode(snowid_timestamp(id) - interval '50 years', 0, 0)) FROM photos) ],
     [ '22P02', q(SELECT sum(snowid_from_base62(written || '!')) FROM photos) ],
     [ '22023', q(SELECT sum(snowid_from_uuid(gen_random_uuid())) FROM photos) ],
