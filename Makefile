@@ -34,15 +34,12 @@ else
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
 ROOMS = base server shared decode ceiling database ids rewind kinds central counters nodes moves tables stats
-SQL_SOURCES = server/extension.sql base/layout.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
+SQL = server/extension.sql base/layout.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,number.sql membership.sql nodes.sql) moves/moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
 	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql
-
-# Of the rooms that there are.
-SQL = $(filter $(addsuffix /%,$(ROOMS)),$(SQL_SOURCES))
 
 MODULE_big = $(EXTENSION)
 SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
