@@ -73,6 +73,8 @@ CREATE TABLE typed OF row_type (PRIMARY KEY (id));
 CREATE TABLE far (id bigint GENERATED ALWAYS AS IDENTITY, n int);
 CREATE TABLE tweets (id bigserial PRIMARY KEY, n int);
 INSERT INTO always (n) VALUES (1);
+-- A sequence that an identity's column owns besides its own is left.
+CREATE SEQUENCE beside_identity OWNED BY by_default.id;
 SELECT snowid.adopt('always', 'id'), snowid.adopt('by_default', 'id', 3), snowid.adopt('plain', 'id'),
        snowid.adopt('hashed', 'id'), snowid.adopt('with_domain', 'id', 8191), snowid.adopt('fleeting', 'id'),
        snowid.adopt('unlogged', 'id'), snowid.adopt('typed', 'id'),

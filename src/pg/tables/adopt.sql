@@ -272,16 +272,18 @@ BEGIN
 
   -- Identities; partitions have their table's from PostgreSQL 17 on, and lose it with that.
   FOR one IN
-    SELECT f.relid, d.objid::regclass AS seq, d.deptype, EXISTS (
+    SELECT f.relid, d.objid::regclass AS seq, d.deptype = 'i' AND a.attidentity <> '' AS is_identity, d.deptype = 'a' AND EXISTS (
         SELECT FROM pg_attrdef AS e JOIN pg_depend AS s ON s.classid = 'pg_attrdef'::regclass AND s.objid = e.oid
           AND s.refclassid = 'pg_class'::regclass AND s.refobjid = d.objid
          WHERE e.adrelid = f.relid AND e.adnum = f.attnum) AS is_used
       FROM snowid.family_of(tbl, col) AS f
+      JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum
       JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = f.relid AND d.refobjsubid = f.attnum
        AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
       JOIN pg_class AS c ON c.oid = d.objid AND c.relkind = 'S'
   LOOP
-    IF one.deptype = 'i' THEN
+    -- pgEdge makes an identity column another one and leaves the sequence as it was.
+    IF one.is_identity THEN
       PERFORM snowid.drop_sequence(one.seq, format('ALTER TABLE %s ALTER COLUMN %I DROP IDENTITY', one.relid, col));
     ELSIF one.is_used THEN
       serials := serials || one.seq;
