@@ -27,7 +27,7 @@ sub is_refused
         like($err, qr/invalid value for parameter "snowid\.shard": "\Q$value\E"\nHINT:/, "$name: naming it: $sql");
     }
     my ($status, $out, $err) =
-      $node->psql('postgres', q(SELECT node_number IS NULL, source ~ '^setting [(]', problem FROM snowid.node_status), @as);
+      $node->psql('postgres', q{SELECT node_number IS NULL, source ~ '^setting [(]', problem FROM snowid.node_status}, @as);
     is("$out$err", qq(t|t|invalid value for parameter "snowid.shard": "$value"), "$name: the view says why");
     ($status, $out, $err) = $node->psql('postgres', 'SELECT snowid_shard(snowid_next(5))', @as);
     is("$out$err", '5', "$name: who names a shard is served, without a warning");

@@ -29,8 +29,6 @@ sub start_by_script
     my ($server, $run) = (@_, $script);
     local $ENV{PGDATA} = $server->data_dir;
     local $ENV{PGPORT} = $server->port;
-    local $ENV{PGUSER};
-    delete $ENV{PGUSER};
     my $log = "$socket/said";
     system('sh', '-c', "exec >$log 2>&1; $run");
     return slurp_file($log);
