@@ -33,7 +33,8 @@ void disconnect_if_interrupted() {
 void begin_connecting() {
   if (was_socket == nullptr) {
     // A third more are files that fd.c is only told of.
-    const int most = 2 * std::min(max_files_per_process, 100000) + 100;
+    const int files = atoi(GetConfigOption("max_files_per_process", false, false));
+    const int most = 2 * std::min(files, 100000) + 100;
     was_socket = static_cast<bool*>(MemoryContextAlloc(TopMemoryContext, most));
     descriptors = most;
     timer = RegisterTimeout(USER_TIMEOUT, disconnect_if_interrupted);

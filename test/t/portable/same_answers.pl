@@ -227,6 +227,8 @@ foreach my $n (0 .. $#statements)
     # A setting's value that is none is refused by SET in the extension, by the next call in the other.
     # Only then is it known who had set it, which the hint says.
     if ($statements[$n] =~ /set_config/) { s/^(22023 [|] [^|]*).*/$1/s foreach $there, $here }
+    # Some versions of PostgreSQL name the unit of a range.
+    $there =~ s/[(](\d+) ms [.][.] (\d+) ms[)]/($1 .. $2)/;
     push @{ $differ{ $names[$n] } }, "$statements[$n]\n  extension: $there  portable:  $here" if $there ne $here;
 }
 foreach my $name (sort keys %asked)
