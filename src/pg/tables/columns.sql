@@ -48,7 +48,7 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
       JOIN pg_proc AS p ON p.oid = c.function AND p.prosqlbody IS NULL
       JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
      WHERE p.oid NOT IN (SELECT m.oid FROM member AS m)
-       AND p.prosrc ~* (SELECT concat('\m(', string_agg(DISTINCT m.proname, '|'), ')\M') FROM member AS m WHERE m.is_maker)
+       AND p.prosrc ~* (SELECT concat(E'\\m(', string_agg(DISTINCT m.proname, '|'), E')\\M') FROM member AS m WHERE m.is_maker)
   )
   SELECT DISTINCT ON (x.attrelid, x.attnum)
       x.attrelid, x.attname, s.shard, s.layout, x.text,

@@ -58,6 +58,10 @@ CREATE TABLE looked_at (id bigint CHECK (noted(id)), plain bigint CHECK (plain +
 CREATE TABLE messages (id bigint DEFAULT snowid_next(layout => 'discord', shard => 5) PRIMARY KEY) PARTITION BY RANGE (id)));
 is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin::text)::text, ' ' ORDER BY conname)
     FROM pg_constraint WHERE conrelid = 'looked_at'::regclass AND contype = 'c')), 'false true', 'whose expressions are code');
+$node->safe_psql('postgres', q(CREATE FUNCTION public.made() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowid_next(); END';
+CREATE TABLE by_text (id bigint DEFAULT made())));
+is($node->safe_psql('postgres', q(SELECT found_in FROM snowid.columns WHERE table_name = 'by_text'::regclass)),
+    'default: text of function public.made()', 'a column whose IDs come from a function with text');
 is($node->safe_psql('postgres', q(SELECT s.* FROM snowid.source_of_ids('messages'::regclass, 1::int2) AS s)), '5|discord', 'what a default draws from');
 $node->safe_psql('postgres', q(SELECT snowid.create_partitions('messages', '1 day', now() + interval '2 days')));
 is($node->safe_psql('postgres', 'SELECT count(*) >= 3, bool_and(NOT is_default AND range_end > range_start) FROM snowid.partitions'),
