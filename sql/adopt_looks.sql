@@ -108,6 +108,38 @@ CREATE TABLE mallory.others (id bigserial PRIMARY KEY, CONSTRAINT by_text CHECK 
   CONSTRAINT list CHECK (id > 0 AND '{1}'::text[]::bigint[] IS NOT NULL));
 RESET ROLE;
 SELECT snowid.adopt('mallory.others', 'id');
+-- Planning a query evaluates what is constant in expressions of indexes and statistics, and in checks. That has the
+-- owner's rights and no others, whoever calls, whatever the role of the session. A sequence is not rolled back.
+SET ROLE mallory;
+CREATE SEQUENCE mallory.evaluated;
+CREATE SEQUENCE mallory.with_more_rights;
+CREATE FUNCTION mallory.note() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM nextval('mallory.evaluated'), CASE WHEN current_user <> 'mallory' THEN nextval('mallory.with_more_rights') END;
+  BEGIN RESET ROLE; EXCEPTION WHEN insufficient_privilege THEN NULL; END;
+  RETURN CASE WHEN current_user <> 'mallory' THEN nextval('mallory.with_more_rights') END;
+END $$;
+CREATE FUNCTION mallory.five() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN IF current_setting('spy.armed', true) = 'yes' THEN PERFORM mallory.note(); END IF; RETURN 5; END $$;
+CREATE TABLE mallory.indexed (id bigserial PRIMARY KEY);
+CREATE INDEX ON mallory.indexed ((id + mallory.five()));
+CREATE TABLE mallory.estimated (id bigserial PRIMARY KEY);
+CREATE STATISTICS mallory.estimates ON (id + mallory.five()) FROM mallory.estimated;
+CREATE TABLE mallory.excluded (id bigserial PRIMARY KEY, CONSTRAINT above CHECK (id > mallory.five() - 100));
+-- Its owner may not see all rows, a superuser may.
+CREATE TABLE mallory.forced (id bigserial PRIMARY KEY);
+ALTER TABLE mallory.forced ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT attempt('SELECT snowid.adopt(''mallory.forced'', ''id'')');
+RESET ROLE;
+SET constraint_exclusion = on;
+SET spy.armed = yes;
+SELECT snowid.adopt('mallory.' || tbl, 'id') FROM unnest('{indexed, estimated, excluded, forced}'::text[]) AS tbl;
+SELECT e.is_called AS evaluated, r.is_called AS with_more_rights FROM mallory.evaluated AS e, mallory.with_more_rights AS r;
+RESET spy.armed;
+RESET constraint_exclusion;
+SET ROLE mallory;
+SELECT attempt(format('SELECT snowid.execute(%L, ''SELECT 1::bigint'')', r)) FROM unnest('{pg_monitor, mallory}'::text[]) AS r;
+RESET ROLE;
 -- lock_timeout is what it was, also where nothing is to be done.
 BEGIN;
 SET LOCAL lock_timeout = '20s';

@@ -258,7 +258,7 @@ INSERT INTO far VALUES (snowid_min('2024-11-02Z', 'baidu'));
 SELECT attempt($$SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z')$$);
 DELETE FROM far;
 SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z');
--- Owners that may not see all rows are refused by PostgreSQL itself.
+-- Owners that may not see all rows are refused by PostgreSQL itself. A superuser sees them.
 CREATE TABLE veiled (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
 CREATE TABLE veiled_default PARTITION OF veiled DEFAULT;
@@ -268,7 +268,10 @@ DO $$ DECLARE t text; BEGIN
   FOREACH t IN ARRAY ARRAY['veiled', 'veiled_0', 'veiled_default'] LOOP EXECUTE format('ALTER TABLE %I OWNER TO owner_of_all', t); END LOOP;
 END $$;
 GRANT CREATE ON SCHEMA public TO owner_of_all;
+SET ROLE owner_of_all;
 SELECT attempt($$SELECT snowid.create_partitions('veiled', '1 month', '2020-01-01Z')$$);
+RESET ROLE;
+SELECT left(attempt($$SELECT snowid.create_partitions('veiled', '1 month', '2020-01-01Z')$$), 77);
 
 -- The layout is that of the column's default, where that is a call of snowid_next() with constants. Another one that is
 -- given is refused; where the default says none, one must be given. So it is for all three.
@@ -624,6 +627,33 @@ SELECT inhparent::regclass FROM pg_inherits WHERE inhrelid = 'left_behind_0'::re
 DROP EVENT TRIGGER take_it;
 DROP FUNCTION take_it;
 DROP TABLE refers, left_behind, new_home;
+-- What PostgreSQL evaluates of the owner's has his rights and no others, whoever calls: it cannot go back to the role of
+-- the session.
+GRANT ALL ON SCHEMA attic TO owner_of_all;
+SET ROLE owner_of_all;
+CREATE SEQUENCE attic.evaluated;
+CREATE SEQUENCE attic.with_more_rights;
+CREATE FUNCTION attic.note() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM nextval('attic.evaluated'), CASE WHEN current_user <> 'owner_of_all' THEN nextval('attic.with_more_rights') END;
+  BEGIN RESET ROLE; EXCEPTION WHEN insufficient_privilege THEN NULL; END;
+  RETURN CASE WHEN current_user <> 'owner_of_all' THEN nextval('attic.with_more_rights') END;
+END $$;
+CREATE FUNCTION attic.five() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN IF current_setting('spy.armed', true) = 'yes' THEN PERFORM attic.note(); END IF; RETURN 5; END $$;
+CREATE TABLE planned (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE INDEX ON planned ((id + attic.five()));
+CREATE TABLE planned_0 PARTITION OF planned FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE planned_rest PARTITION OF planned (CHECK (id > attic.five() - 100)) DEFAULT;
+CREATE STATISTICS attic.estimates ON (id + attic.five()) FROM planned_rest;
+RESET ROLE;
+SET spy.armed = yes;
+SELECT snowid.create_partitions('planned', '1 month', '2020-02-05Z');
+SELECT snowid.detach_partitions('planned', '2020-01-01Z');
+SELECT snowid.drop_partitions('planned', '2020-02-01Z');
+SELECT e.is_called AS evaluated, r.is_called AS with_more_rights FROM attic.evaluated AS e, attic.with_more_rights AS r;
+RESET spy.armed;
+DROP TABLE planned, planned_0;
 -- The table's own lock is what all this goes by: an owner who cannot lock it changes nothing.
 REVOKE ALL ON moved FROM owner_of_all;
 SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.drop_partitions('moved', '2020-03-05Z')$$, $$SELECT snowid.create_partitions('moved', '1 month', '2020-05-05Z')$$]) AS call;

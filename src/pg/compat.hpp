@@ -160,6 +160,14 @@ inline void* setting_extra(size_t size) { return malloc(size); }
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
+// Whether a role may SET ROLE to another one, which since PostgreSQL 16 an option of the grant
+// says.
+#if PG_VERSION_NUM >= 160000
+inline bool may_set_role(Oid member, Oid role) { return member_can_set_role(member, role); }
+#else
+inline bool may_set_role(Oid member, Oid role) { return is_member_of_role(member, role); }
+#endif
+
 // PostgreSQL 17 has LockHeldByMe() look for stronger modes, too.
 inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) {
 #if PG_VERSION_NUM >= 170000

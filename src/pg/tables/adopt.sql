@@ -28,8 +28,11 @@ BEGIN
           HINT = format('Use CREATE INDEX CONCURRENTLY ON %s (%I). The index may be dropped afterwards.', one.relid, col);
     END IF;
   END LOOP;
-  FOR one IN SELECT f.relid FROM snowid.family_of(tbl, col) AS f WHERE f.relkind = 'r' LOOP
-    EXECUTE format('SELECT pg_catalog.max(%I) FROM ONLY %s', col, one.relid) INTO key;
+  FOR one IN
+    SELECT f.relid, pg_get_userbyid(c.relowner) AS owner
+      FROM snowid.family_of(tbl, col) AS f JOIN pg_class AS c ON c.oid = f.relid WHERE f.relkind = 'r'
+  LOOP
+    key := snowid.execute(one.owner, format('SELECT pg_catalog.max(%I) FROM ONLY %s', col, one.relid));
     greatest_key := greatest(greatest_key, key);
   END LOOP;
   RETURN greatest_key;

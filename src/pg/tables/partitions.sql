@@ -195,6 +195,7 @@ CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, step p
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
   key CONSTANT name := (snowid.require_partitioned(parent)).key;
+  owner CONSTANT name := (snowid.require_partitioned(parent)).owner;
   rest regclass;
   condition text;
   columns text;
@@ -206,7 +207,7 @@ BEGIN
       || CASE WHEN bool_and(m.next IS NOT NULL) THEN format(' AND %I < %s', key, max(m.next)) ELSE '' END
     INTO condition FROM snowid.missing_partitions(parent, step, until, given) AS m HAVING count(*) > 0;
   IF NOT FOUND THEN RETURN; END IF;
-  EXECUTE format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition) INTO count;
+  count := snowid.execute(owner, format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition));
   IF count = 0 THEN RETURN; END IF;
   SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO columns FROM pg_attribute AS a
    WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
@@ -260,7 +261,6 @@ CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_cat
   RETURNS SETOF pg_catalog.regclass
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  caller CONSTANT text := current_setting('role');
   patience CONSTANT text := current_setting('lock_timeout');
   missing record;
 BEGIN
@@ -271,7 +271,6 @@ BEGIN
   -- Nobody waits where nothing is to be done.
   IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, layout)) THEN RETURN; END IF;
 
-  PERFORM snowid.act_as((snowid.require_partitioned(parent)).owner);
   -- What this look locks is let go of, or two callers would wait for each other.
   BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
@@ -296,7 +295,7 @@ BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
     RAISE;
   END;
-  PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
+  PERFORM set_config('lock_timeout', patience, true);
 END $$;
 COMMENT ON FUNCTION snowid.create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'make the partitions that a table partitioned by ID needs up to a moment, of months, days or the like; returns those made';

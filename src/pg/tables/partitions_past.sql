@@ -94,7 +94,6 @@ CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_c
   RETURNS SETOF pg_catalog.record
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  caller CONSTANT text := current_setting('role');
   patience CONSTANT text := current_setting('lock_timeout');
   owner name;
   is_referred boolean;
@@ -109,7 +108,6 @@ BEGIN
   -- Nobody waits where nothing is to be done.
   IF NOT EXISTS (SELECT FROM snowid.removable_partitions(parent, before, given, max_partitions)) THEN RETURN; END IF;
 
-  PERFORM snowid.act_as((snowid.require_partitioned(parent)).owner);
   -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')) AS r (is_referred),
@@ -143,7 +141,7 @@ BEGIN
     END IF;
     RETURN NEXT;
   END LOOP;
-  PERFORM set_config('lock_timeout', patience, true), snowid.act_again_as(caller);
+  PERFORM set_config('lock_timeout', patience, true);
 END $$;
 COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
   'drop or detach partitions that end before a moment';

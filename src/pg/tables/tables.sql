@@ -1,8 +1,8 @@
 -- Managing people's tables: what adopting and partitions have in common. All of it runs with the caller's rights.
 --
--- Statements on a table can run its owner's code (constraints, expressions of indexes, event triggers). Whatever
--- was read before is stale after that, and search_path and role may be other ones: so statements go through
--- snowid.execute(), and what was known is looked up again.
+-- Statements on a table, and queries of it, can run its owner's code: constraints, expressions of indexes and statistics.
+-- Therefore they go through snowid.execute(), which gives that code the owner's rights and no others, and restores
+-- search_path and role. What was read before is stale after that, and is looked up again.
 --
 -- What changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock, to raise its
 -- errors before anybody has to wait. Both looks are the same function, and a statement of its own sees what was committed
@@ -131,26 +131,6 @@ END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
   'shard and layout that a column''s default draws IDs from';
 
--- Goes on as a role until the transaction ends, or the one that it was before is set again.
-CREATE FUNCTION snowid.act_as(role pg_catalog.name) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
-BEGIN
-  IF current_user OPERATOR(pg_catalog.<>) role THEN
-    PERFORM pg_catalog.set_config('role', role::pg_catalog.text, true);
-  END IF;
-END $$;
-COMMENT ON FUNCTION snowid.act_as(pg_catalog.name) IS 'go on as a role, which the caller must be a member of';
-
--- Goes on as the role that it was, if that is another one now: in a SECURITY DEFINER function nobody may set it.
-CREATE FUNCTION snowid.act_again_as(role pg_catalog.text) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
-BEGIN
-  IF pg_catalog.current_setting('role') OPERATOR(pg_catalog.<>) role THEN
-    PERFORM pg_catalog.set_config('role', role, true);
-  END IF;
-END $$;
-COMMENT ON FUNCTION snowid.act_again_as(pg_catalog.text) IS 'set the role back to what it was';
-
 -- The first ID of the unit of time that holds a moment; also of a moment that the layout does not have. An ID has the
 -- time at which its unit began: so those of now are at or above it.
 CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
@@ -173,16 +153,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'a table and all that inherits from it';
 
--- Runs a statement on a table as its owner, and has search_path be again what functions of this room set. It has none
--- of its own: setting it would end with this call.
-CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM snowid.act_as(owner);
-  EXECUTE statement;
-  PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-END $$;
-COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text) IS 'run a statement that may run others'' code';
+-- Runs a statement on a table as its owner, see as_owner.cpp. Returns the bigint that it selects, if it does.
+CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text) RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_execute';
+COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text) IS
+  'Runs a statement as a role, restricted if that is not the caller.';
 
 -- Locks tables in the order in which they are given, each in its mode, ONLY them. Those that the caller may not lock,
 -- or nobody can, are left to the statement that needs them.
