@@ -24,7 +24,7 @@ struct OwnNumbers {
 
 enum class Taking : uint8_t {
   kTaken,
-  kBehind,     // all of them begin below the numbers that count as given here
+  kBehind,     // they begin below the numbers that count as given here
   kExhausted,  // no number is left, here or there
 };
 
@@ -43,25 +43,13 @@ constexpr int64_t Above(int64_t number, uint64_t distance) {
   return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
 }
 
-// Where the last block begins.
-constexpr int64_t LastOf(const GivenBlocks& given) {
-  return Above(given.first,
-               (static_cast<uint64_t>(given.blocks) - 1) * static_cast<uint64_t>(given.increment));
-}
-
-// Takes what begins at or above own.next. What the sequence here says then, whatever its own
+// Takes blocks that begin at or above own.next. What the sequence here says then, whatever its own
 // increment is, is above all that was taken.
-constexpr TakenBlocks TakeBlocks(GivenBlocks given, const OwnNumbers& own) {
+constexpr TakenBlocks TakeBlocks(const GivenBlocks& given, const OwnNumbers& own) {
   const int64_t max = std::min(own.max, given.max);
   if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
   const auto increment = static_cast<uint64_t>(given.increment);
-  if (given.first < own.next) {
-    const uint64_t below = static_cast<uint64_t>(own.next) - static_cast<uint64_t>(given.first);
-    const uint64_t dropped = (below - 1) / increment + 1;
-    if (dropped >= static_cast<uint64_t>(given.blocks)) return {Taking::kBehind, 0, 0, 0, false, 0};
-    given.first = Above(given.first, dropped * increment);
-    given.blocks -= static_cast<int64_t>(dropped);
-  }
+  if (given.first < own.next) return {Taking::kBehind, 0, 0, 0, false, 0};
   if (given.first > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
   const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(given.first);
   const uint64_t blocks = std::min(static_cast<uint64_t>(given.blocks), room / increment + 1);

@@ -9,11 +9,20 @@ namespace snowid::pg {
 
 namespace {
 
-// The statement for the other server. Its arguments are the sequence's name as a literal, and the
-// most blocks to allocate. It calls nextval that often, but for at most a sixteenth of the blocks
-// that are left (core::kPart), and answers with one row: the longest series of blocks without a
-// gap. There are gaps where somebody else calls nextval meanwhile.
+// The statement for the other server. Its arguments are whether the source is being attached, the
+// least number to allocate, the sequence's name, the identity that the source must have, and the
+// most blocks. It calls nextval as often as there are blocks to allocate, at most for a sixteenth
+// of those that are left (core::kPart). The answer is one row: which source this is, and the
+// longest series of blocks without a gap. There are gaps where somebody else calls nextval
+// meanwhile. Nothing is allocated from a source that has another identity, or whose next block
+// begins below the least number.
 //
+// - Where nextval was not called since the sequence was created or set, only SELECT would tell the
+//   next number. Then one block is allocated, and the caller looks at it. While it is being
+//   attached such a sequence counts as being at its start.
+// - The identity changes when the server is promoted, restored or upgraded, and when the sequence
+//   is created again. The timeline is that of the WAL that the server writes. The control file
+//   has the old one until the first checkpoint after a promotion.
 // - An advisory lock keeps away other servers that run the same statement. The statement tries to
 //   get it for 0.2 seconds and then goes on without, since anybody may hold it.
 // - It writes a WAL record of its own and commits synchronously, so the answer is durable there,
@@ -22,52 +31,85 @@ namespace {
 // - Operators are named in full, and take operands of exactly their types: anybody may have made
 //   others there.
 constexpr char kAllocate[] = R"(
-SELECT pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
+SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
 FROM (
   -- Numbers of one row have the same island.
-  SELECT a.n, (a.p).increment AS increment, (a.p).maximum_value AS max,
+  SELECT a.n, a.identity, a.behind, (a.p).increment AS increment, (a.p).maximum_value AS max,
     (a.p).cycle_option AS cycles,
     a.n::numeric OPERATOR(pg_catalog.-) ((a.p).increment::numeric OPERATOR(pg_catalog.*)
       (pg_catalog.row_number() OVER (ORDER BY a.n))::numeric) AS island
   FROM (
-    SELECT pg_catalog.nextval(s.seqrelid::pg_catalog.regclass) AS n,
+    SELECT s.identity, s.behind,
+      CASE WHEN g.i IS NOT NULL THEN pg_catalog.nextval(s.seqrelid::pg_catalog.regclass) END AS n,
       pg_catalog.pg_sequence_parameters(s.seqrelid) AS p
     FROM (
       -- Evaluated before the first nextval, since OFFSET keeps this from being flattened.
-      SELECT q.*,
-        pg_catalog.set_config('lock_timeout', '2s', true),
-        pg_catalog.set_config('synchronous_commit', 'on', true),
-        (SELECT true FROM pg_catalog.generate_series(1::bigint, 10::bigint)
-         WHERE CASE WHEN pg_catalog.pg_try_advisory_xact_lock(
-             (1936617335::bigint OPERATOR(pg_catalog.<<) 32)
-             OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true
-           ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END
-         LIMIT 1),
-        -- On a standby a message is an internal error, and the transaction's number 25006.
-        pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text,
-          pg_catalog.txid_current()::pg_catalog.text)
-      FROM pg_catalog.pg_sequence AS q
-      WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid
+      SELECT r.*,
+        (SELECT x.next FROM (SELECT COALESCE(r.last OPERATOR(pg_catalog.+) r.seqincrement::numeric,
+             CASE WHEN %s THEN r.seqstart::numeric END)) AS x(next)
+         WHERE x.next OPERATOR(pg_catalog.<) %s::numeric) AS behind
+      FROM (
+        SELECT q.*,
+          pg_catalog.set_config('lock_timeout', '2s', true),
+          pg_catalog.set_config('synchronous_commit', 'on', true),
+          (SELECT true FROM pg_catalog.generate_series(1::bigint, 10::bigint)
+           WHERE CASE WHEN pg_catalog.pg_try_advisory_xact_lock(
+               (1936617335::bigint OPERATOR(pg_catalog.<<) 32)
+               OPERATOR(pg_catalog.|) q.seqrelid::bigint) THEN true
+             ELSE pg_catalog.pg_sleep(0.02::double precision) IS NULL END
+           LIMIT 1),
+          -- On a standby a message is an internal error, and the transaction's number 25006.
+          pg_catalog.pg_logical_emit_message(true, 'snowid'::pg_catalog.text,
+            pg_catalog.txid_current()::pg_catalog.text),
+          pg_catalog.concat_ws('/'::pg_catalog.text,
+            (SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c),
+            (SELECT d.oid FROM pg_catalog.pg_database AS d
+             WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+            q.seqrelid, pg_catalog."left"(pg_catalog.pg_walfile_name(
+              pg_catalog.pg_current_wal_insert_lsn()), 8)) AS identity,
+          pg_catalog.pg_sequence_last_value(q.seqrelid)::numeric AS last
+        FROM pg_catalog.pg_sequence AS q
+        WHERE q.seqrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass::pg_catalog.oid
+        OFFSET 0
+      ) AS r
       OFFSET 0
-    ) AS s,
-    LATERAL pg_catalog.generate_series(1::bigint, GREATEST(1, LEAST()" UINT64_FORMAT R"(,
-      pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-)
-        COALESCE(pg_catalog.pg_sequence_last_value(s.seqrelid), s.seqstart)::numeric,
-        s.seqincrement::numeric OPERATOR(pg_catalog.*) 16::numeric)))::bigint)
+    ) AS s
+    LEFT JOIN LATERAL pg_catalog.generate_series(1::bigint,
+      CASE WHEN s.behind IS NOT NULL OR s.identity OPERATOR(pg_catalog.<>) %s::pg_catalog.text
+        THEN 0::bigint
+        WHEN s.last IS NULL THEN 1::bigint
+        ELSE GREATEST(1, LEAST()" UINT64_FORMAT R"(,
+          pg_catalog.div(s.seqmax::numeric OPERATOR(pg_catalog.-) s.last,
+            s.seqincrement::numeric OPERATOR(pg_catalog.*) 16::numeric)))::bigint
+        END) AS g(i) ON true
   ) AS a
 ) AS b
-GROUP BY b.island, b.increment, b.max, b.cycles
-ORDER BY 2 DESC
+GROUP BY b.identity, b.behind, b.island, b.increment, b.max, b.cycles
+ORDER BY 4 DESC
 LIMIT 1)";
 
 // The columns of the answer.
-enum Column : int { kFirst = 1, kBlocks, kIncrement, kMax, kCycles, kColumns = kCycles };
+enum Column : int {
+  kIdentity = 1,
+  kBehind,  // where the source's next block begins, null unless that is below the least number
+  kFirst,   // null where nothing was allocated
+  kBlocks,
+  kIncrement,
+  kMax,
+  kCycles,
+  kColumns = kCycles
+};
 
-// A request, and where to store the answer.
+// The longest identity there can be: two numbers of 20 digits at most, two of 10 at most.
+constexpr size_t kLongestIdentity = 63;
+
+// What is asked of a source, and where to store the answer.
 struct Request {
   const CentralSource& source;
+  int64 least;  // the least number to allocate
   uint64 blocks;
-  core::GivenBlocks* allocated;
+  core::GivenBlocks* allocated;  // nullptr where nothing is to be allocated
+  char* identity;                // of kLongestIdentity + 1 bytes
 };
 
 // 08P01: the other server's answer is not one that the statement can give.
@@ -80,10 +122,55 @@ struct Request {
   pg_unreachable();
 }
 
-// A column of the answer, which comes as text, as the number that it should be. Fails with 08P01.
-int64 number_column(const CentralSource& source, Column column) {
+// 55000: the source is another one than when the sequence was attached.
+[[noreturn]] void report_other(const CentralSource& source, const char* identity) {
+  const char* sequence = get_rel_name(source.relid);
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("sequence \"%s\" on server \"%s\" is not the one that sequence \"%s\" was "
+                  "attached to",
+                  source.remote, source.server, sequence),
+           errdetail("That server was restored, promoted, or upgraded, or the sequence was created "
+                     "again. It may have lost numbers that it has allocated, and allocate them "
+                     "again."),
+           errdetail_log("The source was \"%s\" when it was attached, and is \"%s\".",
+                         source.identity, identity),
+           errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers "
+                   "that use the source, and set the source above it by setval(). Then use "
+                   "snowid_segment_attach() again on each of these servers.")));
+  pg_unreachable();
+}
+
+// 55000: the source is behind the sequence here. next: where its next block begins.
+[[noreturn]] void report_behind(const CentralSource& source, int64 next, int64 least) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"", source.remote,
+                  source.server, get_rel_name(source.relid)),
+           errdetail("Its next block begins at " INT64_FORMAT ", and numbers up to " INT64_FORMAT
+                     " count as allocated to sequence \"%s\".",
+                     next, least - 1, get_rel_name(source.relid)),
+           errhint("On server \"%s\" use setval() to set the sequence to " INT64_FORMAT
+                   ", or to the greatest \"last_allocated\" in snowid.segment_sources on all "
+                   "servers that use it, if that is greater.",
+                   source.server, least - 1)));
+  pg_unreachable();
+}
+
+// A column of the answer, as text. Raises 08P01 where it is null.
+const char* text_column(const CentralSource& source, Column column) {
   const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
   if (text == nullptr) report_nonsense(source);
+  return text;
+}
+
+bool is_null_column(Column column) {
+  return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column) == nullptr;
+}
+
+// A column of the answer as the number that it should be. Raises 08P01 where it is none.
+int64 number_column(const CentralSource& source, Column column) {
+  const char* text = text_column(source, column);
   int64_t number;
   const char* end = text + strlen(text);
   const std::from_chars_result result = std::from_chars(text, end, number);
@@ -100,6 +187,19 @@ bool IsPossible(const core::GivenBlocks& allocated, uint64 most) {
   return blocks <= most && blocks - 1 <= room / static_cast<uint64>(allocated.increment);
 }
 
+// Reads which source has answered. Raises 55000 where it cannot be a source.
+void read_source(const Request& request) {
+  const CentralSource& source = request.source;
+  const char* identity = text_column(source, kIdentity);
+  const size_t length = strlen(identity);
+  if (length < 1 || length > kLongestIdentity) report_nonsense(source);
+  strcpy(request.identity, identity);
+  if (strcmp(text_column(source, kCycles), "t") == 0 || number_column(source, kIncrement) < 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
+                           source.server)));
+}
+
 // Reads the answer to the statement. argument: a Request.
 void read_answer(void* argument) {
   const Request& request = *static_cast<const Request*>(argument);
@@ -109,16 +209,36 @@ void read_answer(void* argument) {
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
   if (SPI_processed > 1) report_nonsense(source);
+  read_source(request);
+  if (request.allocated != nullptr && strcmp(request.identity, source.identity) != 0)
+    report_other(source, request.identity);
+  if (!is_null_column(kBehind)) {
+    const int64 next = number_column(source, kBehind);
+    if (next >= request.least) report_nonsense(source);
+    report_behind(source, next, request.least);
+  }
+  if (request.allocated == nullptr) return;
   const core::GivenBlocks allocated{number_column(source, kFirst), number_column(source, kBlocks),
                                     number_column(source, kIncrement), number_column(source, kMax)};
-  const char* cycles = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kCycles);
-  if (cycles == nullptr) report_nonsense(source);
-  if (strcmp(cycles, "t") == 0 || allocated.increment < 0)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
-                           source.server)));
   if (!IsPossible(allocated, request.blocks)) report_nonsense(source);
+  // Where setval was used meanwhile, or nothing said before which number is next.
+  if (allocated.first < request.least) report_behind(source, allocated.first, request.least);
   *request.allocated = allocated;
+}
+
+// Asks the source. Returns and fails as remote_run() does; the error has been explained.
+ErrorData* ask_source(Request* request) {
+  const CentralSource& source = request->source;
+  // No source has an empty identity, so nothing is allocated.
+  const char* identity = request->allocated != nullptr ? source.identity : "";
+  const char* text =
+      psprintf(kAllocate, request->allocated == nullptr ? "true" : "false",
+               quote_literal_cstr(psprintf(INT64_FORMAT, request->least)),
+               quote_literal_cstr(source.remote), quote_literal_cstr(identity), request->blocks);
+  ErrorData* error =
+      remote_run({source.server_oid, source.owner, text, kColumns, read_answer, request});
+  if (error != nullptr) remote_explain(source.server, error);
+  return error;
 }
 
 }  // namespace
@@ -156,14 +276,25 @@ void central_report_changed(const CentralSource& source) {
   pg_unreachable();
 }
 
-ErrorData* central_allocate(const CentralSource& source, uint64 blocks,
+ErrorData* central_allocate(const CentralSource& source, int64 least, uint64 blocks,
                             core::GivenBlocks* allocated) {
-  Request request{source, blocks, allocated};
-  const char* text = psprintf(kAllocate, quote_literal_cstr(source.remote), blocks);
-  ErrorData* error =
-      remote_run({source.server_oid, source.owner, text, kColumns, read_answer, &request});
-  if (error != nullptr) remote_explain(source.server, error);
-  return error;
+  char identity[kLongestIdentity + 1];
+  Request request{source, least, blocks, allocated, identity};
+  return ask_source(&request);
+}
+
+const char* central_identify(const CentralSource& source, int64 least) {
+  auto* identity = static_cast<char*>(palloc(kLongestIdentity + 1));
+  Request request{source, least, 0, nullptr, identity};
+  ErrorData* error = ask_source(&request);
+  if (error == nullptr) return identity;
+  if (!IsUnreachable(error)) ReThrowError(error);
+  ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
+                  errmsg("could not reach server \"%s\"", source.server),
+                  errdetail_internal("%s", error->message),
+                  error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+                  errhint("Try again when it can be reached.")));
+  pg_unreachable();
 }
 
 void central_report_down(const CentralSource& source, const ErrorData* why) {

@@ -2,11 +2,13 @@
 // table, and give the sequence new storage, so that all sessions notice. Both are undone if the
 // transaction rolls back.
 #include "pg/base/errors.hpp"
+#include "pg/central/allocate.hpp"
 #include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
 #include "pg/server/remote.hpp"
 #include "pg/server/sequence.hpp"
+#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
@@ -21,18 +23,34 @@ void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
 }
 
-// Runs a statement with a sequence and up to two texts as its parameters.
-void execute_with_source(const char* statement, Oid relid, const char* server, const char* remote) {
-  Oid types[3] = {REGCLASSOID, TEXTOID, TEXTOID};
-  Datum values[3] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}};
-  if (server != nullptr) values[1] = CStringGetTextDatum(server);
-  if (remote != nullptr) values[2] = CStringGetTextDatum(remote);
-  SPI_execute_with_args(statement, server == nullptr ? 1 : 3, types, values, nullptr, false, 0);
+// The least number that a source may allocate to the sequence: the next one of its own. The lowest
+// bigint if it has none.
+int64 least_of(Oid relid) {
+  const int64 increment = sequence_options(relid).increment;
+  const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
+  const SequenceValue value = SequencePageValue(page);
+  sequence_page_unlock(page);
+  relation_close(page.relation, AccessShareLock);
+  int64 next = value.last;
+  if (value.is_called && pg_add_s64_overflow(value.last, increment, &next)) return PG_INT64_MIN;
+  return next;
 }
 
-// Sets the sequence's source, or removes it where the server is nullptr. The user owns the
-// sequence; the table is changed with the rights of its own owner, the extension's.
-void set_source(Oid relid, const char* server, const char* remote) {
+// Runs a statement with a sequence, and the texts of its source, as parameters.
+void execute_with_source(const char* statement, Oid relid, const CentralSource* source) {
+  Oid types[4] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
+  Datum values[4] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
+  if (source != nullptr) {
+    values[1] = CStringGetTextDatum(source->server);
+    values[2] = CStringGetTextDatum(source->remote);
+    values[3] = CStringGetTextDatum(source->identity);
+  }
+  SPI_execute_with_args(statement, source == nullptr ? 1 : 4, types, values, nullptr, false, 0);
+}
+
+// Sets the sequence's source, or removes it where there is none. The user owns the sequence; the
+// table is changed with the rights of its own owner, the extension's.
+void set_source(Oid relid, const CentralSource* source) {
   Relation table = central_open_table(RowExclusiveLock);
   const char* name = qualified_name(RelationGetRelid(table));
   const Oid table_owner = table->rd_rel->relowner;
@@ -51,11 +69,12 @@ void set_source(Oid relid, const char* server, const char* remote) {
       psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
                " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
                name),
-      relid, nullptr, nullptr);
-  if (server != nullptr)
-    execute_with_source(
-        psprintf("INSERT INTO %s (seq, server, remote_seq) VALUES ($1, $2, $3)", name), relid,
-        server, remote);
+      relid, nullptr);
+  if (source != nullptr)
+    execute_with_source(psprintf("INSERT INTO %s (seq, server, remote_seq, source_identity)"
+                                 " VALUES ($1, $2, $3, $4)",
+                                 name),
+                        relid, source);
   SetUserIdAndSecContext(user, security);
   SPI_finish();
 }
@@ -77,12 +96,19 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
   require_nextval("snowid_segment_attach()");
   const Oid relid = PG_GETARG_OID(0);
   const char* server = NameStr(*PG_GETARG_NAME(1));
-  lock_own_sequence(relid);
+  require_own_sequence(relid);
   const Oid server_oid = get_foreign_server_oid(server, false);
   const AclResult usage = check_usage_of_server(server_oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
   require_connect_timeout(server_oid);
-  set_source(relid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)));
+  CentralSource source{
+      relid,  relation_owner(relid), server_oid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)),
+      nullptr};
+  // Asked before the sequence is locked: others draw meanwhile. What they take then is above what
+  // this session sees first, and the source is above that.
+  source.identity = central_identify(source, least_of(relid));
+  lock_own_sequence(relid);
+  set_source(relid, &source);
   PG_RETURN_VOID();
 }
 
@@ -91,7 +117,7 @@ Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
   require_nextval("snowid_segment_detach()");
   const Oid relid = PG_GETARG_OID(0);
   lock_own_sequence(relid);
-  set_source(relid, nullptr, nullptr);
+  set_source(relid, nullptr);
   PG_RETURN_VOID();
 }
 }

@@ -36,6 +36,7 @@ CREATE TABLE snowid_internal.segment_sources (
   seq snowid_internal.sequence_name PRIMARY KEY,
   server pg_catalog.text NOT NULL,
   remote_seq pg_catalog.text NOT NULL,
+  source_identity pg_catalog.text NOT NULL,
   owner pg_catalog.text NOT NULL,
   server_oid pg_catalog.oid NOT NULL,
   owner_oid pg_catalog.oid NOT NULL
@@ -45,6 +46,8 @@ COMMENT ON TABLE snowid_internal.segment_sources IS
 COMMENT ON COLUMN snowid_internal.segment_sources.seq IS 'sequence here';
 COMMENT ON COLUMN snowid_internal.segment_sources.server IS 'foreign server, when it was attached';
 COMMENT ON COLUMN snowid_internal.segment_sources.remote_seq IS 'sequence there';
+COMMENT ON COLUMN snowid_internal.segment_sources.source_identity IS
+  'server, database, sequence, and timeline when it was attached; no numbers are taken from another one';
 COMMENT ON COLUMN snowid_internal.segment_sources.owner IS 'owner of the sequence here, when it was attached';
 COMMENT ON COLUMN snowid_internal.segment_sources.server_oid IS
   'foreign server that had this name, set by a trigger';
@@ -52,13 +55,33 @@ COMMENT ON COLUMN snowid_internal.segment_sources.owner_oid IS 'role that had th
 COMMENT ON CONSTRAINT segment_sources_pkey ON snowid_internal.segment_sources IS 'a sequence has one source';
 COMMENT ON INDEX snowid_internal.segment_sources_pkey IS 'a sequence has one source';
 
+-- A sequence page says more than pg_sequence_last_value(), which is null where the next number is stored.
+CREATE FUNCTION snowid.last_allocated(seq pg_catalog.regclass) RETURNS bigint
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  result bigint;
+BEGIN
+  EXECUTE format('SELECT CASE WHEN s.is_called THEN least(s.last_value::numeric + q.seqincrement - 1, q.seqmax)
+      WHEN s.last_value > -9223372036854775808 THEN s.last_value - 1 END FROM %s AS s, pg_sequence AS q WHERE q.seqrelid = %L::oid', seq, seq::oid)
+    INTO result;
+  RETURN result;
+END $$;
+COMMENT ON FUNCTION snowid.last_allocated(pg_catalog.regclass) IS 'number up to which all numbers count as allocated to a sequence';
+
 CREATE VIEW snowid.segment_sources AS
-  SELECT s.seq::pg_catalog.regclass AS seq, s.server, s.remote_seq, s.owner FROM snowid_internal.segment_sources AS s;
+  SELECT s.seq::pg_catalog.regclass AS seq, s.server, s.remote_seq, s.owner, s.source_identity,
+    CASE WHEN pg_catalog.has_sequence_privilege(s.seq::pg_catalog.oid, 'SELECT'::pg_catalog.text)
+      THEN snowid.last_allocated(s.seq::pg_catalog.regclass) END AS last_allocated
+  FROM snowid_internal.segment_sources AS s;
 COMMENT ON VIEW snowid.segment_sources IS 'sequences whose numbers are allocated on another server';
 COMMENT ON COLUMN snowid.segment_sources.seq IS 'local sequence';
 COMMENT ON COLUMN snowid.segment_sources.server IS 'foreign server, as it was named when attached';
 COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'sequence on that server';
 COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the local sequence when attached';
+COMMENT ON COLUMN snowid.segment_sources.source_identity IS
+  'system identifier, database, sequence, and timeline of that server when attached';
+COMMENT ON COLUMN snowid.segment_sources.last_allocated IS
+  'number up to which all numbers count as allocated, null without SELECT on the sequence';
 
 CREATE FUNCTION snowid_internal.check_source() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';

@@ -15,9 +15,8 @@ namespace snowid::pg {
 
 // How a central source has failed.
 enum class FailureKind : uint8_t {
-  kOther,   // it is not as it was attached, or has reported an error
-  kDown,    // it could not be reached
-  kBehind,  // it gives numbers that were given here before
+  kOther,  // it is not as it was attached, is behind, or has reported an error
+  kDown,   // it could not be reached
 };
 
 // The last failure. Times are Unix microseconds.
@@ -27,7 +26,6 @@ struct LastFailure {
   std::atomic<int64_t> failed_us;
   std::atomic<uint32_t> file;  // the sequence's storage then: attaching another source changes it
   std::atomic<FailureKind> kind;
-  std::atomic<int64_t> behind_at;  // if kBehind: where the last block begins that the source gave
 };
 
 // How often numbers could not be allocated from the source.
@@ -45,8 +43,7 @@ SNOWID_PIN(LastFailure, retry_us, 0);
 SNOWID_PIN(LastFailure, failed_us, 8);
 SNOWID_PIN(LastFailure, file, 16);
 SNOWID_PIN(LastFailure, kind, 20);
-SNOWID_PIN(LastFailure, behind_at, 24);
-SNOWID_PIN_SIZE(LastFailure, 32);
+SNOWID_PIN_SIZE(LastFailure, 24);
 SNOWID_PIN(FailureCounts, failures, 0);
 SNOWID_PIN(FailureCounts, failed_us, 8);
 SNOWID_PIN(FailureCounts, logged_us, 16);

@@ -17,13 +17,14 @@ enum Column : AttrNumber {
   kSequence = 1,
   kServer,
   kRemote,
+  kIdentity,
   kOwner,
   kServerOid,
   kOwnerOid,
   kColumns = kOwnerOid,
 };
 
-constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
+constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
 constexpr OwnTable kSources = {.name = kSourcesTable,
                                .types = kTypes,
                                .columns = kColumns,
@@ -88,8 +89,12 @@ void central_find(Oid relid, CentralSource* source) {
   HeapTuple row = systable_getnext(scan);
   if (HeapTupleIsValid(row)) {
     require_no_null(table, kSources, row);
-    *source = {relid, oid_column(table, row, kOwnerOid), oid_column(table, row, kServerOid),
-               text_column(table, row, kServer), text_column(table, row, kRemote)};
+    *source = {relid,
+               oid_column(table, row, kOwnerOid),
+               oid_column(table, row, kServerOid),
+               text_column(table, row, kServer),
+               text_column(table, row, kRemote),
+               text_column(table, row, kIdentity)};
     ForeignServer* server = GetForeignServerExtended(source->server_oid, FSV_MISSING_OK);
     if (server != nullptr && (strcmp(server->servername, source->server) == 0 ||
                               !OidIsValid(get_foreign_server_oid(source->server, true))))

@@ -15,6 +15,7 @@ struct CentralSource {
   Oid server_oid;      // the foreign server that it was attached to, InvalidOid where that is gone
   const char* server;  // its name, nullptr where there is no row
   const char* remote;  // the sequence there, as written for regclass
+  const char* identity;  // which one it was when it was attached, see allocate.cpp
 };
 
 // Opens the table. Raises 55000 as own_table_open() does.

@@ -74,7 +74,7 @@ void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMi
 enum class Outcome : uint8_t {
   kRefilled,
   kExhausted,  // there are no more numbers, or too few to allocate some early
-  kFailed,     // the central source has failed
+  kFailed,     // the central source has failed, or the sequence was set above what it gave
 };
 
 // Sets *first to the least number at which the sequence's next block may begin: the one that
@@ -131,19 +131,6 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
                    std::max<uint64>(room / core::kPart / increment, 1)});
 }
 
-// 55000: what the source gives was given here before. at: where the last block begins that it gave;
-// first: the least number that it should have given.
-[[noreturn]] void report_behind(const CentralSource& source, int64 at, int64 first) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"",
-                         source.remote, source.server, get_rel_name(source.relid)),
-                  errdetail("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
-                            " count as given.",
-                            at, first - 1),
-                  errhint("Use setval() there to set it above " INT64_FORMAT ".", first - 1)));
-  pg_unreachable();
-}
-
 // find_first() with the value on the page now. Returns false where no number is left.
 bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
@@ -164,34 +151,11 @@ bool must_wait_to_retry(const Counter* counter) {
   return MustWaitToRetry(counter->segment->failure, file_of(counter->file));
 }
 
-// Fails with 55000 where the source was behind a moment ago, and by what it gave then it still is.
-// first: the least number that it should give.
-void require_not_behind(const Counter* counter, const CentralSource& source, int64 first) {
-  const LastFailure& last = counter->segment->failure;
-  if (!must_wait_to_retry(counter) || last.kind.load() != FailureKind::kBehind) return;
-  const int64 at = last.behind_at.load();
-  if (at < first) report_behind(source, at, first);
-}
-
-// Remembers that the source is behind, and reports it with kMust.
-Outcome note_behind(const Counter* counter, const CentralSource& source, int64 at, int64 first,
-                    Urgency urgency, core::UnixMicros began) {
-  counter->segment->failure.behind_at.store(at);
-  const char* why = psprintf("It gave " INT64_FORMAT ", and here the numbers up to " INT64_FORMAT
-                             " count as given.",
-                             at, first - 1);
-  note_failure(user_of(counter), source,
-               {FailureKind::kBehind, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, why, began},
-               urgency);
-  if (urgency == Urgency::kMust) report_behind(source, at, first);
-  return Outcome::kFailed;
-}
-
-// Takes the blocks that the central source gave, but for those with numbers that may have been
-// given here before, and publishes them. began: when the source was tried.
+// Takes the blocks that the central source gave, and publishes them, unless the sequence was set
+// above them meanwhile. began: when the source was tried.
 Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
-                          const SequenceOptions& options, const CentralSource& source,
-                          core::Spacing spacing, Urgency urgency, core::UnixMicros began) {
+                          const SequenceOptions& options, core::Spacing spacing,
+                          core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
   core::OwnNumbers own{false, 0, options.max};
   own.has_next = find_first(counter, SequencePageValue(page), options.increment, &own.next);
@@ -205,7 +169,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
     case core::Taking::kExhausted:
       return Outcome::kExhausted;
     case core::Taking::kBehind:
-      return note_behind(counter, source, core::LastOf(there), own.next, urgency, began);
+      return Outcome::kFailed;
     case core::Taking::kTaken:
       break;
   }
@@ -249,19 +213,17 @@ Outcome note_error(const Counter* counter, const CentralSource& source, ErrorDat
 }
 
 // Refills from the central source: where it is as it was attached, and numbers are left here, it is
-// asked for blocks, of which those are taken that are above what was given here. With kMust its
-// failure is reported.
+// asked for blocks above what was given here. With kMust its failure is reported.
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const CentralSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
   int64 first;
   if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
-  if (urgency == Urgency::kMust) require_not_behind(counter, source, first);
   const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
   const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
   core::GivenBlocks there;
-  ErrorData* error = central_allocate(source, blocks, &there);
+  ErrorData* error = central_allocate(source, first, blocks, &there);
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
   segment->failure.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
@@ -273,7 +235,7 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   }
   // With kMust it fails there.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
-  return take_given_blocks(counter, there, options, source, spacing, urgency, now);
+  return take_given_blocks(counter, there, options, spacing, now);
 }
 
 // Whether there is nothing to refill, once this session has the right: another one may have

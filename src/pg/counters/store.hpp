@@ -20,7 +20,7 @@
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeyTable too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 3
+#define SNOWID_COUNTERS_ABI 4
 #endif
 
 namespace snowid::pg {
@@ -120,13 +120,13 @@ SNOWID_PIN(SharedSegment, refill, 12);
 SNOWID_PIN(SharedSegment, known, 32);
 SNOWID_PIN(SharedSegment, numbers, 88);
 SNOWID_PIN(SharedSegment, failure, 176);
-SNOWID_PIN(SharedSegment, blocks, 208);
-SNOWID_PIN(SharedSegment, refilled_us, 216);
-SNOWID_PIN(SharedSegment, refilled_cursor, 224);
-SNOWID_PIN(SharedSegment, refills, 232);
-SNOWID_PIN(SharedSegment, source, 264);
-SNOWID_PIN(SharedSegment, given_before, 296);
-SNOWID_PIN_SIZE(SharedSegment, 304);
+SNOWID_PIN(SharedSegment, blocks, 200);
+SNOWID_PIN(SharedSegment, refilled_us, 208);
+SNOWID_PIN(SharedSegment, refilled_cursor, 216);
+SNOWID_PIN(SharedSegment, refills, 224);
+SNOWID_PIN(SharedSegment, source, 256);
+SNOWID_PIN(SharedSegment, given_before, 288);
+SNOWID_PIN_SIZE(SharedSegment, 296);
 
 SNOWID_PIN(SharedSection, key, 0);
 SNOWID_PIN(SharedSection, users, 8);

@@ -53,9 +53,10 @@ add_source($node, $source, dbname => 'others');
 my ($admin, $alice, $bob) = map { open_session($node, dbname => 'others') } 1 .. 3;
 ask($alice, 'SET ROLE alice');
 ask($bob, 'SET ROLE bob');
-ask($admin, <<'SQL');
+ask($admin, <<"SQL");
 GRANT CREATE ON SCHEMA public TO alice;
-CREATE SERVER slow FOREIGN DATA WRAPPER dblink_fdw OPTIONS (dbname 'postgres');
+CREATE SERVER slow FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+CREATE USER MAPPING FOR PUBLIC SERVER slow;
 CREATE SEQUENCE orders_seq;
 CREATE SEQUENCE others_seq;
 GRANT USAGE ON SEQUENCE orders_seq TO bob;
@@ -103,9 +104,9 @@ ask($admin, 'COMMIT');
 ask($admin, 'GRANT USAGE ON SCHEMA snowid_internal TO bob; GRANT SELECT, INSERT ON snowid_internal.segment_sources TO bob');
 is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('no_seq', 'central', 'x'))), 'ERROR 42809', 'no sequence');
 ask($admin, 'CREATE SEQUENCE admins_seq; CREATE SEQUENCE bobs_seq; ALTER SEQUENCE bobs_seq OWNER TO bob');
-is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('admins_seq', 'central', 'x'))),
+is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('admins_seq', 'central', 'x', 'y'))),
     'ERROR 42501', 'nor a source of a sequence of another');
-is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('bobs_seq', 'central', 'x'))), '', 'but of his own');
+is(ask($bob, q(INSERT INTO snowid_internal.segment_sources VALUES ('bobs_seq', 'central', 'x', 'y'))), '', 'but of his own');
 
 # A caller who cancels all the time never gets the connection.
 my $victim = backend_of($bob);
@@ -139,12 +140,13 @@ CREATE EXTENSION postgres_fdw;
 CREATE SERVER early FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
 CREATE USER MAPPING FOR PUBLIC SERVER early;
 CREATE SEQUENCE orders_seq;
-SELECT snowid_segment_attach('orders_seq', 'early', 'orders_seq');
 SQL
 $admin = open_session($node);
-is(ask($admin, $next), 'ERROR 55000', 'no dblink: refused');
+my $early = q(SELECT snowid_segment_attach('orders_seq', 'early', 'orders_seq'));
+is(ask($admin, $early), 'ERROR 55000', 'no dblink: refused');
 like($admin->{err}, qr/extension "dblink" is not installed.*HINT:  Use CREATE EXTENSION dblink/s, 'no dblink: says so');
 ask($admin, 'CREATE SCHEMA "Links"; CREATE EXTENSION dblink SCHEMA "Links"');
+is(ask($admin, $early), '', 'with dblink: attached');
 is(ask($admin, $next), '1000000000001', q(a server of postgres_fdw, and dblink in a schema of its own));
 ask($admin, 'DROP EXTENSION dblink; CREATE EXTENSION dblink');
 add_source($node, $source);
@@ -218,7 +220,9 @@ ask($bob, 'ROLLBACK');
 forget();
 is(ask($bob, "DO 'BEGIN PERFORM snowid_segment_next(''orders_seq''); RAISE division_by_zero; "
           . "EXCEPTION WHEN division_by_zero THEN NULL; END'"), '', 'a subtransaction that fails');
-ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'missing_seq')));
+is(ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'missing_seq'))), 'ERROR 42P01', 'a missing sequence is not attached');
+ask($admin, q(UPDATE snowid_internal.segment_sources SET remote_seq = 'missing_seq'));
+forget();
 is(ask($_, $next), 'ERROR 42P01', 'a missing sequence') foreach $bob, $admin;
 is(ask($_, 'SELECT dblink_get_connections() IS NULL'), 't', 'no connection is left in the session') foreach $bob, $admin;
 check_no_connection($source, 'nor on the source');
@@ -227,12 +231,14 @@ check_no_connection($source, 'nor on the source');
 ask($admin, <<'SQL');
 GRANT CREATE ON SCHEMA public TO alice;
 GRANT USAGE ON FOREIGN SERVER central TO alice;
-CREATE USER MAPPING FOR alice SERVER central OPTIONS (user 'numbers', password 'wrong')
+CREATE USER MAPPING FOR alice SERVER central OPTIONS (user 'numbers', password 'secret')
 SQL
 $alice = open_session($node);
 ask($alice, 'SET ROLE alice');
 ask($alice, q(CREATE SEQUENCE alices_seq; GRANT USAGE ON SEQUENCE alices_seq TO bob));
-is(ask($alice, q(SELECT snowid_segment_attach('alices_seq', 'central', 'alices_seq'))), '', 'attached by a user');
+my $attach = q(SELECT snowid_segment_attach('alices_seq', 'central', 'alices_seq'));
+is(ask($alice, $attach), '', 'attached by a user');
+is(ask($admin, $attach), '', 'or by a superuser, with the rights of the owner');
 my $draw = q(SELECT snowid_segment_next('alices_seq'));
 # What a session is told of a login that is refused: no word of the password, nor of where the server is.
 sub check_refused
@@ -246,7 +252,9 @@ sub check_refused
     return;
 }
 sub alter_mapping { return ask($alice, "ALTER USER MAPPING FOR alice SERVER central OPTIONS ($_[0])") }
+alter_mapping(q(SET password 'wrong'));
 check_refused('the wrong password', $alice, $draw, '28P01');
+check_refused('the wrong password, attaching', $alice, $attach, '28P01');
 alter_mapping(q(SET password 'secret'));
 like(ask($_, $draw), qr/^5\d{12}$/, 'the right one: all who may draw do') foreach $alice, $bob, $admin;
 ask($alice, q(SELECT setval('alices_seq', 600000)));
@@ -261,8 +269,7 @@ alter_mapping(q(ADD password 'secret'));
 like(ask($alice, $draw), qr/^5\d{12}$/, 'the role with the password');
 # A superuser may have none, where the server asks for none.
 ask($admin, q(ALTER USER MAPPING FOR CURRENT_USER SERVER central OPTIONS (ADD user 'numbers')));
-ask($admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')));
-check_refused('a superuser without a password', $admin, $next, '28P01');
+check_refused('a superuser without a password', $admin, q(SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq')), '28P01');
 ask($admin, 'ALTER USER MAPPING FOR CURRENT_USER SERVER central OPTIONS (DROP user)');
 check_no_connection($source, 'no connection is left');
 ask($admin, 'REVOKE USAGE ON FOREIGN SERVER central FROM alice');
@@ -308,6 +315,8 @@ REVOKE ALL ON SCHEMA public FROM PUBLIC;
 GRANT CONNECT ON DATABASE strict TO clerks;
 CREATE SCHEMA hub;
 CREATE SEQUENCE hub.ship INCREMENT 10;
+GRANT USAGE ON SCHEMA hub TO clerks;
+GRANT USAGE ON SEQUENCE hub.ship TO clerks;
 SQL
 add_source($node, $source, dbname => 'clerks');
 $node->safe_psql('clerks', <<'SQL');
@@ -319,6 +328,11 @@ CREATE ROLE clerk LOGIN;
 CREATE SEQUENCE ship;
 GRANT USAGE ON SEQUENCE ship TO clerk;
 SELECT snowid_segment_attach('ship', 'central', 'hub.ship');
+SQL
+is($source->safe_psql('strict', <<'SQL'), '1|f', 'attached, and nothing was taken');
+REVOKE USAGE ON SCHEMA hub FROM clerks;
+REVOKE USAGE ON SEQUENCE hub.ship FROM clerks;
+SELECT last_value, is_called FROM hub.ship
 SQL
 my $clerk = open_session($node, dbname => 'clerks', user => 'clerk');
 my $ship = q(SELECT snowid_segment_next('ship'));

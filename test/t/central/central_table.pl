@@ -90,9 +90,10 @@ cmp_ok($next, '>', $last, 'above what was drawn');
 
 # Another source than the one that is down.
 my $other = q(SELECT snowid_segment_next('other_seq'));
-ask($admin, q(CREATE SERVER dead FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '/nowhere', connect_timeout '2')));
+my ($host, $port) = ($source->host, $source->port);
+ask($admin, "CREATE SERVER dead FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2')");
 ask($admin, q(CREATE USER MAPPING FOR postgres SERVER dead; CREATE SEQUENCE other_seq));
-ask($admin, q(SELECT snowid_segment_attach('other_seq', 'dead', 'ours_seq')));
+ask($admin, q(SELECT snowid_segment_attach('other_seq', 'dead', 'ours_seq'); ALTER SERVER dead OPTIONS (SET host '/nowhere')));
 is(ask($admin, $other), 'ERROR 08006', 'a source that is down');
 ask($admin, q(SELECT snowid_segment_attach('other_seq', 'central', 'ours_seq')));
 like(ask($admin, $other), qr/^\d+$/, 'is not the one that is attached then');
@@ -114,46 +115,67 @@ sub attach_to
 }
 sub batch { return ask($caller, "SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('$_[0]', $_[1]) AS n") }
 
+# A draw that is refused, since the source is behind; of which nothing is taken.
+sub check_behind
+{
+    my ($name, $sequence, $given) = @_;
+    my $there = last_value($source, $sequence);
+    foreach my $attempt (1 .. 3)
+    {
+        is(batch($sequence, 1), 'ERROR 55000', "$name: refused");
+        like($caller->{err},
+            qr/sequence "$sequence" on server "central" is behind sequence "$sequence"\nDETAIL:  Its next block begins at \d+, and numbers up to $given count as allocated to sequence "$sequence"\.\nHINT:  On server "central" use setval\(\) to set the sequence to $given, or/,
+            "$name: and told how far to set it");
+    }
+    is(last_value($source, $sequence), $there, "$name: nothing is taken");
+    return;
+}
+
+# Attaching what is behind, until the source is set as told. One that is new is at its start.
+sub check_attached
+{
+    my ($name, $sequence, $options, $given) = @_;
+    my $attach = attach_to($sequence, $options);
+    is(ask($caller, $attach), 'ERROR 55000', "$name: a new source is not attached");
+    like($caller->{err}, qr/HINT:  On server "central" use setval\(\) to set the sequence to $given, or/, "$name: and it is told how far to set it");
+    $source->safe_psql('postgres', "SELECT setval('$sequence', $given - (SELECT seqincrement FROM pg_sequence WHERE seqrelid = '$sequence'::regclass))");
+    is(ask($caller, $attach), 'ERROR 55000', "$name: nor one that is set too low");
+    $source->safe_psql('postgres', "SELECT setval('$sequence', $given)");
+    is(ask($caller, $attach), '', "$name: set as told it is");
+    return;
+}
+
 ask($caller, 'CREATE SEQUENCE ship');
 is(batch('ship', 5), '1 2 3 4 5', 'its own numbers');
-ask($caller, attach_to('ship', ''));
-my $ship = q(SELECT snowid_segment_next('ship'));
-my $answer;
-wait_for(sub { ($answer = ask($caller, $ship)) ne 'ERROR 55000' }, 'the source to get there');
-cmp_ok($answer, '>', 5, 'attached to a source that is behind: none of them again');
-
+check_attached('own numbers', 'ship', '', 5);
+is(batch('ship', 1), '6', 'own numbers: it goes on above');
 ask($caller, 'CREATE SEQUENCE boat INCREMENT 1000000000');
 is(batch('boat', 3), '1 2 3', 'its own numbers');
-ask($caller, attach_to('boat', 'INCREMENT 5'));
-my $boat = q(SELECT snowid_segment_next('boat'));
-is(ask($caller, $boat), 'ERROR 55000', 'a source that is far behind');
-like($caller->{err}, qr/sequence "boat" on server "central" is behind sequence "boat"\n/, 'says so');
-like($caller->{err}, qr/DETAIL:  It gave \d+, and here the numbers up to 1000000000 count as given\.\nHINT:  Use setval\(\) there to set it above 1000000000\./,
-    'and by how much');
-my $there = last_value($source, 'boat');
-my @others = map { open_session($node, dbname => 'given') } 1 .. 3;
-my $began = time;
-is(ask($others[ $_ % 3 ], $boat), 'ERROR 55000', "caller $_ is told") foreach 1 .. 12;
-# One in a second may try, for at most twice as many as the one before.
-cmp_ok(last_value($source, 'boat'), '<=', $there + 5 * 2**(time - $began + 3), 'and few have tried');
-$source->safe_psql('postgres', q(SELECT setval('boat', 1000000000)));
-wait_for(sub { ($answer = ask($caller, $boat)) ne 'ERROR 55000' }, 'the source to be tried again');
-is($answer, '1000000005', 'set right it serves');
-# As soon as the numbers given here are less.
+check_attached('a large INCREMENT', 'boat', 'INCREMENT 5', 1000000000);
+is(batch('boat', 1), '1000000005', 'a large INCREMENT: it goes on above');
+
+# Set back afterwards.
 $source->safe_psql('postgres', q(SELECT setval('boat', 1)));
 ask($caller, q(SELECT setval('boat', 50000000)));
-is(ask($caller, $boat), 'ERROR 55000', 'set back it is behind');
+check_behind('set back', 'boat', 1049999999);
+# Without being called it does not say where it is, before the first number.
+$source->safe_psql('postgres', q(SELECT setval('boat', 2, false)));
+check_behind('set back, and not called', 'boat', 1049999999);
+$source->safe_psql('postgres', q(SELECT setval('boat', 1050000000, false)));
+is(batch('boat', 1), '1050000000', 'set right, and not called: it serves at once');
+# As soon as the numbers given here are less.
+$source->safe_psql('postgres', q(SELECT setval('boat', 1)));
 ask($caller, q(SELECT setval('boat', 1, false)));
-like(ask($caller, $boat), qr/^\d+$/, 'unless the sequence here is, too');
+is(batch('boat', 1), '6', 'set back: unless the sequence here is, too');
 
-# Some of a refill are above.
+# The sequence here is set above what the source has come to.
 ask($caller, 'CREATE SEQUENCE part');
 ask($caller, attach_to('part', 'INCREMENT 10'));
 ask($caller, q(SET snowid.segment_adapt = on));
 is(batch('part', 20), join(' ', 1 .. 20), 'allocated at a rate');
-$there = last_value($source, 'part');
+my $there = last_value($source, 'part');
 ask($caller, "SELECT setval('part', $there + 24)");
-is(ask($caller, q(SELECT snowid_segment_next('part'))), $there + 30, 'blocks that begin at what was given are skipped');
+check_behind('set above', 'part', $there + 24);
 ask($caller, q(SET snowid.segment_adapt = off));
 
 # The sequence here is at its end, which is no fault of the source's, nor has that to give more.
@@ -171,27 +193,28 @@ my %seen;
 $seen{$_}++ foreach split / /, batch('back', 90);
 ask($caller, q(SELECT snowid_segment_detach('back')));
 $seen{$_}++ foreach split / /, batch('back', 300);
-ask($caller, q(SELECT snowid_segment_attach('back', 'central', 'back')));
-foreach my $draw (1 .. 100)
-{
-    $answer = batch('back', 1);
-    $seen{$answer}++ if $answer ne 'ERROR 55000';
-}
+is(ask($caller, q(SELECT snowid_segment_attach('back', 'central', 'back'))), 'ERROR 55000', 'attached anew: it is behind');
+my ($given) = $caller->{err} =~ /to set the sequence to (\d+)/;
+$source->safe_psql('postgres', "SELECT setval('back', $given)");
+is(ask($caller, q(SELECT snowid_segment_attach('back', 'central', 'back'))), '', 'set as told: it is attached');
+$seen{ batch('back', 1) }++ foreach 1 .. 100;
+is(scalar(keys %seen), 490, 'detached and attached anew: all are numbers');
 is(scalar(grep { $seen{$_} > 1 } keys %seen), 0, 'detached and attached anew: none twice');
 
 # Lowered before it is attached: what was handed out counts, whatever INCREMENT is.
 ask($caller, 'CREATE SEQUENCE low INCREMENT 1000');
 is(batch('low', 3), '1 2 3', 'a large INCREMENT');
 ask($caller, 'ALTER SEQUENCE low INCREMENT 1');
-ask($caller, attach_to('low', 'START 2'));
-wait_for(sub { ($answer = batch('low', 1)) ne 'ERROR 55000' }, 'the source to get there');
-cmp_ok($answer, '>', 3, 'lowered and attached: none again');
+is(ask($caller, attach_to('low', 'START 2')), '', 'lowered and attached, by what the sequence says');
+check_behind('lowered and attached', 'low', 3);
+$source->safe_psql('postgres', q(SELECT setval('low', 3)));
+is(batch('low', 1), '4', 'lowered and attached: none again');
 
 # Its own INCREMENT is larger than that there. After a restart only the sequence knows what was given.
 ask($caller, 'CREATE SEQUENCE wide INCREMENT 1000');
 ask($caller, attach_to('wide', 'INCREMENT 10'));
 is(batch('wide', 30), join(' ', 1 .. 30), 'a larger INCREMENT here');
-close_session($admin, $caller, @others);
+close_session($admin, $caller);
 $node->restart;
 $admin = open_session($node);
 $caller = open_session($node, dbname => 'given');
@@ -208,7 +231,7 @@ is(ask($admin, 'SELECT snowid_internal.check_source()'), 'ERROR 42501', 'nor to 
 ask($admin, 'RESET ROLE');
 is(ask($admin, 'SELECT snowid_internal.check_source()'), 'ERROR 39P01', 'not without a trigger');
 my @tables = ('()', '(a oid)', '(a text)', '(a oid, b text)', '(a oid, b text, c text)',
-    '(a snowid_internal.sequence_name, server text, remote_seq text, owner text, server_oid oid, owner_oid oid)');
+    '(a snowid_internal.sequence_name, server text, remote_seq text, source_identity text, owner text, server_oid oid, owner_oid oid)');
 my %do = (INSERT => 'INSERT INTO t DEFAULT VALUES', UPDATE => 'UPDATE t SET d = 1', DELETE => 'DELETE FROM t',
     TRUNCATE => 'TRUNCATE t');
 my @wrong;
@@ -241,11 +264,11 @@ foreach my $event ('INSERT', 'UPDATE', 'DELETE')
 }
 foreach my $event ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
 {
-    ask($admin, 'BEGIN; INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, owner) VALUES (0::regclass, 0, 0, 0)') if $event ne 'INSERT';
+    ask($admin, 'BEGIN; INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, source_identity, owner) VALUES (0::regclass, 0, 0, 0, 0)') if $event ne 'INSERT';
     ask($admin, 'BEGIN') if $event eq 'INSERT';
     ask($admin, 'ALTER TABLE snowid_internal.segment_sources DISABLE TRIGGER refuse_truncate');
     ask($admin, 'CREATE TRIGGER x AFTER ' . "$event ON snowid_internal.segment_sources $function");
-    is(ask($admin, { INSERT => 'INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, owner) VALUES (1::regclass, 0, 0, 0)',
+    is(ask($admin, { INSERT => 'INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, source_identity, owner) VALUES (1::regclass, 0, 0, 0, 0)',
         UPDATE => 'UPDATE snowid_internal.segment_sources SET server = 1', DELETE => 'DELETE FROM snowid_internal.segment_sources',
         TRUNCATE => 'TRUNCATE snowid_internal.segment_sources' }->{$event}), 'ERROR 39P01', "after $event of the table itself");
     ask($admin, 'ROLLBACK');
@@ -267,7 +290,7 @@ is(ask($admin, q(SELECT server_oid, owner_oid FROM snowid_internal.segment_sourc
 ask($admin, 'ROLLBACK');
 ask($admin, 'BEGIN; CREATE SEQUENCE alices; ALTER SEQUENCE alices OWNER TO alice');
 ask($admin, 'GRANT USAGE ON SCHEMA snowid_internal TO alice; GRANT SELECT, INSERT, UPDATE ON snowid_internal.segment_sources TO alice; SET ROLE alice');
-is(ask($admin, q(INSERT INTO snowid_internal.segment_sources VALUES ('alices', 'central', 'x', 'postgres', 1, 10))), '', 'one who is not a superuser');
+is(ask($admin, q(INSERT INTO snowid_internal.segment_sources VALUES ('alices', 'central', 'x', 'y', 'postgres', 1, 10))), '', 'one who is not a superuser');
 is(ask($admin, q(SELECT owner, owner_oid = owner::regrole FROM snowid_internal.segment_sources WHERE owner = 'alice')), 'alice|t',
     'is the owner himself, whatever he says');
 is(ask($admin, q(UPDATE snowid_internal.segment_sources SET owner = 'postgres' WHERE seq = 'alices'::regclass
@@ -281,7 +304,6 @@ like(ask($admin, $next), qr/^1\d{6}$/, 'a server that is renamed is the same');
 ask($admin, 'ALTER SERVER hub RENAME TO central');
 
 # Another in its place.
-my ($host, $port) = ($source->host, $source->port);
 my $options = "FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'fake', connect_timeout '2')";
 ask($admin, 'ALTER SERVER central RENAME TO old');
 ask($admin, "CREATE SERVER central $options; CREATE USER MAPPING FOR PUBLIC SERVER central");
@@ -310,10 +332,12 @@ ask($admin, 'ALTER SEQUENCE orders_seq OWNER TO postgres');
 forget();
 like(ask($admin, $next), qr/^1\d{6}$/, 'the one who attached it');
 ask($admin, 'CREATE SEQUENCE reassigned; ALTER SEQUENCE reassigned OWNER TO alice; GRANT ALL ON SEQUENCE reassigned TO mallory');
-ask($admin, 'GRANT USAGE ON FOREIGN SERVER central TO alice; SET ROLE alice');
-is(ask($admin, q(SELECT snowid_segment_attach('reassigned', 'central', 'orders_seq'))), '', 'attached by a user');
+ask($admin, 'GRANT USAGE ON FOREIGN SERVER central TO alice');
+ask($admin, q(RESET ROLE; INSERT INTO snowid_internal.segment_sources (seq, server, remote_seq, source_identity, owner)
+  SELECT 'reassigned'::regclass, server, remote_seq, source_identity, 'alice' FROM snowid_internal.segment_sources WHERE seq = 'orders_seq'::regclass));
+is($admin->{err}, '', 'attached by a user');
 ask($admin, 'RESET ROLE; REASSIGN OWNED BY alice TO postgres; SET ROLE mallory');
-my $there = last_value($source, 'orders_seq');
+$there = last_value($source, 'orders_seq');
 is(ask($admin, q(SELECT snowid_segment_next('reassigned'))), 'ERROR 42501', 'reassigned to a superuser');
 is(last_value($source, 'orders_seq'), $there, 'whose rights are not used');
 ask($admin, 'RESET ROLE');
@@ -354,10 +378,10 @@ foreach my $drop ('DROP EXTENSION snowid CASCADE', 'ALTER EXTENSION snowid DROP 
 $node->safe_psql('postgres', 'CREATE DATABASE replaced');
 foreach my $thing ('VIEW', 'TABLE')
 {
-    my $columns = 'seq oid, server text, remote_seq text, owner text, server_oid oid, owner_oid oid';
+    my $columns = 'seq oid, server text, remote_seq text, source_identity text, owner text, server_oid oid, owner_oid oid';
     my $make = $thing eq 'VIEW'
       ? "CREATE VIEW snowid_internal.segment_sources AS SELECT 1::oid AS seq, ''::text AS server, ''::text AS remote_seq,"
-      . " ''::text AS owner, 1::oid AS server_oid, 1::oid AS owner_oid"
+      . " ''::text AS source_identity, ''::text AS owner, 1::oid AS server_oid, 1::oid AS owner_oid"
       : "CREATE TABLE snowid_internal.segment_sources ($columns) PARTITION BY LIST (seq)";
     is(attempt($node, 'CREATE EXTENSION snowid; CREATE SEQUENCE IF NOT EXISTS s INCREMENT 10;'
               . ' ALTER EXTENSION snowid DROP TABLE snowid_internal.segment_sources; ALTER EXTENSION snowid DROP VIEW snowid.stat_counters;'

@@ -152,7 +152,7 @@ is(counted('segment', 'behind', 'source_failures, last_failure, extract(epoch FR
     "1|55000|$second", 'but its failure is counted');
 my $behind = qr/LOG:  could not allocate numbers from server "central" for sequence "behind"/;
 is(scalar(logged($behind)), 1, 'and logged');
-is(scalar(logged(qr/DETAIL: .* failures so far: 1, numbers left here: \d+\. It gave \d+, and here the numbers up to 100010000 count as given\./)),
+is(scalar(logged(qr/DETAIL: .* failures so far: 1, numbers left here: \d+\. Its next block begins at \d+, and numbers up to 100010000 count as allocated to sequence "behind"\./)),
     1, 'with figures');
 foreach my $passed (2, 57)
 {
