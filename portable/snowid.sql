@@ -573,7 +573,7 @@ BEGIN
   IF tick >> 62 > 0 THEN
     RAISE 'shard % of layout "%" was released', shard, snowid.name_of(layout)
       USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Draw its IDs where it is now. When it comes back, '
-        'call snowid_accept() here with the ID that snowid_release() has returned there.';
+        'call snowid.accept_shard() here with the ID that snowid.release_shard() has returned there.';
   ELSIF unit > max_unit THEN
     RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
       USING ERRCODE = 'sequence_generator_limit_exceeded',
@@ -792,39 +792,41 @@ END $$;
 COMMENT ON FUNCTION snowid.move_shard(text, bigint, public.snowid_layout, bigint, boolean) IS
   'have a shard go on above a tick, or close it, at once and durably; gives its last tick';
 
-CREATE FUNCTION public.snowid_release(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+CREATE FUNCTION snowid.release_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  last CONSTANT bigint := snowid.move_shard('snowid_release()', shard, layout, 0, true);
+  last CONSTANT bigint := snowid.move_shard('snowid.release_shard()', shard, layout, 0, true);
 BEGIN
   RETURN snowid.id_of(last + 1, shard, layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_release(bigint, public.snowid_layout) IS
-  'have a shard issue no more IDs here, at once and durably; gives an ID above all that it has issued';
+COMMENT ON FUNCTION snowid.release_shard(bigint, public.snowid_layout) IS
+  'Closes a shard, at once and durably, and returns an ID above all it has issued.';
 
-CREATE FUNCTION public.snowid_accept(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
+CREATE FUNCTION snowid.accept_shard(shard bigint, id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   bits CONSTANT int := snowid.seq_bits(layout);
-  shard CONSTANT bigint := (snowid.checked(id, layout) >> bits) & snowid.max_shard(layout);
   tick CONSTANT bigint := ((id >> snowid.time_shift(layout)) << bits) | (id & ((1 << bits) - 1));
   waited int := 0;
 BEGIN
-  PERFORM snowid.refuse_read_only('snowid_accept()');
+  PERFORM snowid.refuse_read_only('snowid.accept_shard()');
+  IF (snowid.checked(id, layout) >> bits) & snowid.max_shard(layout) <> shard THEN
+    RAISE 'ID % is not of shard %', id, shard USING ERRCODE = 'invalid_parameter_value';
+  END IF;
   PERFORM snowid.create_shard(shard, layout);
   WHILE waited >= 0 LOOP
     waited := snowid.wait(tick, snowid.clock(layout), waited, true, shard, layout);
   END LOOP;
-  PERFORM snowid.move_shard('snowid_accept()', shard, layout, tick, false);
+  PERFORM snowid.move_shard('snowid.accept_shard()', shard, layout, tick, false);
 END $$;
-COMMENT ON FUNCTION public.snowid_accept(bigint, public.snowid_layout) IS
-  'have the ID''s shard issue IDs here, only above it, at once and durably';
+COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, public.snowid_layout) IS
+  'Opens a shard above an ID, at once and durably.';
 
 SELECT snowid.make_private('FUNCTION ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner))) FROM pg_proc
   WHERE oid IN ('snowid.make_private'::regproc, 'snowid.skip_row'::regproc, 'snowid.first_after'::regproc,
     'snowid.wait'::regproc, 'snowid.take'::regproc, 'snowid.move_shard'::regproc, 'snowid.create_shard'::regproc,
-    'public.snowid_release(bigint, public.snowid_layout)'::regprocedure,
-    'public.snowid_accept(bigint, public.snowid_layout)'::regprocedure);
+    'snowid.release_shard(bigint, public.snowid_layout)'::regprocedure,
+    'snowid.accept_shard(bigint, bigint, public.snowid_layout)'::regprocedure);
 
 -- The shard of a node that has no other number.
 SELECT snowid.create_shard(0);

@@ -431,7 +431,7 @@ GRANT ALL ON "Table; DROP TABLE x; --" TO regress_snowid_user;
 SET ROLE regress_snowid_user;
 SELECT attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''')$$);
 -- Whoever owns the table must be able to read all of it; and where keys are ahead, as in a table that anybody can make,
--- the shard is moved on only by whom snowid_advance() is granted to.
+-- the shard is moved on only by whom snowid.advance_shard() is granted to.
 RESET ROLE;
 SET snowid.max_lead = '2min';
 SET ROLE regress_snowid_owner;
@@ -447,7 +447,7 @@ SELECT regexp_replace(attempt($$SELECT snowid.adopt('"Table; DROP TABLE x; --"',
 SELECT snowid_timestamp(snowid_next(4001)) < clock_timestamp() + interval '60 s' AS where_it_was;
 SELECT numbering('"Table; DROP TABLE x; --"', 'the "id''');
 RESET ROLE;
-GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_owner;
+GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO regress_snowid_owner;
 SET ROLE regress_snowid_owner;
 SELECT snowid.adopt('"Table; DROP TABLE x; --"', 'the "id''', 4001), snowid.adopt('"Table; DROP TABLE x; --"', 'select', 1);
 SELECT numbering('"Table; DROP TABLE x; --"', 'the "id'''), numbering('"Table; DROP TABLE x; --"', 'select');

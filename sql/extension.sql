@@ -58,11 +58,11 @@ SELECT format('ALTER DATABASE %I OWNER TO regress_snowid_owner', current_databas
 GRANT CREATE ON SCHEMA public TO regress_snowid_owner;
 SET ROLE regress_snowid_owner;
 CREATE EXTENSION snowid;
-SELECT snowid_advance(snowid_next(2));
+SELECT snowid.advance_shard(snowid_next(2));
 SELECT last_value > 0 AS readable FROM snowid_internal.ceiling;
 SET ROLE regress_snowid_user;
 SELECT snowid_next() > 0 AS for_everyone;
-SELECT snowid_advance(1);
+SELECT snowid.advance_shard(1);
 SELECT last_value > 0 AS readable FROM snowid_internal.ceiling;
 SELECT count(*) FROM snowid.segment_sources;
 SELECT setval('snowid_internal.ceiling', 1);
@@ -70,9 +70,9 @@ CREATE TABLE snowid.mine ();
 SELECT snowid_internal.carry_ceiling_over();
 -- The owner of the database may grant what is not for everyone.
 SET ROLE regress_snowid_owner;
-GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO regress_snowid_user;
+GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO regress_snowid_user;
 SET ROLE regress_snowid_user;
-SELECT snowid_advance(1);
+SELECT snowid.advance_shard(1);
 RESET ROLE;
 DROP EXTENSION snowid;
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO %I', current_database(), current_user); END $$;

@@ -1,16 +1,16 @@
 -- What one family does to another. A shard that was only advanced has issued nothing, whatever its tick.
-SELECT snowid_advance(snowid_encode(now() - interval '1 day', 7002, 0));
+SELECT snowid.advance_shard(snowid_encode(now() - interval '1 day', 7002, 0));
 SELECT shard, issued, last_id, last_time, lead, max_lead, waits, wait_time, refusals, clock_steps_back
   FROM snowid.stat_shards WHERE layout = 'instagram' AND shard = 7002;
 
 -- The other kinds of ID know no shard that could be released, and go on above what a database was advanced to.
 CREATE TABLE moment AS SELECT clock_timestamp() + '0.7 s' AS moment;
-SELECT snowid_release(1) > 0;
+SELECT snowid.release_shard(1) > 0;
 SELECT attempt('SELECT snowid_next(1)') ~ 'was released' AS released, snowid_uuidv7() IS NOT NULL, objectid_next() IS NOT NULL;
-SELECT snowid_advance_all(moment) FROM moment;
+SELECT snowid.advance_past(moment) FROM moment;
 SELECT snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
   FROM moment;
-SELECT snowid_accept(id) FROM snowid_internal.released_shards WHERE shard = 1;
+SELECT snowid.accept_shard(shard, id) FROM snowid_internal.released_shards WHERE shard = 1;
 DROP TABLE moment;
 
 -- Columns that get numbers of any family, found by their defaults; their times are for snowid.future_times().

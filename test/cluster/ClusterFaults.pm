@@ -203,12 +203,12 @@ sub advance_all
     my $moment = time + $cluster->{passed} + 9 + max_lead();
     foreach my $pass (0 .. 20)
     {
-        my $answer = query($server, "SELECT snowid_advance_all(to_timestamp($moment))");
+        my $answer = query($server, "SELECT snowid.advance_past(to_timestamp($moment))");
         if ($answer eq '') { seal($cluster->{oracle}, @shards); return }
-        expect($answer, 'ERROR SN001', "$server->{name}: snowid_advance_all");
+        expect($answer, 'ERROR SN001', "$server->{name}: snowid.advance_past");
         let_time_pass($cluster, 2);
     }
-    die "$server->{name}: snowid_advance_all: refused though time has passed\n";
+    die "$server->{name}: snowid.advance_past: refused though time has passed\n";
 }
 push @EXPORT, 'advance_all', 'replace_server';
 

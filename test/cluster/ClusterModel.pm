@@ -39,8 +39,8 @@ sub new_cluster
             next if $node == $cluster->{owner}{ $logical[$i] };
             foreach my $layout (@{ LAYOUTS() })
             {
-                expect(query($node->{server}, "SELECT snowid_release($logical[$i], '" . layout_of($layout)->{text} . "')"), qr/^\d+$/,
-                    "$node->{name}: snowid_release");
+                expect(query($node->{server}, "SELECT snowid.release_shard($logical[$i], '" . layout_of($layout)->{text} . "')"), qr/^\d+$/,
+                    "$node->{name}: snowid.release_shard");
             }
         }
     }

@@ -67,9 +67,9 @@ sub hand_over
     foreach my $layout (@{ LAYOUTS() })
     {
         my $text = layout_of($layout)->{text};
-        my $id = query($from->{server}, "SELECT snowid_release($shard, '$text', '$to->{name}')");
-        expect($id, qr/^\d+$/, "$from->{name}: snowid_release($shard, $layout)");
-        accept_shard($cluster, $to, $id, $layout);
+        my $id = query($from->{server}, "SELECT snowid.release_shard($shard, '$text', '$to->{name}')");
+        expect($id, qr/^\d+$/, "$from->{name}: snowid.release_shard($shard, $layout)");
+        accept_shard($cluster, $to, $shard, $id, $layout);
         expect(query($from->{server}, "SELECT snowid_next($shard, '$text')"), 'ERROR 55000', "$from->{name}: draws from $shard, which it has released");
     }
     $cluster->{owner}{$shard} = $to;
@@ -128,7 +128,7 @@ sub lose_release
         record_loose($cluster->{oracle}, $layout, $shard, "$server->{name} in step $cluster->{step}, open on both",
             [ map { @$_ } @$keys ], $mark);
         my $text = layout_of($layout)->{text};
-        accept_shard($cluster, $to, query($server, "SELECT snowid_release($shard, '$text', '$to->{name}')"), $layout);
+        accept_shard($cluster, $to, $shard, query($server, "SELECT snowid.release_shard($shard, '$text', '$to->{name}')"), $layout);
         expect(query($server, "SELECT snowid_next($shard, '$text')"), 'ERROR 55000', "$server->{name}: draws from $shard, which it has released again");
     }
     seal($cluster->{oracle}, $shard);
@@ -138,15 +138,15 @@ sub lose_release
 # It waits for the clock as any caller does.
 sub accept_shard
 {
-    my ($cluster, $node, $id, $layout) = @_;
+    my ($cluster, $node, $shard, $id, $layout) = @_;
     my $answer;
     foreach my $seconds (0.3, 1.5, 5, 20, 61, 61)
     {
-        $answer = query($node->{server}, "SELECT snowid_accept($id, '" . layout_of($layout)->{text} . "')");
+        $answer = query($node->{server}, "SELECT snowid.accept_shard($shard, $id, '" . layout_of($layout)->{text} . "')");
         last if $answer ne 'ERROR SN001';
         let_time_pass($cluster, $seconds);
     }
-    expect($answer, '', "$node->{name}: snowid_accept, $layout");
+    expect($answer, '', "$node->{name}: snowid.accept_shard, $layout");
     return;
 }
 
@@ -162,15 +162,15 @@ sub switch_over
     my $moment = query($old, 'SELECT snowid_ceiling()');
     foreach my $seconds (0.3, 1.5, 5, 20, 61)
     {
-        my $answer = query($server, "SELECT snowid_advance_all('$moment')");
+        my $answer = query($server, "SELECT snowid.advance_past(timestamptz '$moment')");
         last if $answer eq '';
-        expect($answer, 'ERROR SN001', "$server->{name}: snowid_advance_all");
+        expect($answer, 'ERROR SN001', "$server->{name}: snowid.advance_past");
         let_time_pass($cluster, $seconds);
     }
     foreach my $shard (logical_shards())
     {
         next if $cluster->{owner}{$shard} == $node;
-        expect(query($server, "SELECT snowid_release($shard, '" . layout_of($_)->{text} . "')"), qr/^\d+$/, 'snowid_release') foreach @{ LAYOUTS() };
+        expect(query($server, "SELECT snowid.release_shard($shard, '" . layout_of($_)->{text} . "')"), qr/^\d+$/, 'snowid.release_shard') foreach @{ LAYOUTS() };
     }
     my $number = $node->{number};
     expect(query($old, 'SELECT snowid_leave()'), '', "$node->{name} leaves");

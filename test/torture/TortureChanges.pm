@@ -177,12 +177,12 @@ sub move_shard
     if (!defined $id)
     {
         draw_moving($session);
-        ($id) = $dbh->selectrow_array("SELECT snowid_release($moving, 'instagram', 'elsewhere')");
+        ($id) = $dbh->selectrow_array("SELECT snowid.release_shard($moving, 'instagram', 'elsewhere')");
     }
     my $drawn = eval { $dbh->selectrow_array("SELECT snowid_next($moving)") };
     print { $session->{findings} } "shard $moving was released at $id, and gave $drawn\n" if defined $drawn && defined $released->();
     my $from = monotonic();
-    $dbh->do("SELECT snowid_accept($id)");
+    $dbh->do("SELECT snowid.accept_shard($moving, $id)");
     printf { $session->{numbers} } "%s\t%.6f\t%.6f\tfloor\t%s\n", "$session->{database}/instagram/$moving", $from, monotonic(), $id;
     draw_moving($session);
     return;
@@ -203,7 +203,7 @@ sub release_and_roll_back
     return if defined $dbh->selectrow_array("SELECT id FROM snowid_internal.released_shards WHERE shard = $moving");
     draw_moving($session);
     $dbh->do('BEGIN');
-    $dbh->do("SELECT snowid_release($moving)");
+    $dbh->do("SELECT snowid.release_shard($moving)");
     $dbh->do('ROLLBACK');
     draw_moving($session);
     return;

@@ -114,7 +114,7 @@ $node->safe_psql('postgres', join ";\n",
     (map { "CREATE TABLE $_ (id $kinds{$_} PRIMARY KEY, round int)" } sort keys %kinds),
     'CREATE INDEX ON shard (snowid_timestamp(id))',
     'CREATE TABLE inbox (key bigint, number bigint, PRIMARY KEY (key, number))',
-    'GRANT EXECUTE ON FUNCTION snowid_advance(bigint, snowid_layout) TO alice',
+    'GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO alice',
     q(ALTER DATABASE shop SET snowid.max_wait = '2s'), 'ALTER ROLE alice SET snowid.shard = 9');
 is(attempt($node, q(SELECT snowid_join('registry', 'the node'))), '1', 'a node has joined');
 is(attempt($node, q(SELECT snowid_join('registry', 'the shop')), dbname => 'shop'), '2', 'another has');
@@ -123,7 +123,7 @@ is(draw_rows($node, $_, 1), '', "$_: drawn") foreach sort keys %kinds;
 my $inbox = q(INSERT INTO inbox SELECT key, snowid_section_next('inbox_seq', key) FROM generate_series(1, 5000) AS n, LATERAL (SELECT n % 50) AS k (key));
 is(attempt($node, $inbox), '', 'drawn for keys');
 my $greatest = $node->safe_psql('postgres', 'SELECT max(number) FROM inbox');
-my $released = attempt($node, q(SELECT snowid_release(7, moved_to => 'elsewhere')));
+my $released = attempt($node, q(SELECT snowid.release_shard(7, moved_to => 'elsewhere')));
 cmp_ok($released, '>', 0, 'a shard is released');
 my @databases = qw(postgres shop alices bare);
 my %before = map { $_ => contents($node, $_) } @databases;
@@ -135,7 +135,7 @@ start_server($new);
 is(contents($new, $_), $before{$_}, "$_: rows and sequences are what they were") foreach @databases;
 is($new->safe_psql('shop', 'SHOW snowid.max_wait'), '2s', 'a setting of a database');
 is($new->safe_psql('postgres', 'SHOW snowid.shard', extra_params => [ '-U', 'alice' ]), '9', 'one of a role');
-is($new->safe_psql('postgres', "SELECT has_function_privilege('alice', 'snowid_advance(bigint, snowid_layout)', 'EXECUTE'), has_function_privilege('alice', 'snowid_accept(bigint, snowid_layout)', 'EXECUTE')"),
+is($new->safe_psql('postgres', "SELECT has_function_privilege('alice', 'snowid.advance_shard(bigint, snowid_layout)', 'EXECUTE'), has_function_privilege('alice', 'snowid.accept_shard(bigint, bigint, snowid_layout)', 'EXECUTE')"),
     't|f', 'rights that were granted, and others');
 
 is(draw_rows($new, $_, 2), 'ERROR SN001', "clock behind: $_: refused") foreach @timed;
@@ -145,7 +145,7 @@ foreach my $kind (@timed)
     check_above($new, $kind, 2, 'clock behind');
 }
 is(attempt($new, 'SELECT snowid_next(7)'), 'ERROR 55000', 'the released shard is closed');
-is(attempt($new, "$far; SELECT snowid_accept($released); SELECT snowid_next(7) > $released"), "\nt", 'and goes on above, once it is accepted');
+is(attempt($new, "$far; SELECT snowid.accept_shard(7, $released); SELECT snowid_next(7) > $released"), "\nt", 'and goes on above, once it is accepted');
 
 # Numbers that do not know of the time.
 foreach my $kind (qw(segment section))
@@ -218,7 +218,7 @@ $new->safe_psql('bare_fresh', 'CREATE EXTENSION snowid');
 foreach my $database ('alices', 'bare')
 {
     my ($upgraded, $fresh) = map { members($new, $_) } $database, "${database}_fresh";
-    like(join('', @$fresh), qr/^COMMENT ON FUNCTION public\.snowid_next\(.*^REVOKE ALL ON FUNCTION public\.snowid_advance\(/ms, "$database: rights and comments are compared");
+    like(join('', @$fresh), qr/^COMMENT ON FUNCTION public\.snowid_next\(.*^REVOKE ALL ON FUNCTION public\.snowid.advance_shard\(/ms, "$database: rights and comments are compared");
     is_deeply($upgraded, $fresh, "$database: the extension is as a fresh one");
 }
 is(attempt($new, 'BEGIN; DROP EXTENSION snowid CASCADE; CREATE EXTENSION snowid; ROLLBACK'), '', 'and can be dropped and created');

@@ -38,12 +38,13 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_advance);
-SNOWID_FUNCTION(snowid_advance_all);
+SNOWID_FUNCTION(snowid_advance_shard);
+SNOWID_FUNCTION(snowid_advance_past_id);
+SNOWID_FUNCTION(snowid_advance_past_moment);
 
-// snowid_advance(id bigint, layout snowid_layout) → void
-Datum snowid_advance(PG_FUNCTION_ARGS) {
-  require_read_write("snowid_advance()");
+// snowid.advance_shard(id bigint, layout snowid_layout) → void
+Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
+  require_read_write("snowid.advance_shard()");
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
   const core::Layout& layout = directory->layout;
   const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
@@ -61,9 +62,19 @@ Datum snowid_advance(PG_FUNCTION_ARGS) {
   PG_RETURN_VOID();
 }
 
-// snowid_advance_all(moment timestamptz) → void
-Datum snowid_advance_all(PG_FUNCTION_ARGS) {
-  require_nextval("snowid_advance_all()");
+// snowid.advance_past(id bigint, layout snowid_layout) → void
+Datum snowid_advance_past_id(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.advance_past()");
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  const core::UnixMicros moment = StartOf(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
+  wait_until_allowed("ID", moment);
+  issue_only_above(moment);
+  PG_RETURN_VOID();
+}
+
+// snowid.advance_past(moment timestamptz) → void
+Datum snowid_advance_past_moment(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.advance_past()");
   const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
   if (TIMESTAMP_IS_NOEND(argument))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),

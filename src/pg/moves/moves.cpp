@@ -53,12 +53,12 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_release);
-SNOWID_FUNCTION(snowid_accept);
+SNOWID_FUNCTION(snowid_release_shard);
+SNOWID_FUNCTION(snowid_accept_shard);
 
-// snowid_release(shard bigint, layout snowid_layout, moved_to text) → bigint
-Datum snowid_release(PG_FUNCTION_ARGS) {
-  require_nextval("snowid_release()");
+// snowid.release_shard(shard bigint, layout snowid_layout, moved_to text) → bigint
+Datum snowid_release_shard(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.release_shard()");
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
   const int64 shard = PG_GETARG_INT64(0);
   const char* moved_to = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -85,14 +85,15 @@ Datum snowid_release(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(id);
 }
 
-// snowid_accept(id bigint, layout snowid_layout) → void
-Datum snowid_accept(PG_FUNCTION_ARGS) {
-  require_nextval("snowid_accept()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+// snowid.accept_shard(shard bigint, id bigint, layout snowid_layout) → void
+Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.accept_shard()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
   const core::Layout& layout = directory->layout;
-  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
+  const int64 shard = PG_GETARG_INT64(0);
+  require_id_of_shard(layout, shard, PG_GETARG_INT64(1));
+  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(1));
   const core::UnixMicros moment = StartOf(layout, parts.time);
-  const int64 shard = static_cast<int64>(parts.shard.value);
   core::Tick last = TickOf(layout, parts);
   if (!ceiling_known) ceiling_learn();
   // Whether the shard was released here under a wild clock is known once it is locked.

@@ -10,12 +10,12 @@ CREATE TABLE snowid_internal.released_shards (
   PRIMARY KEY (shard, layout)
 ) USING heap;
 COMMENT ON TABLE snowid_internal.released_shards IS
-  'shards that issue no IDs here since they were released; see snowid_release and snowid_accept';
+  'shards that issue no IDs here since they were released; see snowid.release_shard and snowid.accept_shard';
 COMMENT ON COLUMN snowid_internal.released_shards.shard IS 'shard that issues no IDs here';
 COMMENT ON COLUMN snowid_internal.released_shards.layout IS 'layout that the shard is of';
 COMMENT ON COLUMN snowid_internal.released_shards.id IS
-  'ID above all that it has issued here, which snowid_release has returned';
-COMMENT ON COLUMN snowid_internal.released_shards.moved_to IS 'where it has moved to, as far as snowid_release was told';
+  'ID above all that it has issued here, which snowid.release_shard has returned';
+COMMENT ON COLUMN snowid_internal.released_shards.moved_to IS 'where it has moved to, as far as snowid.release_shard was told';
 COMMENT ON COLUMN snowid_internal.released_shards.released_at IS 'when it was released';
 COMMENT ON CONSTRAINT released_shards_pkey ON snowid_internal.released_shards IS 'a shard is released once';
 COMMENT ON INDEX snowid_internal.released_shards_pkey IS 'a shard is released once';
@@ -25,8 +25,8 @@ CREATE VIEW snowid.released_shards AS
 COMMENT ON VIEW snowid.released_shards IS 'shards that were released and issue no IDs on this server';
 COMMENT ON COLUMN snowid.released_shards.shard IS 'released shard';
 COMMENT ON COLUMN snowid.released_shards.layout IS 'layout of its IDs';
-COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid_release(), above all issued here';
-COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination, as stated to snowid_release()';
+COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid.release_shard(), above all issued here';
+COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination, as stated to snowid.release_shard()';
 COMMENT ON COLUMN snowid.released_shards.released_at IS 'time of the release';
 
 CREATE FUNCTION snowid_internal.check_release() RETURNS pg_catalog.trigger
@@ -49,28 +49,35 @@ ALTER TABLE snowid_internal.released_shards ENABLE ALWAYS TRIGGER refuse_truncat
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.released_shards'::pg_catalog.regclass, ''::pg_catalog.text);
 
 -- Not STRICT: nobody need say where the shard goes. Null for a null shard or layout.
-CREATE FUNCTION @extschema@.snowid_release(shard bigint,
+CREATE FUNCTION snowid.release_shard(shard bigint,
     layout @extschema@.snowid_layout DEFAULT 'instagram', moved_to pg_catalog.text DEFAULT NULL)
   RETURNS bigint
-  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release';
-COMMENT ON FUNCTION @extschema@.snowid_release(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
-  'issue no more IDs of a shard here; durable; returns an ID above all that were issued';
+  VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release_shard';
+COMMENT ON FUNCTION snowid.release_shard(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
+  'Closes a shard on this server, durably, and returns an ID above all it has issued.';
 
-CREATE FUNCTION @extschema@.snowid_accept(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+CREATE FUNCTION snowid.accept_shard(shard bigint, id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept';
-COMMENT ON FUNCTION @extschema@.snowid_accept(bigint, @extschema@.snowid_layout) IS
-  'let the ID''s shard issue IDs here, all above it; durable';
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept_shard';
+COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, @extschema@.snowid_layout) IS
+  'Opens a shard on this server above an ID, durably.';
 
 -- Shards that go on above an ID, and servers that take over from others
 
-CREATE FUNCTION @extschema@.snowid_advance(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+CREATE FUNCTION snowid.advance_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance';
-COMMENT ON FUNCTION @extschema@.snowid_advance(bigint, @extschema@.snowid_layout) IS
-  'issue only later IDs of the ID''s shard from now on; durable';
+  VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_shard';
+COMMENT ON FUNCTION snowid.advance_shard(bigint, @extschema@.snowid_layout) IS
+  'Raises the ID''s shard above it, durably.';
 
-CREATE FUNCTION @extschema@.snowid_advance_all(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_all';
-COMMENT ON FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz) IS
-  'issue only IDs with later times from now on, in all shards of this database; durable';
+-- With an argument of no type the name is ambiguous, and the call fails: the text of a moment depends on DateStyle.
+CREATE FUNCTION snowid.advance_past(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_past_id';
+COMMENT ON FUNCTION snowid.advance_past(bigint, @extschema@.snowid_layout) IS
+  'Raises all shards of this database above the ID''s time, durably.';
+
+CREATE FUNCTION snowid.advance_past(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_past_moment';
+COMMENT ON FUNCTION snowid.advance_past(pg_catalog.timestamptz) IS
+  'Raises all shards of this database above a time, durably.';

@@ -66,7 +66,7 @@ void open_accepted() {
 void undo_newest() {
   Move* move = moves;
   moves = move->older;
-  // The ID that snowid_release() has returned is never issued here, also after a rollback.
+  // The ID that snowid.release_shard() has returned is never issued here, also after a rollback.
   if (move->kind == Kind::kClosed)
     open_slot(move->slot, LayoutOf(move->slot), {move->last.value + 1});
   if (move->undone != nullptr) {

@@ -113,10 +113,11 @@ void unlock_shard(const core::Layout& layout, int64 shard) {
            ? errdetail("It issues no IDs here since %s.", timestamptz_to_str(release->released_at))
            : errdetail("It issues no IDs here since %s. It has moved to: %s",
                        timestamptz_to_str(release->released_at), release->moved_to),
-       is_accepted
-           ? errhint("It issues IDs once the transaction that has called snowid_accept() commits.")
-           : errhint("Draw its IDs where it is now. When it comes back, call snowid_accept() here "
-                     "with the ID that snowid_release() has returned there.")));
+       is_accepted ? errhint("It issues IDs once the transaction that has called "
+                             "snowid.accept_shard() commits.")
+                   : errhint("Draw its IDs where it is now. When it comes back, call "
+                             "snowid.accept_shard() here "
+                             "with the ID that snowid.release_shard() has returned there.")));
   pg_unreachable();
 }
 
@@ -179,17 +180,9 @@ HeapTuple row_of(Relation table, Datum* values, const char* moved_to) {
   return own_row_form(table, kReleasedShards, values, nulls);
 }
 
-// Fails with 22023 where `id` is no ID of the shard.
-void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
-  require_shard(layout, shard);
-  const core::Parts parts = parts_of(layout, id);
-  if (parts.shard.value != static_cast<uint64>(shard))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
-}
-
-// Closes the shard of a row that is inserted by other than snowid_release(), by a restore for one.
-// Returns the row, with an ID above all that was issued here: that of an older dump may be below.
+// Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
+// one. Returns the row, with an ID above all that was issued here: that of an older dump may be
+// below.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   bool nulls[3];
   const Datum shard = heap_getattr(row, kShard, RelationGetDescr(table), &nulls[0]);
@@ -221,6 +214,14 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 
 void released_register() {
   closed_shards = {lock_shard, unlock_shard, refuse_released, close_released};
+}
+
+void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id) {
+  require_shard(layout, shard);
+  const core::Parts parts = parts_of(layout, id);
+  if (parts.shard.value != static_cast<uint64>(shard))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
 }
 
 Relation released_lock(const core::Layout& layout, int64 shard) {
@@ -298,7 +299,7 @@ SNOWID_FUNCTION(snowid_check_release);
 // logical replication inserts, updates or deletes are about another server's shards, and are
 // skipped.
 Datum snowid_check_release(PG_FUNCTION_ARGS) {
-  constexpr char kHint[] = "Use snowid_release() and snowid_accept().";
+  constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
   const TriggerData* trigger = require_own_insertion(fcinfo, kReleasedShards.trigger, kHint);
   if (trigger == nullptr) PG_RETURN_DATUM(Datum{0});
   require_as_made(trigger->tg_relation, kReleasedShards, RowExclusiveLock);

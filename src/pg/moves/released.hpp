@@ -13,13 +13,16 @@ namespace snowid::pg {
 // A row.
 struct Release {
   HeapTuple row;         // a copy
-  int64 id;              // what snowid_release() has returned
+  int64 id;              // what snowid.release_shard() has returned
   const char* moved_to;  // where the shard went, nullptr where that was not given
   TimestampTz released_at;
 };
 
 // Sets closed_shards (ids/closing.hpp). Called once, when the library is loaded.
 void released_register();
+
+// Fails with 22023 where `id` is no ID of the shard.
+void require_id_of_shard(const core::Layout& layout, int64 shard, int64 id);
 
 // Locks a shard, and opens the table to change its row; both are locked until the end of the
 // transaction. Fails with 55000 where the table is missing or was altered.

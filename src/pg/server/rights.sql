@@ -77,9 +77,10 @@ DO $$
 DECLARE
   administration CONSTANT regprocedure[] := ARRAY[
     '@extschema@.snowid_join(name, text)', '@extschema@.snowid_check(boolean, boolean)', '@extschema@.snowid_leave()',
-    '@extschema@.snowid_release(bigint, @extschema@.snowid_layout, text)',
-    '@extschema@.snowid_accept(bigint, @extschema@.snowid_layout)',
-    '@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)', '@extschema@.snowid_advance_all(timestamptz)',
+    'snowid.release_shard(bigint, @extschema@.snowid_layout, text)',
+    'snowid.accept_shard(bigint, bigint, @extschema@.snowid_layout)',
+    'snowid.advance_shard(bigint, @extschema@.snowid_layout)',
+    'snowid.advance_past(bigint, @extschema@.snowid_layout)', 'snowid.advance_past(timestamptz)',
     '@extschema@.snowid_stat_reset()',
     'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text)',
     'snowid.retire_node(text)', 'snowid.free_number(bigint, interval)', 'snowid.settle_registry(bigint)'];

@@ -54,16 +54,16 @@ COMMENT ON FUNCTION snowid.get_default_shard() IS 'Returns snowid_default_shard(
 CREATE FUNCTION snowid.may_advance() RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN pg_catalog.has_function_privilege(
-    '@extschema@.snowid_advance(bigint, @extschema@.snowid_layout)'::pg_catalog.regprocedure::pg_catalog.oid,
+    'snowid.advance_shard(bigint, @extschema@.snowid_layout)'::pg_catalog.regprocedure::pg_catalog.oid,
     'EXECUTE'::pg_catalog.text);
-COMMENT ON FUNCTION snowid.may_advance() IS 'Returns whether the caller may execute snowid_advance().';
+COMMENT ON FUNCTION snowid.may_advance() IS 'Returns whether the caller may execute snowid.advance_shard().';
 
 -- Moves a shard to the unit of time of a key: to its last ID there if that is below the key, else to the ID with the key's
 -- sequence. The shard's next ID is above the key then.
 CREATE FUNCTION snowid.advance_to(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT @extschema@.snowid_advance(CASE WHEN i.last OPERATOR(pg_catalog.<=) key THEN i.last ELSE i.same END, layout)
+  SELECT snowid.advance_shard(CASE WHEN i.last OPERATOR(pg_catalog.<=) key THEN i.last ELSE i.same END, layout)
     FROM (SELECT @extschema@.snowid_encode(m.moment, shard, @extschema@.snowid_sequence(key, layout), layout) AS same,
             @extschema@.snowid_encode(m.moment, shard,
               @extschema@.snowid_sequence(@extschema@.snowid_max(m.moment, layout), layout), layout) AS last
@@ -72,7 +72,7 @@ END;
 COMMENT ON FUNCTION snowid.advance_to(bigint, bigint, @extschema@.snowid_layout) IS 'Moves a shard above a key.';
 
 -- Draws an ID of a shard and layout that is above a key. Where the next one is not, the shard is moved ahead, for which
--- the caller needs the same right as for snowid_advance().
+-- the caller needs the same right as for snowid.advance_shard().
 CREATE FUNCTION snowid.draw_above(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -92,7 +92,7 @@ BEGIN
   ELSIF NOT snowid.may_advance() THEN
     RAISE 'permission denied to move shard % ahead', shard
       USING ERRCODE = 'insufficient_privilege', DETAIL = format('Key %s is ahead of the clock: its time is %s.', key, moment),
-        HINT = 'Wait until the clock has passed it, or have somebody call who may execute snowid_advance().';
+        HINT = 'Wait until the clock has passed it, or have somebody call who may execute snowid.advance_shard().';
   END IF;
   PERFORM snowid.advance_to(key, shard, layout);
   RETURN snowid.next_of(shard, layout);
@@ -144,7 +144,7 @@ BEGIN
   IF settings IS NOT NULL THEN
     RAISE NOTICE 'roles have settings of their own for parameter "snowid.shard"'
       USING DETAIL = format('These are: %s.', settings),
-        HINT = 'If a key is ahead of the clock, use snowid_advance() to move these shards above it.';
+        HINT = 'If a key is ahead of the clock, use snowid.advance_shard() to move these shards above it.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles that have a shard of their own.';

@@ -54,9 +54,8 @@ BEGIN
     RAISE 'table % is distributed by Citus', tbl USING ERRCODE = 'feature_not_supported',
       DETAIL = 'Its rows are on other nodes, each of which draws IDs of its own.',
       HINT = concat_ws(E'\n', 'While nobody writes to it:',
-        format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT %3$ssnowid_advance_all(%%L)'','
-          ' %3$ssnowid_timestamp(pg_catalog.max(%1$I), %4$L::%3$ssnowid_layout))) FROM %2$s WHERE %1$I >= 0;',
-          col, tbl, snowid.extension_prefix(), layout),
+        format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT snowid.advance_past(%%L::bigint, %%L)'','
+          ' pg_catalog.max(%1$I), %3$L)) FROM %2$s WHERE %1$I >= 0;', col, tbl, layout),
         format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', tbl, col, call));
   END IF;
 END $$;

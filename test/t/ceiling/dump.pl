@@ -237,7 +237,7 @@ foreach my $dbname (sort keys %setup)
 }
 my $owner = $target->connstr('owned') . ' user=alice';
 command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $owner, '-c', $insert, '-c',
-        'SELECT snowid_advance(snowid_next())' ], 'the owner has kept the rights');
+        'SELECT snowid.advance_shard(snowid_next())' ], 'the owner has kept the rights');
 
 # A dump of the schema alone makes the same schema, and a database that works.
 dump_to("$dir/schema.sql", $source, 'postgres', '--schema-only');
@@ -254,7 +254,7 @@ check_above('schema', $target, 'bare', 0);
 dump_to("$dir/old.dump", $source, 'postgres', '-Fc');
 my $ahead = sub {
     my ($node, $interval) = @_;
-    return $node->safe_psql('postgres', "$far; SELECT snowid_advance("
+    return $node->safe_psql('postgres', "$far; SELECT snowid.advance_shard("
           . "snowid_encode(clock_timestamp() + interval '$interval', 0, 0)); SELECT snowid_next()") =~ /(\d+)/
       ? $1
       : undef;

@@ -4,7 +4,7 @@
 #
 # And through recovery to a point in time, as far as it can hold: the restored server knows of nothing that
 # was issued after the point. With the clock right no ID comes again all the same; where the clock is behind,
-# snowid_advance_all says from when on IDs may be, durably. Its ceiling is that of the point, and IDs up to it do
+# snowid.advance_past says from when on IDs may be, durably. Its ceiling is that of the point, and IDs up to it do
 # not come again, whatever the clock. Segments go on where somebody sets them.
 
 use strict;
@@ -67,7 +67,7 @@ my $far = "SET snowid.max_lead = '1d'";
 my $next = attempt($node, "$far; SELECT snowid_next(1)");
 cmp_ok($next, '>', $before, 'clock behind: above all of the point');
 # It cannot know what it has not got, until it is told.
-is(attempt($node, "$far; SELECT snowid_advance_all('$stopped')"), '', 'told of what was lost');
+is(attempt($node, "$far; SELECT snowid.advance_past(timestamptz '$stopped')"), '', 'told of what was lost');
 cmp_ok(attempt($node, "$far; SELECT snowid_next(1)"), '>', $lost, 'told: above what was lost');
 cmp_ok(attempt($node, "$far; SELECT snowid_next(7) & ~8388607"), '>', $lost & ~8388607, 'told: other shards, too');
 crash($node, 'kill');
@@ -88,7 +88,7 @@ $primary->wait_for_catchup($standby);
 
 # On a standby: no IDs, but all that only reads.
 foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)',
-    'snowid_advance(1)')
+    'snowid.advance_shard(1)')
 {
     is(attempt($standby, "SELECT $call"), 'ERROR 25006', "on a standby: $call");
 }

@@ -37,7 +37,7 @@ foreach my $creator ('alice', 'postgres', 'boss')
     my $source = "source_$creator";
     $node->safe_psql('postgres', "CREATE DATABASE $source OWNER alice");
     run_as($creator, $source, 'CREATE EXTENSION snowid');
-    run_as('alice', $source, "$table; INSERT INTO photos SELECT FROM generate_series(1, 100); SELECT snowid_release(4000)");
+    run_as('alice', $source, "$table; INSERT INTO photos SELECT FROM generate_series(1, 100); SELECT snowid.release_shard(4000)");
     my $greatest = $node->safe_psql($source, 'SELECT max(id) FROM photos');
     my $ceiling = $node->safe_psql($source, 'SELECT last_value FROM snowid_internal.ceiling');
     my %file = (plain => "$dir/$source.sql", custom => "$dir/$source.dump");

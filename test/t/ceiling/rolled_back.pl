@@ -7,7 +7,7 @@ use warnings;
 use Snowid;
 use Test::More;
 
-my $advance = q(SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '30 s', 1, 1)));
+my $advance = q(SELECT snowid.advance_shard(snowid_encode(clock_timestamp() + interval '30 s', 1, 1)));
 my $draw = 'SELECT snowid_next(1)';
 my $alter = 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1';
 my $anew = 'DROP EXTENSION snowid; CREATE EXTENSION snowid';

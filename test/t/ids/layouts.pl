@@ -105,7 +105,7 @@ foreach my $number (reverse 0 .. $#alike)
     my $layout = $alike[$number];
     my $hour_ahead = "snowid_encode(clock_timestamp() + interval '1 hour', 5, 0, '$layout')";
     ask($session, $far);
-    is(ask($session, "SELECT snowid_advance($hour_ahead, '$layout')"), '', "$layout: run ahead");
+    is(ask($session, "SELECT snowid.advance_shard($hour_ahead, '$layout')"), '', "$layout: run ahead");
     is(ask($session, "SELECT snowid_timestamp(snowid_next(5, '$layout'), '$layout')"
               . " > clock_timestamp() + interval '59 minutes'"), 't', "$layout: stays ahead");
     ask($session, 'RESET snowid.max_lead');
@@ -182,7 +182,7 @@ is(warnings_of('twitter') + warnings_of('leaf'), 0, 'none of a layout that does 
 sub use_up
 {
     my ($layout, $before, $greatest) = @_;
-    my $advance = "SELECT snowid_advance(snowid_encode(used_up_at - $before * interval '1 ms', 3, 0, '$layout'), '$layout')"
+    my $advance = "SELECT snowid.advance_shard(snowid_encode(used_up_at - $before * interval '1 ms', 3, 0, '$layout'), '$layout')"
       . " FROM snowid_layout_describe('$layout')";
     is(attempt($late, "$far; $advance"), '', "$layout: near its end");
     my @rest = map {
@@ -243,7 +243,7 @@ unlike($heard, qr{within a year}, 'which is for the log alone');
 # Those who run ahead of the clock reach the end before it.
 set_clock($end - 1800 - time, $late);
 my $hour = "SET snowid.max_lead = '1h'";
-is($late->safe_psql('postgres', "$hour; SELECT snowid_advance(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '',
+is($late->safe_psql('postgres', "$hour; SELECT snowid.advance_shard(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '',
     'a tenth of a second is left');
 is(attempt($late, "$hour; SELECT count(*) FROM snowid_next_batch(0, 50000)"), '50000', 'service to the end');
 my $rest = draw($late, 'snowid_next_batch(0, 100000000)', 1, setup => $hour);

@@ -95,7 +95,7 @@ is(check('second of two databases', $node, 'two', 0, @in_two), 20_000, 'its sess
 # Neither moves the other. From here on the first one's IDs are hours ahead of any clock here, so it is
 # never the clock that keeps them from repeating.
 $node->safe_psql('one',
-    "SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '6 hours', 0, 0))");
+    "SELECT snowid.advance_shard(snowid_encode(clock_timestamp() + interval '6 hours', 0, 0))");
 my $of_now = "SELECT snowid_timestamp(snowid_lastval()) < clock_timestamp() + interval '1 hour'";
 my $two = open_session($node, dbname => 'two');
 ask($two, 'SELECT snowid_next(0)');

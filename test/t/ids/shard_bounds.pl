@@ -80,7 +80,7 @@ like($mallory{d9}{err}, qr/DETAIL:  The server has 800, .* 50 even so\.\nHINT:/,
 my $alice = open_as('alice', 'd1');
 is(take($alice, 'd1', 100, 104), 5, 'alice has the same shards in d1');
 is(take(open_as('alice', 'fresh'), 'fresh', 0, 99), 50, 'and new ones elsewhere');
-is(attempt($node, 'SELECT snowid_advance(0)', dbname => 'fresh'), '', 'what CREATE EXTENSION calls works elsewhere');
+is(attempt($node, 'SELECT snowid.advance_shard(0)', dbname => 'fresh'), '', 'what CREATE EXTENSION calls works elsewhere');
 $node->safe_psql('d1', "CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(150, $other), title text)");
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
 command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('d1') ], 'a dump');
@@ -159,7 +159,7 @@ SELECT to_char(to_timestamp(%d) AT TIME ZONE 'UTC', '"time:22 shard:20 seq:12 un
 SQL
 my $wild = open_as(undef, 'd7');
 ask($wild, q(SET snowid.max_lead = '1d'));
-is(ask($wild, "SELECT snowid_advance(snowid_encode(to_timestamp($end - 1), 7, 4095, '$layout'), '$layout')"), '',
+is(ask($wild, "SELECT snowid.advance_shard(snowid_encode(to_timestamp($end - 1), 7, 4095, '$layout'), '$layout')"), '',
     'a layout at its end');
 is(ask($wild, "SELECT snowid_next(7, '$layout')"), 'ERROR 2200H', 'has no more IDs');
 close_session($wild);
@@ -182,7 +182,7 @@ foreach my $dbname (@databases[ 0 .. 2 ])
     is(take($keeping[-1], $dbname, 0, 199), 200, "all of $dbname");
 }
 my $ahead = open_as(undef, 'd4');
-is(ask($ahead, "SELECT count(snowid_advance(snowid_encode(now() + '30 min', n, 0, $other), $other)) FROM generate_series(0, 199) n"), 200,
+is(ask($ahead, "SELECT count(snowid.advance_shard(snowid_encode(now() + '30 min', n, 0, $other), $other)) FROM generate_series(0, 199) n"), 200,
     'all of d4, ahead of the clock');
 close_session($ahead);
 # At most 40 go at a time, so what is known of the database has to stay until the last of them.

@@ -170,7 +170,7 @@ set_clock($clock - 600, $standby);
 start_server($standby);
 $node->wait_for_catchup($standby);
 foreach my $call (@calls, q(snowid_next(1, 'twitter')), q(snowid_next_batch(1, 10, 'sonyflake')),
-    q(snowid_advance(1, 'js53')))
+    q(snowid.advance_shard(1, 'js53')))
 {
     is(attempt($standby, "SELECT $call", dbname => $_), 'ERROR 25006', "on a standby, $_: $call") foreach @databases;
 }
@@ -322,7 +322,7 @@ my %sample = (
     interval => '1 month', oid => '1259', smallint => '1', 'timestamp without time zone' => '2026-01-01',
     'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid_internal.nodes' => '(' . ',' x 16 . ')');
 # Which arguments may be null.
-my %optional = (snowid_join => 1, snowid_release => 2);
+my %optional = (snowid_join => 1, 'snowid.release_shard' => 2);
 my @functions = split /\n/, $fresh->safe_psql('one', <<'SQL');
 SELECT p.oid::regproc, array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t), ',')
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'

@@ -38,10 +38,10 @@ foreach my $round (1 .. 3)
     set_clock(30, $from) if $round == 3;
     my $drawn = $from->safe_psql('postgres', 'SELECT max(id) FROM snowid_next_batch(9, 3000) id');
     cmp_ok($drawn, '>', $last, "round $round: above those of before");
-    my $id = $from->safe_psql('postgres', 'SELECT snowid_release(9)');
+    my $id = $from->safe_psql('postgres', 'SELECT snowid.release_shard(9)');
     crash($from, 'kill') if $round == 2;
     start_server($from) if $round == 2;
-    $to->safe_psql('postgres', "SET snowid.max_lead = '2min'; SELECT snowid_accept($id)");
+    $to->safe_psql('postgres', "SET snowid.max_lead = '2min'; SELECT snowid.accept_shard(9, $id)");
     if ($round == 3)
     {
         # Back at once, with nothing to go by but what is durable.
@@ -57,15 +57,15 @@ foreach my $round (1 .. 3)
 }
 # Its own ID, where it was meant to go and did not; an older one, which cannot harm.
 my ($east, $west) = @nodes;
-my $own = $east->safe_psql('postgres', 'SELECT snowid_next(10) FROM generate_series(1, 5); SELECT snowid_release(10)') =~ s/.*\n//sr;
-$east->safe_psql('postgres', "SELECT snowid_accept($own - (1 << 23))");
+my $own = $east->safe_psql('postgres', 'SELECT snowid_next(10) FROM generate_series(1, 5); SELECT snowid.release_shard(10)') =~ s/.*\n//sr;
+$east->safe_psql('postgres', "SELECT snowid.accept_shard(10, $own - (1 << 23))");
 cmp_ok($east->safe_psql('postgres', 'SELECT snowid_next(10)'), '>', $own, 'taken back: above what was returned');
 # What comes back is open once that is durable, and not before.
-$own = $east->safe_psql('postgres', 'SELECT snowid_release(10)');
+$own = $east->safe_psql('postgres', 'SELECT snowid.release_shard(10)');
 my $session = open_session($east);
 my $other = open_session($east);
 backend_of($other);
-ask($session, "BEGIN; SELECT snowid_accept($own)");
+ask($session, "BEGIN; SELECT snowid.accept_shard(10, $own)");
 start_asking($other, 'SELECT snowid_next(10)');
 wait_until_waiting($east, $other, 'Lock');
 crash($east, 'kill');
@@ -73,7 +73,7 @@ close_session($session, $other);
 start_server($east);
 is(attempt($east, 'SELECT snowid_next(10)'), 'ERROR 55000', 'a crash undoes what was not committed');
 $session = open_session($east);
-ask($session, "SET synchronous_commit = off; SELECT snowid_accept($own)");
+ask($session, "SET synchronous_commit = off; SELECT snowid.accept_shard(10, $own)");
 $last = ask($session, 'SELECT snowid_next(10)');
 crash($east, 'kill');
 close_session($session);
@@ -84,7 +84,7 @@ cmp_ok(attempt($east, 'SELECT snowid_next(10)'), '>', $last, 'what was committed
 # once, and nothing is changed.
 my $ceiling = last_value($west, 'snowid_internal.ceiling');
 my $at_once = "SET statement_timeout = '1min'; SET snowid.max_wait = '10min';";
-foreach my $call ('snowid_accept(snowid_max(now() + interval \'1 h\'))', 'snowid_advance_all(now() + interval \'1 h\')')
+foreach my $call ('snowid.accept_shard(8191, snowid_max(now() + interval \'1 h\'))', 'snowid.advance_past(now() + interval \'1 h\')')
 {
     is(attempt($west, "$at_once SELECT $call"), 'ERROR SN001', "an hour: $call");
 }
@@ -95,7 +95,7 @@ foreach my $function ('accept', 'advance_all')
 {
     my $moment = $east->safe_psql('postgres', 'SELECT clock_timestamp()');
     my $id = $east->safe_psql('postgres', "SELECT snowid_encode('$moment', 33, 1023)");
-    my $call = $function eq 'accept' ? "snowid_accept($id)" : "snowid_advance_all('$moment')";
+    my $call = $function eq 'accept' ? "snowid.accept_shard(33, $id)" : "snowid.advance_past(timestamptz '$moment')";
     set_clock($clock - 60, $west);
     ask($session, q(SET snowid.max_wait = '3min'));
     start_asking($session, "SELECT $call");
@@ -120,7 +120,7 @@ my %id;
 foreach my $shard (@shards)
 {
     # Nobody has accepted it at the other one yet.
-    $west->safe_psql('postgres', "SELECT snowid_release($shard)");
+    $west->safe_psql('postgres', "SELECT snowid.release_shard($shard)");
 }
 my @drawing = map {
     my $node = $_;
@@ -137,11 +137,11 @@ while (time < $deadline || $moves < 20)
     # Tried, in parts, and rolled back.
     if (rand() < 0.5)
     {
-        my $first = ask($from, "BEGIN; SELECT snowid_release($shard)");
+        my $first = ask($from, "BEGIN; SELECT snowid.release_shard($shard)");
         if (rand() < 0.5)
         {
-            ask($from, "SAVEPOINT a; SELECT snowid_accept($first)");
-            ask($from, "SELECT snowid_release($shard)") if rand() < 0.5;
+            ask($from, "SAVEPOINT a; SELECT snowid.accept_shard($shard, $first)");
+            ask($from, "SELECT snowid.release_shard($shard)") if rand() < 0.5;
             ask($from, rand() < 0.5 ? 'ROLLBACK TO a' : 'RELEASE a');
         }
         ask($from, 'ROLLBACK');
@@ -150,14 +150,14 @@ while (time < $deadline || $moves < 20)
     my $returned;
     if (rand() < 0.5)
     {
-        $returned = ask($from, "SELECT snowid_release($shard)");
+        $returned = ask($from, "SELECT snowid.release_shard($shard)");
     }
     else
     {
         # Released, taken back and released again, the last two in a part that may be rolled back.
-        $returned = ask($from, "BEGIN; SELECT snowid_release($shard)");
-        ask($from, "SAVEPOINT a; SELECT snowid_accept($returned)");
-        my $again = ask($from, "SELECT snowid_release($shard)");
+        $returned = ask($from, "BEGIN; SELECT snowid.release_shard($shard)");
+        ask($from, "SAVEPOINT a; SELECT snowid.accept_shard($shard, $returned)");
+        my $again = ask($from, "SELECT snowid.release_shard($shard)");
         my $is_kept = rand() < 0.5;
         ask($from, $is_kept ? 'RELEASE a' : 'ROLLBACK TO a');
         $returned = $again if $is_kept;
@@ -167,10 +167,10 @@ while (time < $deadline || $moves < 20)
     # The other one first fails to commit.
     if (rand() < 0.3)
     {
-        ask($to, "BEGIN; SELECT snowid_accept($returned); ROLLBACK");
+        ask($to, "BEGIN; SELECT snowid.accept_shard($shard, $returned); ROLLBACK");
         $undone++;
     }
-    my $accepted = ask($to, "SELECT snowid_accept($returned)");
+    my $accepted = ask($to, "SELECT snowid.accept_shard($shard, $returned)");
     die "accepted: $accepted" if $accepted ne '';
     $home{$shard} = 1 - $home{$shard};
     $moves++;
@@ -202,12 +202,12 @@ foreach my $shard (@shards)
 close_session(@movers);
 
 # A ceiling that was restored meanwhile counts for a shard that comes back, too.
-$own = $east->safe_psql('postgres', 'SELECT snowid_release(50)');
+$own = $east->safe_psql('postgres', 'SELECT snowid.release_shard(50)');
 my $restored = $east->safe_psql('postgres',
     q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
 is($east->safe_psql('postgres', <<"SQL"), 't', 'accepted under a higher ceiling: above that');
 SET snowid.max_lead = '1h';
-DO 'BEGIN PERFORM snowid_next(51), snowid_accept($own); END';
+DO 'BEGIN PERFORM snowid_next(51), snowid.accept_shard(50, $own); END';
 SELECT snowid_timestamp(snowid_next(50)) >= to_timestamp($restored / 1000.0);
 SQL
 check_log($_) foreach @nodes;

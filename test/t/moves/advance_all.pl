@@ -1,4 +1,4 @@
-# After snowid_advance_all no ID of the database has a time up to that moment: not of shards that are used
+# After snowid.advance_past no ID of the database has a time up to that moment: not of shards that are used
 # later, not after a crash, not where the transaction that has called it is rolled back, though it has made
 # the ceiling's sequence anew, not where the clock goes back meanwhile. And snowid_ceiling says a time that no ID is
 # above.
@@ -27,7 +27,7 @@ sub ahead
 sub advance_all
 {
     my ($to) = @_;
-    $node->safe_psql('postgres', "$far_ahead; SELECT snowid_advance_all('$to')");
+    $node->safe_psql('postgres', "$far_ahead; SELECT snowid.advance_past(timestamptz '$to')");
     return;
 }
 
@@ -78,7 +78,7 @@ ask($advancing, "$far_ahead; SELECT snowid_next(1)");
 backend_of($advancing);
 ask($holder, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1');
 $moment = ahead();
-start_asking($advancing, "SELECT snowid_advance_all('$moment')");
+start_asking($advancing, "SELECT snowid.advance_past(timestamptz '$moment')");
 wait_until_waiting($node, $advancing, 'relation');
 set_clock(-2);
 ask($holder, 'ROLLBACK');
@@ -95,7 +95,7 @@ foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQ
         my $session = open_session($node);
         ask($session, "$far_ahead; BEGIN; $change; SELECT snowid_next(1)");
         $moment = ahead();
-        is(ask($session, "SELECT snowid_advance_all('$moment')"), '', "$change: advanced");
+        is(ask($session, "SELECT snowid.advance_past(timestamptz '$moment')"), '', "$change: advanced");
         if ($end eq 'a crash')
         {
             crash($node, 'kill');

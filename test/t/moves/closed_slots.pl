@@ -28,7 +28,7 @@ start_server($node);
 
 # Each has all that it may: half of one's are released.
 $node->safe_psql($_, q(SELECT snowid_next(n, 'twitter') FROM generate_series(1, 25) n)) foreach @databases;
-$node->safe_psql('d1', q(SELECT snowid_release(n, 'twitter') FROM generate_series(1, 12) n));
+$node->safe_psql('d1', q(SELECT snowid.release_shard(n, 'twitter') FROM generate_series(1, 12) n));
 
 # Sweeps for the bound of one database leave those closed that are released, and forget others.
 $node->safe_psql('postgres', 'SELECT pg_sleep(1.1)');
@@ -47,7 +47,7 @@ start_server($node);
 $session = open_session($node, dbname => 'd1');
 is(ask($session, "SELECT snowid_next($_, 'twitter')"), 'ERROR 55000', "after a start: shard $_ is closed") foreach 1, 12;
 # Those of the first one lie in memory again, all that are closed among them.
-ask($session, q(SELECT snowid_release(n, 'twitter') FROM generate_series(1, 12) n));
+ask($session, q(SELECT snowid.release_shard(n, 'twitter') FROM generate_series(1, 12) n));
 ask($session, q(SELECT snowid_next(n, 'twitter') FROM generate_series(20, 32) n));
 close_session($session);
 

@@ -22,8 +22,8 @@ SELECT string_agg(relname, ' ' ORDER BY c.oid) FROM pg_class AS c
 SQL
 
 my %moves = (
-    'a release' => 'SELECT snowid_release(%d) > 0',
-    'an acceptance' => 'SELECT snowid_accept(snowid_encode(now(), %d, 0))',
+    'a release' => 'SELECT snowid.release_shard(%d) > 0',
+    'an acceptance' => 'SELECT snowid.accept_shard(%1$d, snowid_encode(now(), %1$d, 0))',
     'a row that is restored' =>
       q(INSERT INTO snowid_internal.released_shards SELECT %1$d, 'instagram', snowid_encode(now(), %1$d, 0), null, now()),
     'a draw of a new shard' => 'SELECT snowid_next(%d)');
@@ -53,7 +53,7 @@ foreach my $name (sort keys %moves)
     unlike($first, qr/^ERROR/, "$name: done");
     start_asking($dropper, 'DROP EXTENSION snowid');
     wait_until_waiting($node, $dropper, 'Lock') if $name !~ /draw/;
-    unlike(ask($mover, 'SELECT snowid_release(' . $shard++ . ') > 0; SELECT snowid_next(1)'), qr/^ERROR 40P01/, "$name: goes on beside it");
+    unlike(ask($mover, 'SELECT snowid.release_shard(' . $shard++ . ') > 0; SELECT snowid_next(1)'), qr/^ERROR 40P01/, "$name: goes on beside it");
     ask($mover, 'COMMIT');
     is(answer($dropper), '', "$name: DROP EXTENSION comes after");
     $node->safe_psql('postgres', 'CREATE EXTENSION snowid');

@@ -32,7 +32,7 @@ my @held = split /\n/, ask($cursor, 'FETCH 10 FROM held');
 my $transaction = open_session($node);
 my @drawn = split /\n/, ask($transaction, 'BEGIN; SELECT snowid_next(7) FROM generate_series(1, 10)');
 wait_to_draw(1, @drawing);
-my $id = $node->safe_psql('postgres', q(SELECT snowid_release(7, moved_to => 'server b')));
+my $id = $node->safe_psql('postgres', q(SELECT snowid.release_shard(7, moved_to => 'server b')));
 finish(@drawing);
 like(errors_of($_), $released, 'a session that draws is refused') foreach @drawing;
 my ($count, $greatest) = check_round('until it was released', 0, @drawing);
@@ -46,8 +46,8 @@ like(ask($transaction, 'SELECT snowid_next(7)') . $transaction->{err}, $released
 close_session($cursor, $transaction);
 my $newcomer = open_session($node);
 is(ask($newcomer, "SELECT $_"), 'ERROR 55000', "a session that comes now is refused: $_")
-  foreach 'snowid_next(7)', 'snowid_reserve(7, 2)', 'snowid_next_batch(7, 2)', "snowid_advance($id)";
-is(ask($newcomer, 'SELECT snowid_release(7)'), $id, 'released again: the same ID');
+  foreach 'snowid_next(7)', 'snowid_reserve(7, 2)', 'snowid_next_batch(7, 2)', "snowid.advance_shard($id)";
+is(ask($newcomer, 'SELECT snowid.release_shard(7)'), $id, 'released again: the same ID');
 is(ask($newcomer, q(SELECT snowid_next(8) > 0 AND snowid_next(7, 'twitter') > 0)), 't', 'others go on');
 
 # 2. While it is not committed, who draws waits: nobody is refused for what is rolled back.
@@ -61,7 +61,7 @@ sub check_waiting
 {
     my ($name, $end, $expected) = @_;
     ask($mover, 'BEGIN');
-    my $returned = ask($mover, 'SELECT snowid_release(1)');
+    my $returned = ask($mover, 'SELECT snowid.release_shard(1)');
     cmp_ok($returned, '>', $last, "$name: released above what was issued");
     start_asking($drawer, 'SELECT snowid_next(1)');
     wait_until_waiting($node, $drawer, 'Lock');
@@ -87,21 +87,21 @@ check_waiting('who waits is cancelled', sub {
     ask($mover, 'ROLLBACK');
 }, 'ERROR 57014');
 # A part of it that is rolled back opens the shard at once, what is left of it does not.
-ask($mover, 'BEGIN; SAVEPOINT a; SELECT snowid_release(1); ROLLBACK TO a');
+ask($mover, 'BEGIN; SAVEPOINT a; SELECT snowid.release_shard(1); ROLLBACK TO a');
 $last = ask($drawer, 'SELECT snowid_next(1)');
 like($last, qr/^\d+$/, 'a savepoint that is rolled back opens it');
 ask($mover, 'ROLLBACK');
 # Meanwhile all shards are to be above a moment, by which the transaction that is rolled back does not know.
 my $moment = $node->safe_psql('postgres', q(SELECT clock_timestamp() + '0.8 s'));
 check_waiting('all shards advanced meanwhile', sub {
-    $node->safe_psql('postgres', "SELECT snowid_advance_all('$moment')");
+    $node->safe_psql('postgres', "SELECT snowid.advance_past(timestamptz '$moment')");
     ask($mover, 'ROLLBACK');
 });
 is($node->safe_psql('postgres', "SELECT snowid_timestamp($last) > '$moment'"), 't', 'it is above that moment');
 # One that is advanced meanwhile: it waits, and counts.
-ask($mover, 'BEGIN; SELECT snowid_release(1)');
+ask($mover, 'BEGIN; SELECT snowid.release_shard(1)');
 my $ahead = $node->safe_psql('postgres', q(SELECT snowid_encode(clock_timestamp() + '0.9 s', 1, 1023)));
-start_asking($drawer, "SELECT snowid_advance($ahead)");
+start_asking($drawer, "SELECT snowid.advance_shard($ahead)");
 wait_until_waiting($node, $drawer, 'Lock');
 ask($mover, 'ROLLBACK');
 is(answer($drawer), '', 'advanced once it is open again');
@@ -118,22 +118,22 @@ foreach my $how ('kill', 'immediate')
     my $shard = $how eq 'kill' ? 2 : 3;
     $mover = open_session($node);
     my $open = ask($mover, 'SELECT snowid_next(4)');
-    ask($mover, 'BEGIN; SELECT snowid_release(4)');
+    ask($mover, 'BEGIN; SELECT snowid.release_shard(4)');
     my $other = open_session($node);
-    $id = ask($other, "SET synchronous_commit = off; SELECT snowid_release($shard, 'twitter', 'elsewhere')");
+    $id = ask($other, "SET synchronous_commit = off; SELECT snowid.release_shard($shard, 'twitter', 'elsewhere')");
     crash($node, $how);
     close_session($mover, $other);
     start_server($node);
     cmp_ok(attempt($node, 'SELECT snowid_next(4)'), '>', $open, "$how: one that was not committed goes on");
     is(attempt($node, "SELECT snowid_next($shard, 'twitter')"), 'ERROR 55000', "$how: one that was committed stays closed");
     is(attempt($node, 'SELECT snowid_next(7)'), 'ERROR 55000', "$how: and those of before");
-    is(attempt($node, "SELECT snowid_release($shard, 'twitter')"), $id, "$how: with the same ID");
+    is(attempt($node, "SELECT snowid.release_shard($shard, 'twitter')"), $id, "$how: with the same ID");
 }
 
 # 4. Fail-over.
 $node->wait_for_catchup($standby);
 is(attempt($standby, $_), 'ERROR 25006', "on a standby: $_")
-  foreach 'SELECT snowid_release(5)', 'SELECT snowid_accept(1)', 'SELECT snowid_advance_all(now())';
+  foreach 'SELECT snowid.release_shard(5)', 'SELECT snowid.accept_shard(0, 1)', 'SELECT snowid.advance_past(now())';
 is(attempt($standby, 'SELECT snowid_ceiling()'), $node->safe_psql('postgres', 'SELECT snowid_ceiling()'),
     'on a standby: the ceiling');
 crash($node, 'kill');
@@ -163,12 +163,12 @@ like(ask($user, 'SELECT snowid_next(7)'), qr/^\d+$/, 'a session has drawn');
 $node->safe_psql('used', q(INSERT INTO snowid_internal.released_shards VALUES (7, 'instagram', 7 << 10, 'server b', now())));
 like(ask($user, 'SELECT snowid_next(7)') . $user->{err}, $released, 'it is refused once the row is there');
 $last = ask($user, 'SELECT snowid_next(6)');
-is(ask($user, 'SELECT snowid_release(6) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'the extension made anew');
+is(ask($user, 'SELECT snowid.release_shard(6) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'the extension made anew');
 is(ask($user, "SELECT snowid_next($_)"), 'ERROR 55000', "shard $_ stays closed") foreach 6, 7;
 like($user->{err}, qr/was released\nHINT:  Draw its IDs where it is now/, 'and says why');
-cmp_ok(ask($user, 'SELECT snowid_release(6)'), '>', $last, 'released again: above all');
-is(ask($user, "SELECT snowid_accept($last); SELECT snowid_next(6) > $last"), "\nt", 'and it can come back');
-is(ask($user, 'SELECT snowid_accept(7 << 10); SELECT snowid_next(7) > 0'), "\nt", 'the other one, too');
+cmp_ok(ask($user, 'SELECT snowid.release_shard(6)'), '>', $last, 'released again: above all');
+is(ask($user, "SELECT snowid.accept_shard(6, $last); SELECT snowid_next(6) > $last"), "\nt", 'and it can come back');
+is(ask($user, 'SELECT snowid.accept_shard(7, 7 << 10); SELECT snowid_next(7) > 0'), "\nt", 'the other one, too');
 check_log($node);
 $node->stop;
 done_testing();

@@ -91,7 +91,7 @@ my $id = $old->safe_psql('postgres', <<'SQL');
 BEGIN;
 -- Waits for those who are writing.
 LOCK TABLE shard1.photos IN EXCLUSIVE MODE;
-SELECT snowid_release(1, moved_to => 'the new server');
+SELECT snowid.release_shard(1, moved_to => 'the new server');
 COMMIT;
 SQL
 foreach my $writer (@writers)
@@ -102,7 +102,7 @@ foreach my $writer (@writers)
 wait_until_caught_up('one');
 # However long replication has taken, the new server's clock is behind the ID.
 set_clock_behind($old->safe_psql('postgres', "SELECT snowid_timestamp($id)"));
-$new->safe_psql('postgres', "SELECT snowid_accept($id)");
+$new->safe_psql('postgres', "SELECT snowid.accept_shard(1, $id)");
 $new->safe_psql('postgres', 'DROP SUBSCRIPTION one');
 my $digest = q(count(*), md5(string_agg(id::text, ',' ORDER BY id)), max(id));
 my $moved = rows($old, 1, $digest);
@@ -115,12 +115,12 @@ wait_for(sub { rows($new, 1, "count(*) > $count + 500") eq 't' }, 'rows on the n
 is(rows($new, 1, "count(*) FILTER (WHERE writer > $first_writers AND id <= $id)"), '0', 'the new rows are above');
 ok(!is_answered($_), 'a writer on the new server goes on') foreach @moved, $other;
 
-# 2. All that is left moves at once. Without snowid_advance_all the new server would go on where its clock
+# 2. All that is left moves at once. Without snowid.advance_past the new server would go on where its clock
 # is, below what the old one has issued.
 $other = [ $other, map { start_writer($old, $_) } 2, 3 ];
 # The old server's list of released shards is about itself, as FOR ALL TABLES would bring it, too.
 $old->safe_psql('postgres', 'CREATE PUBLICATION rest FOR TABLE shard2.photos, shard3.photos, snowid_internal.released_shards');
-$old->safe_psql('postgres', q(SELECT snowid_release(4); SELECT snowid_release(1, moved_to => 'still the new server')));
+$old->safe_psql('postgres', q(SELECT snowid.release_shard(4); SELECT snowid.release_shard(1, moved_to => 'still the new server')));
 subscribe('rest', 'rest');
 wait_for(sub { rows($old, 3, 'count(*) > 500') eq 't' }, 'rows');
 # No more writing: those who do are ended, and none may come back.
@@ -138,7 +138,7 @@ is($new->safe_psql('postgres', "SELECT snowid_next(3, 'twitter') < snowid_min(sn
 set_clock_behind($ceiling);
 ask($keeper, 'COMMIT');
 close_session($keeper);
-$new->safe_psql('postgres', "SELECT snowid_advance_all('$ceiling')");
+$new->safe_psql('postgres', "SELECT snowid.advance_past(timestamptz '$ceiling')");
 $new->safe_psql('postgres', 'DROP SUBSCRIPTION rest');
 foreach my $shard (2, 3)
 {

@@ -163,7 +163,7 @@ is(at("SELECT snowid_shard(snowid_next($last, '$layout'), '$layout')"), $last, '
 is(at("SELECT snowid_next($last + 1, '$layout')"), 'ERROR 22023', 'and no more');
 is(at("SELECT count(DISTINCT snowid_sequence(id, '$layout')) FROM snowid_next_batch(7, 1000, '$layout') AS id"),
     '128', 'each with 128 IDs a millisecond');
-is(at("SELECT snowid_release(1, '$layout') > 0"), 't', 'a tenant moves');
+is(at("SELECT snowid.release_shard(1, '$layout') > 0"), 't', 'a tenant moves');
 is(at("INSERT INTO acme.orders (item) VALUES ('milk')"), 'ERROR 55000', 'and is served here no more');
 
 # No standby answers. One of the two is down, the one that commits wait for.

@@ -65,7 +65,7 @@ draws("their owner does: $allow", $no_wait);
 $node->safe_psql('app', 'UPDATE snowid.settings SET max_lead = DEFAULT', extra_params => [ '-U', $owner ]);
 # What is accepted is another server's: its clock may be the wrong one, and the message names no shard of this one.
 $node->safe_psql('app', q(SELECT snowid.create_shard(0)), extra_params => [ '-U', $owner ]);
-my $accept = q(SELECT snowid_accept(snowid_encode(now() + interval '%s', 8191, 0)));
+my $accept = q(SELECT snowid.accept_shard(8191, snowid_encode(now() + interval '%s', 8191, 0)));
 my %says = (
     '3 d' => qr/^psql:.* ERROR:  ID is [23] days? \d\d:\d\d:\d\d ahead of the clock
 DETAIL:  "snowid.max_lead" allows 1000 ms, and "snowid.max_wait" lets a caller wait for 5000 ms.
@@ -158,7 +158,7 @@ start_server($late);
 create_portable($late, 'app');
 set_clock($end - 1800 - time, $late);
 my $far = 'UPDATE snowid.settings SET max_lead = 3600000';
-is($late->safe_psql('app', "$far; SELECT snowid_accept(snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '', 'a tenth of a second is left');
+is($late->safe_psql('app', "$far; SELECT snowid.accept_shard(0, snowid_encode('2046-06-27 17:00:49.400Z', 0, 0))"), '', 'a tenth of a second is left');
 is(attempt($late, 'SELECT count(*) FROM snowid_next_batch(0, 50000)', dbname => 'app'), '50000', 'service to the end');
 my $rest = draw($late, 'snowid_next(0)', undef, dbname => 'app');
 finish($rest);

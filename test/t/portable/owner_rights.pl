@@ -119,7 +119,7 @@ is($node->safe_psql('app', <<'SQL'), 'snowid/PUBLIC/USAGE', 'of schemas');
 SELECT nspname || '/' || coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') || '/' || privilege_type
   FROM pg_namespace, aclexplode(nspacl) WHERE nspname ~ '^snowid' AND grantee <> nspowner
 SQL
-is($node->safe_psql('app', <<'SQL'), 'create_shard first_after make_private move_shard skip_row snowid_accept snowid_release take wait', 'and not of functions');
+is($node->safe_psql('app', <<'SQL'), 'accept_shard create_shard first_after make_private move_shard release_shard skip_row take wait', 'and not of functions');
 SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc
  WHERE (pronamespace = 'snowid'::regnamespace OR proname ~ '^snowid_') AND NOT has_function_privilege('mallory', oid, 'EXECUTE')
 SQL
@@ -127,7 +127,7 @@ foreach my $statement (
     'SELECT pg_catalog.nextval(\'snowid_shards.instagram_0\')', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_0\', 1)', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1)',
     'SELECT last_value FROM snowid_shards.instagram_5', 'ALTER SEQUENCE snowid_shards.instagram_0 RESTART', 'DROP SEQUENCE snowid_shards.instagram_0',
     'UPDATE snowid.settings SET max_lead = 0', 'INSERT INTO snowid.settings VALUES (false)', 'DELETE FROM snowid.settings', 'BEGIN; LOCK TABLE snowid.settings IN ACCESS EXCLUSIVE MODE',
-    'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid_release(0)', 'SELECT snowid_accept(1)',
+    'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid.release_shard(0)', 'SELECT snowid.accept_shard(1)',
     'SELECT snowid.take(\'x\', 0, \'instagram\', 1, false)', 'SELECT snowid.wait(0, 0, 0, false, 0, \'instagram\')',
     (map { "BEGIN; LOCK TABLE snowid_shards.instagram_0_gate IN $_ MODE" } 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'ACCESS EXCLUSIVE'))
 {
@@ -170,8 +170,8 @@ unlike($sent, qr/SubTransaction/, 'and of nothing while it holds the gate');
 $node->safe_psql('app', 'ALTER SCHEMA public OWNER TO mallory');
 ask($mallory, 'DROP FUNCTION public.snowid_shard(bigint, public.snowid_layout)');
 ask($mallory, q(CREATE FUNCTION public.snowid_shard(bigint, public.snowid_layout) RETURNS bigint LANGUAGE sql AS 'SELECT evil.spied()'));
-ask($clerk, 'SELECT snowid_accept(snowid_next(5))');
-is($node->safe_psql('app', $looks), 'f', 'no look-alike was called by snowid_accept');
+ask($clerk, 'SELECT snowid.accept_shard(5, snowid_next(5))');
+is($node->safe_psql('app', $looks), 'f', 'no look-alike was called by snowid.accept_shard');
 # Whoever may not call a function cannot draw by another one.
 ask($clerk, 'REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout), snowid_next(bigint), snowid_next() FROM PUBLIC, mallory');
 is(ask($mallory, "SELECT $_"), 'ERROR 42501', "revoked: $_") foreach 'snowid_next()', 'snowid_next(0)', q(snowid_next(0, 'instagram'));

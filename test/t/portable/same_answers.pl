@@ -160,13 +160,13 @@ my %asked = (
           . quoted($l) . ')';
     },
     # The times of these IDs are past, so that nothing waits.
-    snowid_accept => sub {
+    'snowid.accept_shard' => sub {
         my $l = layout();
-        return 'SELECT snowid_accept(' . one_of('NULL', q('-1'), q('-9223372036854775808'), $l eq 'js53' ? q('9007199254740992') : 0, number_of(40)) . ', ' . quoted($l) . ')';
+        return 'SELECT snowid.accept_shard(' . one_of('NULL', q('-1'), q('-9223372036854775808'), $l eq 'js53' ? q('9007199254740992') : 0, number_of(40)) . ', ' . quoted($l) . ')';
     },
     'a release, and an accept' => sub {
         my $l = layout();
-        return 'SELECT snowid_accept(snowid_release(' . made_shard_of($l) . ', ' . quoted($l) . '), ' . quoted($l) . ')';
+        return 'SELECT snowid.accept_shard(snowid.release_shard(' . made_shard_of($l) . ', ' . quoted($l) . '), ' . quoted($l) . ')';
     },
     'a setting of the shard' => sub {
         # An empty one is what PostgreSQL leaves here of one that was set before.

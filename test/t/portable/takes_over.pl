@@ -37,12 +37,12 @@ sub take_over
     my ($from, $to) = @_;
     my $connection = $node->connstr($from);
     my $here = $statement =~ s/host=old\.example dbname=app/$connection/r =~ s/'(.*)', *\n/\$c\$$1\$c\$,\n/r;
-    is($node->safe_psql($to, $here =~ s/snowid_release\(0\)/snowid_release(1)/r), '', "$to takes over from $from");
+    is($node->safe_psql($to, $here =~ s/snowid.release_shard\(0\)/snowid.release_shard(1)/r), '', "$to takes over from $from");
     return;
 }
 
 # The one that is to take over first has the shard closed.
-$node->safe_psql('extension', 'SELECT snowid_release(1)');
+$node->safe_psql('extension', 'SELECT snowid.release_shard(1)');
 my @sides = (portable => [ map { draw_on('portable') } 1 .. 4 ], extension => [ map { draw_on('extension') } 1 .. 4 ]);
 my %sides = @sides;
 my $floor = 0;
@@ -85,24 +85,24 @@ is($changes, 4, 'those of a side are above all that the other has made before');
 is(join(' ', sort keys %{ { map { $_ => 1 } errors_of(map { @$_ } values %sides) =~ /ERROR:  (\w{5}):/g } }), '55000', 'who was refused was so for that');
 
 # Where the ID that it goes on above is too far ahead of this clock, it is waited for, or refused.
-is(attempt($node, q(SET snowid.max_wait = 0; SELECT snowid_accept(snowid_encode(now() + interval '1 h', 1, 0))), dbname => 'portable'), 'ERROR SN001',
+is(attempt($node, q(SET snowid.max_wait = 0; SELECT snowid.accept_shard(1, snowid_encode(now() + interval '1 h', 1, 0))), dbname => 'portable'), 'ERROR SN001',
     'an ID that is far ahead is refused');
 # Its IDs go on above that one, and above all of here, whichever is greater: also while the clock is behind both.
 stop_clock(time + 5, $node);
 my ($least) = $node->safe_psql('portable', 'SELECT max(id) FROM snowid_next_batch(0, 20000) id');
-$node->safe_psql('portable', 'SELECT snowid_accept(0)');
+$node->safe_psql('portable', 'SELECT snowid.accept_shard(0, 0)');
 cmp_ok($node->safe_psql('portable', 'SELECT snowid_next(0)'), '>', $least, 'nothing goes back');
 my $ahead = $node->safe_psql('portable', q(SELECT snowid_encode(now() + interval '500 ms', 0, 5)));
-$node->safe_psql('portable', "SELECT snowid_accept($ahead)");
+$node->safe_psql('portable', "SELECT snowid.accept_shard(0, $ahead)");
 cmp_ok($node->safe_psql('portable', 'SELECT snowid_next(0)'), '>', $ahead, 'above what was accepted');
 set_clock(0);
 # A rollback does not open it again: it would not be known where it is.
-$node->safe_psql('portable', 'BEGIN; SELECT snowid_release(0); ROLLBACK');
+$node->safe_psql('portable', 'BEGIN; SELECT snowid.release_shard(0); ROLLBACK');
 is(attempt($node, 'SELECT snowid_next(0)', dbname => 'portable'), 'ERROR 55000', 'a release that was rolled back counts');
 
 # Tables go to the extension with their defaults, columns and indexes, which call functions of the same names.
 $node->safe_psql('portable', <<'SQL', extra_params => [ '-U', $owner ]);
-SELECT snowid_accept(snowid_release(0));
+SELECT snowid.accept_shard(0, snowid.release_shard(0));
 SELECT snowid.create_shard(7, 'twitter');
 CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), at timestamptz GENERATED ALWAYS AS (snowid_timestamp(id)) STORED,
   tweet bigint DEFAULT snowid_next(7, 'twitter'));
@@ -120,13 +120,13 @@ is($node->safe_psql('tables', 'INSERT INTO photos DEFAULT VALUES; SELECT count(*
       . q(count(*) FILTER (WHERE snowid_shard(tweet, 'twitter') = 7) FROM photos)), '11|11|11', 'tables draw from the extension');
 
 # A whole dump has the functions, settings, and the shards as they were; also where the clock is behind.
-$node->safe_psql('portable', 'SELECT snowid_release(2)');
+$node->safe_psql('portable', 'SELECT snowid.release_shard(2)');
 system_or_bail('sh', '-c', "pg_dump -U $owner -d '" . $node->connstr('portable') . "' -N evil | grep -v 'EXTENSION' | psql -Xq -v ON_ERROR_STOP=1 -o '$dir/out' -U $owner -d '"
       . $node->connstr('whole') . "'");
 set_clock(-3600);
 cmp_ok($node->safe_psql('whole', 'INSERT INTO photos DEFAULT VALUES RETURNING id'), '>', $greatest, 'restored, with the clock behind: above all in the dump');
 is(attempt($node, 'SELECT snowid_next(2)', dbname => 'whole'), 'ERROR 55000', 'a shard that was released is so there');
-is($node->safe_psql('whole', q(SELECT count(*) FROM pg_proc WHERE proname = 'snowid_release' AND has_function_privilege('public', oid, 'EXECUTE'))), '0',
+is($node->safe_psql('whole', q(SELECT count(*) FROM pg_proc WHERE proname = 'snowid_release_shard' AND has_function_privilege('public', oid, 'EXECUTE'))), '0',
     'and rights are as they were');
 set_clock(0);
 

@@ -62,7 +62,7 @@ my %before = (
     'README.md'            => '',
     'docs/install.md'      => '',
     'docs/many-servers.md' => '',
-    'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid_release(42)',
+    'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid.release_shard(42)',
 );
 # Pages without examples in SQL. Those of migrating.md are run under load, by 192.
 my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring portable proof);

@@ -35,7 +35,7 @@ CREATE TABLE rest_0 PARTITION OF rest DEFAULT;
 INSERT INTO rest DEFAULT VALUES;
 SELECT format('CREATE TABLE %I ()', to_char(now() AT TIME ZONE 'UTC', '"taken_"YYYY_MM')) \gexec
 CREATE ROLE nobody;
-SELECT snowid_release(9);
+SELECT snowid.release_shard(9);
 SQL
 
 # The reference's introduction, and what stands under each function, or before those of its section.
@@ -61,7 +61,7 @@ snowid_reserve 22023 SELECT snowid_reserve(0, 1025)
 snowid_reserve 22023 SELECT snowid_reserve(0, 2, 'sonyflake')
 snowid_lastval 55000 SELECT snowid_next(0); DISCARD ALL; SELECT snowid_lastval()
 snowid_default_shard 22023 SET snowid.shard = 'x'; SELECT snowid_default_shard()
-snowid_advance SN001 SELECT snowid_advance(snowid_min($day))
+snowid.advance_shard SN001 SELECT snowid.advance_shard(snowid_min($day))
 snowid_encode 22023 SELECT snowid_encode(now(), 1, 1024)
 snowid_encode 22008 SELECT snowid_encode('infinity', 1, 1)
 snowid_min 22008 SELECT snowid_min('1900-01-01')
@@ -90,10 +90,10 @@ seq_x_to_y 22P02 SELECT seq_x_to_y('seq_1')
 snowid_join 42704 SELECT snowid_join('nosuch')
 snowid_check 55000 SELECT snowid_check()
 snowid.retire_node 42704 SELECT snowid.retire_node('nosuch')
-snowid_release 0A000 BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'released'
-snowid_accept SN001 SELECT snowid_accept(snowid_min($day))
-snowid_advance_all SN001 SELECT snowid_advance_all($day)
-snowid_advance_all 22008 SELECT snowid_advance_all('infinity')
+snowid.release_shard 0A000 BEGIN; SELECT snowid.release_shard(5); PREPARE TRANSACTION 'released'
+snowid.accept_shard SN001 SELECT snowid.accept_shard(0, snowid_min($day))
+snowid.advance_past SN001 SELECT snowid.advance_past($day)
+snowid.advance_past 22008 SELECT snowid.advance_past(timestamptz 'infinity')
 snowid.return_to_clock 22023 SELECT snowid.return_to_clock(tstzmultirange(tstzrange(now(), $day)))
 snowid.return_to_clock 22023 SELECT snowid.return_to_clock('{}')
 snowid.return_to_clock 55000 BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 1; SELECT snowid.return_to_clock('{[2040-01-01,2041-01-01]}')

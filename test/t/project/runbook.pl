@@ -159,7 +159,7 @@ is(printed_by($node, 'late', 'SELECT snowid_next(0)'), '', 'a hundred days befor
 set_clock(0);
 has_lines(slurp_file($node->logfile, $from) =~ s/00000: //gr, 'A layout is used up', 'LOG');
 
-$node->safe_psql('postgres', q(SELECT snowid_release(42, moved_to => 'cairo')));
+$node->safe_psql('postgres', q(SELECT snowid.release_shard(42, moved_to => 'cairo')));
 has_lines(printed_by($node, 'postgres', 'SELECT snowid_next(42)'), 'A closed shard', 'ERROR|DETAIL|HINT');
 
 my ($host, $port) = ($node->host, $node->port);
@@ -185,14 +185,14 @@ is(attempt($node, 'SELECT snowid_leave(); SELECT snowid_shard(snowid_next())', d
 is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'and the original keeps its number');
 my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upgrade');
 is(attempt($node, $attach, dbname => 'berlin'), '', 'segments are attached again');
-my ($accept) = grep { /^SELECT snowid_accept/ } blocks_of($page, 'A closed shard');
+my ($accept) = grep { /^SELECT snowid.accept_shard/ } blocks_of($page, 'A closed shard');
 my $layout = 'time:41 shard:16 seq:7 unit:1ms epoch:2026-01-01T00:00:00Z';
-$node->safe_psql('other', "SELECT snowid_release(42, '$layout')");
+$node->safe_psql('other', "SELECT snowid.release_shard(42, '$layout')");
 is(attempt($node, $accept, dbname => 'other'), '', 'a shard of another layout is accepted');
 is(attempt($node, "SELECT snowid_shard(snowid_next(42, '$layout'), '$layout')", dbname => 'other'), '42', 'and is open');
 
 my $long = 'Long units of time';
-my $far = q(SELECT snowid_advance_all(clock_timestamp() + interval '12 s'));
+my $far = q(SELECT snowid.advance_past(clock_timestamp() + interval '12 s'));
 has_lines(printed_by($node, 'postgres', $far), $long, 'ERROR');
 my $patience = said_in($page, $long, q(SET snowid.max_wait = '1min'));
 my $waiting = open_session($node);
@@ -258,7 +258,7 @@ $node->safe_psql('berlin', 'CREATE ROLE app; ALTER SERVER registry OWNER TO app'
 like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  42501: owner of foreign server "registry" is not a superuser/, 'called by another role');
 $node->safe_psql('berlin', 'ALTER SERVER registry OWNER TO CURRENT_USER; DROP USER MAPPING FOR PUBLIC SERVER registry');
 printed_by($node, 'berlin', 'SELECT snowid_check()');
-printed_by($node, 'postgres', 'SET ROLE app; SELECT snowid_advance_all(now())');
+printed_by($node, 'postgres', 'SET ROLE app; SELECT snowid.advance_past(now())');
 my $standby = new_standby($node, 'standby');
 $standby->start;
 printed_by($standby, 'postgres', 'SELECT snowid_next()');

@@ -94,7 +94,7 @@ INSERT INTO photos (n) VALUES (1);
 INSERT INTO "Albums" (n) VALUES (1);
 INSERT INTO keyed (n) VALUES (1);
 INSERT INTO objects (n) VALUES (1);
-SELECT snowid_release(42);
+SELECT snowid.release_shard(42);
 SQL
 my @before = split /\n/, attempt($new, $statements, dbname => 'app');
 is_deeply(\@before, [
@@ -133,7 +133,7 @@ my ($join) = said_in($page, $dropped, q(SELECT snowid_join('registry', 'berlin')
 is(attempt($new, $join, dbname => 'app'), 'ERROR 42710', 'the registry has the node yet');
 is(attempt($new, $retire, dbname => 'registry'), '', 'retired there');
 is(attempt($new, $join, dbname => 'app'), '2', 'a new number');
-is(attempt($new, 'SELECT snowid_release(42) > 0', dbname => 'app'), 't', 'released again');
+is(attempt($new, 'SELECT snowid.release_shard(42) > 0', dbname => 'app'), 't', 'released again');
 $new->safe_psql('app', 'CREATE FUNCTION next_parsed() RETURNS bigint RETURN snowid_next(4); ALTER TABLE objects ADD object objectid');
 is(attempt($new, join("\n", @before), dbname => 'app'), '', 'the defaults are restored');
 cmp_ok($new->safe_psql('app', 'SELECT snowid_next(1)'), '>', $last, 'IDs are above those of before');

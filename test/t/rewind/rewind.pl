@@ -155,7 +155,7 @@ at('who', 'BEGIN; SELECT snowid_next(77); ROLLBACK');
 set_clock(0);
 is(say_wild('who', ahead(3500, 3700) . ' + ' . ahead(7201.5, 7300)), 'ERROR 22023', 'refused: what no row tells of, but memory');
 # What advance_all has said.
-is(at('who', "SET snowid.max_lead = '1h'; SELECT snowid_advance_all(now() + interval '20 min')"), '', 'all advanced');
+is(at('who', "SET snowid.max_lead = '1h'; SELECT snowid.advance_past(now() + interval '20 min')"), '', 'all advanced');
 is(say_wild('who', ahead(2000, 7300)), 'ERROR 22023', 'refused: what all were advanced to');
 is(at('who', 'SELECT snowid_next(1)'), 'ERROR SN001', 'nothing of that has had any effect');
 
@@ -330,7 +330,7 @@ set_clock(0);
 $node->stop;
 start_server($node);
 make('released');
-$node->safe_psql('released', 'SELECT snowid_release(8)');
+$node->safe_psql('released', 'SELECT snowid.release_shard(8)');
 set_clock(25 * 365 * 86_400);
 $node->safe_psql('released', q(SELECT snowid_next(1, 'twitter')));
 is(at('released', 'SELECT snowid_next(1)'), 'ERROR 2200H', 'released: beyond the end of a layout');

@@ -44,7 +44,7 @@ told('back', 'told', ahead(100, 4000));
 set_clock(91);
 is(at('back', "SELECT snowid_timestamp(snowid_next(1)) > clock_timestamp() + interval '1 h'"), 't', 'back: lifted');
 is(at('back', "SELECT $_"), '', "back: what was issued can be advanced to: $_")
-  foreach 'snowid_advance(snowid_next(1))', 'snowid_advance_all(snowid_timestamp(snowid_next(1)))';
+  foreach 'snowid.advance_shard(snowid_next(1))', 'snowid.advance_past(snowid_timestamp(snowid_next(1)))';
 set_clock(89.5);
 is(at('back', "SELECT snowid_timestamp(snowid_next(1)) > clock_timestamp() + interval '1 h'"), 't', 'back: not refused');
 
@@ -72,7 +72,7 @@ is($node->safe_psql('passed', 'SELECT count(*) FROM snowid.skipped_times'), 2, '
 set_clock(0);
 make('beyond');
 told('beyond', 'told', ahead(60, 120));
-$node->safe_psql('beyond', "SELECT snowid_next(1); SET snowid.max_lead = '1h'; SELECT snowid_advance(snowid_encode(now() + interval '200 s', 9, 0))");
+$node->safe_psql('beyond', "SELECT snowid_next(1); SET snowid.max_lead = '1h'; SELECT snowid.advance_shard(snowid_encode(now() + interval '200 s', 9, 0))");
 my $from = $node->safe_psql('beyond', 'SELECT extract(epoch FROM lower(skipped)) FROM snowid.skipped_times');
 stop_clock($from + 1, $node);
 at('beyond', 'INSERT INTO ids SELECT snowid_next(1)');
@@ -127,7 +127,7 @@ set_clock(3600);
 at('common', 'INSERT INTO ids SELECT snowid_next(1)');
 set_clock(0);
 my $neighbour = open_session($node, dbname => 'neighbour');
-ask($neighbour, "SET snowid.max_lead = '1h'; SELECT snowid_advance_all(clock_timestamp() + interval '10 min')");
+ask($neighbour, "SET snowid.max_lead = '1h'; SELECT snowid.advance_past(clock_timestamp() + interval '10 min')");
 my $uuid = ask($neighbour, 'SELECT snowid_uuidv7()');
 told('common', 'told');
 is(ask($neighbour, "SELECT snowid_uuidv7() > '$uuid'"), 't', 'common: UUIDs of another database are in their order');
@@ -146,7 +146,7 @@ told('bounds', 'one that begins later', ahead(10.001, 7200));
 my $later = ahead(9000, 9001);
 foreach my $ahead (2, 2.001)
 {
-    is(at('bounds', "SET snowid.max_lead = '1h'; SELECT snowid_advance(snowid_encode(clock_timestamp() + interval '$ahead s', 9, 0))"),
+    is(at('bounds', "SET snowid.max_lead = '1h'; SELECT snowid.advance_shard(snowid_encode(clock_timestamp() + interval '$ahead s', 9, 0))"),
         '', "bounds: a shard is $ahead s ahead");
     is(say_wild('bounds', $later), $ahead == 2 ? 'told' : 'ERROR 22023', "bounds: with a shard $ahead s ahead");
 }
@@ -221,7 +221,7 @@ my ($shown) = at('storage', <<'SQL') =~ /^(\d{15,})\z/m;
 SET snowid.max_lead = '1h';
 BEGIN;
 ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 4;
-DO 'BEGIN PERFORM snowid_advance(snowid_encode(clock_timestamp() + interval ''30 s'', 1, 1)); END';
+DO 'BEGIN PERFORM snowid.advance_shard(snowid_encode(clock_timestamp() + interval ''30 s'', 1, 1)); END';
 SELECT snowid_next(1);
 ROLLBACK;
 SQL

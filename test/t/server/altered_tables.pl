@@ -17,7 +17,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE central_s
 add_source($node, $node, name => 'registry', dbname => 'app');
 my $admin = open_session($node, dbname => 'app');
 is(ask($admin, q(SELECT snowid_join('registry', 'app'))), '1', 'joined');
-ask($admin, q(SELECT snowid_release(42, 'instagram', 'elsewhere'); CREATE SEQUENCE ours_seq; CREATE SEQUENCE own_seq;
+ask($admin, q(SELECT snowid.release_shard(42, 'instagram', 'elsewhere'); CREATE SEQUENCE ours_seq; CREATE SEQUENCE own_seq;
   SELECT snowid_segment_attach('ours_seq', 'registry', 'central_seq'); CREATE TABLE refers_to (shard bigint PRIMARY KEY);
   CREATE TABLE refers_to_oid (owner oid PRIMARY KEY)));
 my $id = ask($admin, 'SELECT id FROM snowid.released_shards');
@@ -28,8 +28,8 @@ my $sources = ask($admin, q(SELECT 'snowid_internal.segment_sources'::regclass))
 # For each table what stores rows in it, each rolled back; and what reads it. A new session has nothing in memory.
 my %stores = (
     $released => [
-        'SELECT snowid_release(7) > 0', q(SELECT snowid_release(42, 'instagram', 'farther') > 0),
-        "SELECT snowid_accept($id)",
+        'SELECT snowid.release_shard(7) > 0', q(SELECT snowid.release_shard(42, 'instagram', 'farther') > 0),
+        "SELECT snowid.accept_shard(42, $id)",
         "INSERT INTO $released (shard, layout, id, released_at) SELECT 43, 'instagram', snowid_next(43), now()"
     ],
     $membership => [ 'SELECT snowid_check()', q(SELECT snowid_join('registry', 'app')), 'SELECT snowid_leave()' ],
@@ -38,7 +38,7 @@ my %stores = (
     ]);
 my %reads = (
     $released => [
-        'SELECT snowid_next(42)', 'SELECT snowid_next(44) > 0', 'SELECT snowid_advance(snowid_next(45))',
+        'SELECT snowid_next(42)', 'SELECT snowid_next(44) > 0', 'SELECT snowid.advance_shard(snowid_next(45))',
         "SELECT shard FROM $released WHERE shard = 42"
     ],
     $membership => [
@@ -169,10 +169,10 @@ foreach my $table ($released, $membership, $sources)
 my $row = ask($admin, "SELECT * FROM $membership");
 is(ask($admin, 'SELECT snowid_check()'), '1', 'a check of the node');
 is(ask($admin, "SELECT * FROM $membership") =~ s/[|][^|]*$//r, $row =~ s/[|][^|]*$//r, 'changes when it was checked and nothing else');
-is(ask($admin, q(SELECT snowid_release(8, 'twitter', 'there') > 0)), 't', 'a shard is released');
+is(ask($admin, q(SELECT snowid.release_shard(8, 'twitter', 'there') > 0)), 't', 'a shard is released');
 is(ask($admin, "SELECT shard, layout, moved_to, released_at <= now() FROM $released WHERE shard = 8"), '8|twitter|there|t', 'its row');
 is(in_new_session($_), $expected{$_}, "a column came and went: $_") foreach map { @$_ } values %reads;
-is(ask($admin, "SELECT snowid_accept(id, layout) FROM $released WHERE shard = 8"), '', 'it is accepted');
+is(ask($admin, "SELECT snowid.accept_shard(shard, id, layout) FROM $released WHERE shard = 8"), '', 'it is accepted');
 is(ask($admin, q(SELECT snowid_shard(snowid_next(8, 'twitter'), 'twitter'))), '8', 'and drawn from');
 is(ask($admin, 'SELECT snowid_leave()'), '', 'the node leaves');
 is(ask($admin, q(SELECT snowid_join('registry', 'app again'))), '2', 'and joins again');
@@ -186,12 +186,12 @@ foreach my $table ($released, $membership)
     ask($holder, "BEGIN; SELECT FROM $table");
     start_asking($admin, "REINDEX TABLE CONCURRENTLY $table");
     wait_until_waiting($node, $admin, 'Lock');
-    is(rolled_back('SELECT snowid_release(7) > 0'), 't', 'a release during REINDEX CONCURRENTLY');
+    is(rolled_back('SELECT snowid.release_shard(7) > 0'), 't', 'a release during REINDEX CONCURRENTLY');
     $node->safe_psql('app', "SELECT pg_cancel_backend($admin->{backend})");
     is(answer($admin), 'ERROR 57014', 'cancelled');
     close_session($holder);
     is(ask($admin, "SELECT count(*) FROM pg_index WHERE indrelid = '$table'::regclass"), '2', 'which leaves an index');
-    is(rolled_back('SELECT snowid_release(7) > 0'), 't', 'a release after that');
+    is(rolled_back('SELECT snowid.release_shard(7) > 0'), 't', 'a release after that');
     is(rolled_back('SELECT snowid_check()'), '2', 'a check after that');
 }
 

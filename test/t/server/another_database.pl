@@ -31,7 +31,7 @@ sub new_member
 # CREATE DATABASE may be told the OID of one that was dropped.
 $node->safe_psql('postgres', 'CREATE DATABASE open_one; CREATE DATABASE closed_one');
 $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach 'open_one', 'closed_one';
-$node->safe_psql('closed_one', q(SELECT snowid_release(42); SELECT snowid_release(43, 'twitter', 'elsewhere')));
+$node->safe_psql('closed_one', q(SELECT snowid.release_shard(42); SELECT snowid.release_shard(43, 'twitter', 'elsewhere')));
 add_source($node, $registry, name => 'registry', dbname => 'open_one');
 my $again = 'CREATE DATABASE again OID = 50010 TEMPLATE';
 $node->safe_psql('postgres', "$again open_one");
@@ -43,14 +43,14 @@ is(number_of('again'), '0|0', 'the second has no number');
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again closed_one";
 is(at('again', $_), 'ERROR 55000', "the third has released that: $_") foreach 'SELECT snowid_next(42)', q(SELECT snowid_next(43, 'twitter'));
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', 'but not that');
-is(at('again', 'SELECT snowid_accept(snowid_release(42))'), '', 'and gets it back');
+is(at('again', 'SELECT snowid.accept_shard(42, snowid.release_shard(42))'), '', 'and gets it back');
 is(at('again', 'SELECT snowid_next(42) > 0'), 't', 'and draws from it');
 $node->safe_psql('postgres', $_) foreach 'ALTER DATABASE again CONNECTION LIMIT 100', 'ALTER DATABASE again SET work_mem = 128';
 is(at('again', 'SELECT snowid_next(42) > 0, snowid_next(44) > 0, snowid_default_shard()'), 't|t|0', 'altered, it is the same');
 is(at('again', q(SELECT snowid_next(43, 'twitter'))), 'ERROR 55000', 'also in what it has released');
 # Whoever is the first after that need not wait for who moves a shard.
 my $mover = open_session($node, dbname => 'again');
-is(ask($mover, q(BEGIN; SELECT snowid_accept(id, 'twitter') FROM snowid_internal.released_shards WHERE shard = 43)), '', 'a shard is moved');
+is(ask($mover, q(BEGIN; SELECT snowid.accept_shard(shard, id, 'twitter') FROM snowid_internal.released_shards WHERE shard = 43)), '', 'a shard is moved');
 $node->safe_psql('postgres', 'ALTER DATABASE again CONNECTION LIMIT 99');
 is(at('again', q(SET lock_timeout = '30s'; SELECT snowid_next(44) > 0)), 't', 'altered meanwhile, others are drawn from');
 ask($mover, 'ROLLBACK');
@@ -93,7 +93,7 @@ $node->start;
 is(number_of('east'), '5|5', 'and is a node after a crash');
 is(at('east', q(BEGIN; SELECT snowid_check(); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'checking is not put off');
 is(at('east', 'SELECT snowid_check()'), '5', 'the next check is right');
-is(at('north', q(BEGIN; SELECT snowid_release(5); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'nor is releasing');
+is(at('north', q(BEGIN; SELECT snowid.release_shard(5); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'nor is releasing');
 
 # What another version of the library has stored is not taken for what this one would have.
 sub write_version
@@ -121,8 +121,8 @@ write_version(1);
 is(number_of('east'), '5|5', 'version 1 again: as before');
 
 # A shard that is closed in memory alone is released durably, too.
-is(at('south', 'SELECT snowid_release(42) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'released, and the extension made anew');
-is(at('south', 'SET synchronous_commit = off; SELECT snowid_release(42) > 0'), 't', 'released once more, without waiting');
+is(at('south', 'SELECT snowid.release_shard(42) > 0; DROP EXTENSION snowid; CREATE EXTENSION snowid'), 't', 'released, and the extension made anew');
+is(at('south', 'SET synchronous_commit = off; SELECT snowid.release_shard(42) > 0'), 't', 'released once more, without waiting');
 crash($node, 'kill');
 $node->start;
 is(at('south', 'SELECT snowid_next(42)'), 'ERROR 55000', 'also after a crash');
@@ -131,8 +131,8 @@ is(at('south', 'SELECT snowid_next(42)'), 'ERROR 55000', 'also after a crash');
 my $drawn = at('east', 'SELECT max(snowid_next(42)) FROM generate_series(1, 3000000)');
 my $old = q(INSERT INTO snowid_internal.released_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), NULL, now()));
 is(at('east', sprintf($old, 42, 42)), '', 'a release of 2020 is restored');
-cmp_ok(at('east', 'SELECT snowid_release(42)'), '>', $drawn, 'what is handed over is above all that was drawn');
-is(at('east', q(SELECT snowid_accept(snowid_encode('2020-01-01Z', 42, 0)))), '', 'accepted');
+cmp_ok(at('east', 'SELECT snowid.release_shard(42)'), '>', $drawn, 'what is handed over is above all that was drawn');
+is(at('east', q(SELECT snowid.accept_shard(42, snowid_encode('2020-01-01Z', 42, 0)))), '', 'accepted');
 cmp_ok(at('east', 'SELECT snowid_next(42)'), '>', $drawn, 'what is drawn is, too');
 crash($node, 'kill');
 $node->start;

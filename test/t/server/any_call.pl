@@ -37,14 +37,14 @@ foreach my $setting ('', "SET $parallel = on;")
             $calls += $count // 0;
             is($wrong, '', "$function by $role $setting");
             # The functions that follow are to have their shards.
-            ask($session, <<'SQL') if $function =~ /snowid_release/;
+            ask($session, <<'SQL') if $function =~ /snowid.release_shard/;
 DO $$
 DECLARE
   released snowid_internal.released_shards;
 BEGIN
   FOR released IN TABLE snowid_internal.released_shards LOOP
     BEGIN
-      PERFORM snowid_accept(released.id, released.layout);
+      PERFORM snowid.accept_shard(released.shard, released.id, released.layout);
     EXCEPTION WHEN OTHERS THEN
       NULL;
     END;

@@ -79,7 +79,7 @@ foreach my $sql ('INSERT INTO photos DEFAULT VALUES', q(SELECT layout, count(*) 
 {
     unlike(attempt($node, "SET ROLE application; $sql", dbname => 'hardened'), qr/^ERROR/, "hardened: $sql");
 }
-foreach my $sql ('SELECT snowid_release(1)', 'SELECT * FROM snowid.stat_shards', 'SELECT * FROM snowid_internal.nodes', q(SELECT snowid.return_to_clock('{}')))
+foreach my $sql ('SELECT snowid.release_shard(1)', 'SELECT * FROM snowid.stat_shards', 'SELECT * FROM snowid_internal.nodes', q(SELECT snowid.return_to_clock('{}')))
 {
     is(attempt($node, "SET ROLE application; $sql", dbname => 'hardened'), 'ERROR 42501', "hardened: $sql");
 }

@@ -21,7 +21,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE bare');
 $node->safe_psql('app', 'SET ROLE owner; CREATE EXTENSION snowid; CREATE SEQUENCE numbers INCREMENT 1000;'
       . ' CREATE SEQUENCE keyed INCREMENT 1000; CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int);'
       . ' GRANT ALL ON photos, numbers, keyed TO plain;'
-      . ' SELECT snowid_release(77)');
+      . ' SELECT snowid.release_shard(77)');
 
 # In a session of its own: `first`, and then the statement that is asked for.
 sub in_session
@@ -124,7 +124,7 @@ sub check_draws
         is(ask($session, 'SELECT * FROM snowid_decode(11637205501278089)'), '2011-09-09 22:28:04.721+00|1341|905', "$how: reading");
         is(ask($session, 'SELECT node_number, source, problem FROM snowid.node_status'), '0|none|', "$how: the node's number");
         is(ask($session, 'SELECT snowid_next(77)'), 'ERROR 55000', "$how: a shard that was released");
-        is(ask($session, 'SELECT snowid_advance(1)'), 'ERROR 42501', "$how: rights");
+        is(ask($session, 'SELECT snowid.advance_shard(1)'), 'ERROR 42501', "$how: rights");
     }
     close_session(@opened);
     return;

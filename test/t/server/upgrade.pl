@@ -66,7 +66,7 @@ check_refusal('again', $after, 'SELECT snowid_next(1)');
 check_refusal('another shard', $after, 'SELECT snowid_next(2)');
 check_refusal('a batch', $after, 'SELECT * FROM snowid_next_batch(1, 10)');
 check_refusal('snowid_reserve', $after, 'SELECT snowid_reserve(1, 10)');
-check_refusal('snowid_advance', $after, "SELECT snowid_advance($greatest)");
+check_refusal('snowid_advance_shard', $after, "SELECT snowid.advance_shard($greatest)");
 check_refusal('a default', $after, "INSERT INTO photos (title) VALUES ('refused')");
 
 my $status = 'SELECT node_number, source, problem FROM snowid.node_status';

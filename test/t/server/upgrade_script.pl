@@ -52,7 +52,7 @@ foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_cata
     $before =~ s/$less// or die "the script has no $less";
 }
 $before .= <<'SQL';
-DROP FUNCTION @extschema@.snowid_advance_all(pg_catalog.timestamptz);
+DROP FUNCTION snowid.advance_past(pg_catalog.timestamptz);
 ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_number_check;
 CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status() LIMIT 1;
 COMMENT ON FUNCTION @extschema@.snowid_next() IS 'as it was';
@@ -60,14 +60,14 @@ ALTER FUNCTION @extschema@.snowid_lastval() PARALLEL UNSAFE;
 REVOKE SELECT ON snowid.layouts FROM PUBLIC;
 SQL
 is(tables_of_c($_), tables_of_c($script), 'they are as they were') foreach $before, @released{@old};
-my $step = join '', $dumped, statements(qr/FUNCTION [@]extschema[@][.]snowid_advance_all\b/), "ALTER TABLE snowid_internal.nodes ADD COLUMN written_by pg_catalog.text;\n",
+my $step = join '', $dumped, statements(qr{FUNCTION snowid[.]advance_past\((?:moment |pg_catalog[.]timestamptz)}), "ALTER TABLE snowid_internal.nodes ADD COLUMN written_by pg_catalog.text;\n",
   $column, 'ALTER TABLE snowid_internal.nodes ADD CONSTRAINT nodes_number_check'
   . " CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint);\n",
   statements(qr/^COMMENT ON CONSTRAINT nodes_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node_status /) =~ s/CREATE/CREATE OR REPLACE/r,
   statements(qr/^COMMENT ON FUNCTION [@]extschema[@][.]snowid_next\(\)/),
   "ALTER FUNCTION \@extschema\@.snowid_lastval() PARALLEL RESTRICTED;\n", "GRANT SELECT ON snowid.layouts TO PUBLIC;\n",
-  "REVOKE ALL ON FUNCTION \@extschema\@.snowid_advance_all(pg_catalog.timestamptz) FROM PUBLIC;\n"
-  . "GRANT EXECUTE ON FUNCTION \@extschema\@.snowid_advance_all(pg_catalog.timestamptz) TO pg_database_owner WITH GRANT OPTION;\n";
+  "REVOKE ALL ON FUNCTION snowid.advance_past(pg_catalog.timestamptz) FROM PUBLIC;\n"
+  . "GRANT EXECUTE ON FUNCTION snowid.advance_past(pg_catalog.timestamptz) TO pg_database_owner WITH GRANT OPTION;\n";
 add_version($scripts, 'before', $before, $step);
 
 my $node = new_server('script', install_path => $install_path);
@@ -127,7 +127,7 @@ CREATE SEQUENCE numbers INCREMENT 1000;
 CREATE SEQUENCE keyed INCREMENT 1000;
 INSERT INTO photos (n) SELECT generate_series(1, 100);
 INSERT INTO posts SELECT FROM generate_series(1, 100);
-DO 'BEGIN PERFORM snowid_segment_next($$numbers$$), snowid_section_next($$keyed$$, 7), snowid_release(4095); END';
+DO 'BEGIN PERFORM snowid_segment_next($$numbers$$), snowid_section_next($$keyed$$, 7), snowid.release_shard(4095); END';
 GRANT ALL ON photos, recent, numbers, keyed TO plain
 SQL
     add_source($node, $node, name => 'registry', dbname => $dbname);
@@ -189,13 +189,13 @@ sub check_upgrade
         is(ask($session, 'SELECT snowid_next(4095)'), 'ERROR 55000', "$name: the released shard stays so");
         is(ask($session, 'SELECT node_number, source FROM snowid.node_status'), "$number|joined", "$name: and the node's number");
         is(ask($session, 'SELECT count(*) > 5 FROM snowid.layouts'), 't', "$name: what everyone may read");
-        is(ask($session, q(SELECT snowid_advance_all('2020-01-01Z'))), 'ERROR 42501', "$name: what not everyone may do");
+        is(ask($session, q(SELECT snowid.advance_past(timestamptz '2020-01-01Z'))), 'ERROR 42501', "$name: what not everyone may do");
         close_session($session);
     }
     is(as($superuser, $dbname, q(SELECT snowid_segment_next('remote') > 0)), 't', "$name: central sources");
     # What was granted to who had it is his still.
-    is(as($heir ? $superuser : $creator, $dbname, q(SELECT snowid_advance_all('2020-01-01Z'))), '', "$name: what the owner may do");
-    is(as($superuser, $dbname, 'SELECT snowid_accept(id) FROM snowid_internal.released_shards', 'SELECT snowid_shard(snowid_next(4095))'), '4095',
+    is(as($heir ? $superuser : $creator, $dbname, q(SELECT snowid.advance_past(timestamptz '2020-01-01Z'))), '', "$name: what the owner may do");
+    is(as($superuser, $dbname, 'SELECT snowid.accept_shard(shard, id) FROM snowid_internal.released_shards', 'SELECT snowid_shard(snowid_next(4095))'), '4095',
         "$name: the released shard can be taken back");
 
     # As a registry of others.
@@ -219,11 +219,11 @@ foreach my $version (@old, 'before')
 # Rights that somebody has granted stay, and are nothing of the extension's.
 my $fresh = new_database('alice', $current);
 my $dbname = new_database('alice', 'before');
-is(as('alice', $dbname, 'GRANT EXECUTE ON FUNCTION snowid_advance TO plain', 'ALTER EXTENSION snowid UPDATE'), '', 'granted before: upgraded');
-is(as('plain', $dbname, 'SELECT snowid_advance(1)'), '', 'granted before: kept');
+is(as('alice', $dbname, 'GRANT EXECUTE ON FUNCTION snowid.advance_shard TO plain', 'ALTER EXTENSION snowid UPDATE'), '', 'granted before: upgraded');
+is(as('plain', $dbname, 'SELECT snowid.advance_shard(1)'), '', 'granted before: kept');
 my @differences = differences(map { described($_) } $fresh, $dbname);
 like("@differences", qr/[+] .*proacl = .*plain=X/, 'granted before: seen');
-is(join("\n", grep { !/snowid_advance\(.*(?:proacl =|: concerns)/ } @differences), '', 'granted before: and nothing else');
+is(join("\n", grep { !/snowid.advance_shard\(.*(?:proacl =|: concerns)/ } @differences), '', 'granted before: and nothing else');
 
 $node->stop;
 done_testing();

@@ -30,7 +30,7 @@ my $session = open_session($standby);
 is(ask($session, "BEGIN; SELECT writable(); SHOW transaction_read_only"), "\noff", 'it passes for one that may write');
 ask($session, 'ROLLBACK');
 my @calls = ('snowid_next()', 'snowid_next(1)', "snowid_next(1, 'twitter')", 'snowid_next_batch(1, 10)',
-    'snowid_reserve(1, 10)', 'snowid_advance(1)', 'snowid_uuidv7()', 'objectid_next()',
+    'snowid_reserve(1, 10)', 'snowid.advance_shard(1)', 'snowid_uuidv7()', 'objectid_next()',
     q(snowid_segment_next('segment')), q(snowid_segment_next('segment', 5)),
     q(snowid_segment_batch('segment', 10)), q(snowid_segment_batch('segment', 10, 5)),
     q(snowid_segment_attach('segment', 'central', 'segment')), q(snowid_segment_detach('segment')),

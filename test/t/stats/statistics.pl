@@ -83,7 +83,7 @@ is(attempt($node, 'SELECT count(*) FROM snowid_next_batch(3, 3000)'), '3000', 'a
 is(issued(3), 3000, 'counts');
 is(attempt($node, 'SELECT snowid_reserve(3, 50) > 0'), 't', 'a reservation');
 is(issued(3), 3050, 'counts');
-is(attempt($node, 'SELECT snowid_advance(snowid_next(3))'), '', 'what is passed over');
+is(attempt($node, 'SELECT snowid.advance_shard(snowid_next(3))'), '', 'what is passed over');
 is(issued(3), 3051, 'does not');
 my $wide = 'time:31 shard:22 seq:10 unit:1s epoch:2020-01-01T00:00:00Z';
 is(attempt($node, "SELECT count(snowid_next(4000000, '$wide')) FROM generate_series(1, 300)"), '300', 'a shard above a million');
@@ -153,7 +153,7 @@ is(attempt($node, 'SELECT snowid_next(5)'), 'ERROR SN001', 'to what has one');
 is($steps->(), 4, 'which counts it');
 my (undef, undef, $heard) = $node->psql('postgres', 'SET client_min_messages = log; SELECT snowid_next(5)');
 unlike($heard, qr/LOG:  (?!statement)/, 'which are for the log alone');
-is(attempt($node, 'SELECT snowid_release(6) > 0'), 't', 'a shard that is closed');
+is(attempt($node, 'SELECT snowid.release_shard(6) > 0'), 't', 'a shard that is closed');
 is(attempt($node, 'SELECT snowid_next(6)'), 'ERROR 55000', 'issues nothing');
 is(shard('refusals', 6), 1, 'a refusal');
 is(shard(q(coalesce(last_id::text, 'none') || lead), 6), 'none0', 'and has no last ID');

@@ -239,7 +239,7 @@ is(row_of('postgres'), '0|t', 'who has no setting goes on above');
 # As the hint says.
 foreach (21, 22)
 {
-    $node->safe_psql('postgres', "SELECT snowid_advance(snowid_encode(snowid_timestamp(id), $_, 1023)) FROM roles WHERE n = 0");
+    $node->safe_psql('postgres', "SELECT snowid.advance_shard(snowid_encode(snowid_timestamp(id), $_, 1023)) FROM roles WHERE n = 0");
 }
 is(row_of('here'), '21|t', 'a role with a setting goes on above once its shard is moved');
 is(row_of('everywhere'), '22|t', 'so does one whose setting is for all databases');
@@ -289,7 +289,7 @@ is(durably(q(SELECT snowid_timestamp(snowid_next(6)) < clock_timestamp() + inter
 
 # What a shard is moved ahead to is as durable where nothing was drawn since.
 my $moved = durably(q(SELECT snowid_encode(clock_timestamp() + interval '50 s', 12, 5)));
-is(durably("SELECT snowid_advance($moved)"), '', 'moved ahead');
+is(durably("SELECT snowid.advance_shard($moved)"), '', 'moved ahead');
 crash($node, 'kill');
 start_server($node);
 cmp_ok(durably('SELECT snowid_next(12)'), '>', $moved, 'moved ahead, after a crash: above that');

@@ -19,7 +19,7 @@ CREATE INDEX photos_made ON photos (snowid_timestamp(id));
 INSERT INTO photos (n) SELECT n FROM generate_series(1, 20000) AS n;
 DELETE FROM photos WHERE n % 3 = 0;
 CREATE TABLE before AS SELECT * FROM photos;
-SELECT snowid_release(7);
+SELECT snowid.release_shard(7);
 CREATE TABLE enough (is_so bool);
 CREATE TABLE wrote (how_many int);
 CREATE PROCEDURE write() LANGUAGE plpgsql AS $$
