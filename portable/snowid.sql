@@ -572,8 +572,8 @@ DECLARE
 BEGIN
   IF tick >> 62 > 0 THEN
     RAISE 'shard % of layout "%" was released', shard, snowid.name_of(layout)
-      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Draw its IDs where it is now. When it comes back, '
-        'call snowid.accept_shard() here with the ID that snowid.release_shard() has returned there.';
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Generate its IDs on the server that has accepted it. When it comes back, '
+        'call snowid.accept_shard() with the ID that snowid.release_shard() has returned on that server.';
   ELSIF unit > max_unit THEN
     RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
       USING ERRCODE = 'sequence_generator_limit_exceeded',
@@ -773,13 +773,24 @@ DECLARE
   closed CONSTANT bigint := 1::bigint << 62;
   place CONSTANT text := snowid.place_of(shard, layout);
   seq CONSTANT regclass := to_regclass(place);
+  value bigint;
   last bigint;
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
   BEGIN
     EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
-    last := greatest(tick, pg_sequence_last_value(seq) & (closed - 1));
-    PERFORM setval(seq, CASE WHEN closes THEN last | closed ELSE last END);
+    value := pg_sequence_last_value(seq);
+    last := value & (closed - 1);
+    IF NOT closes AND tick <= last AND tick <> value THEN
+      RAISE 'ID % is not above ID %', snowid.id_of(tick, shard, layout), snowid.id_of(last, shard, layout)
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+          HINT = 'Pass the ID that snowid.release_shard() has returned where the shard was open last.';
+    END IF;
+    -- What is closed already stays as it is.
+    IF NOT closes OR value < closed THEN
+      last := greatest(tick, last + closes::int);
+      PERFORM setval(seq, CASE WHEN closes THEN last | closed ELSE last END);
+    END IF;
     RAISE SQLSTATE 'SN000';
   EXCEPTION
     WHEN SQLSTATE 'SN000' THEN NULL;
@@ -790,14 +801,16 @@ BEGIN
   RETURN last;
 END $$;
 COMMENT ON FUNCTION snowid.move_shard(text, bigint, public.snowid_layout, bigint, boolean) IS
-  'have a shard go on above a tick, or close it, at once and durably; gives its last tick';
+  'have a shard go on above a tick, or close it with one that is not issued, at once and durably; gives that tick';
 
 CREATE FUNCTION snowid.release_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  last CONSTANT bigint := snowid.move_shard('snowid.release_shard()', shard, layout, 0, true);
+  -- Not before the clock, so that it is above what the other server was released with earlier.
+  last CONSTANT bigint := snowid.move_shard('snowid.release_shard()', shard, layout,
+    snowid.clock(layout) << snowid.seq_bits(layout), true);
 BEGIN
-  RETURN snowid.id_of(last + 1, shard, layout);
+  RETURN snowid.id_of(last, shard, layout);
 END $$;
 COMMENT ON FUNCTION snowid.release_shard(bigint, public.snowid_layout) IS
   'Closes a shard, at once and durably, and returns an ID above all it has issued.';

@@ -10,7 +10,7 @@ SELECT attempt('SELECT snowid_next(1)') ~ 'was released' AS released, snowid_uui
 SELECT snowid.advance_past(moment) FROM moment;
 SELECT snowid_uuid_timestamp(snowid_uuidv7()) > moment AS uuid, objectid_timestamp(objectid_next()) > moment AS objectid
   FROM moment;
-SELECT snowid.accept_shard(shard, id) FROM snowid_internal.released_shards WHERE shard = 1;
+SELECT snowid.accept_shard(shard, snowid_encode(clock_timestamp() + '1 s', shard, 0)) FROM snowid.released_shards WHERE shard = 1;
 DROP TABLE moment;
 
 -- Columns that get numbers of any family, found by their defaults; their times are for snowid.future_times().

@@ -172,7 +172,7 @@ sub move_shard
 {
     my ($session) = @_;
     my $dbh = $session->{dbh};
-    my $released = sub { $dbh->selectrow_array("SELECT id FROM snowid_internal.released_shards WHERE shard = $moving") };
+    my $released = sub { $dbh->selectrow_array("SELECT id FROM snowid.released_shards WHERE shard = $moving") };
     my ($id) = $released->();
     if (!defined $id)
     {
@@ -182,7 +182,8 @@ sub move_shard
     my $drawn = eval { $dbh->selectrow_array("SELECT snowid_next($moving)") };
     print { $session->{findings} } "shard $moving was released at $id, and gave $drawn\n" if defined $drawn && defined $released->();
     my $from = monotonic();
-    $dbh->do("SELECT snowid.accept_shard($moving, $id)");
+    # Its own ID is refused: another server may have accepted that.
+    $dbh->do("SELECT snowid.accept_shard($moving, snowid_encode(greatest(clock_timestamp(), snowid_timestamp($id) + interval '1 ms'), $moving, 0))");
     printf { $session->{numbers} } "%s\t%.6f\t%.6f\tfloor\t%s\n", "$session->{database}/instagram/$moving", $from, monotonic(), $id;
     draw_moving($session);
     return;
@@ -200,7 +201,7 @@ sub release_and_roll_back
 {
     my ($session) = @_;
     my $dbh = $session->{dbh};
-    return if defined $dbh->selectrow_array("SELECT id FROM snowid_internal.released_shards WHERE shard = $moving");
+    return if defined $dbh->selectrow_array("SELECT id FROM snowid.released_shards WHERE shard = $moving");
     draw_moving($session);
     $dbh->do('BEGIN');
     $dbh->do("SELECT snowid.release_shard($moving)");

@@ -42,8 +42,7 @@ void slots_attach() {
   table_attach(&slots);
 }
 
-bool is_slot_open(const core::Layout& layout, int64 shard) {
-  const SlotKey key = SlotKeyOf(layout, shard);
+bool is_slot_open(const SlotKey& key, const core::Layout& layout) {
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return false;
   const bool is_open = !IsAtEnd(slot, layout);
@@ -51,8 +50,7 @@ bool is_slot_open(const core::Layout& layout, int64 shard) {
   return is_open;
 }
 
-void close_slot(const core::Layout& layout, int64 shard) {
-  const SlotKey key = SlotKeyOf(layout, shard);
+void close_slot(const SlotKey& key, const core::Layout& layout) {
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return;
   Close(slot->last_tick, layout);

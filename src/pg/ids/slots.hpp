@@ -113,10 +113,10 @@ inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
   return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
 }
 
-// is_slot_open(): whether there is a slot of a shard of this database that is not at its end.
-// close_slot(): closes the slot, if there is one.
-bool is_slot_open(const core::Layout& layout, int64 shard);
-void close_slot(const core::Layout& layout, int64 shard);
+// is_slot_open(): whether there is a slot of this key that is not at its end. close_slot(): closes
+// the slot, if there is one.
+bool is_slot_open(const SlotKey& key, const core::Layout& layout);
+void close_slot(const SlotKey& key, const core::Layout& layout);
 
 // Opens a slot of this database that is closed, above `last` and above every time up to the floor.
 // last: as for core::Open(). Never fails where no lock of snowid's is held; it can be called at the

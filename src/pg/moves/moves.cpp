@@ -1,50 +1,54 @@
-// The SQL functions by which shards move to another server.
+// The SQL functions by which shards move to another server. An ID opens a shard only if it is above
+// all that this server has issued of it, released it with, or accepted it with. So of two servers
+// that pass a shard to and fro, one has it open at most, whatever IDs are passed twice, late, or
+// crosswise.
 //
-// Shared: the table of released shards and their slots, under released_lock(); the ceiling. Its
+// Shared: the table of shards that have moved and their slots, under moved_lock(); the ceiling. Its
 // lock is taken after that of the table (docs/design.md, "The SQL interface"). The wait for the
-// clock comes before the locks, unless a row has a later time than the caller's ID.
+// clock comes before the locks.
 #include "pg/moves/moves.hpp"
 
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 #include "pg/moves/pending.hpp"
-#include "pg/moves/released.hpp"
 
 namespace snowid::pg {
 
 namespace {
 
-core::Tick TickOf(const core::Layout& layout, const core::Parts& parts) {
-  return MakeTick(layout, parts.time, parts.sequence);
-}
-
-// Closes the shard, and returns the first tick that it has not issued, nor ever will here.
-core::Tick close_shard(const core::Layout& layout, Slot* slot) {
-  const core::Tick last = pending_close(slot, layout);
-  if (last == EndOf(layout)) report_used_up(layout);
-  return {last.value + 1};
-}
-
-// Whether a wild time (core/wild.hpp) has a part in the unit of the last tick before this one. The
-// ceiling is known.
-bool is_wild(const core::Layout& layout, core::Tick free) {
+// Whether a released shard's ID is of no use: the tick before it is in a skipped time
+// (core/wild.hpp), of a clock that ran ahead at the release.
+bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
   return IsWildUnit(WildTimesNow(), layout, StartOf(layout, TimeOf(layout, last)));
 }
 
-// Opens a shard that was closed here, above `last`, when this transaction commits.
-void open_at_commit(Slot* slot, core::Tick last) {
-  core::Tick* opening = pending_opening_of(slot);
-  if (opening == nullptr)
-    pending_open(slot, last);
-  else
-    *opening = std::max(*opening, last);
+// Raises 55000 if an ID is not above those of this server. row: nullptr if there is none.
+void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick tick,
+                   const Moved* row, const Slot* slot) {
+  core::Tick known = row == nullptr ? core::Tick{0} : tick_of_shard(layout, shard, row->id);
+  // A slot that is not above its start has issued nothing that is still known.
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  if (!IsAtEnd(slot, layout) && last > MyStartTick(layout)) known = std::max(known, last);
+  if (tick > known || (row == nullptr && known.value == 0)) return;
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("ID " INT64_FORMAT " is not above ID " INT64_FORMAT, id,
+              IdOf(layout, {static_cast<uint64>(shard)}, known).value),
+       row == nullptr || row->is_open
+           ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
+           : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.",
+                       shard),
+       errhint("Pass the ID that snowid.release_shard() has returned on the server where the "
+               "shard was open last. If no other server has accepted it since this one has "
+               "released it, pass a new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT
+               ", 0, '%s').",
+               shard, layout_text(layout.spec))));
 }
 
 }  // namespace
-
-void moves_register() { released_register(); }
 
 }  // namespace snowid::pg
 
@@ -65,69 +69,51 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
   const core::Layout& layout = directory->layout;
   Slot* slot = place_of(directory, shard)->slot;
-  Relation table = released_lock(layout, shard);
+  Relation table = moved_lock(layout, shard);
   ceiling_hold();
-  Release release;
-  if (released_find(table, layout, shard, &release)) {
-    // There is a row and the slot is open: the row was stored with the triggers disabled.
-    if (!IsAtEnd(slot, layout)) {
-      released_delete(table, release);
-    } else {
-      if (moved_to != nullptr) released_update(table, release, moved_to);
-      table_close(table, NoLock);
-      PG_RETURN_INT64(release.id);
-    }
+  Moved row;
+  const bool is_known = moved_find(table, layout, shard, &row);
+  const core::Tick known = is_known ? tick_of_shard(layout, shard, row.id) : core::Tick{0};
+  Moved released = {{}, is_known ? row.id : 0, false, moved_to, GetCurrentTimestamp()};
+  if (is_known && !row.is_open && IsAtEnd(slot, layout) && !is_skipped(layout, known)) {
+    // Closed already.
+    if (moved_to == nullptr) released.moved_to = row.moved_to;
+    released.moved_at = row.moved_at;
+  } else {
+    core::Tick free = pending_close(slot, layout);
+    if (free == EndOf(layout) && IsUsedUp(layout)) report_used_up(layout);
+    if (is_known && row.is_open) free = std::max(free, {known.value + 1});
+    released.id = IdOf(layout, {static_cast<uint64>(shard)}, free).value;
   }
-  const core::Tick free = close_shard(layout, slot);
-  const int64 id = IdOf(layout, {static_cast<uint64>(shard)}, free).value;
-  released_insert(table, layout, shard, id, moved_to);
+  moved_store(table, layout, shard, is_known ? &row : nullptr, released);
   table_close(table, NoLock);
-  PG_RETURN_INT64(id);
+  PG_RETURN_INT64(released.id);
 }
 
 // snowid.accept_shard(shard bigint, id bigint, layout snowid_layout) → void
 Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
   require_nextval("snowid.accept_shard()");
+  const int64 shard = PG_GETARG_INT64(0);
+  const int64 id = PG_GETARG_INT64(1);
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
   const core::Layout& layout = directory->layout;
-  const int64 shard = PG_GETARG_INT64(0);
-  require_id_of_shard(layout, shard, PG_GETARG_INT64(1));
-  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(1));
-  const core::UnixMicros moment = StartOf(layout, parts.time);
-  core::Tick last = TickOf(layout, parts);
-  if (!ceiling_known) ceiling_learn();
-  // Whether the shard was released here under a wild clock is known once it is locked.
-  if (!is_wild(layout, last)) wait_until_allowed("ID", moment);
+  const core::Tick tick = tick_of_shard(layout, shard, id);
+  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, tick));
+  wait_until_allowed("ID", moment);
 
   Slot* slot = place_of(directory, shard)->slot;
-  Relation table = released_lock(layout, shard);
+  Relation table = moved_lock(layout, shard);
   ceiling_hold();
-  const bool is_used_up = IsUsedUp(layout);
-  Release release;
-  const bool is_released = released_find(table, layout, shard, &release);
-  core::Tick known = is_released ? TickOf(layout, parts_of(layout, release.id)) : core::Tick{0};
-  // Released while the clock was ahead, and rewound since: what it had issued then is in a wild
-  // time, which no ID gets again, and all else is below the ceiling. So it need not wait for that
-  // time.
-  const bool is_by_ceiling = is_released && is_wild(layout, known);
-  if (is_by_ceiling) {
-    if (last <= known && is_wild(layout, last)) last = {0};
-    known = {0};
-  }
-  last = std::max(last, known);
-  const core::UnixMicros latest = StartOf(layout, TimeOf(layout, last));
-  wait_until_allowed("ID", latest);
-  ceiling_cover(latest);
-  if (is_by_ceiling) last = std::max(last, LastTickByCeiling(layout));
-  if (is_released) {
-    released_delete(table, release);
-    open_at_commit(slot, last);
-  } else if (pending_opening_of(slot) != nullptr) {
-    open_at_commit(slot, last);
-  } else if (IsAtEnd(slot, layout) && !is_used_up) {
-    open_at_commit(slot, std::max(last, LastTickByCeiling(layout)));
-  } else {
-    RaiseTo(slot->last_tick, last);
+  Moved row;
+  const bool is_known = moved_find(table, layout, shard, &row);
+  if (!is_known || !row.is_open || row.id != id) {
+    require_above(layout, shard, id, tick, is_known ? &row : nullptr, slot);
+    ceiling_cover(moment);
+    // Without a row nothing is known of a slot that is closed but the ceiling.
+    const bool is_unknown = !is_known && IsAtEnd(slot, layout);
+    pending_open(slot, is_unknown ? std::max(tick, LastTickByCeiling(layout)) : tick);
+    moved_store(table, layout, shard, is_known ? &row : nullptr,
+                {{}, id, true, nullptr, GetCurrentTimestamp()});
   }
   table_close(table, NoLock);
   PG_RETURN_VOID();

@@ -1,27 +1,28 @@
 -- Shards that move
 
-CREATE TABLE snowid_internal.released_shards (
+CREATE TABLE snowid_internal.moved_shards (
   shard bigint NOT NULL,
   layout @extschema@.snowid_layout NOT NULL,
   id bigint NOT NULL,
+  is_open boolean NOT NULL,
   moved_to pg_catalog.text,
-  released_at pg_catalog.timestamptz NOT NULL,
+  moved_at pg_catalog.timestamptz NOT NULL,
   -- The shard first, by which it is looked up.
   PRIMARY KEY (shard, layout)
 ) USING heap;
-COMMENT ON TABLE snowid_internal.released_shards IS
-  'shards that issue no IDs here since they were released; see snowid.release_shard and snowid.accept_shard';
-COMMENT ON COLUMN snowid_internal.released_shards.shard IS 'shard that issues no IDs here';
-COMMENT ON COLUMN snowid_internal.released_shards.layout IS 'layout that the shard is of';
-COMMENT ON COLUMN snowid_internal.released_shards.id IS
-  'ID above all that it has issued here, which snowid.release_shard has returned';
-COMMENT ON COLUMN snowid_internal.released_shards.moved_to IS 'where it has moved to, as far as snowid.release_shard was told';
-COMMENT ON COLUMN snowid_internal.released_shards.released_at IS 'when it was released';
-COMMENT ON CONSTRAINT released_shards_pkey ON snowid_internal.released_shards IS 'a shard is released once';
-COMMENT ON INDEX snowid_internal.released_shards_pkey IS 'a shard is released once';
+COMMENT ON TABLE snowid_internal.moved_shards IS 'shards released or accepted on this server';
+COMMENT ON COLUMN snowid_internal.moved_shards.shard IS 'moved shard';
+COMMENT ON COLUMN snowid_internal.moved_shards.layout IS 'layout of its IDs';
+COMMENT ON COLUMN snowid_internal.moved_shards.id IS 'ID returned by snowid.release_shard(), or accepted; never becomes less';
+COMMENT ON COLUMN snowid_internal.moved_shards.is_open IS 'whether the shard was accepted last';
+COMMENT ON COLUMN snowid_internal.moved_shards.moved_to IS 'destination, as stated to snowid.release_shard()';
+COMMENT ON COLUMN snowid_internal.moved_shards.moved_at IS 'time of the last move';
+COMMENT ON CONSTRAINT moved_shards_pkey ON snowid_internal.moved_shards IS 'one row per shard';
+COMMENT ON INDEX snowid_internal.moved_shards_pkey IS 'one row per shard';
 
 CREATE VIEW snowid.released_shards AS
-  SELECT r.shard, r.layout, r.id, r.moved_to, r.released_at FROM snowid_internal.released_shards AS r;
+  SELECT m.shard, m.layout, m.id, m.moved_to, m.moved_at AS released_at
+    FROM snowid_internal.moved_shards AS m WHERE NOT m.is_open;
 COMMENT ON VIEW snowid.released_shards IS 'shards that were released and issue no IDs on this server';
 COMMENT ON COLUMN snowid.released_shards.shard IS 'released shard';
 COMMENT ON COLUMN snowid.released_shards.layout IS 'layout of its IDs';
@@ -29,26 +30,26 @@ COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid.release_sh
 COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination, as stated to snowid.release_shard()';
 COMMENT ON COLUMN snowid.released_shards.released_at IS 'time of the release';
 
-CREATE FUNCTION snowid_internal.check_release() RETURNS pg_catalog.trigger
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_release';
-COMMENT ON FUNCTION snowid_internal.check_release() IS
-  'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
+CREATE FUNCTION snowid_internal.check_move() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_move';
+COMMENT ON FUNCTION snowid_internal.check_move() IS
+  'trigger: a restored row of a released shard closes it, and rows of logical replication are dropped';
 
-CREATE TRIGGER check_release BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.released_shards
-  FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_release();
-COMMENT ON TRIGGER check_release ON snowid_internal.released_shards IS
-  'trigger: a row that a restore inserts closes its shard, and rows that replication brings are dropped';
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.released_shards
-  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_release();
-COMMENT ON TRIGGER refuse_truncate ON snowid_internal.released_shards IS
+CREATE TRIGGER check_move BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.moved_shards
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_move();
+COMMENT ON TRIGGER check_move ON snowid_internal.moved_shards IS
+  'trigger: a restored row of a released shard closes it, and rows of logical replication are dropped';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.moved_shards
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_move();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.moved_shards IS
   'refuses TRUNCATE, which would leave the shards closed in memory';
 -- For logical replication, too, whose rows are about another server's shards.
-ALTER TABLE snowid_internal.released_shards ENABLE ALWAYS TRIGGER check_release;
-ALTER TABLE snowid_internal.released_shards ENABLE ALWAYS TRIGGER refuse_truncate;
+ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER check_move;
+ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER refuse_truncate;
 -- In a restored copy the shards stay closed: they are another server's.
-SELECT pg_catalog.pg_extension_config_dump('snowid_internal.released_shards'::pg_catalog.regclass, ''::pg_catalog.text);
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.moved_shards'::pg_catalog.regclass, ''::pg_catalog.text);
 
--- Not STRICT: nobody need say where the shard goes. Null for a null shard or layout.
+-- Not STRICT: the destination need not be stated. Null for a null shard or layout.
 CREATE FUNCTION snowid.release_shard(shard bigint,
     layout @extschema@.snowid_layout DEFAULT 'instagram', moved_to pg_catalog.text DEFAULT NULL)
   RETURNS bigint

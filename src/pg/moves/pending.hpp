@@ -1,28 +1,25 @@
 // Changes of slots by a transaction that moves shards. PostgreSQL undoes rows of the table with the
 // transaction or a savepoint. Slots are memory, so callbacks undo or complete their changes:
 //
-// - A shard that the transaction releases is closed at once, for everybody. If the transaction, or
-//   the part of it that has released the shard, is rolled back, the slot is opened again.
-// - A shard that it accepts back is opened when it commits.
+// - A shard that the transaction releases is closed at once, for all sessions. If the transaction,
+//   or the savepoint after which it was released, is rolled back, the slot is opened again.
+// - A shard that it accepts is opened when it commits.
 //
-// Shared: Slot::last_tick. All of it happens under released_lock(), which PostgreSQL releases after
-// these callbacks.
+// A transaction moves a shard once. Shared: Slot::last_tick. All of it happens under moved_lock(),
+// which PostgreSQL releases after these callbacks.
 #pragma once
 
 #include "pg/ids/ids.hpp"
 
 namespace snowid::pg {
 
-// Closes a slot. Returns its last tick before, above which nothing was issued; of one that this
-// transaction is to open, the one above which it would have been; of one that was closed already,
-// the one that the ceiling allows. EndOf(layout) where the layout is used up.
+// Closes a slot. Returns a tick above all that were issued, at or above the clock's, which is not
+// issued here either if the transaction is rolled back. For a slot that is closed already, the tick
+// is above the ceiling. EndOf(layout) if the layout is used up. Raises 55000 if this transaction
+// has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout);
 
-// Has a closed slot issue IDs above `last` when the transaction commits.
+// Has a slot issue IDs above `last` when the transaction commits. Raises 55000 likewise.
 void pending_open(Slot* slot, core::Tick last);
-
-// Where this transaction is to open a slot: above which tick. It may be raised. nullptr where it is
-// not to.
-core::Tick* pending_opening_of(const Slot* slot);
 
 }  // namespace snowid::pg

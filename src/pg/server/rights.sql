@@ -107,7 +107,7 @@ GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, 
 
 -- Dumps: the owner of a database dumps and restores it, whoever created the extension there.
 GRANT USAGE ON SCHEMA snowid_internal TO pg_database_owner;
-GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.released_shards,
+GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.moved_shards,
   snowid_internal.segment_sources TO pg_database_owner;
 GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 

@@ -16,16 +16,16 @@ $node->start;
 
 # The order in which the extension's relations were made is that in which they are dropped.
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
-is( $node->safe_psql('postgres', <<'SQL'), 'segment_sources membership nodes released_shards ceiling', 'the order');
+is( $node->safe_psql('postgres', <<'SQL'), 'segment_sources membership nodes moved_shards ceiling', 'the order');
 SELECT string_agg(relname, ' ' ORDER BY c.oid) FROM pg_class AS c
- WHERE relnamespace = 'snowid_internal'::regnamespace AND relname IN ('ceiling', 'released_shards', 'membership', 'nodes', 'segment_sources')
+ WHERE relnamespace = 'snowid_internal'::regnamespace AND relname IN ('ceiling', 'moved_shards', 'membership', 'nodes', 'segment_sources')
 SQL
 
 my %moves = (
     'a release' => 'SELECT snowid.release_shard(%d) > 0',
-    'an acceptance' => 'SELECT snowid.accept_shard(%1$d, snowid_encode(now(), %1$d, 0))',
+    'an acceptance' => 'SELECT snowid.accept_shard(%1$d, snowid_encode(clock_timestamp() + \'5 ms\', %1$d, 0))',
     'a row that is restored' =>
-      q(INSERT INTO snowid_internal.released_shards SELECT %1$d, 'instagram', snowid_encode(now(), %1$d, 0), null, now()),
+      q(INSERT INTO snowid_internal.moved_shards SELECT %1$d, 'instagram', snowid_encode(now(), %1$d, 0), false, null, now()),
     'a draw of a new shard' => 'SELECT snowid_next(%d)');
 my $shard = 10;
 foreach my $name (sort keys %moves)
@@ -36,7 +36,7 @@ foreach my $name (sort keys %moves)
     my ($holder, $dropper, $mover) = map { open_session($node) } 1 .. 3;
     backend_of($_) foreach $dropper, $mover;
     ask($mover, 'SELECT snowid_next(' . ($name =~ /new shard/ ? 1 : $known) . ')');
-    ask($holder, 'BEGIN; LOCK TABLE snowid_internal.released_shards IN SHARE MODE');
+    ask($holder, 'BEGIN; LOCK TABLE snowid_internal.moved_shards IN SHARE MODE');
     start_asking($dropper, 'DROP EXTENSION snowid');
     wait_until_waiting($node, $dropper, 'Lock');
     start_asking($mover, $waiting);

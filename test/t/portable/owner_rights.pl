@@ -127,7 +127,7 @@ foreach my $statement (
     'SELECT pg_catalog.nextval(\'snowid_shards.instagram_0\')', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_0\', 1)', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1)',
     'SELECT last_value FROM snowid_shards.instagram_5', 'ALTER SEQUENCE snowid_shards.instagram_0 RESTART', 'DROP SEQUENCE snowid_shards.instagram_0',
     'UPDATE snowid.settings SET max_lead = 0', 'INSERT INTO snowid.settings VALUES (false)', 'DELETE FROM snowid.settings', 'BEGIN; LOCK TABLE snowid.settings IN ACCESS EXCLUSIVE MODE',
-    'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid.release_shard(0)', 'SELECT snowid.accept_shard(1)',
+    'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid.release_shard(0)', 'SELECT snowid.accept_shard(1, 1)',
     'SELECT snowid.take(\'x\', 0, \'instagram\', 1, false)', 'SELECT snowid.wait(0, 0, 0, false, 0, \'instagram\')',
     (map { "BEGIN; LOCK TABLE snowid_shards.instagram_0_gate IN $_ MODE" } 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'ACCESS EXCLUSIVE'))
 {

@@ -162,7 +162,7 @@ my %asked = (
     # The times of these IDs are past, so that nothing waits.
     'snowid.accept_shard' => sub {
         my $l = layout();
-        return 'SELECT snowid.accept_shard(' . one_of('NULL', q('-1'), q('-9223372036854775808'), $l eq 'js53' ? q('9007199254740992') : 0, number_of(40)) . ', ' . quoted($l) . ')';
+        return 'SELECT snowid.accept_shard(' . one_of('NULL', q('-1'), q('-9223372036854775808'), $l eq 'js53' ? q('9007199254740992') : (), number_of(40)) . ', ' . quoted($l) . ')';
     },
     'a release, and an accept' => sub {
         my $l = layout();

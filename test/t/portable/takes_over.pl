@@ -37,7 +37,7 @@ sub take_over
     my ($from, $to) = @_;
     my $connection = $node->connstr($from);
     my $here = $statement =~ s/host=old\.example dbname=app/$connection/r =~ s/'(.*)', *\n/\$c\$$1\$c\$,\n/r;
-    is($node->safe_psql($to, $here =~ s/snowid.release_shard\(0\)/snowid.release_shard(1)/r), '', "$to takes over from $from");
+    is($node->safe_psql($to, $here =~ s/(release_shard|accept_shard)\(0/$1(1/gr), '', "$to takes over from $from");
     return;
 }
 
@@ -90,7 +90,7 @@ is(attempt($node, q(SET snowid.max_wait = 0; SELECT snowid.accept_shard(1, snowi
 # Its IDs go on above that one, and above all of here, whichever is greater: also while the clock is behind both.
 stop_clock(time + 5, $node);
 my ($least) = $node->safe_psql('portable', 'SELECT max(id) FROM snowid_next_batch(0, 20000) id');
-$node->safe_psql('portable', 'SELECT snowid.accept_shard(0, 0)');
+is(attempt($node, 'SELECT snowid.accept_shard(0, 0)', dbname => 'portable'), 'ERROR 55000', 'an ID below what was issued');
 cmp_ok($node->safe_psql('portable', 'SELECT snowid_next(0)'), '>', $least, 'nothing goes back');
 my $ahead = $node->safe_psql('portable', q(SELECT snowid_encode(now() + interval '500 ms', 0, 5)));
 $node->safe_psql('portable', "SELECT snowid.accept_shard(0, $ahead)");
@@ -102,7 +102,7 @@ is(attempt($node, 'SELECT snowid_next(0)', dbname => 'portable'), 'ERROR 55000',
 
 # Tables go to the extension with their defaults, columns and indexes, which call functions of the same names.
 $node->safe_psql('portable', <<'SQL', extra_params => [ '-U', $owner ]);
-SELECT snowid.accept_shard(0, snowid.release_shard(0));
+SELECT snowid.accept_shard(0, snowid.release_shard(0) + (1 << 23));
 SELECT snowid.create_shard(7, 'twitter');
 CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), at timestamptz GENERATED ALWAYS AS (snowid_timestamp(id)) STORED,
   tweet bigint DEFAULT snowid_next(7, 'twitter'));

@@ -49,7 +49,7 @@ WITH f AS (
          pg_get_function_arguments(o.oid) AS arguments, pg_get_function_result(o.oid) AS result
     FROM @{[ members('pg_proc') ]} JOIN pg_namespace AS n ON n.oid = pronamespace
    WHERE nspname NOT IN ('snowid', 'snowid_internal') OR proname IN ('register', 'free_number', 'retire_node', 'settle_registry', 'return_to_clock', 'future_times', 'last_allocated',
-         'adopt', 'create_partitions', 'drop_partitions', 'detach_partitions'))
+         'adopt', 'release_shard', 'accept_shard', 'advance_shard', 'advance_past', 'create_partitions', 'drop_partitions', 'detach_partitions'))
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"
       . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')') FROM f");

@@ -20,8 +20,7 @@ is(ask($admin, q(SELECT snowid_join('registry', 'app'))), '1', 'joined');
 ask($admin, q(SELECT snowid.release_shard(42, 'instagram', 'elsewhere'); CREATE SEQUENCE ours_seq; CREATE SEQUENCE own_seq;
   SELECT snowid_segment_attach('ours_seq', 'registry', 'central_seq'); CREATE TABLE refers_to (shard bigint PRIMARY KEY);
   CREATE TABLE refers_to_oid (owner oid PRIMARY KEY)));
-my $id = ask($admin, 'SELECT id FROM snowid.released_shards');
-my $released = ask($admin, q(SELECT 'snowid_internal.released_shards'::regclass));
+my $released = ask($admin, q(SELECT 'snowid_internal.moved_shards'::regclass));
 my $membership = ask($admin, q(SELECT 'snowid_internal.membership'::regclass));
 my $sources = ask($admin, q(SELECT 'snowid_internal.segment_sources'::regclass));
 
@@ -29,8 +28,8 @@ my $sources = ask($admin, q(SELECT 'snowid_internal.segment_sources'::regclass))
 my %stores = (
     $released => [
         'SELECT snowid.release_shard(7) > 0', q(SELECT snowid.release_shard(42, 'instagram', 'farther') > 0),
-        "SELECT snowid.accept_shard(42, $id)",
-        "INSERT INTO $released (shard, layout, id, released_at) SELECT 43, 'instagram', snowid_next(43), now()"
+        q(SELECT snowid.accept_shard(42, snowid_encode(clock_timestamp() + '5 ms', 42, 0))),
+        "INSERT INTO $released (shard, layout, id, is_open, moved_at) SELECT 43, 'instagram', snowid_next(43), false, now()"
     ],
     $membership => [ 'SELECT snowid_check()', q(SELECT snowid_join('registry', 'app')), 'SELECT snowid_leave()' ],
     $sources => [
@@ -170,9 +169,9 @@ my $row = ask($admin, "SELECT * FROM $membership");
 is(ask($admin, 'SELECT snowid_check()'), '1', 'a check of the node');
 is(ask($admin, "SELECT * FROM $membership") =~ s/[|][^|]*$//r, $row =~ s/[|][^|]*$//r, 'changes when it was checked and nothing else');
 is(ask($admin, q(SELECT snowid.release_shard(8, 'twitter', 'there') > 0)), 't', 'a shard is released');
-is(ask($admin, "SELECT shard, layout, moved_to, released_at <= now() FROM $released WHERE shard = 8"), '8|twitter|there|t', 'its row');
+is(ask($admin, "SELECT shard, layout, moved_to, moved_at <= now() FROM $released WHERE shard = 8"), '8|twitter|there|t', 'its row');
 is(in_new_session($_), $expected{$_}, "a column came and went: $_") foreach map { @$_ } values %reads;
-is(ask($admin, "SELECT snowid.accept_shard(shard, id, layout) FROM $released WHERE shard = 8"), '', 'it is accepted');
+is(ask($admin, q(SELECT snowid.accept_shard(8, snowid_encode(clock_timestamp() + '5 ms', 8, 0, 'twitter'), 'twitter'))), '', 'it is accepted');
 is(ask($admin, q(SELECT snowid_shard(snowid_next(8, 'twitter'), 'twitter'))), '8', 'and drawn from');
 is(ask($admin, 'SELECT snowid_leave()'), '', 'the node leaves');
 is(ask($admin, q(SELECT snowid_join('registry', 'app again'))), '2', 'and joins again');

@@ -43,23 +43,23 @@ is(number_of('again'), '0|0', 'the second has no number');
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again closed_one";
 is(at('again', $_), 'ERROR 55000', "the third has released that: $_") foreach 'SELECT snowid_next(42)', q(SELECT snowid_next(43, 'twitter'));
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', 'but not that');
-is(at('again', 'SELECT snowid.accept_shard(42, snowid.release_shard(42))'), '', 'and gets it back');
+is(at('again', q(SELECT snowid.accept_shard(42, snowid_encode(clock_timestamp() + '5 ms', 42, 0)))), '', 'and gets it back');
 is(at('again', 'SELECT snowid_next(42) > 0'), 't', 'and draws from it');
 $node->safe_psql('postgres', $_) foreach 'ALTER DATABASE again CONNECTION LIMIT 100', 'ALTER DATABASE again SET work_mem = 128';
 is(at('again', 'SELECT snowid_next(42) > 0, snowid_next(44) > 0, snowid_default_shard()'), 't|t|0', 'altered, it is the same');
 is(at('again', q(SELECT snowid_next(43, 'twitter'))), 'ERROR 55000', 'also in what it has released');
 # Whoever is the first after that need not wait for who moves a shard.
 my $mover = open_session($node, dbname => 'again');
-is(ask($mover, q(BEGIN; SELECT snowid.accept_shard(shard, id, 'twitter') FROM snowid_internal.released_shards WHERE shard = 43)), '', 'a shard is moved');
+is(ask($mover, q(BEGIN; SELECT snowid.accept_shard(43, snowid_encode(clock_timestamp() + '5 ms', 43, 0, 'twitter'), 'twitter'))), '', 'a shard is moved');
 $node->safe_psql('postgres', 'ALTER DATABASE again CONNECTION LIMIT 99');
 is(at('again', q(SET lock_timeout = '30s'; SELECT snowid_next(44) > 0)), 't', 'altered meanwhile, others are drawn from');
 ask($mover, 'ROLLBACK');
 close_session($mover);
 # Nor is he led by rows that the table would refuse.
 $node->safe_psql('again', <<'SQL');
-ALTER TABLE snowid_internal.released_shards DROP CONSTRAINT released_shards_pkey;
-ALTER TABLE snowid_internal.released_shards ALTER layout DROP NOT NULL, DISABLE TRIGGER ALL;
-INSERT INTO snowid_internal.released_shards (shard, id, released_at) VALUES (400, 1, now());
+ALTER TABLE snowid_internal.moved_shards DROP CONSTRAINT moved_shards_pkey;
+ALTER TABLE snowid_internal.moved_shards ALTER layout DROP NOT NULL, DISABLE TRIGGER ALL;
+INSERT INTO snowid_internal.moved_shards (shard, id, is_open, moved_at) VALUES (400, 1, false, now());
 ALTER DATABASE again CONNECTION LIMIT 98;
 SQL
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
@@ -129,15 +129,15 @@ is(at('south', 'SELECT snowid_next(42)'), 'ERROR 55000', 'also after a crash');
 
 # Rows that are restored, and that are older than what was drawn since.
 my $drawn = at('east', 'SELECT max(snowid_next(42)) FROM generate_series(1, 3000000)');
-my $old = q(INSERT INTO snowid_internal.released_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), NULL, now()));
+my $old = q(INSERT INTO snowid_internal.moved_shards VALUES (%d, 'instagram', snowid_encode('2020-01-01Z', %d, 0), false, NULL, now()));
 is(at('east', sprintf($old, 42, 42)), '', 'a release of 2020 is restored');
 cmp_ok(at('east', 'SELECT snowid.release_shard(42)'), '>', $drawn, 'what is handed over is above all that was drawn');
-is(at('east', q(SELECT snowid.accept_shard(42, snowid_encode('2020-01-01Z', 42, 0)))), '', 'accepted');
+is(at('east', q(SELECT snowid.accept_shard(42, snowid_encode(snowid_timestamp(id) + '5 ms', 42, 0)) FROM snowid.released_shards)), '', 'accepted');
 cmp_ok(at('east', 'SELECT snowid_next(42)'), '>', $drawn, 'what is drawn is, too');
 crash($node, 'kill');
 $node->start;
-is(at('east', sprintf($old, 42, 42)), '', 'the same after a restart');
-cmp_ok(at('east', 'SELECT id FROM snowid_internal.released_shards'), '>', $drawn, 'is above all that may have been drawn before');
+is(at('east', sprintf($old, 43, 43)), '', 'the same after a restart');
+cmp_ok(at('east', 'SELECT id FROM snowid.released_shards'), '>', $drawn, 'is above all that may have been drawn before');
 
 # A batch of the node's own number ends where that becomes another's.
 my $batch = open_session($node, dbname => 'east');

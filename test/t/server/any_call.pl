@@ -40,11 +40,11 @@ foreach my $setting ('', "SET $parallel = on;")
             ask($session, <<'SQL') if $function =~ /snowid.release_shard/;
 DO $$
 DECLARE
-  released snowid_internal.released_shards;
+  released snowid.released_shards;
 BEGIN
-  FOR released IN TABLE snowid_internal.released_shards LOOP
+  FOR released IN TABLE snowid.released_shards LOOP
     BEGIN
-      PERFORM snowid.accept_shard(released.shard, released.id, released.layout);
+      PERFORM snowid.accept_shard(released.shard, snowid_encode(snowid_timestamp(released.id, released.layout) + '1 s', released.shard, 0, released.layout), released.layout);
     EXCEPTION WHEN OTHERS THEN
       NULL;
     END;

@@ -37,14 +37,14 @@ sub statements
 sub tables_of_c
 {
     my ($of) = @_;
-    my @tables = $of =~ /^(CREATE TABLE snowid_internal[.](?:membership|released_shards|segment_sources) .*?;\n)/msg;
+    my @tables = $of =~ /^(CREATE TABLE snowid_internal[.](?:membership|moved_shards|segment_sources) .*?;\n)/msg;
     return join '', @tables;
 }
 is(scalar(() = tables_of_c($script) =~ /CREATE/g), 3, 'tables that C opens');
 
 # A version before the current one: a function, a column, a CHECK and a right less, another view, comment and
 # volatility, a table that is not dumped; and the step that puts it right.
-my $dumped = statements(qr/^SELECT.*'snowid_internal[.]released_shards'/);
+my $dumped = statements(qr/^SELECT.*'snowid_internal[.]moved_shards'/);
 my $column = statements(qr/^COMMENT ON COLUMN snowid_internal[.]nodes[.]written_by/);
 my $before = $script;
 foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_catalog[.]text(?=\n\) USING heap;)')
@@ -139,7 +139,7 @@ SQL
 
 my $stored = q(SELECT (SELECT string_agg(p::text, ' ' ORDER BY id) FROM photos p WHERE n <= 100), (SELECT count(*) FROM recent WHERE n <= 100),
   (SELECT string_agg(id::text, ' ') FROM posts), (SELECT string_agg(s::text, ' ') FROM snowid_internal.segment_sources s),
-  (SELECT string_agg(m::text, ' ') FROM snowid_internal.membership m), (SELECT string_agg(r::text, ' ') FROM snowid_internal.released_shards r));
+  (SELECT string_agg(m::text, ' ') FROM snowid_internal.membership m), (SELECT string_agg(r::text, ' ') FROM snowid_internal.moved_shards r));
 my $insert = 'INSERT INTO photos (n) VALUES (101) RETURNING id';
 
 # What there is of the extension, with all roles that may be its owner called by one name.
@@ -195,7 +195,7 @@ sub check_upgrade
     is(as($superuser, $dbname, q(SELECT snowid_segment_next('remote') > 0)), 't', "$name: central sources");
     # What was granted to who had it is his still.
     is(as($heir ? $superuser : $creator, $dbname, q(SELECT snowid.advance_past(timestamptz '2020-01-01Z'))), '', "$name: what the owner may do");
-    is(as($superuser, $dbname, 'SELECT snowid.accept_shard(shard, id) FROM snowid_internal.released_shards', 'SELECT snowid_shard(snowid_next(4095))'), '4095',
+    is(as($superuser, $dbname, 'SELECT snowid.accept_shard(shard, snowid_encode(clock_timestamp() + interval \'1 s\', shard, 0)) FROM snowid.released_shards', 'SELECT snowid_shard(snowid_next(4095))'), '4095',
         "$name: the released shard can be taken back");
 
     # As a registry of others.
