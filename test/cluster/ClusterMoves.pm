@@ -159,10 +159,10 @@ sub switch_over
     draw($cluster, $node, layout => $_, count => 2000) foreach @{ LAYOUTS() };
     my $server = fresh_server($cluster, $node->{letter});
     prepare_server($cluster, $server);
-    my $moment = query($old, 'SELECT snowid_ceiling()');
+    my $handed_over = query($old, 'SELECT snowid_max(snowid_ceiling())');
     foreach my $seconds (0.3, 1.5, 5, 20, 61)
     {
-        my $answer = query($server, "SELECT snowid.advance_past(timestamptz '$moment')");
+        my $answer = query($server, "SELECT snowid.advance_past($handed_over)");
         last if $answer eq '';
         expect($answer, 'ERROR SN001', "$server->{name}: snowid.advance_past");
         let_time_pass($cluster, $seconds);
