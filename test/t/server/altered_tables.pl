@@ -102,7 +102,7 @@ sub try_alteration
 
 my %not_null = ($released => 'id', $membership => 'node', $sources => 'server');
 my %key = ($released => 'shard, layout', $membership => 'singleton', $sources => 'seq');
-my %own_trigger = ($released => 'check_release', $membership => 'keep_membership', $sources => 'check_source');
+my %own_trigger = ($released => 'check_move', $membership => 'keep_membership', $sources => 'check_source');
 # A column that an index can be on, and a foreign key.
 my %number = ($released => 'shard', $membership => 'number', $sources => 'owner_oid');
 my %text = ($released => 'moved_to', $membership => 'node', $sources => 'server');
