@@ -40,12 +40,17 @@ core::LayoutSpec SpecOf(Datum value) {
   return *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
 }
 
-// The columns of a row. Raises 55000 for a null that the script does not allow.
+// The columns of a row; those that were added, and dropped again, are left out.
+void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls) {
+  for (int i = 0; i < kColumns; i++)
+    values[i] = heap_getattr(row, i + 1, RelationGetDescr(table), &nulls[i]);
+}
+
+// The same as a row of this server's. Raises 55000 for a null that the script does not allow.
 Moved read_row(Relation table, HeapTuple row, Datum* values) {
   bool nulls[kColumns];
   require_no_null(table, kMovedShards, row);
-  for (int i = 0; i < kColumns; i++)
-    values[i] = heap_getattr(row, i + 1, RelationGetDescr(table), &nulls[i]);
+  read_columns(table, row, values, nulls);
   return {row->t_self, DatumGetInt64(values[kId - 1]), DatumGetBool(values[kIsOpen - 1]),
           nulls[kMovedTo - 1] ? nullptr : TextDatumGetCString(values[kMovedTo - 1]),
           DatumGetTimestampTz(values[kMovedAt - 1])};
@@ -117,7 +122,7 @@ void close_released() {
   for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
     Datum values[kColumns];
     bool nulls[kColumns];
-    heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+    read_columns(table, row, values, nulls);
     // Nulls are refused by the table, unless it was altered.
     if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kIsOpen - 1]) continue;
     if (DatumGetBool(values[kIsOpen - 1])) continue;
@@ -145,7 +150,7 @@ void close_released() {
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   bool nulls[kColumns];
   Datum values[kColumns];
-  heap_deform_tuple(row, RelationGetDescr(table), values, nulls);
+  read_columns(table, row, values, nulls);
   if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kId - 1] || nulls[kIsOpen - 1])
     return row;  // which the table refuses
   const core::Layout layout = core::MakeLayout(SpecOf(values[kLayout - 1]));
