@@ -36,7 +36,7 @@ else
 ROOMS = base server shared decode ceiling database ids rewind kinds central counters nodes moves tables stats
 SQL = server/extension.sql base/layout.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
-	$(addprefix nodes/,number.sql membership.sql nodes.sql) moves/moves.sql \
+	$(addprefix nodes/,number.sql registry.sql membership.sql) moves/moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
 	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql

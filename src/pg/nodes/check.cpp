@@ -1,6 +1,5 @@
-// The SQL function that has the registry, or Citus, confirm a node's number: for schedulers, and
-// for scripts that start a server. Each call exchanges a token, so that of two copies the one that
-// calls it second is detected.
+// The SQL functions that have the registry, or Citus, confirm a node's number: for schedulers, and
+// for scripts that start or promote a server.
 #include "pg/base/errors.hpp"
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
@@ -13,12 +12,13 @@ namespace snowid::pg {
 
 namespace {
 
-// After taking a number over. The last IDs of the server that had it are not known, and its clock
-// may have been ahead of the registry's. So this database issues only IDs with times after all of
-// those, and waits until the clock allows them. Interruptible.
-void go_above_others(const Registry& registry, const ClockGap& gap) {
+// The last IDs of the server that had the number are not known. They are not beyond its clock,
+// which may have been ahead of the registry's, and its max_lead_us. So this database issues only
+// IDs with later times, and waits until the clock allows them. Interruptible.
+void go_above_other(const Registry& registry, const ClockGap& gap, int64 other_lead_us) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
-  const core::UnixMicros moment{there.value + kMostDifferenceUs + max_lead_us()};
+  const core::UnixMicros moment{there.value + kMostDifferenceUs +
+                                std::max(other_lead_us, max_lead_us())};
   ereport(NOTICE,
           (errmsg("waiting until %s", moment_text(moment)),
            errdetail("The clock of the server that had the number may have been %d seconds ahead "
@@ -48,53 +48,34 @@ bool is_server_of(int32 group) {
 // durably, until a later check finds that it is.
 int32 check_group(const CitusNode& citus) {
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
-  Relation table = member_lock();
-  Words words = words_read();
+  membership_lock();
+  Membership member = membership_read();
   const bool is_replaced = !is_server_of(citus.group);
-  if (words.is_replaced != is_replaced) {
-    words.is_replaced = is_replaced;
-    words_write(words);
+  if (member.is_group_replaced != is_replaced) {
+    member.is_group_replaced = is_replaced;
+    membership_write(member);
   }
   if (is_replaced) report_replaced(citus.group);
-  table_close(table, NoLock);
   return citus.group;
 }
 
-// Takes the number over from the server that has it, and goes above what that one has issued.
-void take_over_number(const Registry& registry, const ClockGap& gap, Member* member, Words* words) {
-  // Before anything is taken. A copy is found out also where its clock is wrong.
-  require_near_clocks(registry, gap);
-  member->registry = take_number_over(registry, *member, words);
-  go_above_others(registry, gap);
-  if (member->state == MemberState::kJoined) return;
-  member->incarnation = new_incarnation();
-  // So that, if the row is rolled back, snowid_join() does not resume an old claim.
-  words->secret[0] = '\0';
-}
+// The node, with its page locked, and its registry.
+struct LockedNode {
+  Membership member;
+  MemberState state;
+  Registry registry;
+};
 
-// Has the registry confirm the number of the membership, or gives that to this database where it
-// takes over.
-int64 check_membership(bool takes_over, bool has_moved) {
-  Relation table = member_lock();
-  Member member = member_read(table);
-  // A database without its own number, which may not draw, can take over: its caller states that it
-  // replaces the server that had the number.
-  const bool can_take_over = takes_over && member.state != MemberState::kNone;
-  if (member.state != MemberState::kJoined && !can_take_over) report_membership(member);
-  if (has_moved) member.registry = "";
-
-  const Registry registry = registry_of(member.server, member.node);
-  const ClockGap gap = registry_compare_clocks(registry);
-  Words words = words_read();
-  if (takes_over) {
-    take_over_number(registry, gap, &member, &words);
-  } else {
-    member.registry = exchange_tokens(registry, member, &words);
-    require_near_clocks(registry, gap);
-  }
-  member_store(table, member, words, false);
-  table_close(table, NoLock);
-  return member.number;
+// Raises 55000 if the database is not a node, or has left.
+LockedNode lock_node() {
+  membership_lock();
+  LockedNode node{membership_read(), MemberState::kNone, {}};
+  node.state = state_of(node.member);
+  if (node.state != MemberState::kJoined && node.state != MemberState::kMoved &&
+      node.state != MemberState::kReplaced)
+    report_state(node.member);
+  node.registry = registry_of(node.member.server, node.member.node);
+  return node;
 }
 
 }  // namespace
@@ -106,16 +87,48 @@ using namespace snowid::pg;
 
 extern "C" {
 
-SNOWID_FUNCTION(snowid_check);
+SNOWID_FUNCTION(snowid_check_node);
+SNOWID_FUNCTION(snowid_take_over_node);
+SNOWID_FUNCTION(snowid_accept_registry);
 
-// snowid_check(take_over boolean, registry_moved boolean) → bigint, the number
-Datum snowid_check(PG_FUNCTION_ARGS) {
-  require_nextval("snowid_check()");
-  const bool takes_over = PG_GETARG_BOOL(0);
-  const bool has_moved = PG_GETARG_BOOL(1);
-  if (takes_over || has_moved) require_no_citus();
+// snowid.check_node() → bigint, the number
+Datum snowid_check_node(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_nextval("snowid.check_node()");
   const CitusNode citus = citus_read();
   if (citus.state != CitusState::kNone) PG_RETURN_INT64(check_group(citus));
-  PG_RETURN_INT64(check_membership(takes_over, has_moved));
+  LockedNode node = lock_node();
+  if (node.state != MemberState::kJoined) report_state(node.member);
+  const ClockGap gap = registry_compare_clocks(node.registry);
+  check_number(node.registry, &node.member);
+  require_near_clocks(node.registry, gap);
+  PG_RETURN_INT64(node.member.number);
+}
+
+// snowid.take_over_node() → bigint, the number
+Datum snowid_take_over_node(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_nextval("snowid.take_over_node()");
+  require_no_citus();
+  LockedNode node = lock_node();
+  const ClockGap gap = registry_compare_clocks(node.registry);
+  // Before anything is taken. A copy is found also if its clock is wrong.
+  require_near_clocks(node.registry, gap);
+  const int64 other_lead_us = take_over_number(node.registry, &node.member);
+  go_above_other(node.registry, gap, other_lead_us);
+  membership_write(node.member);
+  membership_row_store(node.member);
+  PG_RETURN_INT64(node.member.number);
+}
+
+// snowid.accept_registry() → bigint, the number
+Datum snowid_accept_registry(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_nextval("snowid.accept_registry()");
+  require_no_citus();
+  LockedNode node = lock_node();
+  if (node.state != MemberState::kJoined) report_state(node.member);
+  accept_registry(node.registry, &node.member);
+  PG_RETURN_INT64(node.member.number);
 }
 }

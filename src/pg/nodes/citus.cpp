@@ -154,7 +154,7 @@ void report_replaced(int32 group) {
                   errdetail("The coordinator lists this node's group at another address, so both "
                             "servers would make the same IDs."),
                   errhint("If the other server replaces this one, stop this one. If the "
-                          "coordinator lists this one by now, use snowid_check().")));
+                          "coordinator lists this one by now, use snowid.check_node().")));
   pg_unreachable();
 }
 

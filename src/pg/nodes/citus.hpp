@@ -39,7 +39,7 @@ bool citus_is_own_session();
 [[noreturn]] void report_no_group(CitusState state);
 // 55000: Citus gives the nodes of its cluster their numbers.
 void require_no_citus();
-// 55000: the coordinator goes by another server as the group's, see Words::is_replaced.
+// 55000: the coordinator goes by another server as the group's, see Membership::is_group_replaced.
 [[noreturn]] void report_replaced(int32 group);
 
 // Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says

@@ -1,120 +1,218 @@
-// Exchanging tokens, and taking a number over. See exchange.hpp.
+// Exchanging tokens. See exchange.hpp.
 #include "pg/nodes/exchange.hpp"
+
+#include "pg/base/random.hpp"
 
 namespace snowid::pg {
 
 namespace {
 
-// 55000, after the database was marked as a copy.
-[[noreturn]] void report_lost(const Registry& registry, const Member& member, Words words) {
-  // Not where it was about to join, which fails.
-  if (member.incarnation == words.incarnation) words.copy_of = member.incarnation;
-  words_write(words);
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("number " INT64_FORMAT " of node \"%s\" is not this server's", member.number,
-                  member.node),
-           errdetail("Server \"%s\" has been asked by a copy of this database since it was asked "
-                     "here, or the number was retired. From now on this database refuses to draw "
-                     "IDs.",
-                     registry.name),
-           errhint("If this server is the copy, use snowid_join() under a new name. If it is to be "
-                   "the node, stop the other one, and use snowid_check(take_over => true).")));
-  pg_unreachable();
+int64 new_token() {
+  uint64 random;
+  fetch_random(&random, sizeof(random));
+  return std::max(static_cast<int64>(random >> 1), int64{1});
 }
 
-// 55000. Nothing is changed.
-[[noreturn]] void report_busy(const Registry& registry, const Member& member) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("another server uses number " INT64_FORMAT " of node \"%s\"", member.number,
-                  member.node),
-           errdetail("It has checked at server \"%s\" just now, and this one was promoted or "
-                     "restored.",
-                     registry.name),
-           errhint("If this server replaces the other one, stop that one and try again. If this is "
-                   "a copy, use snowid_check() on the other server, and then here once more.")));
-  pg_unreachable();
+pg_uuid_t new_claim() {
+  pg_uuid_t claim;
+  fetch_random(&claim, sizeof(claim));
+  // Version 4, variant 1: RFC 9562, section 5.4.
+  claim.data[6] = (claim.data[6] & 0x0f) | 0x40;
+  claim.data[8] = (claim.data[8] & 0x3f) | 0x80;
+  return claim;
 }
 
-// 55000: the number cannot be taken over.
-[[noreturn]] void report_retired(const Registry& registry, const Member& member) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("number " INT64_FORMAT " of node \"%s\" is retired or another's",
-                         member.number, member.node),
-                  errdetail("Server \"%s\" says so.", registry.name),
-                  errhint("Use snowid_leave() and snowid_join() to get another number.")));
-  pg_unreachable();
+void store_next(Membership* member, const char* identity) {
+  member->next = new_token();
+  strlcpy(member->asked, identity, sizeof(member->asked));
+  membership_write(*member);
 }
 
-// Warns that the registry was restored: it may have forgotten other numbers as well.
-void warn_if_older(const Registry& registry, const Answer& answer) {
-  if (answer.verdict != Verdict::kOlder) return;
-  ereport(WARNING,
-          (errmsg("registry over server \"%s\" is older than this node", registry.name),
-           errdetail("It has learnt of number " INT64_FORMAT " from this node. It gives no new "
-                     "numbers.",
-                     answer.number),
-           errhint("Use snowid_check() on all nodes, and then snowid.settle_registry() there.")));
-}
-
-// Has the registry replace the token `known` by the token `asked`, and sets `known` to that.
-Answer ask_with_next_token(const Registry& registry, const Member& member, Words* words) {
-  const Answer answer = registry_ask(registry, kCheck, member, words->known, words->asked);
-  switch (answer.verdict) {
-    case Verdict::kHeld:
-    case Verdict::kOlder:
-      break;
-    case Verdict::kMoved:
-      report_moved(registry, member);
-    case Verdict::kBusy:
-      report_busy(registry, member);
-    default:
-      report_lost(registry, member, *words);
-  }
-  warn_if_older(registry, answer);
-  words->known = words->asked;
+// Asks for the next token, which is stored. If the registry has it, the node goes by it.
+Answer ask_for_next(const Registry& registry, const char* request, int64 token,
+                    Membership* member) {
+  const Answer answer = registry_ask(registry, request, member->asked, token, *member);
+  if (answer.verdict != Verdict::kHeld) return answer;
+  member->token = member->next;
+  member->exchange = answer.exchange;
+  member->next = 0;
+  memcpy(member->registry, member->asked, sizeof(member->registry));
   return answer;
 }
 
-void store_next_token(Words* words, int64 count) {
-  words->asked = next_token(count);
-  words_write(*words);
+// An exchange with a token that is made now.
+Answer exchange(const Registry& registry, const char* request, Membership* member) {
+  store_next(member, member->registry);
+  return ask_for_next(registry, request, member->token, member);
+}
+
+// Finishes what was asked for without an answer. kHeld if nothing was.
+Verdict settle(const Registry& registry, Membership* member) {
+  if (member->next == 0) return Verdict::kHeld;
+  return ask_for_next(registry, kExchange, member->token, member).verdict;
+}
+
+[[noreturn]] void stop(MemberState state, Membership* member) {
+  member->state = state;
+  member->next = 0;
+  membership_write(*member);
+  report_state(*member);
+}
+
+void note(Finding finding, Membership* member) {
+  member->finding = finding;
+  if (finding == Finding::kNothing) return;
+  ereport(WARNING,
+          (errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT
+                  " of node \"%s\"",
+                  member->server, member->number, member->node),
+           errdetail("The %s.", finding_text(*member)),
+           finding == Finding::kRegistryMoved
+               ? errhint("If the old registry is stopped for good, use snowid.recover_registry() "
+                         "on the registry, and then snowid.accept_registry() on each node.")
+               : errhint("On the server that is to be the node, use snowid.take_over_node().")));
+}
+
+// 55000. Nothing has changed.
+[[noreturn]] void report_refused(const Registry& registry, const Membership& member,
+                                 Verdict verdict) {
+  const char* detail = nullptr;
+  const char* hint = nullptr;
+  switch (verdict) {
+    case Verdict::kRetired:
+      detail = "It has retired the number.";
+      hint = "To get another number, use snowid.join().";
+      break;
+    case Verdict::kCopy:
+    case Verdict::kPromoted:
+      detail = "Another server has exchanged tokens since.";
+      hint = "Stop the server that is not to be the node, and try again on the other one.";
+      break;
+    default:
+      detail = "It was restored, promoted, upgraded or moved, and may have lost this number.";
+      hint =
+          "If the old registry is stopped for good, use snowid.recover_registry() on the "
+          "registry, and then snowid.accept_registry() on each node.";
+      break;
+  }
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
+                         " of node \"%s\" to this server",
+                         registry.name, member.number, member.node),
+                  errdetail("%s", detail), errhint("%s", hint)));
+  pg_unreachable();
+}
+
+// 55000, after an answer to a request that started from the token looked at: it was another one by
+// then, so `next` can never be taken any more.
+[[noreturn]] void refuse(const Registry& registry, Verdict verdict, Membership* member) {
+  member->next = 0;
+  membership_write(*member);
+  report_refused(registry, *member, verdict);
+}
+
+// 55000, after the claim was forgotten.
+[[noreturn]] void report_lost_claim(const Registry& registry, Membership* member) {
+  member->is_claiming = false;
+  member->next = 0;
+  membership_write(*member);
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node, registry.name),
+           errdetail("A copy of this database has finished it, or the registry was "
+                     "restored, promoted or moved meanwhile."),
+           errhint("Try again, to claim another number.")));
+  pg_unreachable();
+}
+
+// Stores a new claim. Whatever number the database had is not its own from now on.
+void store_claim(const Registry& registry, Membership* member) {
+  Membership claim{};
+  claim.state = member->state == MemberState::kJoined ? MemberState::kLeft : member->state;
+  claim.is_claiming = true;
+  claim.is_group_replaced = member->is_group_replaced;
+  claim.claim = new_claim();
+  strlcpy(claim.server, registry.name, sizeof(claim.server));
+  strlcpy(claim.node, member->node, sizeof(claim.node));
+  const Answer look = registry_ask(registry, kLook, "", 0, claim);
+  strlcpy(claim.registry, look.identity, sizeof(claim.registry));
+  membership_write(claim);
+  *member = claim;
 }
 
 }  // namespace
 
-const char* exchange_tokens(const Registry& registry, const Member& member, Words* words) {
-  // An exchange whose answer was lost is finished first. That alone would not do: a copy that was
-  // made meanwhile has both tokens, too.
-  if (words->known != words->asked) ask_with_next_token(registry, member, words);
-  store_next_token(words, CountOf(words->known));
-  const Answer answer = ask_with_next_token(registry, member, words);
-  words_write(*words);
-  return answer.identity;
+void claim_number(const Registry& registry, Membership* member) {
+  if (!member->is_claiming || strcmp(member->server, registry.name) != 0)
+    store_claim(registry, member);
+  const Answer answer = registry_ask(registry, kClaim, member->registry, 0, *member);
+  if (answer.verdict != Verdict::kHeld) report_lost_claim(registry, member);
+  member->number = answer.number;
+  if (settle(registry, member) != Verdict::kHeld ||
+      exchange(registry, kExchange, member).verdict != Verdict::kHeld)
+    report_lost_claim(registry, member);
+  member->is_claiming = false;
+  member->state = MemberState::kJoined;
+  member->joined = member->checked = GetCurrentTimestamp();
+  membership_bind(member);
+  membership_write(*member);
 }
 
-const char* take_number_over(const Registry& registry, const Member& member, Words* words) {
-  const Answer look = registry_ask(registry, kLook, member, 0, 0);
-  if (look.verdict == Verdict::kMoved) report_moved(registry, member);
-  if (look.verdict != Verdict::kHeld) report_retired(registry, member);
-  // So a request that comes late, after somebody else was granted the number, is refused.
-  const int64 expected = look.token;
-  // Of an exchange of its own whose answer was lost: should this be broken off, the next check has
-  // to know it.
-  if (expected == words->asked) words->known = expected;
-  store_next_token(words, CountOf(expected));
-  const Answer answer = registry_ask(registry, kTakeOver, member, expected, words->asked);
-  if (answer.verdict == Verdict::kStale)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("another server uses number " INT64_FORMAT " of node \"%s\"",
-                           member.number, member.node),
-                    errdetail("It has asked server \"%s\" at the same time.", registry.name),
-                    errhint("Stop the other one, and try again.")));
-  if (!IsHeld(answer)) report_retired(registry, member);
-  warn_if_older(registry, answer);
-  words->known = words->asked;
-  return answer.identity;
+void check_number(const Registry& registry, Membership* member) {
+  Answer answer{};
+  answer.verdict = settle(registry, member);
+  if (answer.verdict == Verdict::kHeld) answer = exchange(registry, kExchange, member);
+  switch (answer.verdict) {
+    case Verdict::kHeld:
+      member->checked = GetCurrentTimestamp();
+      note(answer.is_promoted ? Finding::kOtherPromoted : Finding::kNothing, member);
+      break;
+    case Verdict::kPromoted:
+      note(Finding::kPromoted, member);
+      break;
+    case Verdict::kRetired:
+      stop(MemberState::kRetired, member);
+    case Verdict::kCopy:
+      stop(MemberState::kReplaced, member);
+    default:
+      note(Finding::kRegistryMoved, member);
+      break;
+  }
+  membership_write(*member);
+}
+
+int64 take_over_number(const Registry& registry, Membership* member) {
+  // Whatever the answer is: what was asked for has come to its end then.
+  settle(registry, member);
+  const Answer look = registry_ask(registry, kLook, member->registry, 0, *member);
+  if (look.verdict != Verdict::kHeld) report_refused(registry, *member, look.verdict);
+  // A request that comes late finds another token than the one looked at, and changes nothing.
+  store_next(member, member->registry);
+  const Answer answer = ask_for_next(registry, kTakeOver, look.token, member);
+  if (answer.verdict != Verdict::kHeld) refuse(registry, answer.verdict, member);
+  member->finding = Finding::kNothing;
+  member->state = MemberState::kJoined;
+  member->checked = GetCurrentTimestamp();
+  membership_bind(member);
+  return answer.max_lead_us;
+}
+
+void accept_registry(const Registry& registry, Membership* member) {
+  const Answer look = registry_ask(registry, kLook, "", 0, *member);
+  if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
+  if (member->next == 0 || strcmp(member->asked, look.identity) != 0)
+    store_next(member, look.identity);
+  const Answer answer = ask_for_next(registry, kAccept, look.token, member);
+  if (answer.verdict != Verdict::kHeld) refuse(registry, answer.verdict, member);
+  check_number(registry, member);
+}
+
+void retire_number(const Registry& registry, Membership* member) {
+  Verdict verdict = settle(registry, member);
+  if (verdict == Verdict::kHeld) verdict = exchange(registry, kLeave, member).verdict;
+  membership_write(*member);
+  if (verdict != Verdict::kHeld && verdict != Verdict::kRetired)
+    report_refused(registry, *member, verdict);
 }
 
 }  // namespace snowid::pg

@@ -1,4 +1,12 @@
-// Exchanging tokens with the registry, which detects copies. The caller has called member_lock().
+// How a node and its registry exchange tokens, by which copies of the node are found.
+//
+// A token is a random number that the node makes, and stores as `next` before it asks for it. While
+// the answer is not known the same token is asked for again, so that an exchange whose answer was
+// lost is found done. Since a copy may have been made meanwhile, which knows that token, too, only
+// one that is made after that confirms the number.
+//
+// The functions here store what they find in the page before they return or raise; the caller has
+// called membership_lock(). All raise as registry_ask() does, and then `next` stays.
 #pragma once
 
 #include "pg/nodes/registry.hpp"
@@ -6,16 +14,31 @@
 
 namespace snowid::pg {
 
-// Has the registry know a token that no copy of this database can have, since it is made now, and
-// stores it in the words. Returns the identity of the registry. Fails as registry_ask() does; and
-// with 55000 where the number is another's, then this database has been marked as a copy, durably;
-// where another server goes by it which has checked just now; and where the registry is another
-// one.
-const char* exchange_tokens(const Registry& registry, const Member& member, Words* words);
+// Claims a number, or finishes an earlier claim: in one that returns the number is the node's, and
+// the page says so. A claim names the identity of the registry, which is asked for before the claim
+// is stored.
+// Raises: 55000 if another server has finished the claim, or the registry has become another one;
+// then the claim is forgotten.
+void claim_number(const Registry& registry, Membership* member);
 
-// Has the registry know a token of this database, whatever it knew before, by the secret. Nothing
-// is stored here that would count before member_store(). Returns the identity of the registry.
-// Fails as registry_ask() does, and with 55000 where the number is not to be had.
-const char* take_number_over(const Registry& registry, const Member& member, Words* words);
+// Exchanges the token. Goes on with a WARNING if the registry does not know it, and sets `finding`.
+// Raises: 55000 if another server has exchanged tokens since, or the number was retired; then the
+// node has stopped.
+void check_number(const Registry& registry, Membership* member);
+
+// Exchanges whatever token the registry has, and binds the node to this server. The page is not
+// stored yet: the caller first goes above what the other server has issued. Returns the other one's
+// snowid.max_lead, in microseconds.
+// Raises: 55000 if it cannot be; nothing has changed then.
+int64 take_over_number(const Registry& registry, Membership* member);
+
+// Has the registry, as it is now, know the node's number and token; from then on the node goes by
+// that registry.
+// Raises: 55000 if it cannot be; nothing has changed then.
+void accept_registry(const Registry& registry, Membership* member);
+
+// Has the registry retire the number of a node that has stopped.
+// Raises: 55000 if the registry does not go by this server.
+void retire_number(const Registry& registry, Membership* member);
 
 }  // namespace snowid::pg

@@ -1,61 +1,282 @@
-// What other files see of the membership. See membership.hpp.
+// The page of a node. See membership.hpp.
 #include "pg/nodes/membership.hpp"
 
-#include "pg/nodes/member.hpp"
+#include "pg/base/locks.hpp"
+#include "pg/compat.hpp"
+#include "pg/database/database.hpp"
+#include "pg/server/durable_commit.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/own_table.hpp"
+#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 
-char* server_key = nullptr;
+char* instance_tag = nullptr;
 
-Membership membership_read() {
-  Relation table = member_open(AccessShareLock);
-  const Member member = member_read(table);
-  table_close(table, AccessShareLock);
-  return member;
+namespace {
+
+// The version of the page's form: of Stored, and of what its fields mean.
+constexpr uint32 kVersion = 1;
+
+// What the second page has in its special space.
+struct Stored {
+  uint32 version;
+  Membership member;
+};
+
+static_assert(sizeof(Stored) == 552);
+
+constexpr char kSequence[] = "membership_page";
+constexpr char kTable[] = "membership";
+
+Oid sequence_oid = InvalidOid;
+Oid table_oid = InvalidOid;
+
+Relation open_sequence(LOCKMODE lock) {
+  Relation sequence = own_sequence_open(kSequence, lock);
+  sequence_oid = RelationGetRelid(sequence);
+  return sequence;
 }
 
-void report_membership(const Membership& member) {
-  switch (member.state) {
+Stored* StoredOn(Page page) { return reinterpret_cast<Stored*>(PageGetSpecialPointer(page)); }
+
+Stored stored_read() {
+  Stored stored{kVersion, {}};
+  Relation sequence = open_sequence(AccessShareLock);
+  if (RelationGetNumberOfBlocks(sequence) > kSecondBlock) {
+    Buffer buffer = ReadBuffer(sequence, kSecondBlock);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    // It may have been made, and never stored in.
+    if (!PageIsNew(page)) stored = *StoredOn(page);
+    UnlockReleaseBuffer(buffer);
+  }
+  relation_close(sequence, AccessShareLock);
+  return stored;
+}
+
+// Whether the table has a row that is visible now. None of its columns is read.
+bool has_row() {
+  table_oid = extension_relation(kTable);
+  Relation table = OidIsValid(table_oid) ? try_table_open(table_oid, AccessShareLock) : nullptr;
+  if (table == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("relation \"%s.%s\" is missing", kInternalSchemaName, kTable)));
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  const bool is_found = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(table, AccessShareLock);
+  return is_found;
+}
+
+uint64 hash_of_tag() {
+  if (instance_tag == nullptr || *instance_tag == '\0') return 0;
+  return hash_bytes_extended(reinterpret_cast<const unsigned char*>(instance_tag),
+                             static_cast<int>(strlen(instance_tag)), 0);
+}
+
+// Whether sessions have to resolve their number, or whether they may issue IDs, anew.
+bool MeansAnother(const Membership& before, const Membership& after) {
+  return before.state != after.state || before.number != after.number ||
+         before.is_group_replaced != after.is_group_replaced || before.system != after.system ||
+         before.database != after.database || before.tag != after.tag;
+}
+
+// All sessions at once, and not only when this transaction commits, which may be about to fail:
+// those that have attached by the shared word, the others by an invalidation.
+void invalidate_in_all_sessions() {
+  recheck_may_issue();
+  SharedInvalidationMessage message{};
+  message.rc.id = SHAREDINVALRELCACHE_ID;
+  message.rc.dbId = MyDatabaseId;
+  message.rc.relId = sequence_oid;
+  SendSharedInvalidMessages(&message, 1);
+  AcceptInvalidationMessages();
+}
+
+// Runs a statement on the table as its owner.
+void execute(const char* statement, int count, Datum* values) {
+  Oid types[] = {INT8OID, TEXTOID};
+  Oid user;
+  int context;
+  GetUserIdAndSecContext(&user, &context);
+  SetUserIdAndSecContext(relation_owner(extension_relation(kTable)),
+                         context | SECURITY_LOCAL_USERID_CHANGE);
+  SPI_connect();
+  const int result = SPI_execute_with_args(statement, count, types, values, nullptr, false, 0);
+  if (result < 0) elog(ERROR, "SPI_execute_with_args: %d", result);
+  SPI_finish();
+  SetUserIdAndSecContext(user, context);
+}
+
+}  // namespace
+
+Membership membership_read() {
+  const Stored stored = stored_read();
+  if (stored.version != kVersion)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows "
+                           "version %u",
+                           kInternalSchemaName, kSequence, stored.version, kVersion),
+                    errhint("Install the version of extension \"%s\" that has written it, or a "
+                            "later one.",
+                            kExtensionName)));
+  return stored.member;
+}
+
+MemberState state_of(const Membership& member) {
+  if (member.state == MemberState::kNone)
+    return has_row() ? MemberState::kRestored : MemberState::kNone;
+  if (member.state == MemberState::kJoined && !is_bound(member)) return MemberState::kMoved;
+  return member.state;
+}
+
+bool membership_is_known() { return stored_read().version == kVersion; }
+
+// Any role can get a lock on any relation that nextval() takes, and keep it. So the lock is one of
+// an object of the relation, which only snowid takes.
+void membership_lock() {
+  require_durable_commit();
+  Relation sequence = open_sequence(AccessShareLock);
+  LockDatabaseObject(RelationGetRelid(sequence), 0, 0, ExclusiveLock);
+  relation_close(sequence, NoLock);
+}
+
+void membership_write(const Membership& member) {
+  AssertHoldsNone();
+  AssertHasObjectLock(sequence_oid, 0, ExclusiveLock);
+  Relation sequence = open_sequence(RowExclusiveLock);
+  second_page_extend(sequence);
+  Buffer buffer = ReadBuffer(sequence, kSecondBlock);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  GenericXLogState* change = GenericXLogStart(sequence);
+  // As a whole: recovery has no page yet if it was never logged.
+  Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
+  if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Stored));
+  const bool is_change = MeansAnother(StoredOn(page)->member, member);
+  *StoredOn(page) = {kVersion, member};
+  const XLogRecPtr lsn = GenericXLogFinish(change);
+  UnlockReleaseBuffer(buffer);
+  // Before it is durable: at worst the number is refused although it need not be.
+  if (is_change) invalidate_in_all_sessions();
+  sequence_make_durable(lsn);
+  relation_close(sequence, RowExclusiveLock);
+}
+
+bool is_bound(const Membership& member) {
+  return member.system == GetSystemIdentifier() && member.database == MyDatabaseId &&
+         (member.tag == 0 || member.tag == hash_of_tag());
+}
+
+void membership_bind(Membership* member) {
+  member->system = GetSystemIdentifier();
+  member->database = MyDatabaseId;
+  member->tag = hash_of_tag();
+}
+
+void membership_row_store(const Membership& member) {
+  Datum values[] = {Int64GetDatum(member.number), CStringGetTextDatum(member.node)};
+  execute(
+      "INSERT INTO snowid_internal.membership AS m (singleton, node_number, node_name)"
+      " VALUES (true, $1, $2) ON CONFLICT (singleton)"
+      " DO UPDATE SET node_number = excluded.node_number, node_name = excluded.node_name",
+      lengthof(values), values);
+}
+
+void membership_row_delete() { execute("DELETE FROM snowid_internal.membership", 0, nullptr); }
+
+bool IsMembership(Oid relid) {
+  return relid == InvalidOid || relid == sequence_oid || relid == table_oid;
+}
+
+void report_state(const Membership& member) {
+  const MemberState state = state_of(member);
+  switch (state) {
     case MemberState::kNone:
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("database has not joined a registry"), errhint("Use snowid_join().")));
+                      errmsg("database has not joined a registry"), errhint("Use snowid.join().")));
       break;
+    case MemberState::kLeaving:
     case MemberState::kLeft:
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("node \"%s\" has left the registry", member.node),
-                      errdetail("The transaction in which it left was rolled back here."),
-                      errhint("Use snowid_leave() again.")));
+                      errhint("To get another number, use snowid.join(). To issue IDs without a "
+                              "registry, set \"snowid.shard\".")));
       break;
-    case MemberState::kMoved:
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("this is not the database that has joined as node \"%s\"", member.node),
-               errdetail("It was restored or copied, the server was upgraded, or its "
-                         "\"%s\" is another one, since it got number " INT64_FORMAT ".",
-                         "snowid.server_key", member.number),
-               errhint("If this server replaces that one, use snowid_check(take_over => true). If "
-                       "both go on, use snowid_join() under a new name, or snowid_leave(), which "
-                       "does not ask the registry.")));
+    case MemberState::kRetired:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("registry has retired number " INT64_FORMAT " of node \"%s\"",
+                             member.number, member.node),
+                      errhint("To get another number, use snowid.join().")));
       break;
-    case MemberState::kCopy:
+    case MemberState::kReplaced:
       ereport(
           ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("another server uses number " INT64_FORMAT " of node \"%s\"", member.number,
-                  member.node),
-           errhint("If this server is the copy, use snowid_join() under a new name, or "
-                   "snowid_leave(), which does not ask the registry. If it is to be the node, stop "
-                   "the other one, and use snowid_check(take_over => true).")));
+           errmsg("another server has replaced this one as node \"%s\"", member.node),
+           errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
+                     member.number),
+           errhint("If this server is the copy, use snowid.join() to get another number. If it is "
+                   "to be the node, stop the other one, and use snowid.take_over_node().")));
+      break;
+    case MemberState::kMoved:
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("this is not the server that has joined as node \"%s\"", member.node),
+           errdetail("It was copied, restored or upgraded since, or its \"%s\" has changed.",
+                     "snowid.instance_tag"),
+           errhint("If it replaces that server, stop that one, and use snowid.take_over_node(). If "
+                   "both go on, use snowid.join() to get another number.")));
+      break;
+    case MemberState::kRestored:
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("database was restored from a dump of a node"),
+                      errdetail("Its number is not in the dump."),
+                      errhint("To get another number, use snowid.join(). To issue IDs without a "
+                              "registry, set \"snowid.shard\".")));
       break;
     case MemberState::kJoined:
       break;
   }
-  elog(ERROR, "unexpected state %d", static_cast<int>(member.state));
+  elog(ERROR, "unexpected state %d", static_cast<int>(state));
   pg_unreachable();
 }
 
-bool IsMembership(Oid relid) {
-  return relid == InvalidOid || relid == member_relid() || relid == words_relid();
+const char* finding_text(const Membership& member) {
+  switch (member.finding) {
+    case Finding::kRegistryMoved:
+      return "registry was restored, promoted, upgraded or moved, and may have lost this number";
+    case Finding::kPromoted:
+      return "this server was promoted or restored since the registry has confirmed the number";
+    case Finding::kOtherPromoted:
+      return "another server, which was promoted or restored, uses the number, too";
+    case Finding::kNothing:
+      break;
+  }
+  return nullptr;
 }
 
 }  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_keep_own_rows);
+
+// The trigger on the tables of nodes and of the registry. Rows that logical replication brings or
+// deletes are another server's, and are skipped. A row of snowid_internal.membership that a restore
+// brings counts from the commit on.
+Datum snowid_keep_own_rows(PG_FUNCTION_ARGS) {
+  const TriggerData* trigger = require_own_trigger(
+      fcinfo, "keep_own_rows", "Use the functions of schema \"snowid\" instead.");
+  if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
+  if (strcmp(RelationGetRelationName(trigger->tg_relation), kTable) == 0) {
+    shared_number_change_with_transaction();
+    CacheInvalidateRelcache(trigger->tg_relation);
+  }
+  PG_RETURN_POINTER(row_of(trigger));
+}
+}

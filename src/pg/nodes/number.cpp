@@ -1,5 +1,5 @@
-// Resolving the node's own number. See number.hpp.
-#include "pg/nodes/number.hpp"
+// Resolving the node's own number. See nodes.hpp.
+#include "pg/nodes/nodes.hpp"
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
@@ -7,7 +7,6 @@
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
-#include "pg/nodes/words.hpp"
 #include "pg/server/at_end.hpp"
 #include "pg/server/invalidation.hpp"
 #include "pg/server/subtransaction.hpp"
@@ -23,6 +22,8 @@ struct NodeNumber {
   bool has_number;
   const char* node;      // the next two are nullptr where it does not come from a registry
   const char* registry;  // the foreign server
+  TimestampTz checked;   // 0 if it was never
+  const char* problem;   // why the registry has not confirmed it, nullptr if it has
 };
 
 bool require_node_number = false;  // snowid.require_node_number
@@ -103,7 +104,7 @@ void require_other_than_0() {
                   errmsg("this server has no number of its own"),
                   errdetail("Parameter \"%s\" has it refuse to draw from 0.",
                             "snowid.require_node_number"),
-                  errhint("Use snowid_join(), or set \"snowid.shard\" to a number that no other "
+                  errhint("Use snowid.join(), or set \"snowid.shard\" to a number that no other "
                           "server has.")));
 }
 
@@ -117,7 +118,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   // Group 0 without nodes listed: this may be a worker that Citus has yet to synchronize.
   if (require_node_number && citus.group == 0 && !citus.is_lasting)
     report_no_group(CitusState::kUnsynchronized);
-  if (words_read().is_replaced) report_replaced(citus.group);
+  if (membership_read().is_group_replaced) report_replaced(citus.group);
 }
 
 // By the membership. Fails as membership_read() does, and with 55000.
@@ -126,14 +127,21 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
   // If the membership cannot be read, it is what the number would come from.
   result->source = "joined";
   const Membership member = membership_read();
-  if (member.state == MemberState::kNone) result->source = "none";
-  result->node = member.node;
-  result->registry = member.server;
-  result->number = member.number;
-  if (member.state != MemberState::kNone && member.state != MemberState::kJoined)
-    report_membership(member);
+  const MemberState state = state_of(member);
+  if (state == MemberState::kNone) {
+    result->source = "none";
+    if (!is_standby) shared_number_store(changes, 0);
+    return require_other_than_0();
+  }
+  if (state != MemberState::kRestored) {
+    result->node = pstrdup(member.node);
+    result->registry = pstrdup(member.server);
+    result->number = member.number;
+    result->checked = member.checked;
+  }
+  if (state != MemberState::kJoined) report_state(member);
+  result->problem = finding_text(member);
   if (!is_standby) shared_number_store(changes, member.number);
-  if (member.state == MemberState::kNone) require_other_than_0();
 }
 
 // Finds the number by, in this order: the setting, Citus, what another session has stored, the
@@ -180,35 +188,36 @@ bool SaysWhy(const ErrorData* error) {
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
 
-// The hook may_issue_hook: a copy must not draw from named shards either, since its original does.
-bool is_original(bool fails) {
-  if (!fails && !words_are_known()) return false;
-  if (words_read().is_replaced) {
+// The hook may_issue_hook: who was replaced must not draw from named shards either, since the other
+// server does.
+bool may_issue(bool fails) {
+  if (!fails && !membership_is_known()) return false;
+  const Membership member = membership_read();
+  if (member.is_group_replaced) {
     const CitusNode citus = citus_read();
     const bool is_replaced = citus.state != CitusState::kNone;
     if (is_replaced && fails) report_replaced(citus.group);
     if (is_replaced) return false;
   }
-  const Membership member = membership_read();
-  if (member.state != MemberState::kCopy) return true;
-  if (fails) report_membership(member);
+  if (member.state != MemberState::kReplaced) return true;
+  if (fails) report_state(member);
   return false;
 }
 
 }  // namespace
 
-void number_register() {
+void nodes_register() {
   DefineCustomBoolVariable(
       "snowid.require_node_number", "Refuse to draw from 0, which is no server's own number.",
       "For clusters in which every server has to have joined a registry, or Citus' metadata.",
       &require_node_number, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
   DefineCustomStringVariable(
-      "snowid.server_key", "What tells this server from a copy of it.",
+      "snowid.instance_tag", "What tells this server from a copy of it.",
       "A database that has joined a registry draws no IDs where it is another one. Set it where a "
       "copy does not get it: on the command line, or in a file outside of the data directory.",
-      &server_key, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+      &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   shard_resolve_hook = number_of;
-  may_issue_hook = is_original;
+  may_issue_hook = may_issue;
 }
 
 }  // namespace snowid::pg
@@ -221,7 +230,7 @@ extern "C" {
 SNOWID_FUNCTION(snowid_get_node_status);
 
 // snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,
-// problem text)
+// checked timestamptz, problem text)
 //
 // What the view snowid.node_status shows. The error of a draw is returned as a column, not raised.
 Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
@@ -233,14 +242,16 @@ Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
   NodeNumber node{};
   ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
   if (error != nullptr && !SaysWhy(error)) ReThrowError(error);
+  const char* problem = error != nullptr ? error->message : node.problem;
   const auto text_or_null = [](const char* text) {
     return text == nullptr ? Datum{0} : CStringGetTextDatum(text);
   };
-  Datum values[] = {Int64GetDatum(node.number), CStringGetTextDatum(node.source),
-                    text_or_null(node.node), text_or_null(node.registry),
-                    text_or_null(error == nullptr ? nullptr : error->message)};
-  bool nulls[] = {!node.has_number, false, node.node == nullptr, node.registry == nullptr,
-                  error == nullptr};
+  Datum values[] = {Int64GetDatum(node.number),        CStringGetTextDatum(node.source),
+                    text_or_null(node.node),           text_or_null(node.registry),
+                    TimestampTzGetDatum(node.checked), text_or_null(problem)};
+  bool nulls[] = {!node.has_number,     false,
+                  node.node == nullptr, node.registry == nullptr,
+                  node.checked == 0,    problem == nullptr};
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
 }

@@ -1,7 +1,7 @@
 -- The node's own number
 
 CREATE FUNCTION snowid.get_node_status(OUT node_number bigint, OUT source pg_catalog.text, OUT node_name pg_catalog.text,
-                                   OUT registry pg_catalog.text, OUT problem pg_catalog.text)
+                                   OUT registry pg_catalog.text, OUT checked pg_catalog.timestamptz, OUT problem pg_catalog.text)
   STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_node_status';
 COMMENT ON FUNCTION snowid.get_node_status() IS 'what the view snowid.node_status shows';
 
@@ -10,7 +10,7 @@ CREATE VIEW snowid.node_status AS
   SELECT n.node_number, CASE WHEN n.source OPERATOR(pg_catalog.=) 'setting'
       THEN pg_catalog.format('setting (%s)',
         (SELECT s.source FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'snowid.shard'))
-      ELSE n.source END AS source, n.node_name, n.registry, n.problem
+      ELSE n.source END AS source, n.node_name, n.registry, n.checked, n.problem
     FROM snowid.get_node_status() AS n;
 COMMENT ON VIEW snowid.node_status IS 'the shard of snowid_next() in this session, and where it comes from';
 COMMENT ON COLUMN snowid.node_status.node_number IS 'the shard, null where there is none to be had';
@@ -19,7 +19,10 @@ COMMENT ON COLUMN snowid.node_status.source IS
 COMMENT ON COLUMN snowid.node_status.node_name IS 'name by which this node has joined, null where that is not the source';
 COMMENT ON COLUMN snowid.node_status.registry IS
   'foreign server over which this node has joined, null where that is not the source';
-COMMENT ON COLUMN snowid.node_status.problem IS 'why snowid_next() fails, null where it does not';
+COMMENT ON COLUMN snowid.node_status.checked IS
+  'when the registry last confirmed the number, by the clock of this server; null where that is not the source';
+COMMENT ON COLUMN snowid.node_status.problem IS
+  'why snowid_next() fails, or why the registry has not confirmed the number; null if nothing is wrong';
 
 -- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
 -- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.

@@ -5,6 +5,7 @@
 #include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
 #include "pg/server/remote.hpp"
 
 namespace snowid::pg {
@@ -16,14 +17,26 @@ constexpr char kAskClock[] =
     " OPERATOR(pg_catalog.*) 1000000::numeric)::bigint";
 
 // The columns of the answer to a request.
-enum Column : int { kVerdict = 1, kHeldNumber, kHeldNode, kToken, kIdentity, kColumns = kIdentity };
+enum Column : int {
+  kVerdict = 1,
+  kHeldClaim,
+  kHeldNumber,
+  kHeldExchange,
+  kHeldToken,
+  kHeldMaxLead,
+  kIsPromoted,
+  kIdentity,
+  kColumns = kIdentity
+};
 
 // How the verdicts are called there.
 constexpr struct {
   const char* name;
   Verdict verdict;
-} kVerdicts[] = {{"held", Verdict::kHeld}, {"older", Verdict::kOlder}, {"lost", Verdict::kLost},
-                 {"busy", Verdict::kBusy}, {"moved", Verdict::kMoved}, {"stale", Verdict::kStale}};
+} kVerdicts[] = {{"held", Verdict::kHeld},         {"moved", Verdict::kMoved},
+                 {"unknown", Verdict::kUnknown},   {"behind", Verdict::kBehind},
+                 {"promoted", Verdict::kPromoted}, {"retired", Verdict::kRetired},
+                 {"copy", Verdict::kCopy}};
 
 // The end of the year 9999, in Unix microseconds.
 constexpr int64 kLastMicros = 253402300799999999;
@@ -68,37 +81,38 @@ void read_clock(void* argument) {
 
 struct Question {
   const Registry& registry;
-  const Member& member;
-  bool is_claim;      // which is granted, or fails
-  bool names_number;  // whether it is about the member's number
+  const char* claim;
+  const Membership& member;
   Answer* answer;
-  MemoryContext context;
 };
 
-// Fails with 08P01 where it is none.
+// Raises 08P01 if it is none.
 Verdict verdict_of(const Registry& registry, const char* name) {
   for (const auto& known : kVerdicts)
     if (strcmp(known.name, name) == 0) return known.verdict;
   report_nonsense(registry);
 }
 
-// argument: a Question, whose memory context the answer's text is copied to.
+// argument: a Question.
 void read_answer(void* argument) {
   const Question& question = *static_cast<const Question*>(argument);
   const Registry& registry = question.registry;
   Answer* answer = question.answer;
   answer->verdict = verdict_of(registry, text_column(registry, kVerdict));
   answer->number = number_column(registry, kHeldNumber, 0, kMostNumber);
-  answer->token = number_column(registry, kToken, 0, PG_INT64_MAX);
+  answer->exchange = number_column(registry, kHeldExchange, 0, PG_INT64_MAX);
+  answer->token = number_column(registry, kHeldToken, 0, PG_INT64_MAX);
+  answer->max_lead_us = number_column(registry, kHeldMaxLead, 0, int64{INT_MAX} * 1000);
+  answer->is_promoted = strcmp(text_column(registry, kIsPromoted), "t") == 0;
   const char* identity = text_column(registry, kIdentity);
+  const bool is_held = answer->verdict == Verdict::kHeld;
   // Another's number, or the answer to another question.
-  if (strlen(identity) > kLongestName ||
-      strcmp(text_column(registry, kHeldNode), question.member.node) != 0 ||
-      (question.names_number && answer->number != question.member.number) ||
-      (question.is_claim && answer->verdict != Verdict::kHeld) ||
-      (IsHeld(*answer) && answer->number < 1))
+  if (*identity == '\0' || strlen(identity) > kLongestIdentity ||
+      strcmp(text_column(registry, kHeldClaim), question.claim) != 0 ||
+      (is_held && answer->number < 1) ||
+      (is_held && question.member.number != 0 && answer->number != question.member.number))
     report_nonsense(registry);
-  answer->identity = MemoryContextStrdup(question.context, identity);
+  strlcpy(answer->identity, identity, sizeof(answer->identity));
 }
 
 // Asks, and fails as registry_ask() does.
@@ -165,37 +179,25 @@ void require_near_clocks(const Registry& registry, const ClockGap& gap) {
            errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
 
-Answer registry_ask(const Registry& registry, const char* request, const Member& member,
-                    int64 known, int64 next) {
+Answer registry_ask(const Registry& registry, const char* request, const char* identity,
+                    int64 token, const Membership& member) {
   Answer answer{};
-  const bool is_claim = strcmp(request, kClaim) == 0;
-  const bool names_number = !is_claim && strcmp(request, kResume) != 0;
-  Question question{registry, member, is_claim, names_number, &answer, CurrentMemoryContext};
+  const char* claim = DatumGetCString(DirectFunctionCall1(uuid_out, UUIDPGetDatum(&member.claim)));
+  Question question{registry, claim, member, &answer};
   const char* text = psprintf(
-      "SELECT r.verdict, r.held_number, r.held_node, r.token, r.identity FROM "
-      "snowid.register(%s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
-      "::bigint, %s::pg_catalog.text, " INT64_FORMAT "::bigint, " INT64_FORMAT
-      "::bigint, %s::pg_catalog.text, " INT64_FORMAT
-      "::bigint, %u::bigint, %u::bigint, %s::pg_catalog.text) AS r",
-      quote_literal_cstr(request), quote_literal_cstr(member.node), member.number,
-      quote_literal_cstr(member.secret), known, next,
+      "SELECT r.verdict, r.held_claim, r.held_number, r.held_exchange, r.held_token,"
+      " r.held_max_lead, r.is_promoted, r.identity FROM snowid.register(%s::pg_catalog.text,"
+      " %s::pg_catalog.text, '%s'::pg_catalog.uuid, " INT64_FORMAT "::bigint, " INT64_FORMAT
+      "::bigint, " INT64_FORMAT "::bigint, " INT64_FORMAT
+      "::bigint, %s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
+      "::bigint, %u::bigint, %u::bigint, " INT64_FORMAT "::bigint) AS r",
+      quote_literal_cstr(request), quote_literal_cstr(identity), claim, member.number,
+      member.exchange, token, member.next, quote_literal_cstr(member.node),
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
-      quote_literal_cstr(member.registry));
+      max_lead_us());
   run_at_registry(registry, text, kColumns, read_answer, &question);
   return answer;
-}
-
-void report_moved(const Registry& registry, const Member& member) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("server \"%s\" is not the registry that node \"%s\" has joined",
-                         registry.name, member.node),
-                  errdetail("Or that registry has since been restored, promoted or upgraded. This "
-                            "node keeps its number " INT64_FORMAT ".",
-                            member.number),
-                  errhint("If it replaces that registry, and the old one is stopped for good, use "
-                          "snowid_check(registry_moved => true).")));
-  pg_unreachable();
 }
 
 }  // namespace snowid::pg

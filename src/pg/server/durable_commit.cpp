@@ -1,6 +1,8 @@
 // Commits that must be durable. See durable_commit.hpp.
 #include "pg/server/durable_commit.hpp"
 
+#include "pg/base/errors.hpp"
+#include "pg/compat.hpp"
 #include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
@@ -42,3 +44,18 @@ void require_durable_commit() {
 }
 
 }  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_commit_durably);
+
+// snowid_internal.commit_durably() → void
+Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_durable_commit();
+  PG_RETURN_VOID();
+}
+}

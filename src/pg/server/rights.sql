@@ -76,14 +76,14 @@ END $$;
 DO $$
 DECLARE
   administration CONSTANT regprocedure[] := ARRAY[
-    '@extschema@.snowid_join(name, text)', '@extschema@.snowid_check(boolean, boolean)', '@extschema@.snowid_leave()',
+    'snowid.join(name, text)', 'snowid.check_node()', 'snowid.take_over_node()', 'snowid.accept_registry()', 'snowid.leave()',
     'snowid.release_shard(bigint, @extschema@.snowid_layout, text)',
     'snowid.accept_shard(bigint, bigint, @extschema@.snowid_layout)',
     'snowid.advance_shard(bigint, @extschema@.snowid_layout)',
     'snowid.advance_past(bigint, @extschema@.snowid_layout)', 'snowid.advance_past(timestamptz)',
     '@extschema@.snowid_stat_reset()',
-    'snowid.register(text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text)',
-    'snowid.retire_node(text)', 'snowid.free_number(bigint, interval)', 'snowid.settle_registry(bigint)'];
+    'snowid.register(text, text, uuid, bigint, bigint, bigint, bigint, text, text, bigint, bigint, bigint, bigint)',
+    'snowid.retire_node(bigint)', 'snowid.recover_registry(bigint)'];
   statistics CONSTANT regprocedure[] := ARRAY[
     'snowid.counter_statistics()', 'snowid.database_statistics()', 'snowid.shard_statistics()'];
   superusers CONSTANT regprocedure[] := ARRAY[
@@ -100,15 +100,15 @@ BEGIN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor', function);
   END LOOP;
 END $$;
-GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.member, snowid.registered_nodes
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry
   TO pg_monitor;
-GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.member, snowid.registered_nodes
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry
   TO pg_database_owner WITH GRANT OPTION;
 
 -- Dumps: the owner of a database dumps and restores it, whoever created the extension there.
 GRANT USAGE ON SCHEMA snowid_internal TO pg_database_owner;
-GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.moved_shards,
-  snowid_internal.segment_sources TO pg_database_owner;
+GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.registry_identities,
+  snowid_internal.moved_shards, snowid_internal.segment_sources TO pg_database_owner;
 GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 
 -- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database cannot

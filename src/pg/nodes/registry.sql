@@ -1,0 +1,313 @@
+-- The registry: which numbers it has given to which nodes. A number is given to a claim, once, and never again. A claim is
+-- a random UUID, which only its node knows; nobody locks or changes a row whose claim he does not name.
+--
+-- Locking: a request locks the row of its own claim, until its transaction ends. A claim waits for one other claim for a
+-- tenth of a second at most, and passes over the numbers that others are about to get.
+
+CREATE TABLE snowid_internal.nodes (
+  node_number bigint PRIMARY KEY
+    CHECK (node_number OPERATOR(pg_catalog.>=) 1::bigint AND node_number OPERATOR(pg_catalog.<=) 8191::bigint),
+  claim pg_catalog.uuid NOT NULL UNIQUE,
+  node_name pg_catalog.text NOT NULL,
+  database pg_catalog.text NOT NULL,
+  exchange bigint NOT NULL,
+  token bigint NOT NULL,
+  system_identifier bigint NOT NULL,
+  database_oid bigint NOT NULL,
+  timeline bigint NOT NULL,
+  max_lead bigint NOT NULL,
+  claimed pg_catalog.timestamptz NOT NULL,
+  claimed_by pg_catalog.text NOT NULL,
+  claimed_in pg_catalog.xid8,
+  last_seen pg_catalog.timestamptz NOT NULL,
+  promoted_seen pg_catalog.timestamptz,
+  retired pg_catalog.timestamptz
+) USING heap;
+COMMENT ON TABLE snowid_internal.nodes IS 'numbers given to nodes by this registry; a row stays for ever';
+COMMENT ON COLUMN snowid_internal.nodes.node_number IS 'shard of the node''s IDs';
+COMMENT ON COLUMN snowid_internal.nodes.claim IS 'proves that the number belongs to the node, which alone knows it';
+COMMENT ON COLUMN snowid_internal.nodes.node_name IS 'label that the node has chosen';
+COMMENT ON COLUMN snowid_internal.nodes.database IS 'name of the node''s database';
+COMMENT ON COLUMN snowid_internal.nodes.exchange IS 'number of token exchanges';
+COMMENT ON COLUMN snowid_internal.nodes.token IS 'random number that the node chose in the last exchange; an earlier copy of it has another';
+COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'server of the node, as in its pg_control_system()';
+COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'OID of the node''s database';
+COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
+COMMENT ON COLUMN snowid_internal.nodes.max_lead IS 'setting snowid.max_lead of the node at its last check, in microseconds';
+COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role as which the node connected to claim the number';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction of the claim; null after snowid.accept_registry()';
+COMMENT ON COLUMN snowid_internal.nodes.last_seen IS 'when the node last checked its number';
+COMMENT ON COLUMN snowid_internal.nodes.promoted_seen IS
+  'when a server of a later timeline last checked the number, which has not called snowid.take_over_node(); null if none has';
+COMMENT ON COLUMN snowid_internal.nodes.retired IS 'when the number was retired; null if it is in use';
+COMMENT ON CONSTRAINT nodes_pkey ON snowid_internal.nodes IS 'a number is given once';
+COMMENT ON INDEX snowid_internal.nodes_pkey IS 'a number is given once';
+COMMENT ON CONSTRAINT nodes_claim_key ON snowid_internal.nodes IS 'a claim has one number';
+COMMENT ON INDEX snowid_internal.nodes_claim_key IS 'a claim has one number';
+COMMENT ON CONSTRAINT nodes_node_number_check ON snowid_internal.nodes IS 'shards of the layout instagram; 0 belongs to servers that have not joined';
+
+CREATE TABLE snowid_internal.registry_identities (
+  identity pg_catalog.text PRIMARY KEY,
+  max_node_number bigint NOT NULL
+    CHECK (max_node_number OPERATOR(pg_catalog.>=) 0::bigint AND max_node_number OPERATOR(pg_catalog.<=) 8191::bigint)
+) USING heap;
+COMMENT ON TABLE snowid_internal.registry_identities IS
+  'identities as which this registry may have given numbers; it gives numbers only if it has no other identity now';
+COMMENT ON COLUMN snowid_internal.registry_identities.identity IS 'snowid_internal.registry_identity() at the time';
+COMMENT ON COLUMN snowid_internal.registry_identities.max_node_number IS
+  'greatest number that may have been given before, as stated by snowid.recover_registry()';
+COMMENT ON CONSTRAINT registry_identities_pkey ON snowid_internal.registry_identities IS 'an identity is stated once';
+COMMENT ON INDEX snowid_internal.registry_identities_pkey IS 'an identity is stated once';
+COMMENT ON CONSTRAINT registry_identities_max_node_number_check ON snowid_internal.registry_identities IS 'numbers of nodes; 0 for none';
+
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
+SELECT pg_catalog.pg_extension_config_dump('snowid_internal.registry_identities'::pg_catalog.regclass, ''::pg_catalog.text);
+
+CREATE FUNCTION snowid_internal.keep_own_rows() RETURNS pg_catalog.trigger
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_own_rows';
+COMMENT ON FUNCTION snowid_internal.keep_own_rows() IS
+  'trigger: skips what logical replication brings or deletes, which belongs to another server';
+
+CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.nodes
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
+COMMENT ON TRIGGER keep_own_rows ON snowid_internal.nodes IS 'skips rows of another registry';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.nodes
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_own_rows();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.nodes IS 'refuses TRUNCATE, also by logical replication';
+ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER keep_own_rows;
+ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
+CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.registry_identities
+  FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
+COMMENT ON TRIGGER keep_own_rows ON snowid_internal.registry_identities IS 'skips rows of another registry';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.registry_identities
+  FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_own_rows();
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.registry_identities IS 'refuses TRUNCATE, also by logical replication';
+ALTER TABLE snowid_internal.registry_identities ENABLE ALWAYS TRIGGER keep_own_rows;
+ALTER TABLE snowid_internal.registry_identities ENABLE ALWAYS TRIGGER refuse_truncate;
+
+CREATE VIEW snowid.registry AS
+  SELECT n.node_number, n.node_name, n.database, n.claimed, n.last_seen, n.promoted_seen, n.retired FROM snowid_internal.nodes AS n;
+COMMENT ON VIEW snowid.registry IS 'on a registry: the numbers that it has given';
+COMMENT ON COLUMN snowid.registry.node_number IS 'shard of the node''s IDs';
+COMMENT ON COLUMN snowid.registry.node_name IS 'label that the node has chosen';
+COMMENT ON COLUMN snowid.registry.database IS 'name of the node''s database';
+COMMENT ON COLUMN snowid.registry.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid.registry.last_seen IS 'when the node last checked its number';
+COMMENT ON COLUMN snowid.registry.promoted_seen IS
+  'when a promoted or restored server last checked the number without having called snowid.take_over_node(); null if none has';
+COMMENT ON COLUMN snowid.registry.retired IS 'when the number was retired; null if it is in use';
+
+-- This table in this database of this server, since the server was last promoted. A registry that was restored, promoted,
+-- upgraded or moved has another identity, and may have lost what it gave.
+CREATE FUNCTION snowid_internal.registry_identity() RETURNS pg_catalog.text
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN format('%s/%s/%s/%s', (SELECT c.system_identifier FROM pg_control_system() AS c),
+    (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid_internal.nodes'::regclass::oid,
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8));
+END $$;
+COMMENT ON FUNCTION snowid_internal.registry_identity() IS 'identity of this registry, which changes when it may have lost numbers';
+
+INSERT INTO snowid_internal.registry_identities (identity, max_node_number) VALUES (snowid_internal.registry_identity(), 0::bigint);
+
+CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
+COMMENT ON FUNCTION snowid_internal.commit_durably() IS
+  'makes the commit of this transaction wait for the disk and the synchronous standbys, and refuses PREPARE TRANSACTION';
+
+-- A role cannot use up the numbers. One a transaction, since the rows of open transactions are not seen by others.
+CREATE FUNCTION snowid_internal.require_few_claims() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  most CONSTANT int := 500;
+BEGIN
+  IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.claimed_in = pg_current_xact_id()) THEN
+    RAISE 'cannot claim two numbers in a transaction' USING ERRCODE = 'configuration_limit_exceeded';
+  ELSIF (SELECT count(*) >= most FROM snowid_internal.nodes AS n
+          WHERE n.claimed_by = session_user AND n.claimed_in IS NOT NULL AND n.claimed > now() - interval '1 day') THEN
+    RAISE 'role "%" has claimed % numbers within a day', session_user, most USING ERRCODE = 'configuration_limit_exceeded',
+      HINT = 'Wait, or have nodes connect as different roles.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid_internal.require_few_claims() IS 'refuses a role that has claimed many numbers';
+
+-- Returns the row of a claim, which is made unless there is one: it gets the least number that was never given.
+CREATE FUNCTION snowid_internal.give_number(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+  given snowid_internal.nodes;
+  deadline CONSTANT timestamptz := clock_timestamp() + interval '8 s';
+BEGIN
+  SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim;
+  IF FOUND THEN RETURN given; END IF;
+  PERFORM snowid_internal.require_complete();
+  PERFORM snowid_internal.require_few_claims();
+  FOR asking.node_number IN
+    SELECT g FROM generate_series((SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i) + 1, 8191) AS g
+     WHERE NOT EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.node_number = g) ORDER BY g
+  LOOP
+    BEGIN
+      INSERT INTO snowid_internal.nodes SELECT asking.* ON CONFLICT DO NOTHING RETURNING * INTO given;
+    EXCEPTION WHEN lock_not_available THEN
+      -- Others are about to get it, or the same claim arrived before, and its transaction is not over.
+      NULL;
+    END;
+    IF given.claim IS NULL THEN SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim; END IF;
+    IF given.claim IS NOT NULL THEN RETURN given; END IF;
+    -- One was waited for. The others are passed over fast, and not for longer than the node waits.
+    PERFORM set_config('lock_timeout', '1ms', true);
+    EXIT WHEN clock_timestamp() > deadline;
+  END LOOP;
+  IF FOUND THEN
+    RAISE 'many nodes are claiming numbers' USING ERRCODE = 'lock_not_available', HINT = 'Try again.';
+  END IF;
+  RAISE 'all numbers of the registry have been given' USING ERRCODE = 'configuration_limit_exceeded',
+    DETAIL = 'A registry gives 8191 numbers, each once.',
+    HINT = 'Make a second registry, and set snowid.shard on new nodes, or give tables a layout with more shards.';
+END $$;
+COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'the row of a claim, which is given a number if it has none';
+
+CREATE FUNCTION snowid_internal.require_complete() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF (SELECT count(*) <> 1 OR max(i.identity) <> snowid_internal.registry_identity() FROM snowid_internal.registry_identities AS i) THEN
+    RAISE 'registry may have lost numbers that it gave' USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = 'It was restored, promoted, upgraded or moved.',
+      HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid_internal.require_complete() IS 'refuses a registry that may have lost numbers';
+
+-- The row of a node that goes by a registry which does not have it. The registry has stated up to which number it may have
+-- lost rows, so no row can be made of a number that it may still give.
+CREATE FUNCTION snowid_internal.accept_node(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  accepted snowid_internal.nodes;
+  max_node_number CONSTANT bigint := (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i);
+BEGIN
+  PERFORM snowid_internal.require_complete();
+  IF asking.node_number > max_node_number THEN
+    RAISE 'number % is greater than the registry may have lost', asking.node_number USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = format('snowid.recover_registry() was called with %s.', max_node_number),
+      HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';
+  END IF;
+  INSERT INTO snowid_internal.nodes SELECT asking.* ON CONFLICT DO NOTHING RETURNING * INTO accepted;
+  IF NOT FOUND THEN
+    RAISE 'number % of node "%" belongs to node "%" of the registry', asking.node_number, asking.node_name,
+      (SELECT n.node_name FROM snowid_internal.nodes AS n WHERE n.node_number = asking.node_number)
+      USING ERRCODE = 'unique_violation', HINT = 'One of the two nodes must join anew, to get another number.';
+  END IF;
+  RETURN accepted;
+END $$;
+COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'makes the row of a node that the registry may have lost';
+
+-- What nodes call over dblink. token: what the node goes by; next: what it has stored, and asks for in its place.
+-- Verdicts: held: the row has `next`; moved: this is another registry than the node goes by; unknown: no row has the claim;
+-- behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, and nothing has changed; retired;
+-- copy: another server has exchanged tokens since.
+CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
+    node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
+    system_identifier bigint, database_oid bigint, timeline bigint, max_lead bigint,
+    OUT verdict pg_catalog.text, OUT held_claim pg_catalog.uuid, OUT held_number bigint, OUT held_exchange bigint,
+    OUT held_token bigint, OUT held_max_lead bigint, OUT is_promoted boolean, OUT identity pg_catalog.text)
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  asking snowid_internal.nodes := ROW(node_number, claim, node_name, database, exchange + 1, next, system_identifier, database_oid,
+    timeline, max_lead, clock_timestamp(), session_user, NULL, clock_timestamp(), NULL, NULL);
+  held snowid_internal.nodes;
+  is_stated CONSTANT boolean := request IN ('take over', 'accept');
+  is_later boolean;
+BEGIN
+  IF request NOT IN ('look', 'claim', 'exchange', 'take over', 'accept', 'leave') THEN
+    RAISE 'unknown request of a node: "%"', request USING ERRCODE = 'invalid_parameter_value';
+  ELSIF octet_length(node_name) NOT BETWEEN 1 AND 255 OR octet_length(database) > 255 OR node_number NOT BETWEEN 0 AND 8191
+      OR exchange < 0 OR token < 0 OR next < 0 OR max_lead < 0 OR (request = 'accept' AND node_number = 0)
+      OR (next = 0) <> (request IN ('look', 'claim')) THEN
+    RAISE 'invalid request of a node' USING ERRCODE = 'invalid_parameter_value';
+  ELSIF pg_is_in_recovery() THEN
+    RAISE 'registry is a standby' USING ERRCODE = 'read_only_sql_transaction';
+  END IF;
+  identity := snowid_internal.registry_identity();
+  held_claim := claim;
+  IF registry_identity <> identity AND (request <> 'look' OR registry_identity <> '') THEN
+    verdict := 'moved';
+  ELSIF request = 'look' THEN
+    SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.claim = register.claim;
+    verdict := CASE WHEN held.claim IS NULL THEN 'unknown' WHEN held.retired IS NOT NULL THEN 'retired' ELSE 'held' END;
+  ELSE
+    PERFORM snowid_internal.commit_durably();
+    IF request = 'claim' THEN
+      asking.exchange := 0;
+      asking.token := 0;
+      asking.claimed_in := pg_current_xact_id();
+      held := snowid_internal.give_number(asking);
+    ELSE
+      SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.claim = register.claim FOR UPDATE;
+      IF held.claim IS NULL AND request = 'accept' THEN held := snowid_internal.accept_node(asking); END IF;
+    END IF;
+    is_later := timeline > held.timeline AND system_identifier = held.system_identifier AND database_oid = held.database_oid;
+    verdict := CASE WHEN held.claim IS NULL THEN 'unknown'
+      WHEN held.retired IS NOT NULL THEN 'retired'
+      WHEN request = 'claim' THEN 'held'
+      WHEN is_later AND NOT is_stated THEN 'promoted'
+      WHEN next = held.token OR token = held.token THEN 'held'
+      WHEN exchange > held.exchange THEN 'behind'
+      ELSE 'copy' END;
+  END IF;
+  held_max_lead := coalesce(held.max_lead, 0);
+  IF verdict = 'promoted' THEN
+    UPDATE snowid_internal.nodes AS n SET promoted_seen = asking.last_seen WHERE n.claim = register.claim;
+  ELSIF verdict = 'held' AND next <> 0 THEN
+    UPDATE snowid_internal.nodes AS n
+       SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, register.exchange) + 1 END, token = next,
+           node_name = asking.node_name, database = asking.database, max_lead = asking.max_lead, last_seen = asking.last_seen,
+           system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
+           database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
+           timeline = CASE WHEN is_stated THEN asking.timeline ELSE n.timeline END,
+           promoted_seen = CASE WHEN NOT is_stated THEN n.promoted_seen END,
+           retired = CASE WHEN request = 'leave' THEN asking.last_seen END
+     WHERE n.claim = register.claim RETURNING * INTO held;
+  END IF;
+  held_number := coalesce(held.node_number, 0);
+  held_exchange := coalesce(held.exchange, 0);
+  held_token := coalesce(held.token, 0);
+  is_promoted := held.promoted_seen IS NOT NULL;
+END $$;
+COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, pg_catalog.uuid, bigint, bigint, bigint, bigint,
+    pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS
+  'called by nodes on their registry: a role that may execute it may join';
+
+CREATE FUNCTION snowid.retire_node(node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+BEGIN
+  PERFORM snowid_internal.commit_durably();
+  UPDATE snowid_internal.nodes AS n SET retired = coalesce(n.retired, clock_timestamp()) WHERE n.node_number = retire_node.node_number;
+  IF NOT FOUND THEN
+    RAISE 'number % was not given to a node', node_number USING ERRCODE = 'undefined_object',
+      HINT = 'The view snowid.registry lists the numbers that this registry has given.';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.retire_node(bigint) IS
+  'on a registry: retire the number of a node that is gone for good; a node that is not learns it at its next check, and stops';
+
+CREATE FUNCTION snowid.recover_registry(max_node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+DECLARE
+  known CONSTANT bigint := greatest((SELECT max(n.node_number) FROM snowid_internal.nodes AS n),
+    (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i));
+BEGIN
+  PERFORM snowid_internal.commit_durably();
+  IF max_node_number NOT BETWEEN 0 AND 8191 THEN
+    RAISE 'number of a node out of range: %', max_node_number USING ERRCODE = 'invalid_parameter_value';
+  ELSIF max_node_number < known THEN
+    RAISE 'number % may have been given', known USING ERRCODE = 'object_not_in_prerequisite_state',
+      HINT = format('Use snowid.recover_registry(%s), or a greater number.', known);
+  END IF;
+  DELETE FROM snowid_internal.registry_identities;
+  INSERT INTO snowid_internal.registry_identities (identity, max_node_number)
+    VALUES (snowid_internal.registry_identity(), recover_registry.max_node_number);
+END $$;
+COMMENT ON FUNCTION snowid.recover_registry(bigint) IS
+  'on a registry that was restored, promoted, upgraded or moved: state the greatest number that was ever given; it gives only greater ones';
