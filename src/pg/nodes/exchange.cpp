@@ -22,34 +22,40 @@ pg_uuid_t new_claim() {
   return claim;
 }
 
-void store_next(Membership* member, const char* identity) {
-  member->next = new_token();
-  strlcpy(member->asked, identity, sizeof(member->asked));
-  membership_write(*member);
-}
-
-// Asks for the next token, which is stored. If the registry has it, the node goes by it.
-Answer ask_for_next(const Registry& registry, const char* request, int64 token,
-                    Membership* member) {
-  const Answer answer = registry_ask(registry, request, member->asked, token, *member);
+// Asks for the next token, which is made and stored unless there is one. If the registry has it,
+// the node goes by it, and by that registry.
+Answer ask_for_next(const Registry& registry, const char* request, const char* identity,
+                    int64 token, Membership* member) {
+  if (member->next == 0) {
+    member->next = new_token();
+    membership_write(*member);
+  }
+  const Answer answer = registry_ask(registry, request, identity, token, *member);
   if (answer.verdict != Verdict::kHeld) return answer;
   member->token = member->next;
   member->exchange = answer.exchange;
   member->next = 0;
-  memcpy(member->registry, member->asked, sizeof(member->registry));
+  memmove(member->registry, answer.identity, sizeof(member->registry));
   return answer;
 }
 
-// An exchange with a token that is made now.
+// Replaces the token by one that is made now. What was asked for before is finished first.
 Answer exchange(const Registry& registry, const char* request, Membership* member) {
-  store_next(member, member->registry);
-  return ask_for_next(registry, request, member->token, member);
+  if (member->next != 0) {
+    const Answer answer =
+        ask_for_next(registry, kExchange, member->registry, member->token, member);
+    if (answer.verdict != Verdict::kHeld) return answer;
+  }
+  return ask_for_next(registry, request, member->registry, member->token, member);
 }
 
-// Finishes what was asked for without an answer. kHeld if nothing was.
-Verdict settle(const Registry& registry, Membership* member) {
-  if (member->next == 0) return Verdict::kHeld;
-  return ask_for_next(registry, kExchange, member->token, member).verdict;
+// The same, of a server that states something: from whatever token the registry has now.
+Answer exchange_as_stated(const Registry& registry, const char* request, const Answer& look,
+                          Membership* member) {
+  const bool was_asked = member->next != 0;
+  const Answer answer = ask_for_next(registry, request, look.identity, look.token, member);
+  if (answer.verdict != Verdict::kHeld || !was_asked) return answer;
+  return ask_for_next(registry, kExchange, member->registry, member->token, member);
 }
 
 [[noreturn]] void stop(MemberState state, Membership* member) {
@@ -103,14 +109,6 @@ void note(Finding finding, Membership* member) {
   pg_unreachable();
 }
 
-// 55000, after an answer to a request that started from the token looked at: it was another one by
-// then, so `next` can never be taken any more.
-[[noreturn]] void refuse(const Registry& registry, Verdict verdict, Membership* member) {
-  member->next = 0;
-  membership_write(*member);
-  report_refused(registry, *member, verdict);
-}
-
 // 55000, after the claim was forgotten.
 [[noreturn]] void report_lost_claim(const Registry& registry, Membership* member) {
   member->is_claiming = false;
@@ -145,11 +143,12 @@ void store_claim(const Registry& registry, Membership* member) {
 void claim_number(const Registry& registry, Membership* member) {
   if (!member->is_claiming || strcmp(member->server, registry.name) != 0)
     store_claim(registry, member);
+  // A registry that was set back may give the claim another number than before.
+  member->number = 0;
   const Answer answer = registry_ask(registry, kClaim, member->registry, 0, *member);
   if (answer.verdict != Verdict::kHeld) report_lost_claim(registry, member);
   member->number = answer.number;
-  if (settle(registry, member) != Verdict::kHeld ||
-      exchange(registry, kExchange, member).verdict != Verdict::kHeld)
+  if (exchange(registry, kExchange, member).verdict != Verdict::kHeld)
     report_lost_claim(registry, member);
   member->is_claiming = false;
   member->state = MemberState::kJoined;
@@ -159,9 +158,7 @@ void claim_number(const Registry& registry, Membership* member) {
 }
 
 void check_number(const Registry& registry, Membership* member) {
-  Answer answer{};
-  answer.verdict = settle(registry, member);
-  if (answer.verdict == Verdict::kHeld) answer = exchange(registry, kExchange, member);
+  const Answer answer = exchange(registry, kExchange, member);
   switch (answer.verdict) {
     case Verdict::kHeld:
       member->checked = GetCurrentTimestamp();
@@ -182,35 +179,27 @@ void check_number(const Registry& registry, Membership* member) {
 }
 
 int64 take_over_number(const Registry& registry, Membership* member) {
-  // Whatever the answer is: what was asked for has come to its end then.
-  settle(registry, member);
   const Answer look = registry_ask(registry, kLook, member->registry, 0, *member);
   if (look.verdict != Verdict::kHeld) report_refused(registry, *member, look.verdict);
-  // A request that comes late finds another token than the one looked at, and changes nothing.
-  store_next(member, member->registry);
-  const Answer answer = ask_for_next(registry, kTakeOver, look.token, member);
-  if (answer.verdict != Verdict::kHeld) refuse(registry, answer.verdict, member);
+  const Answer answer = exchange_as_stated(registry, kTakeOver, look, member);
+  if (answer.verdict != Verdict::kHeld) report_refused(registry, *member, answer.verdict);
   member->finding = Finding::kNothing;
   member->state = MemberState::kJoined;
   member->checked = GetCurrentTimestamp();
   membership_bind(member);
-  return answer.max_lead_us;
+  return look.max_lead_us;
 }
 
 void accept_registry(const Registry& registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
-  if (member->next == 0 || strcmp(member->asked, look.identity) != 0)
-    store_next(member, look.identity);
-  const Answer answer = ask_for_next(registry, kAccept, look.token, member);
-  if (answer.verdict != Verdict::kHeld) refuse(registry, answer.verdict, member);
+  const Answer answer = exchange_as_stated(registry, kAccept, look, member);
+  if (answer.verdict != Verdict::kHeld) report_refused(registry, *member, answer.verdict);
   check_number(registry, member);
 }
 
 void retire_number(const Registry& registry, Membership* member) {
-  Verdict verdict = settle(registry, member);
-  if (verdict == Verdict::kHeld) verdict = exchange(registry, kLeave, member).verdict;
-  membership_write(*member);
+  const Verdict verdict = exchange(registry, kLeave, member).verdict;
   if (verdict != Verdict::kHeld && verdict != Verdict::kRetired)
     report_refused(registry, *member, verdict);
 }

@@ -1,9 +1,10 @@
 // How a node and its registry exchange tokens, by which copies of the node are found.
 //
-// A token is a random number that the node makes, and stores as `next` before it asks for it. While
-// the answer is not known the same token is asked for again, so that an exchange whose answer was
-// lost is found done. Since a copy may have been made meanwhile, which knows that token, too, only
-// one that is made after that confirms the number.
+// A token is a random number that the node makes, and stores as `next` before it asks for it. The
+// same one is asked for, whatever the request, until the registry has said that it has it: so an
+// answer that was lost is asked for again, and a request that comes late does no harm. Since a copy
+// may have been made meanwhile, which knows `next`, too, only a token that was made after that
+// confirms the number.
 //
 // The functions here store what they find in the page before they return or raise; the caller has
 // called membership_lock(). All raise as registry_ask() does, and then `next` stays.

@@ -24,7 +24,7 @@ struct Stored {
   Membership member;
 };
 
-static_assert(sizeof(Stored) == 552);
+static_assert(sizeof(Stored) == 488);
 
 constexpr char kSequence[] = "membership_page";
 constexpr char kTable[] = "membership";

@@ -58,8 +58,7 @@ struct Membership {
   uint64 tag;
   TimestampTz joined;
   TimestampTz checked;                  // when the registry has last confirmed the number
-  char registry[kLongestIdentity + 1];  // the identity of the registry that the node goes by,
-  char asked[kLongestIdentity + 1];     // and of the one that `next` was asked of
+  char registry[kLongestIdentity + 1];  // the identity of the registry that the node goes by
   char server[NAMEDATALEN];             // the foreign server over which it has joined
   char node[kLongestName + 1];
 };

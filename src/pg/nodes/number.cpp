@@ -130,6 +130,7 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
   const MemberState state = state_of(member);
   if (state == MemberState::kNone) {
     result->source = "none";
+    result->number = 0;
     if (!is_standby) shared_number_store(changes, 0);
     return require_other_than_0();
   }

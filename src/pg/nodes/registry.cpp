@@ -184,6 +184,8 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
   Answer answer{};
   const char* claim = DatumGetCString(DirectFunctionCall1(uuid_out, UUIDPGetDatum(&member.claim)));
   Question question{registry, claim, member, &answer};
+  // These two ask for no token, whether or not another request has come to its end.
+  const bool has_next = strcmp(request, kLook) != 0 && strcmp(request, kClaim) != 0;
   const char* text = psprintf(
       "SELECT r.verdict, r.held_claim, r.held_number, r.held_exchange, r.held_token,"
       " r.held_max_lead, r.is_promoted, r.identity FROM snowid.register(%s::pg_catalog.text,"
@@ -192,7 +194,7 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
       "::bigint, %s::pg_catalog.text, %s::pg_catalog.text, " INT64_FORMAT
       "::bigint, %u::bigint, %u::bigint, " INT64_FORMAT "::bigint) AS r",
       quote_literal_cstr(request), quote_literal_cstr(identity), claim, member.number,
-      member.exchange, token, member.next, quote_literal_cstr(member.node),
+      member.exchange, token, has_next ? member.next : 0, quote_literal_cstr(member.node),
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       max_lead_us());

@@ -187,7 +187,6 @@ DECLARE
   accepted snowid_internal.nodes;
   max_node_number CONSTANT bigint := (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i);
 BEGIN
-  PERFORM snowid_internal.require_complete();
   IF asking.node_number > max_node_number THEN
     RAISE 'number % is greater than the registry may have lost', asking.node_number USING ERRCODE = 'object_not_in_prerequisite_state',
       DETAIL = format('snowid.recover_registry() was called with %s.', max_node_number),
@@ -203,8 +202,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'makes the row of a node that the registry may have lost';
 
--- What nodes call over dblink. token: what the node goes by; next: what it has stored, and asks for in its place.
--- Verdicts: held: the row has `next`; moved: this is another registry than the node goes by; unknown: no row has the claim;
+-- What nodes call over dblink. exchange, token: what the node goes by; next: what it has stored, and asks for in its place.
+-- Verdicts: held: the row has `next`; moved: this is another registry than the node goes by; unknown: no row has the claim
+-- and the number;
 -- behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, and nothing has changed; retired;
 -- copy: another server has exchanged tokens since.
 CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
@@ -238,13 +238,15 @@ BEGIN
     verdict := CASE WHEN held.claim IS NULL THEN 'unknown' WHEN held.retired IS NOT NULL THEN 'retired' ELSE 'held' END;
   ELSE
     PERFORM snowid_internal.commit_durably();
+    IF request = 'accept' THEN PERFORM snowid_internal.require_complete(); END IF;
     IF request = 'claim' THEN
       asking.exchange := 0;
       asking.token := 0;
       asking.claimed_in := pg_current_xact_id();
       held := snowid_internal.give_number(asking);
     ELSE
-      SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.claim = register.claim FOR UPDATE;
+      SELECT * INTO held FROM snowid_internal.nodes AS n
+       WHERE n.claim = register.claim AND n.node_number = register.node_number FOR UPDATE;
       IF held.claim IS NULL AND request = 'accept' THEN held := snowid_internal.accept_node(asking); END IF;
     END IF;
     is_later := timeline > held.timeline AND system_identifier = held.system_identifier AND database_oid = held.database_oid;
@@ -252,7 +254,7 @@ BEGIN
       WHEN held.retired IS NOT NULL THEN 'retired'
       WHEN request = 'claim' THEN 'held'
       WHEN is_later AND NOT is_stated THEN 'promoted'
-      WHEN next = held.token OR token = held.token THEN 'held'
+      WHEN next = held.token OR (token = held.token AND (is_stated OR exchange = held.exchange)) THEN 'held'
       WHEN exchange > held.exchange THEN 'behind'
       ELSE 'copy' END;
   END IF;
@@ -265,7 +267,8 @@ BEGIN
            node_name = asking.node_name, database = asking.database, max_lead = asking.max_lead, last_seen = asking.last_seen,
            system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
            database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
-           timeline = CASE WHEN is_stated THEN asking.timeline ELSE n.timeline END,
+           -- Not back: another server of the later timeline would not be told that it was replaced.
+           timeline = CASE WHEN is_stated THEN greatest(n.timeline, asking.timeline) ELSE n.timeline END,
            promoted_seen = CASE WHEN NOT is_stated THEN n.promoted_seen END,
            retired = CASE WHEN request = 'leave' THEN asking.last_seen END
      WHERE n.claim = register.claim RETURNING * INTO held;

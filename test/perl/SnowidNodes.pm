@@ -1,0 +1,84 @@
+# Nodes and registries: requests as nodes send them, and what stands between a node and its registry.
+package SnowidNodes;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use SnowidServers;
+use SnowidSessions;
+
+our @EXPORT = qw(claim_of request stand_between stand_aside take_over);
+
+# A claim of a number, and of nobody else.
+sub claim_of { return sprintf '00000000-0000-4000-8000-%012d', $_[0] }
+
+my @arguments = qw(request registry_identity claim node_number exchange token next node_name database system_identifier database_oid
+  timeline max_lead);
+my @answers = qw(verdict held_claim held_number held_exchange held_token held_max_lead is_promoted identity);
+my @types = qw(text text uuid bigint bigint bigint bigint text text bigint bigint bigint bigint);
+my %default = (
+    registry_identity => undef, claim => claim_of(1), node_number => 0, exchange => 0, token => 0, next => 0, node_name => 'mallory',
+    database => 'd', system_identifier => 1, database_oid => 1, timeline => 1, max_lead => 0);
+
+# A statement with a request to this very registry, and to no other, unless an identity is named.
+sub request
+{
+    my ($request, %options) = @_;
+    my %value = (%default, ($request =~ /^(?:look|claim)$/ ? () : (next => 17)), %options, request => $request);
+    my $identity = defined $value{registry_identity} ? "'$value{registry_identity}'" : 'i.identity';
+    my $list = join ', ', map { $_ eq 'registry_identity' ? $identity : "'$value{$_}'" } @arguments;
+    my $from = defined $value{registry_identity} ? '' : q( FROM (SELECT identity FROM snowid.register('look', '', gen_random_uuid(), 0, 0, 0, 0, 'n', 'd', 0, 0, 0, 0)) AS i,);
+    return 'SELECT r.verdict, r.held_number' . ($from || ' FROM') . " snowid.register($list) AS r";
+}
+
+# Has a registry do something ($before, $after: PL/pgSQL) before and after it is asked. Its answer is in variables of its columns' names.
+sub stand_between
+{
+    my ($registry, $before, $after, $dbname) = @_;
+    my $parameters = join ', ', (map { "$arguments[$_] $types[$_]" } 0 .. $#arguments), map { "OUT $_ text" } @answers;
+    my ($columns, $values) = (join(', ', @answers), join(', ', @arguments));
+    stand_aside($registry, $dbname);
+    $registry->safe_psql($dbname // 'postgres', <<"SQL");
+CREATE SCHEMA IF NOT EXISTS away;
+ALTER FUNCTION snowid.register SET SCHEMA away;
+CREATE FUNCTION snowid.register($parameters) LANGUAGE plpgsql AS \$\$
+#variable_conflict use_variable
+BEGIN
+  $before
+  SELECT @{[ join ', ', map { "a.$_" } @answers ]} INTO $columns FROM away.register($values) AS a;
+  @{[ $after // '' ]}
+END \$\$
+SQL
+    return;
+}
+
+sub stand_aside
+{
+    my ($registry, $dbname) = @_;
+    $registry->safe_psql($dbname // 'postgres', <<'SQL');
+DO $$ BEGIN
+  IF to_regproc('away.register') IS NOT NULL THEN
+    DROP FUNCTION snowid.register;
+    ALTER FUNCTION away.register SET SCHEMA snowid;
+  END IF;
+END $$
+SQL
+    return;
+}
+
+# Has a node take over. Who does waits until all that the other server may have issued is past; meanwhile $pass_time is called.
+sub take_over
+{
+    my ($node, $pass_time, $dbname) = @_;
+    my $session = open_session($node, dbname => $dbname // 'postgres');
+    start_asking($session, 'SELECT snowid.take_over_node()');
+    my $waits = sub { $session->{err} =~ /waiting until/ };
+    wait_for(sub { is_answered($session) || $waits->() }, 'the take-over to wait');
+    $pass_time->() if $waits->();
+    my $answer = answer($session);
+    close_session($session);
+    return $answer;
+}
+
+1;
