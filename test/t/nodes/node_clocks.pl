@@ -32,8 +32,8 @@ sub check_off
     return;
 }
 
-my $join = q(SELECT snowid_join('registry'));
-my $take_over = 'SELECT snowid_check(take_over => true)';
+my $join = q(SELECT snowid.join('registry'));
+my $take_over = 'SELECT snowid.take_over_node()';
 my %number = (early => 1, late => 2);
 foreach my $offset (-20, 20)
 {
@@ -46,22 +46,22 @@ foreach my $offset (-8, 8)
     set_clock($offset, $node);
     my $member = $offset < 0 ? 'early' : 'late';
     is(at($member, $join), $number{$member}, "$offset s: joins");
-    is(at($member, 'SELECT snowid_check()'), $number{$member}, "$offset s: checks") for 1, 2;
+    is(at($member, 'SELECT snowid.check_node()'), $number{$member}, "$offset s: checks") for 1, 2;
 }
 set_clock(0, $node);
-is(at('late', 'SELECT snowid_check()'), '2', 'clocks that agree');
-my $token = q(SELECT token FROM snowid_internal.nodes WHERE number = 2);
+is(at('late', 'SELECT snowid.check_node()'), '2', 'clocks that agree');
+my $token = q(SELECT token FROM snowid_internal.nodes WHERE node_number = 2);
 foreach my $offset (-20, 20)
 {
     set_clock($offset, $registry);
     my $how = $offset < 0 ? 'ahead of' : 'behind';
-    check_off('late', 'SELECT snowid_check()', $how, 20, "the registry $offset s");
+    check_off('late', 'SELECT snowid.check_node()', $how, 20, "the registry $offset s");
     my $before = $registry->safe_psql('postgres', $token);
     check_off('late', $take_over, $how, 20, "the registry $offset s");
     is($registry->safe_psql('postgres', $token), $before, "the registry $offset s: nothing is taken over");
     is(at('late', 'SELECT snowid_shard(snowid_next())'), '2', "the registry $offset s: the node goes on");
     set_clock(0, $registry);
-    is(at('late', 'SELECT snowid_check()'), '2', "the registry $offset s, and right again");
+    is(at('late', 'SELECT snowid.check_node()'), '2', "the registry $offset s, and right again");
 }
 
 # Taking over.
@@ -91,19 +91,33 @@ foreach my $offset (-8, 8)
     at('late', q(SET snowid.max_wait = '30s'; SELECT snowid_next()));
 }
 
+# What the other server was allowed, and not this one.
+set_clock(0, $_) foreach $registry, $node;
+at('late', q(SET snowid.max_wait = '1min'; SELECT snowid_next()));
+is(at('late', q(SET snowid.max_lead = '2min'; SELECT snowid.check_node())), '2', 'a node whose IDs may be two minutes ahead');
+my $ahead = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
+my $other = open_session($node, dbname => 'late');
+start_asking($other, $take_over);
+wait_for(sub { is_answered($other) || $other->{err} =~ /NOTICE:.*waiting until/ }, 'the NOTICE');
+my ($beyond) = $other->{err} =~ /waiting until (.*)/;
+is($registry->safe_psql('postgres', "SELECT timestamptz '$beyond' - timestamptz '$ahead' BETWEEN interval '130 s' AND interval '140 s'"),
+    't', 'who takes over without that goes above these');
+set_clock(140, $_) foreach $registry, $node;
+is(answer($other), '2', 'taken over');
+close_session($other);
 # A copy whose clock is wrong.
 $node->backup('copy');
 my $copy = PostgreSQL::Test::Cluster->new('copy');
 $copy->init_from_backup($node, 'copy');
-set_clock(60, $copy);
+set_clock(200, $copy);
 start_server($copy);
-is(at('late', 'SELECT snowid_check()'), '2', 'the original comes first');
-like(($copy->psql('late', 'SELECT snowid_check()'))[2], qr/number 2 of node ".*" is not this server's/, 'a copy is found, though its clock is wrong');
+is(at('late', 'SELECT snowid.check_node()'), '2', 'the original comes first');
+like(($copy->psql('late', 'SELECT snowid.check_node()'))[2], qr/another server has replaced this one as node/, 'a copy is found, though its clock is wrong');
 is(attempt($copy, $_, dbname => 'late'), 'ERROR 55000', "and refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(77)';
 # And one that comes first has the number, whatever its clock: the other one is found.
-is(attempt($copy, 'SELECT snowid_check()', dbname => 'early'), 'ERROR 55000', 'a copy that comes first, with a wrong clock');
+is(attempt($copy, 'SELECT snowid.check_node()', dbname => 'early'), 'ERROR 55000', 'a copy that comes first, with a wrong clock');
 is(attempt($copy, 'SELECT snowid_shard(snowid_next())', dbname => 'early'), '1', 'and is the node');
-is(at('early', 'SELECT snowid_check()'), 'ERROR 55000', 'the original comes second');
+is(at('early', 'SELECT snowid.check_node()'), 'ERROR 55000', 'the original comes second');
 is(at('early', 'SELECT snowid_next()'), 'ERROR 55000', 'and is found');
 $copy->stop;
 check_log($_) foreach $node, $registry;
