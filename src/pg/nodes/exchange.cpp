@@ -152,7 +152,7 @@ void claim_number(const Registry& registry, Membership* member) {
     report_lost_claim(registry, member);
   member->is_claiming = false;
   member->state = MemberState::kJoined;
-  member->joined = member->checked = GetCurrentTimestamp();
+  member->checked = GetCurrentTimestamp();
   membership_bind(member);
   membership_write(*member);
 }

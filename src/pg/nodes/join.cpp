@@ -109,7 +109,8 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
   require_nextval("snowid.leave()");
   membership_lock();
   Membership member = membership_read();
-  if (state_of(member) == MemberState::kNone) report_state(member);
+  const MemberState state = state_of(member);
+  if (state == MemberState::kNone || state == MemberState::kRestored) report_state(member);
   leave(&member);
   PG_RETURN_VOID();
 }

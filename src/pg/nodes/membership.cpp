@@ -24,7 +24,7 @@ struct Stored {
   Membership member;
 };
 
-static_assert(sizeof(Stored) == 488);
+static_assert(sizeof(Stored) == 480);
 
 constexpr char kSequence[] = "membership_page";
 constexpr char kTable[] = "membership";

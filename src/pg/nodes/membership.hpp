@@ -56,7 +56,6 @@ struct Membership {
   uint64 system;           // the server and the database that have joined, and the server's tag, as
   Oid database;            // a hash
   uint64 tag;
-  TimestampTz joined;
   TimestampTz checked;                  // when the registry has last confirmed the number
   char registry[kLongestIdentity + 1];  // the identity of the registry that the node goes by
   char server[NAMEDATALEN];             // the foreign server over which it has joined

@@ -173,7 +173,7 @@ my $restoring = open_session($original, dbname => 'restored');
 command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $original->connstr('restored'), '-f', $dump ], 'restored');
 is(ask($restoring, 'SELECT snowid_next()'), 'ERROR 55000', 'restored: refused');
 like($restoring->{err}, qr/restored from a dump of a node/, 'and says why');
-is(ask($restoring, "SELECT snowid.$_()"), 'ERROR 55000', "nor $_") foreach qw(check_node take_over_node accept_registry);
+is(ask($restoring, "SELECT snowid.$_()"), 'ERROR 55000', "nor $_") foreach qw(check_node take_over_node accept_registry leave);
 is(ask($restoring, 'SET snowid.shard = 0; SELECT snowid_shard(snowid_next()); RESET snowid.shard'), '0', 'unless it is said');
 is(ask($restoring, q(SELECT snowid.join('registry', 'restored'))), '7', 'it joins');
 close_session($restoring);
