@@ -68,11 +68,12 @@ Answer exchange_as_stated(const Registry& registry, const char* request, const A
 void note(Finding finding, Membership* member) {
   member->finding = finding;
   if (finding == Finding::kNothing) return;
+  const char* text = finding_text(*member);
   ereport(WARNING,
           (errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT
                   " of node \"%s\"",
                   member->server, member->number, member->node),
-           errdetail("The %s.", finding_text(*member)),
+           errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(*text)), text + 1),
            finding == Finding::kRegistryMoved
                ? errhint("If the old registry is stopped for good, use snowid.recover_registry() "
                          "on the registry, and then snowid.accept_registry() on each node.")

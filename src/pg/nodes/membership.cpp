@@ -55,13 +55,17 @@ Stored stored_read() {
   return stored;
 }
 
+[[noreturn]] void report_missing() {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("relation \"%s.%s\" is missing", kInternalSchemaName, kTable)));
+  pg_unreachable();
+}
+
 // Whether the table has a row that is visible now. None of its columns is read.
 bool has_row() {
   table_oid = extension_relation(kTable);
   Relation table = OidIsValid(table_oid) ? try_table_open(table_oid, AccessShareLock) : nullptr;
-  if (table == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("relation \"%s.%s\" is missing", kInternalSchemaName, kTable)));
+  if (table == nullptr) report_missing();
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   const bool is_found = HeapTupleIsValid(systable_getnext(scan));
   systable_endscan(scan);
@@ -96,12 +100,13 @@ void invalidate_in_all_sessions() {
 
 // Runs a statement on the table as its owner.
 void execute(const char* statement, int count, Datum* values) {
+  const Oid table = extension_relation(kTable);
+  if (!OidIsValid(table)) report_missing();
   Oid types[] = {INT8OID, TEXTOID};
   Oid user;
   int context;
   GetUserIdAndSecContext(&user, &context);
-  SetUserIdAndSecContext(relation_owner(extension_relation(kTable)),
-                         context | SECURITY_LOCAL_USERID_CHANGE);
+  SetUserIdAndSecContext(relation_owner(table), context | SECURITY_LOCAL_USERID_CHANGE);
   SPI_connect();
   const int result = SPI_execute_with_args(statement, count, types, values, nullptr, false, 0);
   if (result < 0) elog(ERROR, "SPI_execute_with_args: %d", result);

@@ -98,6 +98,15 @@ COMMENT ON COLUMN snowid.registry.promoted_seen IS
   'when a promoted or restored server last checked the number without having called snowid.take_over_node(); null if none has';
 COMMENT ON COLUMN snowid.registry.retired IS 'when the number was retired; null if it is in use';
 
+CREATE VIEW snowid.registry_usage AS
+  SELECT u.numbers_used, 8191::bigint OPERATOR(pg_catalog.-) u.numbers_used AS numbers_left
+    FROM (SELECT greatest((SELECT pg_catalog.max(n.node_number) FROM snowid_internal.nodes AS n),
+      (SELECT pg_catalog.max(i.max_node_number) FROM snowid_internal.registry_identities AS i)) AS numbers_used) AS u;
+COMMENT ON VIEW snowid.registry_usage IS 'on a registry: how many numbers it can still give';
+COMMENT ON COLUMN snowid.registry_usage.numbers_used IS
+  'greatest number that was given, or that snowid.recover_registry() was called with';
+COMMENT ON COLUMN snowid.registry_usage.numbers_left IS 'numbers that were never given';
+
 -- This table in this database of this server, since the server was last promoted. A registry that was restored, promoted,
 -- upgraded or moved has another identity, and may have lost what it gave.
 CREATE FUNCTION snowid_internal.registry_identity() RETURNS pg_catalog.text
@@ -164,7 +173,7 @@ BEGIN
   END IF;
   RAISE 'all numbers of the registry have been given' USING ERRCODE = 'configuration_limit_exceeded',
     DETAIL = 'A registry gives 8191 numbers, each once.',
-    HINT = 'Make a second registry, and set snowid.shard on new nodes, or give tables a layout with more shards.';
+    HINT = 'Have new nodes join a second registry, and give their tables a layout with more shards.';
 END $$;
 COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'the row of a claim, which is given a number if it has none';
 

@@ -100,9 +100,11 @@ BEGIN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor', function);
   END LOOP;
 END $$;
-GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry,
+  snowid.registry_usage
   TO pg_monitor;
-GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry
+GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, snowid.registry,
+  snowid.registry_usage
   TO pg_database_owner WITH GRANT OPTION;
 
 -- Dumps: the owner of a database dumps and restores it, whoever created the extension there.

@@ -205,10 +205,10 @@ wait_for(sub { $standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()') eq 
 is(number_of($standby), '3|3', 'promoted: it goes on');
 foreach my $round (1, 2)
 {
-    like(message_of($standby, 'SELECT snowid.check_node()'), qr/WARNING:.*not confirmed number 3.*\nDETAIL:.*this server was promoted.*\nHINT:.*take_over_node/, "promoted: warned, $round");
+    like(message_of($standby, 'SELECT snowid.check_node()'), qr/WARNING:.*not confirmed number 3.*\nDETAIL:  This server was promoted.*\nHINT:.*take_over_node/, "promoted: warned, $round");
     is(check($standby), '3', 'and goes on');
     like(problem($standby), qr/this server was promoted or restored/, 'and shows it');
-    like(message_of($original, 'SELECT snowid.check_node()'), qr/WARNING:.*\nDETAIL:.*another server, which was promoted.*\nHINT:.*take_over_node/, "so is the old primary, $round");
+    like(message_of($original, 'SELECT snowid.check_node()'), qr/WARNING:.*\nDETAIL:  Another server, which was promoted.*\nHINT:.*take_over_node/, "so is the old primary, $round");
     is(number_of($original), '3|3', 'which goes on, too');
     like(problem($original), qr/another server, which was promoted/, 'and shows it');
 }
