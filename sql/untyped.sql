@@ -22,8 +22,9 @@ CREATE TABLE calls AS
          generate_series(pronargs - pronargdefaults, pronargs::int) arguments
    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
      AND (pronamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)
-       OR proname IN ('adopt', 'create_partitions', 'drop_partitions', 'detach_partitions',
-         'release_shard', 'accept_shard', 'advance_shard', 'advance_past'))
+       OR proname IN ('adopt', 'create_partitions', 'drop_partitions', 'detach_partitions', 'join', 'check_node', 'take_over_node', 'accept_registry',
+           'leave', 'retire_node', 'recover_registry',
+           'release_shard', 'accept_shard', 'advance_shard', 'advance_past'))
      AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid') AND prokind = 'f';
 SELECT call, types_of(call) FROM calls GROUP BY call ORDER BY call COLLATE "C";
 -- But for advance_past(), to which the text of a moment would say something else under another DateStyle.

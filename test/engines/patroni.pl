@@ -45,7 +45,7 @@ CREATE EXTENSION dblink;
 CREATE SERVER registry FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'postgres', connect_timeout '2');
 CREATE USER MAPPING FOR CURRENT_USER SERVER registry OPTIONS (user 'postgres');
 SQL
-my $number = asked($leader, "SELECT snowid_join('registry', 'load')");
+my $number = asked($leader, "SELECT snowid.join('registry', 'load')");
 is(asked($leader, 'SELECT snowid_default_shard()'), $number, "joined: number $number");
 $registry->stop;
 

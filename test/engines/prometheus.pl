@@ -41,10 +41,10 @@ CREATE SEQUENCE orders INCREMENT 100 MAXVALUE 1000;
 CREATE SEQUENCE tickets;
 CREATE SEQUENCE keys INCREMENT 1000;
 -- It is a registry, too.
-INSERT INTO snowid_internal.nodes (number, node, last_seen, secret, token) VALUES (1, 'other', now(), 'a secret', 1);
+INSERT INTO snowid_internal.nodes VALUES (1, gen_random_uuid(), 'other', 'd', 0, 1, 1, 1, 1, 1, now(), 'r', NULL, now(), NULL, NULL);
 SQL
 add_source($node, $hub, dbname => 'app');
-is(attempt($node, q(SELECT snowid_join('central', 'app')), dbname => 'app'), '1', 'joined');
+is(attempt($node, q(SELECT snowid.join('central', 'app')), dbname => 'app'), '1', 'joined');
 $node->safe_psql('app', q(SELECT snowid_segment_attach('tickets', 'central', 'tickets')));
 
 # IDs and numbers, of all kinds. They are drawn again and again, since rates are of what comes while one looks.
@@ -178,10 +178,10 @@ $node->safe_psql('postgres', 'CREATE DATABASE shop');
 command_ok([ 'pg_dump', '-d', $node->connstr('app'), '-f', "$dir/app.sql" ], 'dumped');
 command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('shop'), '-f', "$dir/app.sql" ], 'restored');
 is(attempt($node, 'SELECT snowid_next()', dbname => 'shop'), 'ERROR 55000', 'the copy refuses');
-wait_for_alert('SnowidCloneFound');
+wait_for_alert('SnowidNodeStopped');
 $text = scrape();
 is(values_of($text, 'snowid_node_usable', qr/datname="app"/), '1', 'the original has its number');
-is(values_of($text, 'snowid_node_usable', qr/datname="shop".*problem="this is not the database/), '0', 'the copy has none');
+is(values_of($text, 'snowid_node_usable', qr/datname="shop".*problem="database was restored from a dump/), '0', 'the copy has none');
 like($text, qr/^pg_exporter_last_scrape_error 0$/m, 'every query is answered, in both');
 
 # A sequence, and a layout, near their ends:

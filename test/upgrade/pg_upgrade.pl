@@ -116,8 +116,8 @@ $node->safe_psql('postgres', join ";\n",
     'CREATE TABLE inbox (key bigint, number bigint, PRIMARY KEY (key, number))',
     'GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO alice',
     q(ALTER DATABASE shop SET snowid.max_wait = '2s'), 'ALTER ROLE alice SET snowid.shard = 9');
-is(attempt($node, q(SELECT snowid_join('registry', 'the node'))), '1', 'a node has joined');
-is(attempt($node, q(SELECT snowid_join('registry', 'the shop')), dbname => 'shop'), '2', 'another has');
+is(attempt($node, q(SELECT snowid.join('registry', 'the node'))), '1', 'a node has joined');
+is(attempt($node, q(SELECT snowid.join('registry', 'the shop')), dbname => 'shop'), '2', 'another has');
 is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => 'shop'), '2', 'and draws');
 is(draw_rows($node, $_, 1), '', "$_: drawn") foreach sort keys %kinds;
 my $inbox = q(INSERT INTO inbox SELECT key, snowid_section_next('inbox_seq', key) FROM generate_series(1, 5000) AS n, LATERAL (SELECT n % 50) AS k (key));
@@ -166,16 +166,16 @@ check_above($new, 'central', 2, 'counted');
 foreach my $database ('postgres', 'shop')
 {
     is(attempt($new, 'SELECT snowid_next()', dbname => $database), 'ERROR 55000', "$database: no number before it is said that this replaces the old server");
-    is(attempt($new, 'SELECT snowid_check()', dbname => $database), 'ERROR 55000', "$database: nor by a check");
+    is(attempt($new, 'SELECT snowid.check_node()', dbname => $database), 'ERROR 55000', "$database: nor by a check");
 }
-my ($status, undef, $refusal) = $new->psql('postgres', 'SELECT snowid_check(take_over => true)');
+my ($status, undef, $refusal) = $new->psql('postgres', 'SELECT snowid.take_over_node()');
 like("$status $refusal", qr/^3 .*clock is (?:00:5[89]|01:00):\d\d behind that of server "registry"/, 'nor with the clock behind');
 set_clock(0, $new);
 my %number = (postgres => 1, shop => 2);
 foreach my $database (sort keys %number)
 {
-    is(attempt($new, 'SELECT snowid_check(take_over => true)', dbname => $database), $number{$database}, "$database: takes its number over");
-    is(attempt($new, 'SELECT snowid_shard(snowid_next()), snowid_check()', dbname => $database), "$number{$database}|$number{$database}", "$database: and draws");
+    is(attempt($new, 'SELECT snowid.take_over_node()', dbname => $database), $number{$database}, "$database: takes its number over");
+    is(attempt($new, 'SELECT snowid_shard(snowid_next()), snowid.check_node()', dbname => $database), "$number{$database}|$number{$database}", "$database: and draws");
 }
 is(draw_rows($new, 'node', 2), '', 'node: drawn');
 check_above($new, 'node', 2, 'taken over');
@@ -192,24 +192,29 @@ foreach my $kind (@timed, 'node')
 set_clock(0, $new);
 
 # 5. The registry is upgraded, its files linked: it is another one, as far as the nodes know.
-is($registry->safe_psql('postgres', 'SELECT number, node FROM snowid_internal.nodes ORDER BY number'), "1|the node\n2|the shop", 'the registry knows its nodes');
+is($registry->safe_psql('postgres', 'SELECT node_number, node_name FROM snowid.registry ORDER BY node_number'), "1|the node\n2|the shop", 'the registry knows its nodes');
 my $known = contents($registry, 'postgres');
 my $new_registry = upgrade($registry, 'new_registry', 0, '--link');
 start_server($new_registry);
 is(contents($new_registry, 'postgres'), $known, 'and knows the same, upgraded');
 point_at($new, $new_registry, name => 'registry', dbname => $_) foreach qw(postgres shop);
-foreach my $database (sort keys %number)
-{
-    is(attempt($new, 'SELECT snowid_check()', dbname => $database), 'ERROR 55000', "$database: another registry");
-    is(attempt($new, 'SELECT snowid_shard(snowid_next())', dbname => $database), $number{$database}, "$database: goes on");
-    is(attempt($new, 'SELECT snowid_check(registry_moved => true)', dbname => $database), $number{$database}, "$database: is told that it has moved");
-    is(attempt($new, 'SELECT snowid_check()', dbname => $database), $number{$database}, "$database: checked by the new registry") foreach 1 .. 2;
-}
 $new->safe_psql('postgres', 'CREATE DATABASE third');
 add_source($new, $new_registry, name => 'registry', dbname => 'third');
-is(attempt($new, q(SELECT snowid_join('registry', 'the third')), dbname => 'third'), 'ERROR 55000', 'which may have given what it does not know of');
-is(attempt($new_registry, 'SELECT snowid.settle_registry(2)'), '0', 'and is told that it has not');
-is(attempt($new, q(SELECT snowid_join('registry', 'the third')), dbname => 'third'), '3', 'which gives nobody a number that is taken');
+my $third = q(SELECT snowid.join('registry', 'the third'));
+is(attempt($new, $third, dbname => 'third'), 'ERROR 55000', 'it may have given what it does not know of');
+foreach my $database (sort keys %number)
+{
+    like(($new->psql($database, 'SELECT snowid.check_node()'))[2], qr/WARNING:.*^DETAIL:  Registry was restored, promoted, upgraded/ms, "$database: another registry");
+    is(attempt($new, 'SELECT snowid.accept_registry()', dbname => $database), 'ERROR 55000', "$database: it is not recovered");
+}
+is(attempt($new_registry, 'SELECT snowid.recover_registry(numbers_used) FROM snowid.registry_usage'), '', 'it is told that it has not');
+foreach my $database (sort keys %number)
+{
+    is(attempt($new, 'SELECT snowid_shard(snowid_next())', dbname => $database), $number{$database}, "$database: goes on");
+    is(attempt($new, 'SELECT snowid.accept_registry()', dbname => $database), $number{$database}, "$database: is told that it has moved");
+    is(attempt($new, 'SELECT snowid.check_node()', dbname => $database), $number{$database}, "$database: checked by the new registry") foreach 1 .. 2;
+}
+is(attempt($new, $third, dbname => 'third'), '3', 'and gives nobody a number that is taken');
 
 # 6. The extension is what it would be if it were created here, by the same role.
 $new->safe_psql('postgres', 'CREATE DATABASE alices_fresh OWNER alice; CREATE DATABASE bare_fresh');

@@ -320,9 +320,9 @@ my %sample = (
     'timestamp with time zone' => '2026-01-01Z', uuid => '00000000-0000-7000-8000-000000000000',
     snowid_layout => 'twitter', objectid => '0' x 24, regclass => 'pg_class', name => 'x',
     interval => '1 month', oid => '1259', smallint => '1', 'timestamp without time zone' => '2026-01-01',
-    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid_internal.nodes' => '(' . ',' x 16 . ')');
+    'oid[]' => '{1259}', 'text[]' => '{ACCESS SHARE}', 'snowid_internal.nodes' => '(' . ',' x 15 . ')');
 # Which arguments may be null.
-my %optional = (snowid_join => 1, 'snowid.release_shard' => 2);
+my %optional = ('snowid."join"' => 1, 'snowid.release_shard' => 2);
 my @functions = split /\n/, $fresh->safe_psql('one', <<'SQL');
 SELECT p.oid::regproc, array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) t), ',')
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'

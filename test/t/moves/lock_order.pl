@@ -16,7 +16,7 @@ $node->start;
 
 # The order in which the extension's relations were made is that in which they are dropped.
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
-is( $node->safe_psql('postgres', <<'SQL'), 'segment_sources membership nodes moved_shards ceiling', 'the order');
+is( $node->safe_psql('postgres', <<'SQL'), 'segment_sources nodes membership moved_shards ceiling', 'the order');
 SELECT string_agg(relname, ' ' ORDER BY c.oid) FROM pg_class AS c
  WHERE relnamespace = 'snowid_internal'::regnamespace AND relname IN ('ceiling', 'moved_shards', 'membership', 'nodes', 'segment_sources')
 SQL

@@ -1,5 +1,5 @@
 # What docs/many-servers.md and docs/operations.md say of several servers, followed to the letter: joining, changing
-# passwords and secrets, several databases of one server, more tenants than numbers, upgrading one server after the
+# passwords, several databases of one server, more tenants than numbers, upgrading one server after the
 # other, standbys of which none answers, and a fail-over with layouts of long units. No number or ID comes twice, and
 # nodes draw on meanwhile.
 
@@ -63,7 +63,7 @@ my @blocks = blocks_of($many, 'Joining');
 on_registry($blocks[0]);
 on_berlin($blocks[1]);
 on_registry($blocks[2]);
-my ($set_up) = $blocks[1] =~ /\A(.*?)SELECT snowid_join/s;
+my ($set_up) = $blocks[1] =~ /\A(.*?)SELECT snowid[.]join/s;
 $berlin->safe_psql('late', here($set_up));
 
 # Upgrading, with a session that draws through all of it.
@@ -80,7 +80,7 @@ sub draws_on
     return;
 }
 my ($update, $check, $forgotten) = blocks_of($operations, 'Upgrading several servers');
-is(at('SELECT snowid_check()'), '1', 'all is well before');
+is(at('SELECT snowid.check_node()'), '1', 'all is well before');
 install($current);
 my $as = q(SELECT proparallel FROM pg_proc WHERE proname = 'snowid_lastval');
 is($registry->safe_psql('registry', $as), 'u', 'the registry is of the version before');
@@ -91,13 +91,13 @@ draws_on('an older node');
 
 # A registry that the node cannot ask: of another version, it has another function, or answers with other columns or words.
 my $register = 'FUNCTION snowid.register';
-my $arguments = 'text, text, bigint, text, bigint, bigint, text, bigint, bigint, bigint, text';
+my $arguments = 'text, text, uuid, bigint, bigint, bigint, bigint, text, text, bigint, bigint, bigint, bigint';
 my $columns = qq(CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT number bigint)
   LANGUAGE sql AS \$\$ SELECT 'lost', 1 \$\$; GRANT EXECUTE ON $register TO members);
 my $words = qq(DROP $register($arguments);
-  CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT held_number bigint, OUT held_node text, OUT token bigint,
-    OUT identity text, OUT more text) LANGUAGE sql AS \$\$ SELECT 'new', 1, 'a', 1, 'i', 'more' \$\$;
-  GRANT EXECUTE ON $register TO members);
+  CREATE FUNCTION snowid.register($arguments, OUT verdict text, OUT held_claim uuid, OUT held_number bigint, OUT held_exchange bigint,
+    OUT held_token bigint, OUT held_max_lead bigint, OUT is_promoted boolean, OUT identity text)
+  LANGUAGE sql AS \$\$ SELECT 'new', \$3, 1, 1, 1, 0, false, 'i' \$\$; GRANT EXECUTE ON $register TO members);
 my $known = q(SELECT count(*), min(token), bool_or(retired IS NOT NULL) FROM snowid_internal.nodes);
 my $before = $registry->safe_psql('registry', $known);
 $registry->safe_psql('registry', "ALTER $register RENAME TO newer");
@@ -105,8 +105,8 @@ foreach my $stand_in ([ 'SELECT 1', '42883' ], [ $columns, '42703' ], [ $words, 
 {
     my ($sql, $code) = @$stand_in;
     $registry->safe_psql('registry', $sql);
-    is(at($_), "ERROR $code", "other versions, $code: $_") foreach 'SELECT snowid_check()', 'SELECT snowid_leave()';
-    is(at(q(SELECT snowid_join('registry')), 'late'), "ERROR $code", "other versions, $code: joining");
+    is(at('SELECT snowid.check_node()'), "ERROR $code", "other versions, $code: a check");
+    is(at(q(SELECT snowid.join('registry')), 'late'), "ERROR $code", "other versions, $code: joining");
     like(section_of($operations, 'Upgrading several servers'), qr/may fail \([^)]*\b$code\b/, "the page says $code");
     draws_on("other versions, $code");
 }
@@ -123,19 +123,20 @@ follow($berlin, 'each node', $check, dbname => 'berlin');
 on_registry($forgotten, 'the registry');
 close_session($drawing);
 
-# Passwords and secrets.
-my ($password, $mapping, $secret) = blocks_of($many, 'Passwords and secrets');
+# Passwords, and another number.
+my ($password, $mapping, $another) = blocks_of($many, 'Passwords');
 on_registry($password);
-is(at('SELECT snowid_check()'), 'ERROR 28P01', 'the registry has another password');
-like(section_of($many, 'Passwords and secrets'), qr/28P01/, 'the page says so');
+is(at('SELECT snowid.check_node()'), 'ERROR 28P01', 'the registry has another password');
+like(section_of($many, 'Passwords'), qr/28P01/, 'the page says so');
 is(at($number), '1|1', 'the node draws on');
 on_berlin($mapping);
-my $proof = 'SELECT secret FROM snowid_internal.membership';
-my $old_secret = at($proof);
-on_berlin($secret);
-isnt(at($proof), $old_secret, 'another secret');
+my $claim = q(SELECT claim FROM snowid_internal.nodes WHERE node_name = 'berlin' AND retired IS NULL);
+my $old_claim = $registry->safe_psql('registry', $claim);
+on_berlin($another);
+my $new_claim = $registry->safe_psql('registry', $claim);
+ok($new_claim ne '' && $new_claim ne $old_claim, 'another claim');
 is(at($number), '2|2', 'of another number');
-is($registry->safe_psql('registry', 'SELECT retired IS NOT NULL FROM snowid_internal.nodes WHERE number = 1'),
+is($registry->safe_psql('registry', 'SELECT retired IS NOT NULL FROM snowid.registry WHERE node_number = 1'),
     't', 'the old one is retired');
 
 # Several databases: one that joins, and one that is made from it.
@@ -145,7 +146,7 @@ is(at($number, $_->[0]), $_->[1], "$_->[0] draws from its own") foreach [ 'app',
 $berlin->safe_psql('postgres', said_in($many, 'Several databases of one server', 'CREATE DATABASE shop TEMPLATE app'));
 is(at($number, 'shop'), 'ERROR 55000', 'one that is made from another draws nothing');
 on_berlin($shop, 'shop');
-is(at("$number, snowid_check()", $_->[0]), $_->[1], "$_->[0] draws from its own")
+is(at("$number, snowid.check_node()", $_->[0]), $_->[1], "$_->[0] draws from its own")
   foreach [ 'shop', '4|4|4' ], [ 'app', '3|3|3' ];
 
 # More tenants than numbers.
@@ -223,9 +224,10 @@ is(at_far($number), '2|2', 'others draw');
 
 # The registry is lost between leaving and joining: called again, it goes on.
 my $lose = q(ALTER SERVER registry OPTIONS (SET host '/nowhere'));
-is(at_far($secret =~ s/(snowid_leave.*;)\n/$1\n$lose;\n/r), 'ERROR 08006', 'the registry is lost');
+is(at_far($another =~ s/(snowid.leave.*;)\n/$1\n$lose;\n/r), 'ERROR 08006', 'the registry is lost');
 is(at_far('SELECT snowid_next()'), 'ERROR 55000', 'the node draws nothing');
-like(at_far($secret), qr/^\s*5$/, 'both are called again');
+point_at($far, $registry, name => 'registry', dbname => 'berlin');
+like(at_far($another =~ s/^SELECT snowid.leave.*\n//mr), qr/^5$/, 'it joins');
 is(at_far($number), '5|5', 'then it draws');
 $_->stop foreach $far, $near, $registry;
 done_testing();

@@ -159,7 +159,7 @@ ask($session, $nodes);
 is(numbers(), '0 0', 'require_node_number: the coordinator');
 ask($session, 'DELETE FROM pg_dist_node');
 is(ask($session, $drop) . numbers(), 'ERROR 55000 ERROR 55000', 'require_node_number: without Citus');
-like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid_join/, 'require_node_number: it may join');
+like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid[.]join/, 'require_node_number: it may join');
 reload_with($node, 'snowid.require_node_number', 'off', $session, $other);
 is(numbers(), '0 0', 'and draws from 0 as ever without the setting');
 

@@ -1,6 +1,6 @@
 # A group is one server's. A clone that has not been promoted by Citus, and an old worker that lives on after
-# citus_update_node, have the same group and would make the same IDs. snowid_check() has the coordinator's word on which of
-# them is the group's: the other one refuses, durably, until a check finds that it is the group's again.
+# citus_update_node, have the same group and would make the same IDs. snowid.check_node() has the coordinator's word on
+# which of them is the group's: the other one refuses, durably, until a check finds that it is the group's again.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ foreach my $node ($coordinator, $worker)
     create_citus($node);
 }
 
-sub check { return attempt($_[0], 'SELECT snowid_check()') }
+sub check { return attempt($_[0], 'SELECT snowid.check_node()') }
 
 sub drawn { return attempt($_[0], 'SELECT snowid_shard(snowid_next())') }
 
@@ -28,7 +28,7 @@ sub problem_of { return attempt($_[0], 'SELECT node_number, source, problem FROM
 sub message_of
 {
     my ($node) = @_;
-    my (undef, undef, $message) = $node->psql('postgres', 'SELECT snowid_check()');
+    my (undef, undef, $message) = $node->psql('postgres', 'SELECT snowid.check_node()');
     return $message;
 }
 
@@ -39,18 +39,18 @@ is(check($worker), 'ERROR 0A000', 'a Citus without the functions');
 like(message_of($worker), qr/HINT:  Upgrade Citus/, 'says what to do');
 create_citus_commands($_) foreach $coordinator, $worker;
 is(attempt($worker, $_), 'ERROR 55000', "a registry has no say: $_")
-  foreach 'SELECT snowid_check(take_over => true)', 'SELECT snowid_check(registry_moved => true)';
-is(attempt($worker, 'SET ROLE app; SELECT snowid_check()'), 'ERROR 42501', 'not for everybody');
+  foreach 'SELECT snowid.take_over_node()', 'SELECT snowid.accept_registry()';
+is(attempt($worker, 'SET ROLE app; SELECT snowid.check_node()'), 'ERROR 42501', 'not for everybody');
 
 # 2. The right servers.
 is(check($worker), '1', 'a worker') for 1, 2;
-$worker->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid_check(boolean, boolean) TO app');
-is(attempt($worker, 'SET ROLE app; SELECT snowid_check()'), '1', 'as a role that may');
+$worker->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid.check_node() TO app');
+is(attempt($worker, 'SET ROLE app; SELECT snowid.check_node()'), '1', 'as a role that may');
 is(check($coordinator), '0', 'the coordinator');
 $coordinator->safe_psql('postgres', q(INSERT INTO pg_dist_node VALUES (9, 1, 'nowhere', 1, 'secondary')));
 is(check($worker), '1', 'a worker whose standby is listed, too');
 $coordinator->safe_psql('postgres', 'DELETE FROM pg_dist_node WHERE nodeid = 9');
-is(attempt($worker, 'BEGIN; SELECT snowid_check(); SELECT snowid_check(); COMMIT'), "1\n1", 'twice in a transaction');
+is(attempt($worker, 'BEGIN; SELECT snowid.check_node(); SELECT snowid.check_node(); COMMIT'), "1\n1", 'twice in a transaction');
 $worker->safe_psql('postgres', 'DELETE FROM pg_dist_local_group');
 is(check($worker), 'ERROR 55000', 'a worker without its group');
 like(message_of($worker), qr/this node has no group in Citus/, 'is told so');
@@ -84,7 +84,7 @@ ask($busy, 'PREPARE draw AS SELECT snowid_shard(snowid_next()); BEGIN');
 is(ask($busy, 'EXECUTE draw'), '1', 'and in a transaction') for 1 .. 8;
 # The original checks, too, in a transaction that is still open.
 my $checking = open_session($worker);
-is(ask($checking, 'BEGIN; SELECT snowid_check()'), '1', 'its original is right');
+is(ask($checking, 'BEGIN; SELECT snowid.check_node()'), '1', 'its original is right');
 is(check($clone), 'ERROR 55000', 'it is found');
 close_session($checking);
 like(message_of($clone), qr/another server has Citus' group 1\nDETAIL:  .*\nHINT:  If the other server replaces this one, stop this one/, 'and told why');

@@ -89,7 +89,7 @@ foreach my $copy ('silent_restored', copy_all('loud'))
       foreach 'SELECT snowid_next()', 'INSERT INTO photos (n) VALUES (2)', 'SELECT snowid_next_batch(snowid_default_shard(), 2)';
     is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no number of its own', "$copy: and why");
     my (undef, undef, $err) = $node->psql($copy, 'SELECT snowid_next()');
-    like($err, qr/^HINT:  Use snowid_join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
+    like($err, qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
     is(attempt($node, 'SELECT count(*) FROM photos', dbname => $copy) > 0, 1, "$copy: the rows are there");
 }
 $node->safe_psql('postgres', 'ALTER DATABASE loud_copy SET snowid.shard = 9');

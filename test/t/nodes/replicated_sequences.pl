@@ -21,7 +21,7 @@ foreach my $node ($east, $west)
     start_server($node);
     add_source($node, $registry, name => 'registry');
     $node->safe_psql('postgres', <<'SQL');
-SELECT snowid_join('registry');
+SELECT snowid.join('registry');
 CREATE SEQUENCE bought_seq;
 CREATE SEQUENCE invoice_seq INCREMENT 10;
 CREATE SEQUENCE inbox_seq INCREMENT 10;
@@ -29,7 +29,7 @@ SQL
 }
 $east->safe_psql('postgres', q(SELECT snowid_segment_attach('bought_seq', 'registry', 'orders_seq')));
 $west->safe_psql('postgres', q(SELECT snowid_segment_attach('bought_seq', 'registry', 'others_seq')));
-my $membership = 'SELECT number, node, incarnation, secret FROM snowid_internal.membership';
+my $membership = 'SELECT node_number, node_name FROM snowid_internal.membership';
 my $sources = 'SELECT seq, remote_seq FROM snowid_internal.segment_sources';
 my %own = map { $_ => $west->safe_psql('postgres', $_) } $membership, $sources;
 my $far = q(SET snowid.max_lead = '20s';);
@@ -49,7 +49,7 @@ sub check_is_itself
     my ($name) = @_;
     is($west->safe_psql('postgres', $_), $own{$_}, "$name: " . s/.*(snowid)/$1/r) foreach $membership, $sources;
     is(attempt($west, "$far SELECT snowid_shard(snowid_next())"), '2', "$name: its own number");
-    is($west->safe_psql('postgres', 'SELECT snowid_check()'), '2', "$name: which the registry says, too");
+    is($west->safe_psql('postgres', 'SELECT snowid.check_node()'), '2', "$name: which the registry says, too");
     return;
 }
 

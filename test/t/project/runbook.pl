@@ -32,7 +32,8 @@ sub messages_of_sources
             # All of them, lest a text be sought between two.
             my @texts = map { s/\\"/"/gr =~ s/%[a-z]+/…/gr } grep { length > 8 } $report =~ /"((?:[^"\\]|\\.)*)"/g;
             push @{ $messages{$_} }, $sqlstate{ $code // 'LOG_SERVER_ONLY' } // $code foreach @texts;
-            push @others, @texts;
+            # A detail may be another message, as a sentence.
+            push @others, @texts, map { ucfirst "$_." } @texts;
         }
     }
     foreach my $file (glob 'src/pg/*/*.sql')
@@ -43,6 +44,7 @@ sub messages_of_sources
             my ($message, $condition) = ($1, $2);
             push @{ $messages{ $message =~ s/''/'/gr =~ s/%/…/gr } }, $sqlstate{ 'ERRCODE_' . uc $condition };
         }
+        push @others, map { s/''/'/gr =~ s/%s?/…/gr } $text =~ /\b(?:DETAIL|HINT) = (?:format\()?'((?:[^']|'')*)'/g;
     }
     return (\%messages, \@others);
 }
@@ -117,7 +119,7 @@ $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(postgres registry lat
 sub note_printed
 {
     my ($text) = @_;
-    push @printed, [ $1, $2 // '', $3 ] while $text =~ /(ERROR|FATAL|PANIC|LOG):  (?:(\w{5}): )?(.*)/g;
+    push @printed, [ $1, $2 // '', $3 ] while $text =~ /(ERROR|FATAL|PANIC|LOG|WARNING):  (?:(\w{5}): )?(.*)/g;
     return;
 }
 
@@ -169,20 +171,50 @@ foreach my $server ('registry', 'central')
     $node->safe_psql('berlin', "ALTER SERVER $server OPTIONS (SET dbname 'registry')");
 }
 $node->safe_psql('registry', 'CREATE SEQUENCE orders_seq INCREMENT 100');
-is(printed_by($node, 'berlin', q(SELECT snowid_join('registry', 'berlin'); CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq'))),
+is(printed_by($node, 'berlin', q(SELECT snowid.join('registry', 'berlin'); CREATE SEQUENCE orders_seq; SELECT snowid_segment_attach('orders_seq', 'central', 'orders_seq'))),
     '', 'a node, and a segment of a central source');
 $node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE berlin');
-has_lines(printed_by($node, 'copied', 'SELECT snowid_next()'), 'A dump is restored', 'ERROR|DETAIL|HINT');
+$node->safe_psql('registry', 'UPDATE snowid_internal.nodes SET token = 1, exchange = exchange + 1');
+my $found = 'A clone is found';
+has_lines(join("\n", printed_by($node, 'berlin', said_in($page, $found, 'SELECT snowid.check_node()')), printed_by($node, 'copied', 'SELECT snowid_next()')),
+    $found, 'ERROR|DETAIL|HINT');
 
 # What the page says to do, where it says it.
+is(attempt($node, said_in($page, $found, 'SELECT snowid.take_over_node()'), dbname => 'berlin'), '1', 'the node takes over');
+is(attempt($node, said_in($page, $found, q(SELECT snowid.join('registry', 'another name'))), dbname => 'copied'), '2', 'and the copy joins');
+is(attempt($node, said_in($page, $found, 'SELECT node_number, problem FROM snowid.node_status'), dbname => $_->[0]), $_->[1], "$_->[0]: verified") foreach [ 'berlin', '1|' ], [ 'copied', '2|' ];
+
+# A registry that may have lost numbers, and one that has given all.
+my $lost = 'The registry may have lost numbers';
+$node->safe_psql('registry', q(UPDATE snowid_internal.registry_identities SET identity = 'before'; UPDATE snowid_internal.nodes SET token = 1, exchange = 0 WHERE node_number = 1));
+add_source($node, $node, dbname => 'late', name => 'registry');
+$node->safe_psql('late', q(ALTER SERVER registry OPTIONS (SET dbname 'registry')));
+my $join_late = q(SELECT snowid.join('registry', 'late'));
+has_lines(join("\n", printed_by($node, 'late', $join_late), printed_by($node, 'berlin', 'SELECT snowid.check_node()')) =~ s/01000: //r,
+    $lost, 'ERROR|WARNING|DETAIL|HINT');
+is(attempt($node, said_in($page, $lost, 'SELECT snowid.recover_registry(8)'), dbname => 'registry'), '', 'recovered');
+is(attempt($node, said_in($page, $lost, 'SELECT snowid.accept_registry()'), dbname => 'berlin'), '1', 'accepted');
+is(printed_by($node, 'berlin', said_in($page, $lost, 'SELECT snowid.check_node()')), '', 'a check without a WARNING');
+is(attempt($node, $join_late, dbname => 'late'), '9', 'and another node joins');
+$node->safe_psql('registry', 'SELECT snowid.recover_registry(8191)');
+$node->safe_psql('late', 'SELECT snowid.leave()');
+my $all_assigned = 'All numbers are assigned';
+has_lines(printed_by($node, 'late', $join_late), $all_assigned, 'ERROR|DETAIL|HINT');
+is(attempt($node, said_in($page, $all_assigned, 'SELECT numbers_left FROM snowid.registry_usage'), dbname => 'registry'), '0', 'none is left');
+
+my ($larger) = grep { /CREATE TABLE events/ } blocks_of($page, $all_assigned);
+my ($larger_layout) = $larger =~ /'(time:[^']*)'/;
+is(attempt($node, $larger, dbname => 'berlin'), '', 'a layout with more shards');
+is(attempt($node, "INSERT INTO events DEFAULT VALUES RETURNING snowid_shard(id, '$larger_layout')", dbname => 'berlin'), '8193', 'for a second registry');
+
+# A dump of data alone.
 my $restored = 'A dump is restored';
-is(attempt($node, said_in($page, $restored, 'SELECT snowid_leave()'), dbname => 'copied'), '', 'a copied membership is left');
-is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'and the original keeps its number');
 system_or_bail('pg_dump', '-h', $host, '-p', $port, '-a', '-d', 'berlin', '-f', "$dir/data.sql");
 $node->psql('restored', slurp_file("$dir/data.sql"), on_error_stop => 0);
-is(attempt($node, 'SELECT snowid_next()', dbname => 'restored'), 'ERROR 55000', 'the data of a node, in another database');
-is(attempt($node, 'SELECT snowid_leave(); SELECT snowid_shard(snowid_next())', dbname => 'restored') =~ s/^\n//r, '0', 'which leaves');
-is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'and the original keeps its number');
+has_lines(printed_by($node, 'restored', 'SELECT snowid_next()'), $restored, 'ERROR|DETAIL|HINT');
+is(attempt($node, said_in($page, $restored, 'ALTER DATABASE restored SET snowid.shard = 0'), dbname => 'restored'), '', 'it is for tests');
+is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => 'restored'), '0', 'and draws from 0');
+is(attempt($node, 'SELECT snowid.check_node()', dbname => 'berlin'), '1', 'and the original keeps its number');
 my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upgrade');
 is(attempt($node, $attach, dbname => 'berlin'), '', 'segments are attached again');
 my ($accept) = grep { /^SELECT snowid.accept_shard/ } blocks_of($page, 'A closed shard');
@@ -213,7 +245,7 @@ my ($must_join) = grep { /require_node_number/ } blocks_of($joining, 'Joining');
 is(attempt($node, $must_join), 't', 'every server must join');
 wait_for(sub { attempt($node, 'SELECT snowid_next()') eq 'ERROR 55000' }, 'the setting');
 printed_by($node, 'postgres', 'SELECT snowid_next()');
-is(attempt($node, 'SELECT snowid_check()', dbname => 'berlin'), '1', 'a node draws on');
+is(attempt($node, 'SELECT snowid.check_node()', dbname => 'berlin'), '1', 'a node draws on');
 attempt($node, 'ALTER SYSTEM RESET snowid.require_node_number');
 $node->reload;
 wait_for(sub { attempt($node, 'SELECT snowid_next() > 0') eq 't' }, 'the setting');
@@ -244,20 +276,20 @@ like(printed_by($node, 'copied', "SELECT snowid.return_to_clock('$given')"), qr/
 close_session($other);
 
 $node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');
-like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  25006: server "registry" is read-only/, 'a registry that is read-only');
+like(printed_by($node, 'berlin', 'SELECT snowid.check_node()'), qr/ERROR:  25006: server "registry" is read-only/, 'a registry that is read-only');
 $node->safe_psql('berlin', "ALTER USER MAPPING FOR PUBLIC SERVER registry OPTIONS (ADD user 'nosuch')");
-like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  28000: server "registry" has refused the login/, 'a registry that refuses');
+like(printed_by($node, 'berlin', 'SELECT snowid.check_node()'), qr/ERROR:  28000: server "registry" has refused the login/, 'a registry that refuses');
 $node->safe_psql('berlin', "ALTER SERVER $_ OPTIONS (SET host '/nowhere')") foreach 'registry', 'central';
 my $down = 'The registry, or a central source, is down';
 my ($registry_down, $source_down) = blocks_of($page, $down);
-my $all = join "\n", map { printed_by($node, 'berlin', "SELECT $_") } 'snowid_check()', q(snowid_segment_next('orders_seq'));
+my $all = join "\n", map { printed_by($node, 'berlin', "SELECT $_") } 'snowid.check_node()', q(snowid_segment_next('orders_seq'));
 like($all, qr/^\Q$_\E/m, "$down: $_") foreach map { split /\n/ } $registry_down, $source_down;
 
 # 3. PostgreSQL's own.
 $node->safe_psql('berlin', 'CREATE ROLE app; ALTER SERVER registry OWNER TO app');
-like(printed_by($node, 'berlin', 'SELECT snowid_check()'), qr/ERROR:  42501: owner of foreign server "registry" is not a superuser/, 'called by another role');
+like(printed_by($node, 'berlin', 'SELECT snowid.check_node()'), qr/ERROR:  42501: owner of foreign server "registry" is not a superuser/, 'called by another role');
 $node->safe_psql('berlin', 'ALTER SERVER registry OWNER TO CURRENT_USER; DROP USER MAPPING FOR PUBLIC SERVER registry');
-printed_by($node, 'berlin', 'SELECT snowid_check()');
+printed_by($node, 'berlin', 'SELECT snowid.check_node()');
 printed_by($node, 'postgres', 'SET ROLE app; SELECT snowid.advance_past(now())');
 my $standby = new_standby($node, 'standby');
 $standby->start;

@@ -76,7 +76,7 @@ $new->safe_psql('registry', 'CREATE EXTENSION snowid');
 $new->safe_psql('app', 'CREATE EXTENSION snowid');
 add_source($new, $new, name => 'registry', dbname => 'app');
 $new->safe_psql('app', q(ALTER SERVER registry OPTIONS (SET dbname 'registry')));
-is(attempt($new, q(SELECT snowid_join('registry', 'berlin')), dbname => 'app'), '1', 'a node');
+is(attempt($new, q(SELECT snowid.join('registry', 'berlin')), dbname => 'app'), '1', 'a node');
 $new->safe_psql('app', <<'SQL');
 CREATE FUNCTION next_of_text() RETURNS bigint LANGUAGE sql AS 'SELECT snowid_next(3)';
 CREATE FUNCTION next_parsed() RETURNS bigint RETURN snowid_next(4);
@@ -128,9 +128,8 @@ is(scalar(() = $notice =~ /drop cascades to default/g), 100, 'the NOTICE names 1
 like($notice, qr/and 1 other object \(see server log for list\)/, 'and no more');
 
 is(attempt($new, $again, dbname => 'app'), '', 'created again');
-my ($retire) = said_in($page, $dropped, q(SELECT snowid.retire_node('berlin')));
-my ($join) = said_in($page, $dropped, q(SELECT snowid_join('registry', 'berlin')));
-is(attempt($new, $join, dbname => 'app'), 'ERROR 42710', 'the registry has the node yet');
+my ($retire) = said_in($page, $dropped, q(SELECT snowid.retire_node(1)));
+my ($join) = said_in($page, $dropped, q(SELECT snowid.join('registry', 'berlin')));
 is(attempt($new, $retire, dbname => 'registry'), '', 'retired there');
 is(attempt($new, $join, dbname => 'app'), '2', 'a new number');
 is(attempt($new, 'SELECT snowid.release_shard(42) > 0', dbname => 'app'), 't', 'released again');
@@ -140,17 +139,22 @@ cmp_ok($new->safe_psql('app', 'SELECT snowid_next(1)'), '>', $last, 'IDs are abo
 is(attempt($new, 'INSERT INTO photos (n) VALUES (3) RETURNING snowid_shard(id)', dbname => 'app'), '2', 'a default');
 is(attempt($new, $statements, dbname => 'app'), join("\n", @before), 'verified: the same list');
 
-# 3. A copy of a node, for tests: it leaves without a registry.
+# 3. A copy of a node: for tests it needs no registry, and else it joins.
 my $restored = 'A dump is restored';
 $new->safe_psql('postgres', 'CREATE DATABASE staging');
 system_or_bail('pg_dump', '-d', $new->connstr('app'), '-f', "$dir/app.sql");
 system_or_bail('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('staging'), '-f', "$dir/app.sql", '-o', "$dir/out");
 $new->safe_psql('staging', q(ALTER SERVER registry OPTIONS (SET host '/nowhere')));
 is(attempt($new, 'SELECT snowid_next()', dbname => 'staging'), 'ERROR 55000', 'a restored node');
-like(($new->psql('staging', 'SELECT snowid_next()'))[2], qr/^HINT:  .*, or snowid_leave\(\), which does not ask the registry[.]$/m, 'the hint names the way');
-is(attempt($new, said_in($page, $restored, q(SELECT snowid_join('registry', 'another name'))), dbname => 'staging'), 'ERROR 08006', 'no registry to join');
-is(attempt($new, said_in($page, $restored, 'SELECT snowid_leave()'), dbname => 'staging'), '', 'it leaves all the same');
-is(attempt($new, said_in($page, $restored, 'SELECT node_number, source, problem FROM snowid.node_status'), dbname => 'staging'), '0|none|', 'verified');
-is(attempt($new, 'SELECT snowid_check()', dbname => 'app'), '2', 'the original keeps its number');
+my $join_staging = said_in($page, $restored, q(SELECT snowid.join('registry', 'another name')));
+is(attempt($new, $join_staging, dbname => 'staging'), 'ERROR 08006', 'no registry to join');
+is(attempt($new, said_in($page, $restored, 'ALTER DATABASE restored SET snowid.shard = 0') =~ s/restored/staging/r, dbname => 'staging'), '', 'it needs none');
+my $verify = said_in($page, $restored, 'SELECT node_number, source, problem FROM snowid.node_status');
+is(attempt($new, $verify, dbname => 'staging'), '0|setting (database)|', 'verified');
+$new->safe_psql('staging', 'ALTER DATABASE staging RESET snowid.shard');
+point_at($new, $new, name => 'registry', dbname => 'staging');
+is(attempt($new, $join_staging, dbname => 'staging'), '3', 'or it joins');
+is(attempt($new, $verify, dbname => 'staging'), '3|joined|', 'verified');
+is(attempt($new, 'SELECT snowid.check_node()', dbname => 'app'), '2', 'the original keeps its number');
 $new->stop;
 done_testing();

@@ -18,7 +18,7 @@ $node->start;
 
 sub at { my ($member, $sql) = @_; return attempt($node, $sql, dbname => $member) }
 sub number_of { my ($member) = @_; return at($member, 'SELECT snowid_default_shard(), snowid_shard(snowid_next())') }
-sub join_as { my ($member) = @_; return at($member, "SELECT snowid_join('registry', '$member')") }
+sub join_as { my ($member) = @_; return at($member, "SELECT snowid.join('registry', '$member')") }
 sub on_registry { my ($sql) = @_; return attempt($registry, $sql) }
 sub new_member
 {
@@ -63,43 +63,43 @@ INSERT INTO snowid_internal.moved_shards (shard, id, is_open, moved_at) VALUES (
 ALTER DATABASE again CONNECTION LIMIT 98;
 SQL
 is(at('again', 'SELECT snowid_next(44) > 0'), 't', "nor for what is not a shard's");
-is(on_registry("SELECT snowid.retire_node('again')"), '', 'who is gone has left');
+is(on_registry("SELECT snowid.retire_node(1)"), '', 'who is gone has left');
 
 # Who was found to be a copy is not taken for the one that gets its OID; and the other way round.
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
 is(join_as('again'), '2', 'the next one has joined');
 is(at('again', 'SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(42))'), '2|42', 'and draws');
-on_registry('UPDATE snowid_internal.nodes SET token = token | 4294967295, previous_token = 1 WHERE number = 2');
-is(at('again', 'SELECT snowid_check()'), 'ERROR 55000', 'it is found to be a copy');
+on_registry('UPDATE snowid_internal.nodes SET token = 1, exchange = exchange + 1 WHERE node_number = 2');
+is(at('again', 'SELECT snowid.check_node()'), 'ERROR 55000', 'it is found to be a copy');
 is(at('again', $_), 'ERROR 55000', "and refuses: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)';
 $node->safe_psql('postgres', $_) foreach 'DROP DATABASE again', "$again open_one";
 is(at('again', 'SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(42))'), '0|42', 'the one that gets its OID does not');
-is(on_registry("SELECT snowid.retire_node('again')"), '', 'who is gone has left');
+is(on_registry("SELECT snowid.retire_node(2)"), '', 'who is gone has left');
 
 # Who joins gets no number of before.
 new_member($_) foreach 'north', 'south';
 is(join_as('north'), '3', 'north has joined');
 is(number_of('north'), '3|3', 'north draws');
-is(at('north', 'SELECT snowid_leave()'), '', 'north has left');
+is(at('north', 'SELECT snowid.leave()'), '', 'north has left');
 is(number_of('south'), '0|0', 'south has drawn, later');
 is(join_as('south'), '4', 'south gets another number');
 is(number_of('south'), '4|4', 'and draws');
 
 # Joining is durable once it is heard of, and not put off.
 new_member('east');
-is(at('east', q(SET synchronous_commit = off; SELECT snowid_join('registry', 'east'))), '5', 'east has joined, without waiting');
+is(at('east', q(SET synchronous_commit = off; SELECT snowid.join('registry', 'east'))), '5', 'east has joined, without waiting');
 crash($node, 'kill');
 $node->start;
 is(number_of('east'), '5|5', 'and is a node after a crash');
-is(at('east', q(BEGIN; SELECT snowid_check(); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'checking is not put off');
-is(at('east', 'SELECT snowid_check()'), '5', 'the next check is right');
+is(at('east', q(BEGIN; SELECT snowid.check_node(); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'checking is not put off');
+is(at('east', 'SELECT snowid.check_node()'), '5', 'the next check is right');
 is(at('north', q(BEGIN; SELECT snowid.release_shard(5); PREPARE TRANSACTION 'p')), 'ERROR 0A000', 'nor is releasing');
 
 # What another version of the library has stored is not taken for what this one would have.
 sub write_version
 {
     my ($version) = @_;
-    my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid_internal.membership_words')));
+    my $file = $node->data_dir . '/' . $node->safe_psql('east', q(SELECT pg_relation_filepath('snowid_internal.membership_page')));
     $node->stop;
     open my $page, '+<:raw', $file or die "$file: $!";
     # At the beginning of the special space of the second page, whose header says where that is.
@@ -114,8 +114,8 @@ sub write_version
     $node->start;
     return unpack 'L', $before;
 }
-is(write_version(2), 1, 'the words are of version 1');
-is(at('east', $_), 'ERROR 0A000', "those of version 2: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)', 'SELECT snowid_check()', 'SELECT snowid_leave()';
+is(write_version(2), 1, 'the page is of version 1');
+is(at('east', $_), 'ERROR 0A000', "those of version 2: $_") foreach 'SELECT snowid_next()', 'SELECT snowid_next(42)', 'SELECT snowid.check_node()', 'SELECT snowid.leave()';
 is(at('east', 'SELECT snowid_uuidv7() IS NOT NULL'), 't', 'but for UUIDs');
 write_version(1);
 is(number_of('east'), '5|5', 'version 1 again: as before');
@@ -144,12 +144,12 @@ my $batch = open_session($node, dbname => 'east');
 ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000)');
 ask($batch, 'DECLARE named CURSOR FOR SELECT snowid_next_batch(7, 100000)');
 like(ask($batch, "FETCH $_"), qr/^\d+$/, "a batch has begun: $_") foreach 'own', 'named';
-is(ask($batch, 'SELECT snowid_check()'), '5', 'the number is confirmed');
+is(ask($batch, 'SELECT snowid.check_node()'), '5', 'the number is confirmed');
 is(ask($batch, "MOVE 3000 FROM $_; SELECT"), '', "then it goes on: $_") foreach 'own', 'named';
-is(ask($batch, 'SELECT snowid_leave()'), '', 'left');
+is(ask($batch, 'SELECT snowid.leave()'), '', 'left');
 is(ask($batch, 'MOVE 3000 FROM named; SELECT'), '', 'a batch of another shard goes on');
 is(ask($batch, 'MOVE 3000 FROM own'), 'ERROR 55000', 'that of the number does not');
-like($batch->{err}, qr/number is no longer 5/, 'and says why');
+like($batch->{err}, qr/node "east" has left the registry/, 'and says why');
 close_session($batch);
 
 # Who has begun to take his number over is still who he was: he draws, checks and leaves.
@@ -159,15 +159,15 @@ is(number_of('west'), '6|6', 'west draws');
 my $taking = open_session($node, dbname => 'west');
 backend_of($taking);
 on_registry('ALTER FUNCTION snowid.register RENAME TO away');
-is(ask($taking, 'SELECT snowid_check(take_over => true)'), 'ERROR 42883', 'the registry does not answer');
+is(ask($taking, 'SELECT snowid.take_over_node()'), 'ERROR 42883', 'the registry does not answer');
 on_registry('ALTER FUNCTION snowid.away RENAME TO register');
 is(number_of('west'), '6|6', 'west draws');
-is(at('west', 'SELECT snowid_check()'), '6', 'and checks');
+is(at('west', 'SELECT snowid.check_node()'), '6', 'and checks');
 # It answers, and the answer is lost.
-foreach my $then ('SELECT snowid_check()', 'SELECT snowid_leave()')
+foreach my $then ('SELECT snowid.check_node()', 'SELECT snowid.leave()')
 {
     my $held = hold_commits($registry);
-    start_asking($taking, 'SELECT snowid_check(take_over => true)');
+    start_asking($taking, 'SELECT snowid.take_over_node()');
     wait_for_waiting($registry, 1, 'SyncRep', 'register');
     $node->safe_psql('postgres', "SELECT pg_cancel_backend($taking->{backend})");
     is(answer($taking), 'ERROR 57014', 'taking over is cancelled');
@@ -175,8 +175,8 @@ foreach my $then ('SELECT snowid_check()', 'SELECT snowid_leave()')
     is(number_of('west'), '6|6', 'west draws');
     unlike(at('west', $then), qr/ERROR/, "$then: as if nothing had been");
 }
-is(on_registry('SELECT left_node FROM snowid_internal.nodes WHERE number = 6'), 'west', 'the number is retired');
-is(number_of('west'), '0|0', 'west is no node');
+is(on_registry('SELECT retired IS NOT NULL FROM snowid.registry WHERE node_number = 6'), 't', 'the number is retired');
+is(number_of('west'), 'ERROR 55000', 'west is no node');
 close_session($taking);
 
 $_->stop foreach $node, $registry;

@@ -15,7 +15,7 @@ $node->start;
 $node->safe_psql('postgres', q(CREATE ROLE mallory LOGIN; CREATE EXTENSION snowid; CREATE SEQUENCE central;
   CREATE SEQUENCE numbers INCREMENT 10; CREATE SEQUENCE keyed INCREMENT 10; CREATE SEQUENCE remote INCREMENT 10));
 add_source($node, $node, name => 'registry', dbname => 'postgres');
-$node->safe_psql('postgres', q(SELECT snowid_join('registry', 'a node'), snowid_segment_attach('remote', 'registry', 'central'),
+$node->safe_psql('postgres', q(SELECT snowid.join('registry', 'a node'), snowid_segment_attach('remote', 'registry', 'central'),
   snowid.release_shard(4000)));
 
 # Every relation of the extension, its indexes included.
@@ -110,7 +110,7 @@ foreach my $view (sort keys %queued)
     my @wrong = grep { ask($other, $_) =~ /^ERROR/ } 'SELECT snowid_next()', "SELECT snowid_next($shard)", "SELECT snowid_next($shard, 'twitter')",
       'SELECT snowid_next_batch(7, 10)', 'SELECT snowid_reserve(7, 5)', 'SELECT snowid_uuidv7()', 'SELECT objectid_next()', 'SELECT snowid_ceiling()',
       q(SELECT snowid_segment_next('numbers')), q(SELECT snowid_segment_next('remote')), q(SELECT snowid_section_next('keyed', 1)),
-      'SELECT snowid_default_shard()', "SELECT snowid.release_shard($shard)", 'SELECT snowid_check()', 'SELECT snowid.advance_past(now())';
+      'SELECT snowid_default_shard()', "SELECT snowid.release_shard($shard)", 'SELECT snowid.check_node()', 'SELECT snowid.advance_past(now())';
     is("@wrong", '', "$view: nobody else waits for who queues");
     $node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . backend_of($queuer) . ')');
     is(answer($queuer), 'ERROR 57014', "$view: it was still queueing");

@@ -45,25 +45,27 @@ is(scalar(() = tables_of_c($script) =~ /CREATE/g), 3, 'tables that C opens');
 # A version before the current one: a function, a column, a CHECK and a right less, another view, comment and
 # volatility, a table that is not dumped; and the step that puts it right.
 my $dumped = statements(qr/^SELECT.*'snowid_internal[.]moved_shards'/);
-my $column = statements(qr/^COMMENT ON COLUMN snowid_internal[.]nodes[.]written_by/);
+my $column = statements(qr/^COMMENT ON COLUMN snowid(?:_internal[.]nodes|[.]registry)[.]retired /);
+my $view = statements(qr/^\n?CREATE VIEW snowid[.]registry /);
 my $before = $script;
-foreach my $less (quotemeta $dumped, quotemeta $column, ',\n  written_by pg_catalog[.]text(?=\n\) USING heap;)')
+foreach my $less (quotemeta $dumped, (map { quotemeta "$_;\n" } split /;\n/, $column), ', n[.]retired(?= FROM snowid_internal[.]nodes)',
+    ',\n  retired pg_catalog[.]timestamptz(?=\n\) USING heap;)')
 {
     $before =~ s/$less// or die "the script has no $less";
 }
 $before .= <<'SQL';
 DROP FUNCTION snowid.advance_past(pg_catalog.timestamptz);
-ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_number_check;
-CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, problem FROM snowid.get_node_status() LIMIT 1;
+ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_node_number_check;
+CREATE OR REPLACE VIEW snowid.node_status AS SELECT node_number, source, node_name, registry, checked, problem FROM snowid.get_node_status() LIMIT 1;
 COMMENT ON FUNCTION @extschema@.snowid_next() IS 'as it was';
 ALTER FUNCTION @extschema@.snowid_lastval() PARALLEL UNSAFE;
 REVOKE SELECT ON snowid.layouts FROM PUBLIC;
 SQL
 is(tables_of_c($_), tables_of_c($script), 'they are as they were') foreach $before, @released{@old};
-my $step = join '', $dumped, statements(qr{FUNCTION snowid[.]advance_past\((?:moment |pg_catalog[.]timestamptz)}), "ALTER TABLE snowid_internal.nodes ADD COLUMN written_by pg_catalog.text;\n",
-  $column, 'ALTER TABLE snowid_internal.nodes ADD CONSTRAINT nodes_number_check'
-  . " CHECK (number OPERATOR(pg_catalog.>=) 1::bigint AND number OPERATOR(pg_catalog.<=) 8191::bigint);\n",
-  statements(qr/^COMMENT ON CONSTRAINT nodes_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node_status /) =~ s/CREATE/CREATE OR REPLACE/r,
+my $step = join '', $dumped, statements(qr{FUNCTION snowid[.]advance_past\((?:moment |pg_catalog[.]timestamptz)}), "ALTER TABLE snowid_internal.nodes ADD COLUMN retired pg_catalog.timestamptz;\n",
+  $view =~ s/CREATE/CREATE OR REPLACE/r, $column, 'ALTER TABLE snowid_internal.nodes ADD CONSTRAINT nodes_node_number_check'
+  . " CHECK (node_number OPERATOR(pg_catalog.>=) 1::bigint AND node_number OPERATOR(pg_catalog.<=) 8191::bigint);\n",
+  statements(qr/^COMMENT ON CONSTRAINT nodes_node_number_check/), statements(qr/^\n?CREATE VIEW snowid[.]node_status /) =~ s/CREATE/CREATE OR REPLACE/r,
   statements(qr/^COMMENT ON FUNCTION [@]extschema[@][.]snowid_next\(\)/),
   "ALTER FUNCTION \@extschema\@.snowid_lastval() PARALLEL RESTRICTED;\n", "GRANT SELECT ON snowid.layouts TO PUBLIC;\n",
   "REVOKE ALL ON FUNCTION snowid.advance_past(pg_catalog.timestamptz) FROM PUBLIC;\n"
@@ -131,7 +133,7 @@ DO 'BEGIN PERFORM snowid_segment_next($$numbers$$), snowid_section_next($$keyed$
 GRANT ALL ON photos, recent, numbers, keyed TO plain
 SQL
     add_source($node, $node, name => 'registry', dbname => $dbname);
-    my $joined = as($superuser, $dbname, "SELECT snowid_join('registry', '$dbname')");
+    my $joined = as($superuser, $dbname, "SELECT snowid.join('registry', '$dbname')");
     like($joined, qr/^\d+$/, "$dbname: joined");
     is(as($superuser, $dbname, q(CREATE SEQUENCE remote), q(DO 'BEGIN PERFORM snowid_segment_attach($$remote$$, $$registry$$, $$central$$); END')), '', "$dbname: attached");
     return $joined;
@@ -202,7 +204,7 @@ sub check_upgrade
     my $member = new_database($superuser, $current);
     add_source($node, $node, name => 'registry', dbname => $member);
     $node->safe_psql($member, "ALTER SERVER registry OPTIONS (SET dbname '$dbname')");
-    is(as($superuser, $member, q(SELECT snowid_join('registry', 'a member'))), '1', "$name: a registry");
+    is(as($superuser, $member, q(SELECT snowid.join('registry', 'a member'))), '1', "$name: a registry");
     return;
 }
 

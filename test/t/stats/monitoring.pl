@@ -26,8 +26,9 @@ $node->safe_psql('postgres', "SELECT apart.snowid_next(3, 'twitter')");
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_segment_next('orders')) FROM generate_series(1, 250))), '250', 'numbers of a segment');
 is($node->safe_psql('postgres', q(SELECT max(apart.snowid_section_next('keys', key)) FROM generate_series(1, 7) AS key)), '1', 'and of a section');
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid_internal.nodes (number, node, last_seen, secret, token) VALUES (1, 'a', now() - interval '1 hour', 's', 1), (2, 'b', now(), 's', 2);
-INSERT INTO snowid_internal.nodes (number, left_node, retired, secret, token) VALUES (3, 'c', now(), 's', 3);
+INSERT INTO snowid_internal.nodes
+  SELECT number, gen_random_uuid(), name, 'd', 0, 1, 1, 1, 1, 1, now(), 'r', NULL, now() - age, NULL, retired
+    FROM (VALUES (1, 'a', interval '1 hour', NULL::timestamptz), (2, 'b', '0', NULL), (3, 'c', '0', now())) AS n (number, name, age, retired);
 SQL
 
 # Each query is run in a session of its own, as the exporter's first one is.
@@ -71,12 +72,27 @@ is(value_of('snowid_database', 'abs(wal_flush_seconds_total * 1000 - (SELECT wal
     't', 'how long flushes took');
 is(value_of('snowid_counters', 'abs(refill_seconds_total * 1000 - (SELECT sum(refill_time) FROM snowid.stat_counters WHERE kind = rows.kind AND refill_time > 0)) < 0.001',
         q(kind = 'segment')), 't', 'how long refills took');
-is(value_of('snowid_node', 'source, number, usable, checked_timestamp_seconds', 'true'), 'none|0|1|', 'a node');
+my $node_values = 'source, number, usable, has_problem, checked_timestamp_seconds > 0';
+is(value_of('snowid_node', $node_values, 'true'), 'none|0|1|0|', 'a node');
+is(value_of('snowid_registry', 'numbers_used, numbers_left', 'true'), '3|8188', 'a registry');
 is(value_of('snowid_registered', q(string_agg(number || node || round(extract(epoch FROM now())::numeric - seen_timestamp_seconds::numeric, -3), ' ' ORDER BY number)), 'true'),
     '1a4000 2b0', "a registry's nodes");
 is(value_of('snowid_counters', 'relations, numbers_total', q(kind = 'segment')), '1|250', 'segments');
 is(value_of('snowid_counters', 'relations, numbers_total, keys', q(kind = 'section')), '1|7|7', 'sections');
 is(value_of('snowid_sequence', 'numbers_total, used_ratio >= 0.2 AND used_ratio < 0.5', q(relation = 'orders')), '250|t', 'a sequence');
+
+# A node that joins the registry, is forgotten by it and goes on, and leaves.
+$node->safe_psql('postgres', 'CREATE EXTENSION dblink SCHEMA apart');
+add_source($node, $node, name => 'registry');
+is($node->safe_psql('postgres', q(SELECT snowid.join('registry', 'berlin'))), '4', 'it joins');
+is(value_of('snowid_node', "$node_values, node", 'true'), 'joined|4|1|0|t|berlin', 'a node that has joined');
+is(value_of('snowid_registry', 'numbers_used, numbers_left', 'true'), '4|8187', 'a number more is used');
+$node->safe_psql('postgres', q(UPDATE snowid_internal.nodes SET token = 9, exchange = 0 WHERE node_number = 4; SELECT snowid.check_node()));
+is(value_of('snowid_node', "$node_values, problem LIKE 'registry was restored%'", 'true'), 'joined|4|1|1|t|t', 'a node that the registry has not confirmed');
+$node->safe_psql('postgres', 'SELECT snowid.recover_registry(7372)');
+is(value_of('snowid_registry', 'numbers_used, numbers_left', 'true'), '7372|819', 'numbers that may be lost are used');
+$node->safe_psql('postgres', 'SELECT snowid.leave()');
+is(value_of('snowid_node', "$node_values, problem LIKE 'node % has left %'", 'true'), 'joined||0|1|t|t', 'a node that has left');
 
 # Those who name metrics name what there is.
 my %metrics = (metrics_of(%queries), pg_exporter_last_scrape_error => 'GAUGE');

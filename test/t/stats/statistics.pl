@@ -228,8 +228,8 @@ my %sees = (
     'SELECT count(*) FROM snowid.stat_database' => 1,
     'SELECT count(*) >= 0 FROM snowid.shard_statistics()' => 1,
     'SELECT count(*) FROM snowid.database_statistics()' => 1,
-    'SELECT count(*) >= 0 FROM snowid.member' => 1,
-    'SELECT count(*) >= 0 FROM snowid.registered_nodes' => 1,
+    'SELECT count(*) >= 0 FROM snowid.registry_usage' => 1,
+    'SELECT count(*) >= 0 FROM snowid.registry' => 1,
     'SELECT snowid_stat_reset()' => 0);
 my $as = sub { my ($role, $dbname, $sql) = @_;
     my $asked = open_session($node, user => $role, dbname => $dbname);

@@ -73,7 +73,7 @@ is($node->safe_psql('postgres', 'SELECT sum(how_many) FROM wrote'), $node->safe_
     'concurrently: every row that was written meanwhile is there');
 check_whole('concurrently');
 
-$node->safe_psql('postgres', "REPACK snowid_internal.$_") foreach qw(moved_shards membership segment_sources nodes);
+$node->safe_psql('postgres', "REPACK snowid_internal.$_") foreach qw(moved_shards membership segment_sources nodes registry_identities);
 is(attempt($node, 'SELECT snowid_next(7)'), 'ERROR 55000', 'a released shard stays so');
 check_whole('its own tables');
 $node->stop;
