@@ -262,6 +262,8 @@ my $ranges = said_in($page, $wild, q(SELECT range_agg(skipped) FROM snowid.skipp
 my ($state) = grep { /tstzrange/ } blocks_of($page, $wild);
 $state =~ s/'2026[^']*', '[^']*'/now() + interval '20 d', now() + interval '21 d'/;
 $node->safe_psql('other', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(7))');
+# It is further ahead just after it was raised, and would be a range of its own.
+wait_for(sub { $node->safe_psql('other', q(SELECT snowid_ceiling() < clock_timestamp() + interval '1900 ms')) eq 't' }, 'the ceiling to be near');
 is(attempt($node, $state, dbname => 'other'), '', 'what the wrong clock showed is stated');
 my $given = attempt($node, $ranges, dbname => 'other');
 like($given, qr/^\{\[.+\}$/, 'ranges that are yet to come');
