@@ -70,7 +70,7 @@ GRANT SELECT ON edges TO PUBLIC;
 CREATE FUNCTION call_all(function regprocedure, most int, but_for text, runs boolean DEFAULT false, OUT calls int, OUT wrong text)
   LANGUAGE plpgsql AS $$
 DECLARE
-  types oid[] := (SELECT proargtypes::oid[] FROM pg_proc WHERE oid = function);
+  types oid[] := (SELECT array_replace(proargtypes::oid[], 'anyelement'::regtype, 'bigint'::regtype) FROM pg_proc WHERE oid = function);
   name text := (SELECT format('%I.%I', nspname, proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
                  WHERE p.oid = function);
   over text := (SELECT CASE prokind WHEN 'w' THEN ' OVER ()' ELSE '' END FROM pg_proc WHERE oid = function);

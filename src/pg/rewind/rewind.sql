@@ -23,31 +23,33 @@ CREATE FUNCTION snowid.get_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION snowid.get_ceiling() IS 'Returns snowid_ceiling().';
 
--- Reads a table that may be anybody's as whoever calls it, a superuser mostly. So it runs neither a view's code, nor a
--- type's. As with any query, planning it evaluates what is constant in expressions of the table's indexes.
+-- Reads a table that may be anybody's, as its owner, for a superuser mostly. So it runs neither a view's code, nor a
+-- type's. Times in the query are written with their zones' offsets.
 CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name,
     layout @extschema@.snowid_layout DEFAULT 'instagram', margin pg_catalog.interval DEFAULT '10 minutes')
   RETURNS pg_catalog.tstzmultirange
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET datestyle = iso AS $$
 DECLARE
   -- A right clock's IDs may be as far ahead.
   since CONSTANT timestamptz := clock_timestamp() + interval '2 s';
   ceiling CONSTANT timestamptz := snowid.get_ceiling();
-  found tstzmultirange;
+  owner name;
+  found tstzmultirange := '{}';
 BEGIN
   IF margin < interval '1 s' OR extract(month FROM margin) + extract(year FROM margin) > 0 THEN
     RAISE invalid_parameter_value USING MESSAGE = format('margin must be a second or more, and have no months: %s', margin);
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-      WHERE c.oid = tbl AND c.relkind IN ('r', 'p', 'm') AND a.attname = col AND a.attnum > 0
-        AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype) THEN
+  SELECT pg_get_userbyid(c.relowner) INTO owner FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+   WHERE c.oid = tbl AND c.relkind IN ('r', 'p', 'm') AND a.attname = col AND a.attnum > 0
+     AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype;
+  IF owner IS NULL THEN
     RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint', tbl, col);
   END IF;
-  EXECUTE format('SELECT range_agg(tstzrange(first - least($3, (first - $2) / 2), last + $3, ''[]''))
-    FROM (SELECT min(at) AS first, max(at) AS last
-      FROM (SELECT snowid.timestamp_of(%I, $1) AS at FROM %s) AS id
-      WHERE at > $2 GROUP BY date_bin($3, at, $2)) AS group_of_ids', col, tbl)
-    INTO found USING layout, since, margin;
+  found := snowid.execute(owner, format(
+    'SELECT range_agg(tstzrange(first - least(%4$L, (first - %3$L) / 2), last + %4$L::interval, ''[]''))
+      FROM (SELECT min(at) AS first, max(at) AS last
+        FROM (SELECT snowid.timestamp_of(%1$I, %5$L) AS at FROM %2$s) AS id
+        WHERE at > %3$L GROUP BY date_bin(%4$L, at, %3$L)) AS group_of_ids', col, tbl, since, margin, layout), found);
   IF ceiling > since THEN
     found := coalesce(found, '{}')
       + tstzmultirange(tstzrange(ceiling - least(margin, (ceiling - since) / 2), ceiling, '[]'));

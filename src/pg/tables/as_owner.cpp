@@ -37,10 +37,13 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_execute);
 
-// snowid.execute(owner name, statement text) → bigint, or null
+// snowid.execute(owner name, statement text, kind anyelement) → anyelement, or null
 Datum snowid_execute(PG_FUNCTION_ARGS) {
   const Oid owner = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
   const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
+  const Oid kind = get_fn_expr_rettype(fcinfo->flinfo);
+  int16 length;
+  bool by_value;
   require_may_become(owner);
   const Caller caller = role_enter(owner, security_for(owner));
   SPI_connect();
@@ -50,14 +53,17 @@ Datum snowid_execute(PG_FUNCTION_ARGS) {
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
              errmsg("cannot run a statement of this kind: %s", SPI_result_code_string(result))));
   bool is_null = true;
-  int64 selected = 0;
+  Datum selected = Datum{0};
   if (result == SPI_OK_SELECT && SPI_processed == 1 &&
-      SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
-    selected =
-        DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+      SPI_gettypeid(SPI_tuptable->tupdesc, 1) == kind)
+    selected = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  if (!is_null) {
+    get_typlenbyval(kind, &length, &by_value);
+    selected = SPI_datumTransfer(selected, by_value, length);
+  }
   SPI_finish();
   role_leave(caller);
   if (is_null) PG_RETURN_NULL();
-  PG_RETURN_INT64(selected);
+  PG_RETURN_DATUM(selected);
 }
 }

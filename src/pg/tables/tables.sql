@@ -153,10 +153,12 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'a table and all that inherits from it';
 
--- Runs a statement on a table as its owner, see as_owner.cpp. Returns the bigint that it selects, if it does.
-CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text) RETURNS bigint
+-- Runs a statement on a table as its owner, see as_owner.cpp. Returns the value that it selects, if that is one of the
+-- type of `kind`.
+CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text, kind anyelement DEFAULT 0::bigint)
+  RETURNS anyelement
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_execute';
-COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text) IS
+COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text, anyelement) IS
   'Runs a statement as a role, restricted if that is not the caller.';
 
 -- Locks tables in the order in which they are given, each in its mode, ONLY them. Those that the caller may not lock,

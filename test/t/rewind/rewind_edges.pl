@@ -256,6 +256,36 @@ is( at('found', 'SELECT ' . found('10 min') . " @> tstzrange(at - interval '10 m
 is(say_wild('found', "(SELECT tstzmultirange(tstzrange(at - interval '1 s', at + interval '10 ms')) FROM (SELECT snowid_timestamp(max(id)) AS at FROM ids) AS last)"),
     'ERROR 22023', 'found: the ceiling is in no range');
 told('found', 'told', found('10 min'));
+
+# 14. Planning a query of a table evaluates what is constant in its owner's expressions and checks: with his rights. The times
+# are the same in every style of dates.
+make('others');
+$node->safe_psql('others', <<'SQL');
+CREATE ROLE mallory;
+CREATE SCHEMA AUTHORIZATION mallory;
+SET ROLE mallory;
+CREATE SEQUENCE mallory.evaluated;
+CREATE SEQUENCE mallory.with_more_rights;
+CREATE FUNCTION mallory.five() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('spy.armed', true) = 'yes' THEN
+    PERFORM nextval('mallory.evaluated'), CASE WHEN current_user <> 'mallory' THEN nextval('mallory.with_more_rights') END;
+  END IF;
+  RETURN 5;
+END $$;
+CREATE TABLE mallory.ids (id bigint DEFAULT snowid_next(), CHECK (id > mallory.five() - 100));
+CREATE STATISTICS mallory.estimates ON (id + mallory.five()) FROM mallory.ids;
+ALTER TABLE mallory.ids ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SQL
+# A zone whose short name is another one's, too.
+$node->safe_psql('others', "WITH i AS (INSERT INTO mallory.ids VALUES (snowid_min(clock_timestamp() + interval '1 h')) RETURNING id) "
+      . 'SELECT snowid_timestamp(id) AS at INTO ahead FROM i');
+is( at('others', "SET timezone = 'Asia/Kolkata'; SET intervalstyle = sql_standard; SET constraint_exclusion = on; SET spy.armed = yes; SET datestyle = '$_'; "
+          . "SELECT snowid.future_times('mallory.ids', 'id', margin => '30 s') @> tstzrange(at - interval '30 s', at + interval '30 s', '[]') FROM ahead"),
+    't', "others: what is ahead, $_")
+  foreach 'ISO, MDY', 'SQL, DMY', 'German', 'Postgres, DMY';
+is($node->safe_psql('others', 'SELECT e.is_called, r.is_called FROM mallory.evaluated AS e, mallory.with_more_rights AS r'),
+    't|f', "others: the owner's code has the owner's rights");
 check_log($node);
 $node->stop;
 done_testing();
