@@ -139,6 +139,7 @@ RESET spy.armed;
 RESET constraint_exclusion;
 SET ROLE mallory;
 SELECT attempt(format('SELECT snowid.execute(%L, ''SELECT 1::bigint'')', r)) FROM unnest('{pg_monitor, mallory}'::text[]) AS r;
+SELECT snowid.execute('mallory', 'SELECT 5::bigint', 'x'::text) IS NULL AS of_another_type, snowid.execute('mallory', $$SELECT 'five'::text$$, 'x'::text);
 RESET ROLE;
 -- lock_timeout is what it was, also where nothing is to be done.
 BEGIN;
