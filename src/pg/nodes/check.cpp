@@ -101,6 +101,7 @@ Datum snowid_check_node(PG_FUNCTION_ARGS) {
   if (node.state != MemberState::kJoined) report_state(node.member);
   const ClockGap gap = registry_compare_clocks(node.registry);
   check_number(node.registry, &node.member);
+  membership_row_require(node.member);
   require_near_clocks(node.registry, gap);
   PG_RETURN_INT64(node.member.number);
 }

@@ -55,7 +55,7 @@ Answer exchange_as_stated(const Registry& registry, const char* request, const A
   const bool was_asked = member->next != 0;
   const Answer answer = ask_for_next(registry, request, look.identity, look.token, member);
   if (answer.verdict != Verdict::kHeld || !was_asked) return answer;
-  return ask_for_next(registry, kExchange, member->registry, member->token, member);
+  return ask_for_next(registry, request, member->registry, member->token, member);
 }
 
 [[noreturn]] void stop(MemberState state, Membership* member) {

@@ -190,6 +190,10 @@ void membership_row_store(const Membership& member) {
 
 void membership_row_delete() { execute("DELETE FROM snowid_internal.membership", 0, nullptr); }
 
+void membership_row_require(const Membership& member) {
+  if (!has_row()) membership_row_store(member);
+}
+
 bool IsMembership(Oid relid) {
   return relid == InvalidOid || relid == sequence_oid || relid == table_oid;
 }

@@ -92,6 +92,9 @@ void membership_bind(Membership* member);
 void membership_row_store(const Membership& member);
 void membership_row_delete();
 
+// Inserts it unless there is one: a join may have been rolled back, after the page was stored.
+void membership_row_require(const Membership& member);
+
 // Whether an invalidation of this relation, InvalidOid for all, says that membership_read() may
 // read something else. False before it was called first.
 bool IsMembership(Oid relid);

@@ -273,7 +273,9 @@ BEGIN
   ELSIF verdict = 'held' AND next <> 0 THEN
     UPDATE snowid_internal.nodes AS n
        SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, register.exchange) + 1 END, token = next,
-           node_name = asking.node_name, database = asking.database, max_lead = asking.max_lead, last_seen = asking.last_seen,
+           node_name = asking.node_name, database = asking.database, last_seen = asking.last_seen,
+           -- Who states this may be interrupted, and state it again: until it checks it needs what the other server has said.
+           max_lead = CASE WHEN is_stated THEN greatest(n.max_lead, asking.max_lead) ELSE asking.max_lead END,
            system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
            database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
            -- Not back: another server of the later timeline would not be told that it was replaced.

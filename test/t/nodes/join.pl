@@ -73,6 +73,9 @@ is(at('east', 'SELECT snowid.check_node()'), '1', 'after which the next is right
 new_member('south');
 is(at('south', q(BEGIN; SELECT snowid.join('registry'), snowid_shard(snowid_next()); ROLLBACK)), '4|4', 'joined and drawn from');
 is(number_of('south'), '4|4', 'rolled back: joined all the same');
+is(at('south', 'SELECT count(*) FROM snowid_internal.membership'), '0', 'but its dumps do not know');
+is(at('south', 'SELECT snowid.check_node(), (SELECT count(*) FROM snowid_internal.membership)'), '4|0', 'it checks');
+is(at('south', 'SELECT count(*) FROM snowid_internal.membership'), '1', 'and they do');
 is(at('south', q(SELECT snowid.join('registry'))), '4', 'joined again: the number of before');
 is(at('south', 'SELECT node_number FROM snowid_internal.membership'), '4', 'and its dumps have it');
 my $preparing = open_session($node, dbname => 'south');

@@ -95,6 +95,14 @@ foreach my $offset (-8, 8)
 set_clock(0, $_) foreach $registry, $node;
 at('late', q(SET snowid.max_wait = '1min'; SELECT snowid_next()));
 is(at('late', q(SET snowid.max_lead = '2min'; SELECT snowid.check_node())), '2', 'a node whose IDs may be two minutes ahead');
+# The first time is interrupted, and has told the registry of a lead of its own.
+my $interrupted = open_session($node, dbname => 'late');
+backend_of($interrupted);
+start_asking($interrupted, $take_over);
+wait_for(sub { is_answered($interrupted) || $interrupted->{err} =~ /NOTICE:.*waiting until/ }, 'the NOTICE');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($interrupted->{backend})");
+is(answer($interrupted), 'ERROR 57014', 'who takes over is interrupted');
+close_session($interrupted);
 my $ahead = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
 my $other = open_session($node, dbname => 'late');
 start_asking($other, $take_over);
