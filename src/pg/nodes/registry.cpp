@@ -41,8 +41,9 @@ constexpr struct {
 // The end of the year 9999, in Unix microseconds.
 constexpr int64 kLastMicros = 253402300799999999;
 
-// No node ever gets there; registries count on from what a node says.
-constexpr int64 kMostExchanges = PG_INT64_MAX / 2;
+// A registry counts no further ahead of a node, and on from what the node says: lies do not add up
+// to more than fits.
+constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
 // 08P01: the answer is not one that the statement can give.
 [[noreturn]] void report_nonsense(const Registry& registry) {
@@ -103,7 +104,8 @@ void read_answer(void* argument) {
   Answer* answer = question.answer;
   answer->verdict = verdict_of(registry, text_column(registry, kVerdict));
   answer->number = number_column(registry, kHeldNumber, 0, kMostNumber);
-  answer->exchange = number_column(registry, kHeldExchange, 0, kMostExchanges);
+  answer->exchange =
+      number_column(registry, kHeldExchange, 0, question.member.exchange + kMostExchanges);
   answer->token = number_column(registry, kHeldToken, 0, PG_INT64_MAX);
   answer->max_lead_us = number_column(registry, kHeldMaxLead, 0, int64{INT_MAX} * 1000);
   answer->is_promoted = strcmp(text_column(registry, kIsPromoted), "t") == 0;
@@ -202,6 +204,9 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       max_lead_us());
   run_at_registry(registry, text, kColumns, read_answer, &question);
+  // Or an honest registry, later, would take this node for a copy of itself.
+  if (has_next && answer.verdict == Verdict::kHeld && answer.exchange <= member.exchange)
+    report_nonsense(registry);
   return answer;
 }
 

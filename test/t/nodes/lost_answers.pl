@@ -148,7 +148,7 @@ start_server($registry);
 is(at($check), $number, 'the registry is back: the node is who it is');
 
 # A lie about a node that has joined is an error, and no more.
-foreach my $lie (q(held_number := '2000'), q(held_claim := gen_random_uuid()), q(identity := ''), q(held_exchange := '9223372036854775807'))
+foreach my $lie (q(held_number := '2000'), q(held_claim := gen_random_uuid()), q(identity := ''), q(held_exchange := '9223372036854775807'), q(held_exchange := '1'))
 {
     between('', "$lie;");
     is(at($check), 'ERROR 08P01', "told: $lie");
