@@ -5,6 +5,8 @@ namespace snowid::pg {
 
 namespace {
 
+// Few calls take so long that the timer fires at all.
+constexpr int kFirstMs = 1000;
 constexpr int kEveryMs = 100;
 
 // The timer that looks for interrupts.
@@ -40,7 +42,7 @@ void begin_connecting() {
     timer = RegisterTimeout(USER_TIMEOUT, disconnect_if_interrupted);
   }
   for (int i = 0; i < descriptors; i++) was_socket[i] = IsSocket(i);
-  enable_timeout_every(timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kEveryMs),
+  enable_timeout_every(timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstMs),
                        kEveryMs);
 }
 
