@@ -5,14 +5,15 @@ package ClusterModel;
 use strict;
 use warnings;
 
+use ClusterNames;
 use ClusterOracle;
 use ClusterServers;
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_cluster pick_node draw draw_from record_loosely expect_refused logical_shards join_node check_node
-  take_over greatest_given draw_all shards_of all_shards_of);
+our @EXPORT = qw(new_cluster pick_node other_node draw draw_from record_loosely expect_refused logical_shards join_node
+  check_node check_warned check_stopped leave_node take_over greatest_given draw_all shards_of all_shards_of);
 
 # Logical shards, away from numbers of nodes.
 my @logical = map { 5000 + $_ } 1 .. 4;
@@ -22,11 +23,14 @@ sub new_cluster
 {
     my (%options) = @_;
     my $cluster = {
-        %options, step => 0, passed => 0, offset => 0, history => [], faults => {}, servers => {}, given => {}, names => 0,
-        oracle => new_oracle(), owner => {}, nodes => [], moved_clocks => 0 };
+        %options, step => 0, passed => 0, offset => 0, history => [], faults => {}, servers => {}, given => {}, floor => 0, registries => 0, names => 0,
+        oracle => new_oracle(), owner => {}, nodes => [], held => [], backups => [], released => {}, moved_clocks => 0 };
     $cluster->{registry} = fresh_server($cluster, 'registry');
     put_clock($cluster, $cluster->{registry}, 0);
     $cluster->{registry_standby} = standby_of($cluster, $cluster->{registry}, 'registry_standby');
+    # Where the numbers of all nodes' counters come from.
+    $cluster->{hub} = fresh_server($cluster, 'hub', bare => 1);
+    expect(query($cluster->{hub}, 'CREATE SEQUENCE parcel_seq INCREMENT 1000'), '', 'the source of numbers');
     # Who would join where nobody may.
     $cluster->{late} = fresh_server($cluster, 'late');
     prepare_server($cluster, $cluster->{late});
@@ -39,8 +43,8 @@ sub new_cluster
             next if $node == $cluster->{owner}{ $logical[$i] };
             foreach my $layout (@{ LAYOUTS() })
             {
-                expect(query($node->{server}, "SELECT snowid.release_shard($logical[$i], '" . layout_of($layout)->{text} . "')"), qr/^\d+$/,
-                    "$node->{name}: snowid.release_shard");
+                expect(query($node->{server}, release_sql($logical[$i], layout_of($layout)->{text}, 'another')), qr/^\d+$/,
+                    "$node->{name}: a release");
             }
         }
     }
@@ -66,9 +70,11 @@ sub prepare_server
 {
     my ($cluster, $server) = @_;
     expect(query($server, $_), qr/^/, $_) foreach 'CREATE EXTENSION IF NOT EXISTS dblink',
-      q(CREATE SERVER registry FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '', port '', dbname '', connect_timeout '5')),
-      'CREATE USER MAPPING FOR PUBLIC SERVER registry';
+      (map { "CREATE SERVER $_ FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '', port '', dbname '', connect_timeout '5')" } 'registry', 'hub'),
+      (map { "CREATE USER MAPPING FOR PUBLIC SERVER $_" } 'registry', 'hub'), 'CREATE SEQUENCE parcel_seq', 'CREATE SEQUENCE inbox_seq';
     point($cluster, $server);
+    point($cluster, $server, $cluster->{hub}, 'hub');
+    expect(query($server, q(SELECT snowid_segment_attach('parcel_seq', 'hub', 'public.parcel_seq'))), '', "$server->{name}: attached");
     return;
 }
 push @EXPORT, 'prepare_server';
@@ -95,6 +101,7 @@ sub set_standbys
 }
 
 sub pick_node { my ($cluster) = @_; return pick(@{ $cluster->{nodes} }) }
+sub other_node { my ($cluster, $node) = @_; return pick(grep { $_ != $node } @{ $cluster->{nodes} }) }
 sub shards_of { my ($cluster, $node) = @_; return grep { $cluster->{owner}{$_} == $node } @logical }
 sub all_shards_of { my ($cluster, $node) = @_; return ((defined $node->{number} ? $node->{number} : ()), shards_of($cluster, $node)) }
 sub greatest_given { my ($cluster) = @_; my ($most) = sort { $b <=> $a } keys %{ $cluster->{given} }; return $most // 0 }
@@ -131,7 +138,7 @@ sub draw_from
             my $answer = result_of($pending);
             if ($answer eq 'ERROR SN001') { push @again, $pending->{which} }
             elsif ($answer =~ /^ERROR/ && length $answer == 11) { return $answer if !$options{killed} }
-            else { push @keys, keys_of($layout, $number, clock_of($cluster, $server), unpack 'q>*', $answer) }
+            else { push @keys, keys_of($layout, $number, clock_of($cluster, $server) + $server->{lead}, unpack 'q>*', $answer) }
         }
         last if $options{killed};
         @waiting = @again;
@@ -151,7 +158,7 @@ sub draw
     my ($cluster, $node, %options) = @_;
     my $layout = $options{layout} // pick(@{ LAYOUTS() });
     my @own = shards_of($cluster, $node);
-    my $logical = $options{logical} // (@own && chance(0.25) ? pick(@own) : undef);
+    my $logical = exists $options{logical} ? $options{logical} : @own && chance(0.25) ? pick(@own) : undef;
     return if !defined $logical && !defined $node->{number};
     my $number = $logical // $node->{number};
     my $keys = draw_from($cluster, $node->{server}, $layout, $number, %options, logical => defined $logical);
@@ -216,23 +223,32 @@ sub refusal
     return query($server, $sql);
 }
 
-# A node joins by a new name, and gets a number that nobody has had, or an error that is returned.
+# A node joins, and gets a number that nobody has had, or an error that is returned. Its name is a label, which others may have.
 sub join_node
 {
     my ($cluster, $node, %options) = @_;
-    $node->{name} = $node->{letter} . ++$cluster->{names};
-    my $number = query($node->{server}, "SELECT snowid_join('registry', '$node->{name}')");
+    rename_node($cluster, $node);
+    my $number = query($node->{server}, "SELECT snowid.join('registry', '$node->{name}')");
     return $number if $number =~ /^ERROR/ && $options{may_fail};
     note_number($cluster, $node, $number, "$node->{name} on $node->{server}{name} joins");
     return $number;
 }
 
-# What a node says that its number is. expected: the one that it has claimed before.
+sub rename_node
+{
+    my ($cluster, $node) = @_;
+    $node->{name} = $node->{letter} . ++$cluster->{names} if !defined $node->{name} || chance(0.7);
+    return;
+}
+push @EXPORT, 'rename_node';
+
+# What a node says that its number is. A number is never given again, nor one below what a registry was recovered with.
 sub note_number
 {
     my ($cluster, $node, $number, $what) = @_;
     expect($number, qr/^\d+$/, "$what: $node->{server}{name}" . ($number =~ /ERROR/ ? ": $node->{server}{message}" : ''));
-    die "$what: gets $number, which was given to $cluster->{given}{$number}\n" if $cluster->{given}{$number};
+    die "$what: gets number $number, which was given to $cluster->{given}{$number}\n" if $cluster->{given}{$number};
+    die "$what: gets number $number, and the registry was recovered with $cluster->{floor}\n" if $number <= $cluster->{floor};
     $cluster->{given}{$number} = $node->{name};
     $node->{number} = $number;
     event($cluster, "$what, and gets $number", $number);
@@ -240,13 +256,44 @@ sub note_number
 }
 push @EXPORT, 'note_number';
 
+# A check, with the WARNING that it is to give: a pattern; undef for none.
+sub check_warned
+{
+    my ($cluster, $server, $number, $warning, $what) = @_;
+    notices();
+    my $answer = query($server, 'SELECT snowid.check_node()');
+    expect($answer, $number, "$server->{name} checks number $number $what" . ($answer =~ /ERROR/ ? ": $server->{message}" : ''));
+    expect(notices(), $warning // '', "$server->{name} checks number $number $what: what it is told");
+    return;
+}
+
 # An ordinary check, which finds nothing wrong.
 sub check_node
 {
     my ($cluster, $node, $what) = @_;
-    my $answer = query($node->{server}, 'SELECT snowid_check()');
-    expect($answer, $node->{number},
-        "$node->{name} on $node->{server}{name} checks" . (defined $what ? " $what" : '') . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
+    check_warned($cluster, $node->{server}, $node->{number}, undef, $what // '');
+    return;
+}
+
+# A check that finds that another server has the number, or nobody any more.
+sub check_stopped
+{
+    my ($cluster, $server, $what) = @_;
+    expect(query($server, 'SELECT snowid.check_node()'), 'ERROR 55000', "$server->{name}, $what, checks");
+    expect_refused($cluster, $server, $server->{message} =~ /has replaced this one/ ? 1 : 0, "$server->{name}, $what");
+    return;
+}
+
+# A node leaves, and the registry hears of it.
+sub leave_node
+{
+    my ($cluster, $node) = @_;
+    notices();
+    my $answer = query($node->{server}, 'SELECT snowid.leave()');
+    expect($answer, '', "$node->{name} leaves" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
+    expect(notices(), '', "$node->{name} leaves: what it is told");
+    event($cluster, "$node->{name} has left $node->{number}", $node->{number});
+    undef $node->{number};
     return;
 }
 
@@ -255,22 +302,30 @@ sub check_node
 sub take_over
 {
     my ($cluster, $server, $number, @shards) = @_;
-    notices();
-    my $pending = start_query($server, 'SELECT snowid_check(take_over => true)');
-    my $said = '';
-    my $limit = time + 60;
-    until (is_done($pending))
-    {
-        $said .= notices();
-        let_time_pass($cluster, 2) if $said =~ /waiting until/;
-        sleep 0.02;
-        die "$server->{name}: taking over takes too long\n" if time > $limit;
-    }
-    my $answer = result_of($pending);
+    my $answer = wait_for_clocks($cluster, $server, 'SELECT snowid.take_over_node()');
     expect($answer, $number, "$server->{name} takes number $number over" . ($answer =~ /ERROR/ ? ": $server->{message}" : ''));
     seal($cluster->{oracle}, $number, @shards);
     event($cluster, "$server->{name} has taken number $number over", $number);
     return;
 }
+
+# What a statement says that waits until others' IDs are past.
+sub wait_for_clocks
+{
+    my ($cluster, $server, $statement) = @_;
+    notices();
+    my $pending = start_query($server, $statement);
+    my $said = '';
+    my $limit = time + 60;
+    until (is_done($pending))
+    {
+        $said .= notices();
+        let_time_pass($cluster, 5) if $said =~ /waiting until/;
+        sleep 0.02;
+        die "$server->{name}: $statement: it takes too long\n" if time > $limit;
+    }
+    return result_of($pending);
+}
+push @EXPORT, 'wait_for_clocks';
 
 1;

@@ -7,44 +7,33 @@ use warnings;
 
 use ClusterFaults;
 use ClusterModel;
+use ClusterNames;
 use ClusterOracle;
 use ClusterRegistry;
 use ClusterServers;
 use Exporter 'import';
 
-our @EXPORT = qw(leave_and_come_back retire_by_administrator move_shard release_and_fail_over lose_release switch_over
-  roll_back);
+our @EXPORT = qw(leave_and_come_back retire_by_administrator move_shard cross_moves accept_stale release_and_fail_over lose_release
+  switch_over roll_back);
 
 sub leave_and_come_back { my ($cluster) = @_; leave_and_join($cluster, pick_node($cluster)); return }
 
-# The administrator gives up a node that is not gone: it finds that out, and refuses.
+# The administrator gives up a node that is not gone: it finds that out, and has stopped.
 sub retire_by_administrator
 {
     my ($cluster) = @_;
     my $node = pick_node($cluster);
-    my $server = $node->{server};
     my $number = $node->{number};
-    expect(at_registry($cluster, "SELECT snowid.retire_node('$node->{name}')"), '', "the administrator retires $node->{name}");
-    event($cluster, "the administrator has retired $number of $node->{name}", $number);
+    retire($cluster, $node);
+    leave_and_join($cluster, other_node($cluster, $node)) if chance(0.5);
+    $node->{number} = $number;
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
-    join_another($cluster);
-    draw($cluster, $node);
-    expect(query($server, 'SELECT snowid_check()'), 'ERROR 55000', "$node->{name}, which the administrator has retired, checks");
-    expect_refused($cluster, $server, 1, "$node->{name}, which the administrator has retired");
+    check_stopped($cluster, $node->{server}, 'which the administrator has retired');
+    expect(query($node->{server}, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$node->{name}, which the administrator has retired, takes over");
     undef $node->{number};
-    expect(query($server, 'SELECT snowid_leave()'), '', "$node->{name} leaves") if chance(0.5);
+    expect(query($node->{server}, 'SELECT snowid.leave()'), '', "$node->{name} leaves") if chance(0.5);
     join_node($cluster, $node);
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
-    return;
-}
-
-# Another node leaves and joins meanwhile, if it is not the same one.
-sub join_another
-{
-    my ($cluster) = @_;
-    my ($first) = @{ $cluster->{nodes} };
-    my $known = at_registry($cluster, "SELECT count(*) FROM snowid_internal.nodes WHERE node = '$first->{name}'");
-    leave_and_join($cluster, $first) if $known eq '1' && chance(0.5);
     return;
 }
 
@@ -67,8 +56,8 @@ sub hand_over
     foreach my $layout (@{ LAYOUTS() })
     {
         my $text = layout_of($layout)->{text};
-        my $id = query($from->{server}, "SELECT snowid.release_shard($shard, '$text', '$to->{name}')");
-        expect($id, qr/^\d+$/, "$from->{name}: snowid.release_shard($shard, $layout)");
+        my $id = query($from->{server}, release_sql($shard, $text, $to->{name}));
+        expect($id, qr/^\d+$/, "$from->{name}: releases $shard, $layout");
         accept_shard($cluster, $to, $shard, $id, $layout);
         expect(query($from->{server}, "SELECT snowid_next($shard, '$text')"), 'ERROR 55000', "$from->{name}: draws from $shard, which it has released");
     }
@@ -128,25 +117,124 @@ sub lose_release
         record_loose($cluster->{oracle}, $layout, $shard, "$server->{name} in step $cluster->{step}, open on both",
             [ map { @$_ } @$keys ], $mark);
         my $text = layout_of($layout)->{text};
-        accept_shard($cluster, $to, $shard, query($server, "SELECT snowid.release_shard($shard, '$text', '$to->{name}')"), $layout);
+        accept_shard($cluster, $to, $shard, query($server, release_sql($shard, $text, $to->{name})), $layout);
         expect(query($server, "SELECT snowid_next($shard, '$text')"), 'ERROR 55000', "$server->{name}: draws from $shard, which it has released again");
     }
     seal($cluster->{oracle}, $shard);
     return;
 }
 
-# It waits for the clock as any caller does.
+# It waits for the clock as any caller does. Where the server has itself released the shard with a greater ID, or had it
+# open, which is known to be over, it is accepted above that.
 sub accept_shard
+{
+    my ($cluster, $node, $shard, $id, $layout) = @_;
+    my $answer = accept_once($cluster, $node, $shard, $id, $layout);
+    if ($answer eq 'ERROR 55000' && accept_refuses_stale())
+    {
+        my ($known) = $node->{server}{message} =~ /is not above ID (\d+)/;
+        die "$node->{name}: accepts $id, $layout: $node->{server}{message}\n" if !defined $known || $known < $id;
+        $answer = accept_once($cluster, $node, $shard, id_above($layout, $known), $layout);
+    }
+    expect($answer, '', "$node->{name}: accepts $id, $layout" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
+    push @{ $cluster->{released}{$shard}{$layout} }, $id;
+    return;
+}
+
+sub accept_once
 {
     my ($cluster, $node, $shard, $id, $layout) = @_;
     my $answer;
     foreach my $seconds (0.3, 1.5, 5, 20, 61, 61)
     {
-        $answer = query($node->{server}, "SELECT snowid.accept_shard($shard, $id, '" . layout_of($layout)->{text} . "')");
+        $answer = query($node->{server}, accept_sql($shard, $id, layout_of($layout)->{text}));
         last if $answer ne 'ERROR SN001';
         let_time_pass($cluster, $seconds);
     }
-    expect($answer, '', "$node->{name}: snowid.accept_shard, $layout");
+    return $answer;
+}
+
+# Nodes that issue IDs of a shard.
+sub open_on
+{
+    my ($cluster, $shard, $layout) = @_;
+    my @open;
+    foreach my $node (@{ $cluster->{nodes} })
+    {
+        my $keys = draw_from($cluster, $node->{server}, $layout, $shard, logical => 1, count => 20);
+        if (!ref $keys) { expect($keys, 'ERROR 55000', "$node->{name} draws from shard $shard"); next }
+        push @open, $node;
+        record_ids($cluster->{oracle}, $layout, $shard, "$node->{name} on $node->{server}{name} in step $cluster->{step}", [ map { @$_ } @$keys ]);
+    }
+    return @open;
+}
+
+# Two moves of a shard cross: both servers release it, and each is handed the other's ID, at the same time. It is open on
+# one of them at most.
+sub cross_moves
+{
+    my ($cluster) = @_;
+    my $shard = pick(logical_shards());
+    my $from = $cluster->{owner}{$shard};
+    my @both = ($from, other_node($cluster, $from));
+    @both = reverse @both if chance(0.5);
+    my @owners;
+    event($cluster, "moves of logical shard $shard between $both[0]{name} and $both[1]{name} cross", $shard);
+    foreach my $layout (@{ LAYOUTS() })
+    {
+        my $text = layout_of($layout)->{text};
+        draw($cluster, $from, logical => $shard, layout => $layout);
+        my @pending = map { start_query($_->{server}, release_sql($shard, $text, 'the other')) } @both;
+        my @released = map { result_of($_) } @pending;
+        $_ =~ /^\d+$/ or die "a release of shard $shard that crosses another: $_\n" foreach @released;
+        # Until both clocks are past both.
+        foreach my $seconds (0, 1.5, 20, 61, 61)
+        {
+            let_time_pass($cluster, $seconds) if $seconds;
+            @pending = map { start_query($both[$_]{server}, accept_sql($shard, $released[ 1 - $_ ], $text)) } 0, 1;
+            my @answers = map { result_of($_) } @pending;
+            expect($_, qr/^(?:|ERROR (?:55000|SN001))$/, 'an accept that crosses another') foreach @answers;
+            last if !grep { $_ eq 'ERROR SN001' } @answers;
+        }
+        my @open = open_on($cluster, $shard, $layout);
+        die "shard $shard, $layout: open on $open[0]{name} and $open[1]{name} after moves that have crossed\n" if @open > 1;
+        if (!@open || $open[0] != $from)
+        {
+            # All layouts are to be on one server.
+            my ($greatest) = sort { $b <=> $a } @released;
+            $greatest = query($open[0]{server}, release_sql($shard, $text, $from->{name})) if @open;
+            accept_shard($cluster, $from, $shard, id_above($layout, $greatest), $layout);
+        }
+    }
+    draw($cluster, $from, logical => $shard, layout => $_) foreach @{ LAYOUTS() };
+    return;
+}
+
+# IDs that have opened a shard are accepted once more, where it is not, and where it is.
+sub accept_stale
+{
+    my ($cluster) = @_;
+    my $shard = pick(logical_shards());
+    my $from = $cluster->{owner}{$shard};
+    my $to = hand_over($cluster, $shard);
+    hand_over($cluster, $shard, $from) if chance(0.5);
+    foreach my $layout (@{ LAYOUTS() })
+    {
+        my $text = layout_of($layout)->{text};
+        foreach my $node (grep { $_ != $cluster->{owner}{$shard} } @{ $cluster->{nodes} })
+        {
+            my $known = query($node->{server}, "SELECT max(id) FROM snowid.released_shards WHERE shard = $shard AND layout = '$text'");
+            expect($known, qr/^\d+$/, "$node->{name}: shard $shard was released");
+            my @stale = grep { $_ <= $known } @{ $cluster->{released}{$shard}{$layout} };
+            expect(accept_once($cluster, $node, $shard, $_, $layout), 'ERROR 55000', "$node->{name} accepts $_ once more")
+              foreach $known, @stale ? pick(@stale) : (), @stale ? $stale[-1] : ();
+        }
+        my @open = open_on($cluster, $shard, $layout);
+        die "shard $shard, $layout: open on " . join(' and ', map { $_->{name} } @open) . ", after stale IDs were accepted\n" if @open != 1;
+        # Another shard than the ID's is not opened.
+        my $id = $cluster->{released}{$shard}{$layout}[-1];
+        expect(query($to->{server}, accept_sql($shard + 1, $id, $text)), 'ERROR 22023', "$to->{name} accepts an ID of shard $shard for another");
+    }
     return;
 }
 
@@ -159,23 +247,22 @@ sub switch_over
     draw($cluster, $node, layout => $_, count => 2000) foreach @{ LAYOUTS() };
     my $server = fresh_server($cluster, $node->{letter});
     prepare_server($cluster, $server);
-    my $handed_over = query($old, 'SELECT snowid_max(snowid_ceiling())');
+    my ($ask, $advance) = advance_to_ceiling();
+    my $handed_over = query($old, $ask);
     foreach my $seconds (0.3, 1.5, 5, 20, 61)
     {
-        my $answer = query($server, "SELECT snowid.advance_past($handed_over)");
+        my $answer = query($server, $advance->($handed_over));
         last if $answer eq '';
-        expect($answer, 'ERROR SN001', "$server->{name}: snowid.advance_past");
+        expect($answer, 'ERROR SN001', "$server->{name}: goes above what was handed over");
         let_time_pass($cluster, $seconds);
     }
     foreach my $shard (logical_shards())
     {
         next if $cluster->{owner}{$shard} == $node;
-        expect(query($server, "SELECT snowid.release_shard($shard, '" . layout_of($_)->{text} . "')"), qr/^\d+$/, 'snowid.release_shard') foreach @{ LAYOUTS() };
+        expect(query($server, release_sql($shard, layout_of($_)->{text}, 'another')), qr/^\d+$/, 'a release') foreach @{ LAYOUTS() };
     }
-    my $number = $node->{number};
-    expect(query($old, 'SELECT snowid_leave()'), '', "$node->{name} leaves");
+    leave_node($cluster, $node);
     drop_server($cluster, replace_server($cluster, $node, $server));
-    undef $node->{number};
     join_node($cluster, $node);
     draw($cluster, $node, logical => $_) foreach shards_of($cluster, $node);
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
@@ -184,32 +271,30 @@ sub switch_over
     return;
 }
 
-# What is rolled back.
+# What a node says to its registry, and knows itself, is not rolled back.
 sub roll_back
 {
     my ($cluster) = @_;
     my $node = pick_node($cluster);
     my $server = $node->{server};
     query($server, 'BEGIN');
-    expect(query($server, 'SELECT snowid_check()'), $node->{number}, "$node->{name}: a check that is rolled back");
+    expect(query($server, 'SELECT snowid.check_node()'), $node->{number}, "$node->{name}: a check that is rolled back");
     query($server, 'ROLLBACK');
     check_node($cluster, $node, 'after a check that was rolled back');
     draw($cluster, $node);
     return if chance(0.6);
     # A leave that is rolled back has retired the number all the same.
     query($server, 'BEGIN');
-    expect(query($server, 'SELECT snowid_leave()'), '', "$node->{name}: a leave that is rolled back");
+    expect(query($server, 'SELECT snowid.leave()'), '', "$node->{name}: a leave that is rolled back");
     query($server, 'ROLLBACK');
     expect_refused($cluster, $server, 0, "$node->{name}, whose leave was rolled back");
-    expect(query($server, 'SELECT snowid_leave()'), '', "$node->{name} leaves again");
     undef $node->{number};
     query($server, 'BEGIN');
-    $node->{name} = $node->{letter} . ++$cluster->{names};
-    my $number = query($server, "SELECT snowid_join('registry', '$node->{name}')");
+    rename_node($cluster, $node);
+    my $number = query($server, "SELECT snowid.join('registry', '$node->{name}')");
     expect($number, qr/^\d+$/, "$node->{name}: a join that is rolled back");
     query($server, 'ROLLBACK');
-    expect_refused($cluster, $server, 0, "$node->{name}, whose join was rolled back");
-    expect(query($server, "SELECT snowid_join('registry', '$node->{name}')"), $number, "$node->{name} joins: the number that it has claimed");
+    expect(query($server, "SELECT snowid.join('registry', '$node->{name}')"), $number, "$node->{name} joins: the number that it has");
     note_number($cluster, $node, $number, "$node->{name} has joined again");
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
     return;

@@ -14,14 +14,15 @@ use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(kill_registry dump_registry back_up_registry promote_registry free_numbers);
+our @EXPORT = qw(kill_registry join_while_killed dump_registry back_up_registry keep_registry start_kept_registry promote_registry
+  leave_and_join);
 
 # Killed while nodes ask it. Who was not answered finishes that with the next check.
 sub kill_registry
 {
     my ($cluster) = @_;
     my $registry = $cluster->{registry};
-    my @pending = map { start_query($_->{server}, 'SELECT snowid_check()') } @{ $cluster->{nodes} };
+    my @pending = map { start_query($_->{server}, 'SELECT snowid.check_node()') } @{ $cluster->{nodes} };
     event($cluster, "the registry $registry->{name} is killed while nodes check", map { $_->{number} } @{ $cluster->{nodes} });
     sleep rand 0.03;
     kill_server($cluster, $registry);
@@ -32,38 +33,86 @@ sub kill_registry
     }
     my $node = pick_node($cluster);
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
-    expect(query($node->{server}, 'SELECT snowid_check()'), 'ERROR 08006', "$node->{name}: a check while the registry is down");
+    expect(query($node->{server}, 'SELECT snowid.check_node()'), 'ERROR 08006', "$node->{name}: a check while the registry is down");
     start($cluster, $registry);
     fault($cluster, 'registries killed');
     check_node($cluster, $_, 'after the registry has crashed') foreach @{ $cluster->{nodes} };
     return;
 }
 
-# Checks that nobody joins before the registry is settled, and none checks who has not been told that it moved; settles it.
-# moved: whether it is another registry as far as it can tell itself.
+# The same while nodes join: who was answered has the number, who was not gets the one that it has claimed.
+sub join_while_killed
+{
+    my ($cluster) = @_;
+    my $registry = $cluster->{registry};
+    my @nodes = @{ $cluster->{nodes} }[ 0 .. 1 + int rand 3 ];
+    leave_node($cluster, $_) foreach @nodes;
+    rename_node($cluster, $_) foreach @nodes;
+    my @joins = map { "SELECT snowid.join('registry', '$_->{name}')" } @nodes;
+    my @pending = map { start_query($nodes[$_]{server}, $joins[$_]) } 0 .. $#nodes;
+    sleep rand 0.04;
+    kill_server($cluster, $registry);
+    my @answers = map { result_of($_) } @pending;
+    start($cluster, $registry);
+    fault($cluster, 'registries killed');
+    foreach my $at (0 .. $#nodes)
+    {
+        expect($answers[$at], qr/^(?:\d+|ERROR (?:08006|57P01))$/, "$nodes[$at]{name}: a join while the registry is killed");
+        my $number = query($nodes[$at]{server}, $joins[$at]);
+        expect($number, $answers[$at], "$nodes[$at]{name}: joins again") if $answers[$at] !~ /ERROR/;
+        note_number($cluster, $nodes[$at], $number, "$nodes[$at]{name} has joined while the registry was killed");
+    }
+    check_node($cluster, $_, 'after the registry has crashed') foreach @{ $cluster->{nodes} };
+    draw_all($cluster, 50);
+    return;
+}
+
+my $moved = qr/registry was restored, promoted, upgraded or moved/;
+
+# Checks that nodes are warned by another registry and go on, and that nobody joins before it is recovered; recovers it,
+# has each node accept it. known: the exchanges that a registry knows which cannot tell that it was set back, by number.
 sub settle
 {
-    my ($cluster, $moved, $what) = @_;
-    notices();
+    my ($cluster, $what, $known) = @_;
+    $cluster->{registries}++;
+    @{ $cluster->{held} } = grep { $_->{kind} ne 'take over' } @{ $cluster->{held} };
     foreach my $node (@{ $cluster->{nodes} })
     {
         point($cluster, $node->{server});
-        if ($moved)
-        {
-            expect(query($node->{server}, 'SELECT snowid_check()'), 'ERROR 55000', "$node->{name}: a check of a registry that $what");
-            draw($cluster, $node, layout => $_, count => 20) foreach @{ LAYOUTS() };
-        }
-        my $answer = query($node->{server}, 'SELECT snowid_check(' . ($moved ? 'registry_moved => true' : '') . ')');
-        expect($answer, $node->{number}, "$node->{name}: a registry that $what" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
-        check_node($cluster, $node, "of a registry that $what");
+        my $is_known = $known && defined $known->{ $node->{number} }
+          && at_registry($cluster, "SELECT exchange FROM snowid_internal.nodes WHERE node_number = $node->{number}") eq $known->{ $node->{number} };
+        check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $moved, "at a registry that $what");
+        draw($cluster, $node, layout => $_, count => 20) foreach @{ LAYOUTS() };
     }
-    refuse_to_join($cluster, $what) if $moved || notices() =~ /is older than this node/;
-    my $most = greatest_given($cluster) + int rand 3;
-    expect(at_registry($cluster, "SELECT snowid.settle_registry($most)"), qr/^\d+$/, 'snowid.settle_registry');
-    # What was named is not given either.
-    $cluster->{given}{$most} //= 'nobody, it was named when the registry was settled';
-    $cluster->{freed} = {};
-    check_node($cluster, $_, 'settled') foreach @{ $cluster->{nodes} };
+    if (!$known)
+    {
+        refuse_to_join($cluster, $what);
+        my $node = pick_node($cluster);
+        expect(query($node->{server}, 'SELECT snowid.accept_registry()'), 'ERROR 55000', "$node->{name} accepts a registry that $what, and was not recovered");
+        expect(query($node->{server}, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$node->{name} takes over at a registry that $what");
+    }
+    my ($most) = sort { $b <=> $a } greatest_given($cluster), at_registry($cluster, 'SELECT coalesce(max(node_number), 0) FROM snowid.registry'), $cluster->{floor};
+    $most += int rand 3;
+    expect(at_registry($cluster, "SELECT snowid.recover_registry($most)"), '', 'snowid.recover_registry');
+    event($cluster, "the registry is recovered with $most");
+    $cluster->{floor} = $most;
+    my @nodes = sort { rand() <=> 0.5 } @{ $cluster->{nodes} };
+    # Two at once, and others join meanwhile.
+    my @pending = map { start_query($_->{server}, 'SELECT snowid.accept_registry()') } @nodes[ 0, 1 ];
+    my $late = { letter => 'late', server => $cluster->{late} };
+    if (chance(0.3))
+    {
+        join_node($cluster, $late);
+        draw($cluster, $late, layout => $_, count => 20) foreach @{ LAYOUTS() };
+        leave_node($cluster, $late);
+    }
+    foreach my $node (@nodes)
+    {
+        my $pending = shift(@pending) // start_query($node->{server}, 'SELECT snowid.accept_registry()');
+        my $answer = result_of($pending);
+        expect($answer, $node->{number}, "$node->{name} accepts a registry that $what" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
+    }
+    check_node($cluster, $_, 'accepted') foreach @nodes;
     return;
 }
 
@@ -73,7 +122,7 @@ sub refuse_to_join
     my ($cluster, $what) = @_;
     my $late = $cluster->{late};
     point($cluster, $late);
-    expect(query($late, q(SELECT snowid_join('registry', 'late'))), 'ERROR 55000', "a join at a registry that $what, and was not settled");
+    expect(query($late, q(SELECT snowid.join('registry', 'late'))), 'ERROR 55000', "a join at a registry that $what, and was not recovered");
     return;
 }
 
@@ -92,17 +141,20 @@ sub go_on
 sub leave_and_join
 {
     my ($cluster, $node) = @_;
-    my $number = $node->{number};
-    my $answer = query($node->{server}, 'SELECT snowid_leave()');
-    expect($answer, '', "$node->{name} leaves" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
-    event($cluster, "$node->{name} has left $number", $number);
-    undef $node->{number};
+    leave_node($cluster, $node);
     expect_refused($cluster, $node->{server}, 0, "$node->{name}, which has left");
     join_node($cluster, $node);
     draw($cluster, $node, layout => $_) foreach @{ LAYOUTS() };
     return;
 }
-push @EXPORT, 'leave_and_join';
+
+# The exchanges of the nodes' numbers, as the registry and they themselves know them.
+sub exchanges
+{
+    my ($cluster) = @_;
+    check_node($cluster, $_) foreach @{ $cluster->{nodes} };
+    return { map { $_->{number} => at_registry($cluster, "SELECT exchange FROM snowid_internal.nodes WHERE node_number = $_->{number}") } @{ $cluster->{nodes} } };
+}
 
 # A dump of the registry, restored in another database of its server. The old one is fenced by the nodes' foreign servers.
 sub dump_registry
@@ -121,12 +173,13 @@ sub dump_registry
     $old->{dbname} = $database;
     event($cluster, "the registry is a dump of itself now, in $database");
     fault($cluster, 'dumps of the registry restored');
-    settle($cluster, 1, 'was restored from a dump');
+    settle($cluster, 'was restored from a dump');
     # Who asks the old one is told.
     my $node = pick_node($cluster);
-    point($cluster, $node->{server}, { %$old, dbname => $in });
-    expect(query($node->{server}, 'SELECT snowid_check()'), 'ERROR 55000', "$node->{name}: a check of the registry that was");
+    point($cluster, $node->{server}, { %$old, dbname => $in, sessions => [] });
+    check_warned($cluster, $node->{server}, $node->{number}, $moved, 'at the registry that was');
     point($cluster, $node->{server});
+    check_node($cluster, $node, 'back at the new registry');
     leave_and_join($cluster, $node) if chance(0.5);
     expect(query($old, "DROP DATABASE $in WITH (FORCE)"), '', 'DROP DATABASE') if $in ne 'postgres';
     return;
@@ -136,13 +189,51 @@ sub dump_registry
 sub back_up_registry
 {
     my ($cluster) = @_;
-    my $old = $cluster->{registry};
-    my $new = copy_of($cluster, $old, 'registry');
+    my $new = copy_of($cluster, $cluster->{registry}, 'registry');
     go_on($cluster);
+    start_other_registry($cluster, $new, 0, 'was started from a base backup');
+    return;
+}
+
+# A base backup of the registry that is kept for some steps.
+sub keep_registry
+{
+    my ($cluster) = @_;
+    drop_server($cluster, delete($cluster->{kept_registry})->{server}) if $cluster->{kept_registry};
+    my $is_archive = chance(0.6);
+    $cluster->{kept_registry} = {
+        server => copy_of($cluster, $cluster->{registry}, 'registry', archive => $is_archive), is_archive => $is_archive,
+        dbname => $cluster->{registry}{dbname}, identity => identity($cluster) };
+    event($cluster, 'a backup of the registry is kept');
+    go_on($cluster);
+    return;
+}
+
+# It is the registry from now on. Numbers were given since.
+sub start_kept_registry
+{
+    my ($cluster) = @_;
+    keep_registry($cluster) if !$cluster->{kept_registry};
+    my $kept = delete $cluster->{kept_registry};
+    $kept->{server}{dbname} = $kept->{dbname};
+    leave_and_join($cluster, pick_node($cluster));
+    start_other_registry($cluster, $kept->{server}, $kept->{is_archive} || $kept->{identity} ne identity($cluster), 'was restored from a backup that was kept');
+    return;
+}
+
+sub start_other_registry
+{
+    my ($cluster, $new, $is_moved, $what) = @_;
+    my $old = $cluster->{registry};
+    my $dbname = $new->{dbname} // $old->{dbname};
+    my $known = $is_moved ? undef : exchanges($cluster);
     take_registry_over($cluster, $new);
-    event($cluster, "the registry is started from a base backup, $new->{name}");
+    $new->{dbname} = $dbname;
+    forget_sessions($new);
+    wait_until(sub { query($new, 'SELECT pg_is_in_recovery()') eq '0' }, 'the end of recovery');
+    event($cluster, "the registry is $new->{name}, which $what");
     fault($cluster, 'base backups of the registry started');
-    settle($cluster, 0, 'was started from a base backup');
+    settle($cluster, $what, $known);
     drop_server($cluster, $old);
     give_registry_standby($cluster);
     leave_and_join($cluster, pick_node($cluster)) if chance(0.5);
@@ -188,12 +279,12 @@ sub promote_registry
     take_registry_over($cluster, $standby);
     event($cluster, "the registry is its promoted standby $standby->{name}, in place of $old->{name}");
     fault($cluster, 'fail-overs of the registry');
-    settle($cluster, 1, 'was promoted');
+    settle($cluster, 'was promoted');
     if (defined $old->{pg}{_pid})
     {
         my $node = pick_node($cluster);
         point($cluster, $node->{server}, $old);
-        expect(query($node->{server}, 'SELECT snowid_check()'), 'ERROR 55000', "$node->{name}: a check of the old registry, which lives");
+        check_warned($cluster, $node->{server}, $node->{number}, $moved, 'at the old registry, which lives');
         draw($cluster, $node);
         point($cluster, $node->{server});
         check_node($cluster, $node, 'back at the new registry');
@@ -201,26 +292,6 @@ sub promote_registry
     drop_server($cluster, $old);
     give_registry_standby($cluster);
     leave_and_join($cluster, pick_node($cluster)) if chance(0.5);
-    return;
-}
-
-# A retired number is given again, a day later; not before.
-sub free_numbers
-{
-    my ($cluster) = @_;
-    my $node = pick_node($cluster);
-    my $number = $node->{number};
-    leave_and_join($cluster, $node);
-    my $free = "SELECT snowid.free_number($number)";
-    expect(at_registry($cluster, $free), 'ERROR 55000', "number $number is made free at once");
-    let_time_pass($cluster, 86400 + 61);
-    expect(at_registry($cluster, $free), '', "number $number is made free a day later");
-    delete $cluster->{given}{$number};
-    seal($cluster->{oracle}, $number);
-    event($cluster, "number $number is free", $number);
-    my $other = pick_node($cluster);
-    leave_and_join($cluster, $other);
-    die "number $number is free, and $other->{name} gets $other->{number}\n" if $other->{number} > $number;
     return;
 }
 

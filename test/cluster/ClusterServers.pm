@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use SnowidServers;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(fresh_server copy_of standby_of start kill_server kill_at_once drop_server promote_server let_time_pass put_clock
+our @EXPORT = qw(fresh_server copy_of standby_of start kill_server kill_at_once drop_server promote_server let_time_pass put_clock put_lead
   clock_of query expect start_query result_of is_done forget_sessions notices event fault pick chance wait_until point at_registry);
 
 # The name that a server goes by is never used again.
@@ -42,16 +42,17 @@ sub fault
 sub server_of
 {
     my ($cluster, $pg) = @_;
-    my $server = { pg => $pg, name => $pg->name, offset => 0, sessions => [] };
+    my $server = { pg => $pg, name => $pg->name, offset => 0, lead => 1, sessions => [] };
     $cluster->{servers}{ $server->{name} } = $server;
     put_clock($cluster, $server, $cluster->{offset});
     return $server;
 }
 
-# A new server with the extension, started. Its clock is up to 9 s off.
+# A new server, started, with the extension unless `bare` says that it is to be without. Its clock is up to 9 s off, and
+# its IDs may be some seconds ahead of that.
 sub fresh_server
 {
-    my ($cluster, $name) = @_;
+    my ($cluster, $name, %options) = @_;
     my $pg = new_server($name . '_' . ++$servers, allows_streaming => 1, extra => ['--wal-segsize=1']);
     $pg->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
@@ -68,9 +69,10 @@ snowid.require_node_number = on
 snowid.max_wait = '300ms'
 CONF
     my $server = server_of($cluster, $pg);
+    put_lead($server, pick(1, 1, 4, 20));
     put_clock($cluster, $server, rand(18) - 9);
     start($cluster, $server);
-    expect(query($server, 'CREATE EXTENSION snowid'), '', 'CREATE EXTENSION');
+    expect(query($server, 'CREATE EXTENSION snowid'), '', 'CREATE EXTENSION') if !$options{bare};
     return $server;
 }
 
@@ -90,6 +92,7 @@ sub copy_of
     }
     $pg->append_conf('postgresql.conf', $conf);
     my $copy = server_of($cluster, $pg);
+    $copy->{lead} = $server->{lead};
     put_clock($cluster, $copy, rand(18) - 9);
     return $copy;
 }
@@ -112,6 +115,15 @@ sub put_clock
     my ($cluster, $server, $offset) = @_;
     $server->{offset} = $offset if defined $offset;
     set_clock($cluster->{passed} + $server->{offset}, $server->{pg});
+    return;
+}
+
+# Seconds by which a server's IDs may be ahead of its clock. Counts when it starts next, or reloads its settings.
+sub put_lead
+{
+    my ($server, $seconds) = @_;
+    $server->{lead} = $seconds;
+    $server->{pg}->append_conf('postgresql.conf', "snowid.max_lead = '$seconds s'\n");
     return;
 }
 
@@ -196,7 +208,7 @@ sub session_of
 
 # What was told since this was last asked.
 sub notices { my $all = join '', @notices; @notices = (); return $all }
-sub keep_notices { $SIG{__WARN__} = sub { $_[0] =~ /^(?:NOTICE|WARNING|LOG|HINT):/ ? push(@notices, $_[0]) : print STDERR $_[0] }; return }
+sub keep_notices { $SIG{__WARN__} = sub { $_[0] =~ /^(?:NOTICE|WARNING|LOG|HINT|DETAIL):/ ? push(@notices, $_[0]) : print STDERR $_[0] }; return }
 keep_notices();
 
 # Runs a statement. Returns the first column of the first row, or "ERROR 55000".
@@ -264,13 +276,14 @@ sub expect
     die "$what: got '$got', expected '$expected'\n";
 }
 
-# Has a node ask the registry, by way of the proxy if there is one.
+# Has a server ask the registry, or another server that is named, over a foreign server.
 sub point
 {
-    my ($cluster, $server, $proxy) = @_;
-    my $to = $proxy // $cluster->{registry};
+    my ($cluster, $server, $to, $name) = @_;
+    $to //= $cluster->{registry};
+    $name //= 'registry';
     my ($host, $port, $database) = ($to->{pg}->host, $to->{pg}->port, $to->{dbname} // 'postgres');
-    expect(query($server, "ALTER SERVER registry OPTIONS (SET host '$host', SET port '$port', SET dbname '$database')"),
+    expect(query($server, "ALTER SERVER $name OPTIONS (SET host '$host', SET port '$port', SET dbname '$database')"),
         qr/^$/, "$server->{name}: ALTER SERVER");
     return;
 }

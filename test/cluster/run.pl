@@ -1,14 +1,17 @@
 # A model of many servers: a registry and four nodes, one with a synchronous standby and one with an asynchronous one, to
-# which what can happen does, step after step by a seed, while they draw IDs of milliseconds, seconds and minutes. All that
-# anybody has ever seen is compared, and each step has to end as the pages say. The arguments: seconds and seed.
+# which what can happen does, step after step by a seed, while they draw IDs of milliseconds, seconds and minutes, and take
+# numbers of counters. All that anybody has ever seen is compared, and each step has to end as the pages say. The
+# arguments: seconds, or "once" for each step once, and seed.
 
 use strict;
 use warnings;
 
 use ClusterAnswers;
+use ClusterAtOnce;
 use ClusterFaults;
 use ClusterModel;
 use ClusterMoves;
+use ClusterNames;
 use ClusterOracle;
 use ClusterRegistry;
 use ClusterServers;
@@ -24,33 +27,48 @@ my $told = $begun;
 my @steps = (
     [ 12, draw_many => \&draw_many ],
     [ 8, set_clocks => \&set_clocks ],
+    [ 4, set_lead => \&set_lead ],
     [ 3, pass_time => \&pass_time ],
     [ 10, kill_node => \&kill_node ],
     [ 5, kill_while_asking => \&kill_while_asking ],
     [ 4, kill_registry => \&kill_registry ],
-    [ 20, lose_answers => \&lose_answers ],
-    [ 4, lose_joining => \&lose_joining ],
-    [ 3, lose_leaving => \&lose_leaving ],
+    [ 3, join_while_killed => \&join_while_killed ],
+    [ 12, lose_answers => \&lose_answers ],
+    [ 5, lose_joining => \&lose_joining ],
+    [ 5, lose_leaving => \&lose_leaving ],
     [ 6, hold_check => \&hold_check ],
+    [ 4, hold_claim => \&hold_claim ],
+    [ 3, hold_leaving => \&hold_leaving ],
     [ 3, hold_take_over => \&hold_take_over ],
+    [ 8, pass_on => \&pass_on ],
+    [ 4, join_at_once => \&join_at_once ],
+    [ 4, check_at_once => \&check_at_once ],
+    [ 3, take_over_at_once => \&take_over_at_once ],
     [ 4, clone_second => \&clone_second ],
     [ 4, clone_first => \&clone_first ],
-    [ 2, clone_late => \&clone_late ],
+    [ 3, clone_promoted => \&clone_promoted ],
+    [ 2, lead_and_take_over => \&lead_and_take_over ],
     [ 2, restore_dump => \&restore_dump ],
     [ 4, restore_backup => \&restore_backup ],
+    [ 4, keep_backup => \&keep_backup ],
+    [ 4, start_backup => \&start_backup ],
     [ 3, fail_over_synchronous => \&fail_over_synchronous ],
     [ 4, fail_over_asynchronous => \&fail_over_asynchronous ],
     [ 2, dump_registry => \&dump_registry ],
     [ 2, back_up_registry => \&back_up_registry ],
+    [ 3, keep_registry => \&keep_registry ],
+    [ 2, start_kept_registry => \&start_kept_registry ],
     [ 2, promote_registry => \&promote_registry ],
-    [ 1, free_numbers => \&free_numbers ],
     [ 4, leave_and_come_back => \&leave_and_come_back ],
     [ 3, retire_by_administrator => \&retire_by_administrator ],
     [ 6, move_shard => \&move_shard ],
     [ 2, release_and_fail_over => \&release_and_fail_over ],
     [ 2, lose_release => \&lose_release ],
     [ 1, switch_over => \&switch_over ],
-    [ 4, roll_back => \&roll_back ]);
+    [ 4, roll_back => \&roll_back ],
+    [ 6, take_numbers => \&take_numbers ],
+    [ 2, lose_source => \&lose_source ],
+    (accept_refuses_stale() ? ([ 4, cross_moves => \&cross_moves ], [ 3, accept_stale => \&accept_stale ]) : ()));
 my $weights = 0;
 $weights += $_->[0] foreach @steps;
 # ONLY, in the environment, names those that are wanted.
@@ -111,9 +129,9 @@ sub faults { my $sum = 0; $sum += $_ foreach values %{ $cluster->{faults} }; ret
 sub tell_figures
 {
     my $oracle = $cluster->{oracle};
-    note(sprintf '%4d s: %d steps, %d IDs, %d faults, %d clocks moved, %d loose IDs, %d allowed repeats, %d repeats', time - $begun,
-        $cluster->{step}, $oracle->{ids} + $oracle->{loose}, faults(), $cluster->{moved_clocks}, $oracle->{loose}, $oracle->{allowed},
-        $failed =~ /seen before|twice|below/ ? 1 : 0);
+    note(sprintf '%4d s: %d steps, %d IDs, %d numbers, %d faults, %d clocks moved, %d loose IDs, %d allowed repeats, %d repeats', time - $begun,
+        $cluster->{step}, $oracle->{ids} + $oracle->{loose}, $oracle->{numbers}, faults(), $cluster->{moved_clocks}, $oracle->{loose}, $oracle->{allowed},
+        $failed =~ /seen before|twice|below|was given to/ ? 1 : 0);
     return;
 }
 
@@ -122,9 +140,10 @@ if (!eval { $cluster = new_cluster(); new_proxy($cluster); 1 }) { BAIL_OUT("the 
 srand $seed;
 note(sprintf '%4d s: the cluster is there', time - $begun);
 $begun = $told = time;
-while (time < $begun + $seconds)
+my @once = $seconds eq 'once' ? grep { !%only || $only{ $_->[1] } } @steps : ();
+while ($seconds eq 'once' ? @once : time < $begun + $seconds)
 {
-    my $step = next_step();
+    my $step = shift(@once) // next_step();
     $times{ $step->[1] }{count}++;
     last if !run_step($step);
     next if time < $told + 30;
