@@ -33,11 +33,11 @@ sub join_at_once
         undef $node->{number};
         rename_node($cluster, $node);
     }
-    @pending = map { my $node = $_; map { start_query($node->{server}, "SELECT snowid.join('registry', '$node->{name}')", $_) } 0, 1 } @nodes;
+    my @joins = map { my $node = $_; map { start_query($node->{server}, "SELECT snowid.join('registry', '$node->{name}')", $_) } 0, 1 } @nodes;
     draw($cluster, $_) foreach @others;
     foreach my $node (@nodes)
     {
-        my ($number, $again) = map { result_of(shift @pending) } 0, 1;
+        my ($number, $again) = map { result_of(shift @joins) } 0, 1;
         note_number($cluster, $node, $number, "$node->{name} joins beside others");
         expect($again, $number, "$node->{name} joins in two sessions");
     }
@@ -86,9 +86,11 @@ sub take_over_at_once
     notices();
     my @pending = map { start_query($_, 'SELECT snowid.take_over_node()') } @servers;
     my $limit = time + 60;
-    until (is_done($pending[0]) && is_done($pending[1]))
+    my $said = '';
+    until (2 == grep { is_done($_) } @pending)
     {
-        let_time_pass($cluster, 5) if notices() =~ /waiting until/;
+        $said .= notices();
+        let_time_pass($cluster, 5) if $said =~ /waiting until/;
         die "$node->{name} and a clone: taking over takes too long\n" if time > $limit;
         sleep 0.05;
     }

@@ -405,22 +405,21 @@ sub start_backup
     elsif ($is_later eq '1')
     {
         check_warned($cluster, $server, $number, $was_promoted, 'as a backup that was restored from an archive');
-        # Its original is told, and states that it goes on.
         check_warned($cluster, $node->{server}, $number, $other_was_promoted, 'beside its backup') if $is_current;
-        take_over($cluster, $node->{server}, $number, shards_of($cluster, $node)) if $is_current;
     }
     else
     {
         expect(query($server, 'SELECT snowid.check_node()'), 'ERROR 55000', "$server->{name}, a backup of $number, checks");
         expect(refusal_of_next($cluster, $server), 'ERROR 55000', "$server->{name}, a backup of $number");
     }
-    check_node($cluster, $node, 'after a backup of it was started') if $is_current;
     my $copy = { letter => 'kept', server => $server };
     if (query($server, 'SELECT snowid_default_shard()') =~ /ERROR/ || query($server, 'SELECT snowid.leave()') eq '')
     {
         join_node($cluster, $copy);
         draw($cluster, $copy, layout => $_) foreach @{ LAYOUTS() };
     }
+    # Its original was told, and states that it goes on.
+    take_over($cluster, $node->{server}, $number, shards_of($cluster, $node)) if $is_current && $is_later eq '1';
     check_node($cluster, $node, 'after a backup of it has left') if $is_current;
     draw($cluster, $node);
     drop_server($cluster, $server);

@@ -191,8 +191,8 @@ sub cross_moves
         foreach my $seconds (0, 1.5, 20, 61, 61)
         {
             let_time_pass($cluster, $seconds) if $seconds;
-            @pending = map { start_query($both[$_]{server}, accept_sql($shard, $released[ 1 - $_ ], $text)) } 0, 1;
-            my @answers = map { result_of($_) } @pending;
+            my @accepts = map { start_query($both[$_]{server}, accept_sql($shard, $released[ 1 - $_ ], $text)) } 0, 1;
+            my @answers = map { result_of($_) } @accepts;
             expect($_, qr/^(?:|ERROR (?:55000|SN001))$/, 'an accept that crosses another') foreach @answers;
             last if !grep { $_ eq 'ERROR SN001' } @answers;
         }
