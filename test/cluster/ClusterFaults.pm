@@ -189,8 +189,8 @@ sub clone_first
     return;
 }
 
-my $was_promoted = qr/this server was promoted or restored/;
-my $other_was_promoted = qr/another server, which was promoted or restored/;
+my $was_promoted = qr/^DETAIL:  This server was promoted or restored/m;
+my $other_was_promoted = qr/^DETAIL:  Another server, which was promoted or restored/m;
 
 # A clone that was restored from an archive, beside its original: both are warned, and go on, until it is stated who is
 # the node.
@@ -399,7 +399,7 @@ sub start_backup
     }
     elsif (identity($cluster) ne $kept->{identity})
     {
-        check_warned($cluster, $server, $number, qr/registry was restored/, 'as a backup that knows another registry');
+        check_warned($cluster, $server, $number, qr/^DETAIL:  Registry was restored/m, 'as a backup that knows another registry');
         expect(query($server, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$server->{name} takes over at a registry that it does not know");
     }
     elsif ($is_later eq '1')

@@ -67,7 +67,9 @@ sub join_while_killed
     return;
 }
 
-my $moved = qr/registry was restored, promoted, upgraded or moved/;
+my $moved = qr/registry was restored, promoted, upgraded or moved/i;
+# What a registry that was set back says of a server that was promoted since.
+my $moved_or_promoted = qr/$moved|this server was promoted/i;
 
 # Checks that nodes are warned by another registry and go on, and that nobody joins before it is recovered; recovers it,
 # has each node accept it. known: the exchanges that a registry knows which cannot tell that it was set back, by number.
@@ -81,7 +83,7 @@ sub settle
         point($cluster, $node->{server});
         my $is_known = $known && defined $known->{ $node->{number} }
           && at_registry($cluster, "SELECT exchange FROM snowid_internal.nodes WHERE node_number = $node->{number}") eq $known->{ $node->{number} };
-        check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $moved, "at a registry that $what");
+        check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $known ? $moved_or_promoted : $moved, "at a registry that $what");
         draw($cluster, $node, layout => $_, count => 20) foreach @{ LAYOUTS() };
     }
     if (!$known)
@@ -100,6 +102,7 @@ sub settle
     # Two at once, and others join meanwhile.
     my @pending = map { start_query($_->{server}, 'SELECT snowid.accept_registry()') } @nodes[ 0, 1 ];
     my $late = { letter => 'late', server => $cluster->{late} };
+    point($cluster, $late->{server});
     if (chance(0.3))
     {
         join_node($cluster, $late);
