@@ -6,6 +6,9 @@ use warnings;
 
 use lib 'test/cluster';
 
+# What PostgreSQL::Test prepares before a program begins is too late in one that is loaded by then.
+use PostgreSQL::Test::Cluster;
+
 # It names steps there, and tests here.
 delete $ENV{ONLY};
 @ARGV = ('once', $ENV{SNOWID_SEED} // 1);
