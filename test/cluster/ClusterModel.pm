@@ -26,6 +26,9 @@ sub new_cluster
         %options, step => 0, passed => 0, offset => 0, history => [], faults => {}, servers => {}, given => {}, floor => 0, registries => 0, names => 0,
         oracle => new_oracle(), owner => {}, nodes => [], held => [], backups => [], released => {}, moved_clocks => 0 };
     $cluster->{registry} = fresh_server($cluster, 'registry');
+    # Nothing is on disk there but what snowid has had written.
+    $cluster->{registry}{pg}->append_conf('postgresql.conf', "synchronous_commit = off\nwal_writer_delay = '10s'\n");
+    $cluster->{registry}{pg}->reload;
     put_clock($cluster, $cluster->{registry}, 0);
     $cluster->{registry_standby} = standby_of($cluster, $cluster->{registry}, 'registry_standby');
     # Where the numbers of all nodes' counters come from.
