@@ -185,7 +185,7 @@ sub keep_held
 sub pass_on
 {
     my ($cluster) = @_;
-    hold_check($cluster) if !@{ $cluster->{held} };
+    hold_check($cluster) while !@{ $cluster->{held} };
     my ($held) = splice @{ $cluster->{held} }, rand @{ $cluster->{held} }, 1;
     my $verdict = at_registry($cluster, $held->{statement});
     event($cluster, "a $held->{kind} from step $held->{step} comes: $verdict", $held->{number});
