@@ -130,7 +130,7 @@ sub accept_shard
 {
     my ($cluster, $node, $shard, $id, $layout) = @_;
     my $answer = accept_once($cluster, $node, $shard, $id, $layout);
-    if ($answer eq 'ERROR 55000' && accept_refuses_stale())
+    if ($answer eq 'ERROR 55000')
     {
         my ($known) = $node->{server}{message} =~ /is not above ID (\d+)/;
         die "$node->{name}: accepts $id, $layout: $node->{server}{message}\n" if !defined $known || $known < $id;

@@ -68,7 +68,8 @@ my @steps = (
     [ 4, roll_back => \&roll_back ],
     [ 6, take_numbers => \&take_numbers ],
     [ 2, lose_source => \&lose_source ],
-    (accept_refuses_stale() ? ([ 4, cross_moves => \&cross_moves ], [ 3, accept_stale => \&accept_stale ]) : ()));
+    [ 4, cross_moves => \&cross_moves ],
+    [ 3, accept_stale => \&accept_stale ]);
 my $weights = 0;
 $weights += $_->[0] foreach @steps;
 # ONLY, in the environment, names those that are wanted.

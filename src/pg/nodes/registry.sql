@@ -33,7 +33,8 @@ COMMENT ON COLUMN snowid_internal.nodes.token IS 'random number that the node ch
 COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'server of the node, as in its pg_control_system()';
 COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'OID of the node''s database';
 COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
-COMMENT ON COLUMN snowid_internal.nodes.max_lead IS 'setting snowid.max_lead of the node at its last check, in microseconds';
+COMMENT ON COLUMN snowid_internal.nodes.max_lead IS
+  'how far ahead of last_seen the node may have issued IDs, by its settings of snowid.max_lead until then, in microseconds';
 COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number';
 COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role as which the node connected to claim the number';
 COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction of the claim; null after snowid.accept_registry()';
@@ -274,8 +275,9 @@ BEGIN
     UPDATE snowid_internal.nodes AS n
        SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, register.exchange) + 1 END, token = next,
            node_name = asking.node_name, database = asking.database, last_seen = asking.last_seen,
-           -- Who states this may be interrupted, and state it again: until it checks it needs what the other server has said.
-           max_lead = CASE WHEN is_stated THEN greatest(n.max_lead, asking.max_lead) ELSE asking.max_lead END,
+           -- Until the clock has passed them there may be IDs that a greater setting has allowed.
+           max_lead = greatest(asking.max_lead,
+             n.max_lead - greatest(extract(epoch FROM asking.last_seen - n.last_seen) * 1000000, 0)::bigint),
            system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
            database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
            -- Not back: another server of the later timeline would not be told that it was replaced.
