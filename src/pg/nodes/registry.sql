@@ -49,17 +49,17 @@ COMMENT ON INDEX snowid_internal.nodes_claim_key IS 'a claim has one number';
 COMMENT ON CONSTRAINT nodes_node_number_check ON snowid_internal.nodes IS 'shards of the layout instagram; 0 belongs to servers that have not joined';
 
 CREATE TABLE snowid_internal.registry_identities (
-  identity pg_catalog.text PRIMARY KEY,
+  identity pg_catalog.text NOT NULL,
   max_node_number bigint NOT NULL
     CHECK (max_node_number OPERATOR(pg_catalog.>=) 0::bigint AND max_node_number OPERATOR(pg_catalog.<=) 8191::bigint)
 ) USING heap;
+-- Without a key: the data of a dump is also restored where it is from.
+ALTER TABLE snowid_internal.registry_identities REPLICA IDENTITY FULL;
 COMMENT ON TABLE snowid_internal.registry_identities IS
   'identities as which this registry may have given numbers; it gives numbers only if it has no other identity now';
 COMMENT ON COLUMN snowid_internal.registry_identities.identity IS 'snowid_internal.registry_identity() at the time';
 COMMENT ON COLUMN snowid_internal.registry_identities.max_node_number IS
   'greatest number that may have been given before, as stated by snowid.recover_registry()';
-COMMENT ON CONSTRAINT registry_identities_pkey ON snowid_internal.registry_identities IS 'an identity is stated once';
-COMMENT ON INDEX snowid_internal.registry_identities_pkey IS 'an identity is stated once';
 COMMENT ON CONSTRAINT registry_identities_max_node_number_check ON snowid_internal.registry_identities IS 'numbers of nodes; 0 for none';
 
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
@@ -181,7 +181,7 @@ COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'the r
 CREATE FUNCTION snowid_internal.require_complete() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF (SELECT count(*) <> 1 OR max(i.identity) <> snowid_internal.registry_identity() FROM snowid_internal.registry_identities AS i) THEN
+  IF (SELECT coalesce(bool_or(i.identity <> snowid_internal.registry_identity()), true) FROM snowid_internal.registry_identities AS i) THEN
     RAISE 'registry may have lost numbers that it gave' USING ERRCODE = 'object_not_in_prerequisite_state',
       DETAIL = 'It was restored, promoted, upgraded or moved.',
       HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';

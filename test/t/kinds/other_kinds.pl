@@ -335,7 +335,7 @@ my ($calls, @not_null) = (0);
 foreach my $function (@functions)
 {
     my ($name, $types) = split /\|/, $function;
-    my @types = split /,/, $types;
+    my @types = map { s{^any.*}{bigint}r } split /,/, $types;
     foreach my $null (grep { $_ != ($optional{$name} // -1) } 0 .. $#types)
     {
         my $arguments = join ', ',
