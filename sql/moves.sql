@@ -178,7 +178,12 @@ SELECT attempt(change) FROM unnest(ARRAY[
   'INSERT INTO snowid_internal.moved_shards VALUES (8192, ''instagram'', 1, false, NULL, now())',
   'INSERT INTO snowid_internal.moved_shards VALUES (9, ''instagram'', -1, true, NULL, now())',
   'SELECT snowid_internal.check_move()']) AS change;
+-- Not in the transaction that moves the shard either.
+BEGIN;
 SELECT snowid.accept_shard(9, id + (1 << 23)) FROM snowid.released_shards WHERE shard = 9;
+SELECT attempt(change) FROM unnest(ARRAY['UPDATE snowid_internal.moved_shards SET is_open = true WHERE shard = 9',
+  'DELETE FROM snowid_internal.moved_shards WHERE shard = 9']) AS change;
+COMMIT;
 SELECT snowid_next(9) > 0;
 BEGIN;
 INSERT INTO snowid_internal.moved_shards VALUES (10, 'instagram', 10 * 1024, false, NULL, now());
@@ -198,14 +203,24 @@ SELECT attempt('INSERT INTO snowid_internal.moved_shards SELECT 901, ''instagram
 SELECT attempt('SELECT snowid_next(901)') = 'SELECT 1' AS is_open;
 
 -- Who may.
+SELECT snowid.release_shard(7) > 0 AS released;
 CREATE ROLE regress_mover;
 GRANT EXECUTE ON FUNCTION snowid.accept_shard TO regress_mover;
+-- What runs as the owner of the table finds none of the caller's objects.
+CREATE SCHEMA mine AUTHORIZATION regress_mover;
 SET ROLE regress_mover;
-SELECT attempt(call) FROM unnest(ARRAY['SELECT snowid.release_shard(7)', 'SELECT snowid.accept_shard(7, snowid_max(clock_timestamp() + ''50 ms'') - (8191 - 7) * 1024)',
+CREATE FUNCTION mine.same(tid, tid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'as %', current_user; END $$;
+CREATE OPERATOR mine.= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = mine.same);
+SET search_path = mine, pg_catalog, public;
+SELECT attempt(call) FROM unnest(ARRAY['SELECT snowid.release_shard(7)', 'SELECT snowid.accept_shard(7, id + (1 << 23)) FROM snowid.released_shards WHERE shard = 7',
   'SELECT snowid.advance_past(now())', 'SELECT snowid.advance_past(1)', 'INSERT INTO snowid_internal.moved_shards DEFAULT VALUES',
   'DELETE FROM snowid_internal.moved_shards']) AS call;
 SELECT snowid_ceiling() > now() - interval '1 h', count(*) > 0 FROM snowid.released_shards;
+RESET search_path;
 RESET ROLE;
+DROP OPERATOR mine.= (tid, tid);
+DROP FUNCTION mine.same;
+DROP SCHEMA mine;
 REVOKE ALL ON FUNCTION snowid.accept_shard FROM regress_mover;
 DROP ROLE regress_mover;
 SELECT proname, proacl FROM pg_proc WHERE proname IN ('release_shard', 'accept_shard', 'advance_past')

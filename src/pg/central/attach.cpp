@@ -6,6 +6,7 @@
 #include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
+#include "pg/server/own_table.hpp"
 #include "pg/server/remote.hpp"
 #include "pg/server/sequence.hpp"
 #include "pg/server/sequence_page.hpp"
@@ -36,47 +37,37 @@ int64 least_of(Oid relid) {
   return next;
 }
 
-// Runs a statement with a sequence, and the texts of its source, as parameters.
-void execute_with_source(const char* statement, Oid relid, const CentralSource* source) {
-  Oid types[4] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
-  Datum values[4] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
+// Gives the sequence another file, and changes nothing else, so that all sessions notice.
+void renew_storage(Oid relid) {
+  SPI_connect();
+  SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
+                       sequence_options(relid).increment),
+              false, 0);
+  SPI_finish();
+}
+
+// Sets the sequence's source, or removes it where there is none. The user owns the sequence.
+void set_source(Oid relid, const CentralSource* source) {
+  Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
+  Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
+  renew_storage(relid);
+  // Rows of sequences that were dropped go too.
+  own_table_execute(kSourcesTable,
+                    "DELETE FROM ONLY snowid_internal.segment_sources WHERE seq = $1"
+                    " OR NOT EXISTS (SELECT FROM pg_sequence WHERE seqrelid = seq)",
+                    1, types, values, nullptr);
   if (source != nullptr) {
     values[1] = CStringGetTextDatum(source->server);
     values[2] = CStringGetTextDatum(source->remote);
     values[3] = CStringGetTextDatum(source->identity);
+    own_table_execute(kSourcesTable,
+                      "INSERT INTO snowid_internal.segment_sources"
+                      " (seq, server, remote_seq, source_identity) VALUES ($1, $2, $3, $4)",
+                      lengthof(values), types, values, nullptr);
   }
-  SPI_execute_with_args(statement, source == nullptr ? 1 : 4, types, values, nullptr, false, 0);
-}
-
-// Sets the sequence's source, or removes it where there is none. The user owns the sequence; the
-// table is changed with the rights of its own owner, the extension's.
-void set_source(Oid relid, const CentralSource* source) {
-  Relation table = central_open_table(RowExclusiveLock);
-  const char* name = qualified_name(RelationGetRelid(table));
-  const Oid table_owner = table->rd_rel->relowner;
-  table_close(table, NoLock);
-  Oid user;
-  int security;
-  SPI_connect();
-  // Gives the sequence another file, and changes nothing else.
-  SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
-                       sequence_options(relid).increment),
-              false, 0);
-  GetUserIdAndSecContext(&user, &security);
-  SetUserIdAndSecContext(table_owner, security | SECURITY_LOCAL_USERID_CHANGE);
-  // Rows of sequences that were dropped go too.
-  execute_with_source(
-      psprintf("DELETE FROM %s WHERE seq OPERATOR(pg_catalog.=) $1 OR NOT EXISTS (SELECT FROM"
-               " pg_catalog.pg_sequence WHERE seqrelid OPERATOR(pg_catalog.=) seq)",
-               name),
-      relid, nullptr);
-  if (source != nullptr)
-    execute_with_source(psprintf("INSERT INTO %s (seq, server, remote_seq, source_identity)"
-                                 " VALUES ($1, $2, $3, $4)",
-                                 name),
-                        relid, source);
-  SetUserIdAndSecContext(user, security);
-  SPI_finish();
+  CentralSource stored;
+  central_find(relid, &stored);
+  if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSourcesTable);
 }
 
 }  // namespace

@@ -30,9 +30,7 @@ constexpr OwnTable kSources = {.name = kSourcesTable,
                                .columns = kColumns,
                                .own_type_length = sizeof(Oid),
                                .nullable = 0,
-                               .key_columns = kSequence,
-                               .checks = 0,
-                               .trigger = "check_source"};
+                               .key_columns = kSequence};
 
 // A column of type text, nullptr where it is null.
 char* text_column(Relation table, HeapTuple row, Column column) {
@@ -73,16 +71,12 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 
 }  // namespace
 
-Relation central_open_table(LOCKMODE lock) {
-  // Where the table is missing it must not look as if the sequence had no source: its own numbers
-  // may be in use elsewhere.
-  return own_table_open(kSources, lock);
-}
-
 void central_find(Oid relid, CentralSource* source) {
   *source = {};
   ScanKeyData key;
-  Relation table = central_open_table(AccessShareLock);
+  // Where the table is missing it must not look as if the sequence had no source: its own numbers
+  // may be in use elsewhere.
+  Relation table = own_table_open(kSources, AccessShareLock);
   // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
   ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
@@ -123,12 +117,11 @@ SNOWID_FUNCTION(snowid_sequence_send);
 // so nobody else may say where from. Rows that logical replication inserts, updates or deletes are
 // about another server's objects, and are skipped.
 Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
-  const TriggerData* trigger = require_own_trigger(
-      fcinfo, kSources.trigger, "Use snowid_segment_detach() for each sequence.");
+  const TriggerData* trigger =
+      require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
   if (TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) PG_RETURN_POINTER(trigger->tg_trigtuple);
-  // It only reads the row: PostgreSQL stores it.
-  require_as_made(trigger->tg_relation, kSources, AccessShareLock);
+  require_as_made(trigger->tg_relation, kSources);
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 

@@ -18,12 +18,8 @@ struct CentralSource {
   const char* identity;  // which one it was when it was attached, see allocate.cpp
 };
 
-// Opens the table. Raises 55000 as own_table_open() does.
-Relation central_open_table(LOCKMODE lock);
-
 // Sets *source to the source of a sequence, in the caller's memory context; source->server is
-// nullptr where it has none. Fails as central_open_table() does, and with 55000 where the table was
-// altered.
+// nullptr where it has none. Fails with 55000 where the table is missing or was altered.
 void central_find(Oid relid, CentralSource* source);
 
 }  // namespace snowid::pg

@@ -22,9 +22,10 @@ constexpr OwnTable kMovedShards = {.name = "moved_shards",
                                    .columns = kColumns,
                                    .own_type_length = sizeof(core::LayoutSpec),
                                    .nullable = kMovedTo,
-                                   .key_columns = kLayout,
-                                   .checks = 0,
-                                   .trigger = "check_move"};
+                                   .key_columns = kLayout};
+
+// The shard whose row moved_store() is storing, nullptr at other times.
+const SlotKey* stored_shard = nullptr;
 
 // The table that lock_shard_and_find() has locked last, with an object of it.
 Oid locked_table = InvalidOid;
@@ -144,6 +145,17 @@ void close_released() {
   table_close(table, NoLock);
 }
 
+// Whether a row is the one that moved_store() is storing. What a superuser's trigger on that
+// changes is not.
+bool is_of_move(const TriggerData* trigger) {
+  if (stored_shard == nullptr || TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) return false;
+  bool nulls[kColumns];
+  Datum values[kColumns];
+  read_columns(trigger->tg_relation, row_of(trigger), values, nulls);
+  return !nulls[kShard - 1] && DatumGetUInt64(values[kShard - 1]) == stored_shard->shard &&
+         !nulls[kLayout - 1] && SpecOf(values[kLayout - 1]) == stored_shard->layout;
+}
+
 // Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
 // one. Returns the row, with an ID above all that was issued here: that of an older dump may be
 // below.
@@ -206,24 +218,45 @@ void moved_store(Relation table, const core::Layout& layout, int64 shard, const 
                  const Moved& moved) {
   AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
   AssertHasObjectLock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
+  constexpr int kPlace = kColumns;
   core::LayoutSpec spec = layout.spec;
-  const Datum to = moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to);
-  const Datum values[kColumns] = {Int64GetDatum(shard),
-                                  PointerGetDatum(&spec),
-                                  Int64GetDatum(moved.id),
-                                  BoolGetDatum(moved.is_open),
-                                  to,
-                                  TimestampTzGetDatum(moved.moved_at)};
-  bool nulls[kColumns] = {};
-  nulls[kMovedTo - 1] = moved.moved_to == nullptr;
-  HeapTuple row = own_row_form(table, kMovedShards, values, nulls);
-  if (old == nullptr) {
-    CatalogTupleInsert(table, row);
-  } else {
-    ItemPointerData place = old->place;
-    CatalogTupleUpdate(table, &place, row);
+  ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
+  Oid types[kColumns + 1];
+  for (int i = 0; i < kColumns; i++) types[i] = TupleDescAttr(RelationGetDescr(table), i)->atttypid;
+  types[kPlace] = TIDOID;
+  Datum values[kColumns + 1] = {
+      Int64GetDatum(shard),
+      PointerGetDatum(&spec),
+      Int64GetDatum(moved.id),
+      BoolGetDatum(moved.is_open),
+      moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to),
+      TimestampTzGetDatum(moved.moved_at),
+      PointerGetDatum(&place)};
+  char nulls[kColumns + 2] = "       ";
+  if (moved.moved_to == nullptr) nulls[kMovedTo - 1] = 'n';
+  const SlotKey key = SlotKeyOf(layout, shard);
+  const SlotKey* outer = stored_shard;
+  uint64 count = 0;
+  stored_shard = &key;
+  PG_TRY();
+  {
+    count = own_table_execute(
+        kMovedShards.name,
+        old == nullptr ? "INSERT INTO snowid_internal.moved_shards"
+                         " (shard, layout, id, is_open, moved_to, moved_at)"
+                         " VALUES ($1, $2, $3, $4, $5, $6)"
+                       : "UPDATE ONLY snowid_internal.moved_shards SET id = $3, is_open = $4,"
+                         " moved_to = $5, moved_at = $6 WHERE ctid = $7",
+        old == nullptr ? kColumns : kColumns + 1, types, values, nulls);
   }
-  CommandCounterIncrement();
+  PG_FINALLY();
+  { stored_shard = outer; }
+  PG_END_TRY();
+  // The row must say what the slots do, or the shard would be open here after a restart.
+  Moved stored;
+  if (count != 1 || !moved_find(table, layout, shard, &stored) || stored.id != moved.id ||
+      stored.is_open != moved.is_open)
+    report_not_stored(kMovedShards.name);
 }
 
 core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
@@ -250,9 +283,16 @@ SNOWID_FUNCTION(snowid_check_move);
 // shards, and are skipped.
 Datum snowid_check_move(PG_FUNCTION_ARGS) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
-  const TriggerData* trigger = require_own_insertion(fcinfo, kMovedShards.trigger, kHint);
-  if (trigger == nullptr) PG_RETURN_DATUM(Datum{0});
-  require_as_made(trigger->tg_relation, kMovedShards, RowExclusiveLock);
+  const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
+  // One of its own triggers may move a shard.
+  if (IsLogicalWorker() && stored_shard == nullptr) PG_RETURN_DATUM(Datum{0});
+  require_as_made(trigger->tg_relation, kMovedShards);
+  if (is_of_move(trigger)) PG_RETURN_POINTER(row_of(trigger));
+  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,
+                           kMovedShards.name),
+                    errhint("%s", kHint)));
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }
 }

@@ -33,7 +33,8 @@ Relation moved_lock(const core::Layout& layout, int64 shard);
 bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
 
 // Stores a shard's row; in the place of `old`, if that is not nullptr. The table must be as
-// moved_lock() returns it.
+// moved_lock() returns it. Raises 55000 if something that a superuser has added to the table has
+// stored another row, or none.
 void moved_store(Relation table, const core::Layout& layout, int64 shard, const Moved* old,
                  const Moved& moved);
 

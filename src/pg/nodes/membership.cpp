@@ -98,22 +98,6 @@ void invalidate_in_all_sessions() {
   AcceptInvalidationMessages();
 }
 
-// Runs a statement on the table as its owner.
-void execute(const char* statement, int count, Datum* values) {
-  const Oid table = extension_relation(kTable);
-  if (!OidIsValid(table)) report_missing();
-  Oid types[] = {INT8OID, TEXTOID};
-  Oid user;
-  int context;
-  GetUserIdAndSecContext(&user, &context);
-  SetUserIdAndSecContext(relation_owner(table), context | SECURITY_LOCAL_USERID_CHANGE);
-  SPI_connect();
-  const int result = SPI_execute_with_args(statement, count, types, values, nullptr, false, 0);
-  if (result < 0) elog(ERROR, "SPI_execute_with_args: %d", result);
-  SPI_finish();
-  SetUserIdAndSecContext(user, context);
-}
-
 }  // namespace
 
 Membership membership_read() {
@@ -180,15 +164,19 @@ void membership_bind(Membership* member) {
 }
 
 void membership_row_store(const Membership& member) {
+  Oid types[] = {INT8OID, TEXTOID};
   Datum values[] = {Int64GetDatum(member.number), CStringGetTextDatum(member.node)};
-  execute(
+  own_table_execute(
+      kTable,
       "INSERT INTO snowid_internal.membership AS m (singleton, node_number, node_name)"
       " VALUES (true, $1, $2) ON CONFLICT (singleton)"
       " DO UPDATE SET node_number = excluded.node_number, node_name = excluded.node_name",
-      lengthof(values), values);
+      lengthof(values), types, values, nullptr);
 }
 
-void membership_row_delete() { execute("DELETE FROM snowid_internal.membership", 0, nullptr); }
+void membership_row_delete() {
+  own_table_execute(kTable, "DELETE FROM snowid_internal.membership", 0, nullptr, nullptr, nullptr);
+}
 
 void membership_row_require(const Membership& member) {
   if (!has_row()) membership_row_store(member);

@@ -62,6 +62,26 @@ released($west, 42);
 ($status, $out, $err) = $west->psql('postgres', "SELECT snowid.accept_shard(41, $other)");
 like($err, qr/^psql:.* ERROR:  ID $other is not of shard 41$/m, 'an ID of another shard');
 is($west->safe_psql('postgres', 'SELECT count(*) FROM snowid_internal.moved_shards WHERE shard = 41'), '0', 'changes nothing');
+# In a transaction whose snapshot is older than the row, or than its last change.
+foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
+{
+    my $session = open_session($west);
+    my $shard = 60 + length $level;
+    my $begin = "BEGIN ISOLATION LEVEL $level; SELECT FROM snowid.released_shards";
+    foreach my $age ('row', 'change')
+    {
+        ask($session, $begin);
+        released($west, $shard);
+        like(ask($session, "SELECT snowid.accept_shard($shard, snowid_encode(clock_timestamp() + '5 ms', $shard, 0)); COMMIT"), qr/^\s*$/, "$level: the $age is newer")
+          or diag($session->{err});
+        is(open_on($shard), 'east west', "$level: it is open");
+    }
+    ask($session, $begin);
+    my $id = released($west, $shard);
+    is(ask($session, "SELECT snowid.release_shard($shard, moved_to => 'b'); COMMIT"), $id, "$level: released once more") or diag($session->{err});
+    is($west->safe_psql('postgres', "SELECT moved_to FROM snowid.released_shards WHERE shard = $shard"), 'b', "$level: with its destination");
+    close_session($session);
+}
 
 # 2. Two moves that cross: each server releases it, or finds it released, and each is handed the other's ID.
 my @both;
