@@ -29,8 +29,7 @@ constexpr OwnTable kSources = {.name = kSourcesTable,
                                .types = kTypes,
                                .columns = kColumns,
                                .own_type_length = sizeof(Oid),
-                               .nullable = 0,
-                               .key_columns = kSequence};
+                               .nullable = 0};
 
 // A column of type text, nullptr where it is null.
 char* text_column(Relation table, HeapTuple row, Column column) {

@@ -21,8 +21,7 @@ constexpr OwnTable kMovedShards = {.name = "moved_shards",
                                    .types = kTypes,
                                    .columns = kColumns,
                                    .own_type_length = sizeof(core::LayoutSpec),
-                                   .nullable = kMovedTo,
-                                   .key_columns = kLayout};
+                                   .nullable = kMovedTo};
 
 // The shard whose row moved_store() is storing, nullptr at other times.
 const SlotKey* stored_shard = nullptr;
@@ -201,7 +200,7 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   bool is_found = false;
   ScanKeyData key;
   AssertHasLock(RelationGetRelid(table), AccessShareLock);
-  const Oid index = own_key_of(table, kMovedShards);
+  const Oid index = own_key_of(table);
   ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
   // A snapshot of its own, since the caller's may be older than the row.
   SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
@@ -218,36 +217,32 @@ void moved_store(Relation table, const core::Layout& layout, int64 shard, const 
                  const Moved& moved) {
   AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
   AssertHasObjectLock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
-  constexpr int kPlace = kColumns;
   core::LayoutSpec spec = layout.spec;
   ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
-  Oid types[kColumns + 1];
-  for (int i = 0; i < kColumns; i++) types[i] = TupleDescAttr(RelationGetDescr(table), i)->atttypid;
-  types[kPlace] = TIDOID;
-  Datum values[kColumns + 1] = {
-      Int64GetDatum(shard),
-      PointerGetDatum(&spec),
-      Int64GetDatum(moved.id),
-      BoolGetDatum(moved.is_open),
-      moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to),
-      TimestampTzGetDatum(moved.moved_at),
-      PointerGetDatum(&place)};
-  char nulls[kColumns + 2] = "       ";
-  if (moved.moved_to == nullptr) nulls[kMovedTo - 1] = 'n';
+  Oid types[] = {INT8OID, InvalidOid, INT8OID, BOOLOID, TEXTOID, TIMESTAMPTZOID, TIDOID};
+  types[kLayout - 1] = TupleDescAttr(RelationGetDescr(table), kLayout - 1)->atttypid;
+  const Datum to = moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to);
+  Datum values[] = {Int64GetDatum(shard),
+                    PointerGetDatum(&spec),
+                    Int64GetDatum(moved.id),
+                    BoolGetDatum(moved.is_open),
+                    to,
+                    TimestampTzGetDatum(moved.moved_at),
+                    PointerGetDatum(&place)};
+  const char* nulls = moved.moved_to == nullptr ? "    n  " : nullptr;
+  const char* statement =
+      old == nullptr
+          ? "INSERT INTO snowid_internal.moved_shards"
+            " (shard, layout, id, is_open, moved_to, moved_at) VALUES ($1, $2, $3, $4, $5, $6)"
+          : "UPDATE ONLY snowid_internal.moved_shards"
+            " SET id = $3, is_open = $4, moved_to = $5, moved_at = $6 WHERE ctid = $7";
   const SlotKey key = SlotKeyOf(layout, shard);
   const SlotKey* outer = stored_shard;
   uint64 count = 0;
   stored_shard = &key;
   PG_TRY();
   {
-    count = own_table_execute(
-        kMovedShards.name,
-        old == nullptr ? "INSERT INTO snowid_internal.moved_shards"
-                         " (shard, layout, id, is_open, moved_to, moved_at)"
-                         " VALUES ($1, $2, $3, $4, $5, $6)"
-                       : "UPDATE ONLY snowid_internal.moved_shards SET id = $3, is_open = $4,"
-                         " moved_to = $5, moved_at = $6 WHERE ctid = $7",
-        old == nullptr ? kColumns : kColumns + 1, types, values, nulls);
+    count = own_table_execute(kMovedShards.name, statement, lengthof(types), types, values, nulls);
   }
   PG_FINALLY();
   { stored_shard = outer; }

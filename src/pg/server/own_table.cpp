@@ -21,13 +21,12 @@ constexpr char kLoss[] =
   pg_unreachable();
 }
 
-// detail: a sentence. hint: a sentence with the statement that undoes the change, nullptr where no
-// single one does.
+// detail, hint: sentences. The hint has the statement that undoes the change, if there is one.
 [[noreturn]] void report_altered(Relation relation, const char* detail, const char* hint) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("table \"%s.%s\" was altered", kInternalSchemaName,
                          RelationGetRelationName(relation)),
-                  errdetail_internal("%s", detail), errhint("%s", hint == nullptr ? kLoss : hint)));
+                  errdetail_internal("%s", detail), errhint("%s", hint)));
   pg_unreachable();
 }
 
@@ -39,12 +38,6 @@ Relation open_relation(const char* name, LOCKMODE lock) {
 }
 
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
-
-// "ALTER TABLE …" of a column, as a hint. action: what follows the column's name, with a space.
-const char* column_hint(Relation relation, Form_pg_attribute column, const char* action) {
-  return psprintf("Use ALTER TABLE %s ALTER COLUMN %s%s.", name_of(relation),
-                  quote_identifier(NameStr(column->attname)), action);
-}
 
 // Whether a column is of the type, or of one of snowid's types, which has this length.
 bool IsOf(Form_pg_attribute column, Oid type, int16 own_type_length) {
@@ -65,32 +58,10 @@ void require_columns(Relation relation, const OwnTable& table) {
       report_altered(relation, psprintf("Column \"%s\" was added.", name),
                      psprintf("Use ALTER TABLE %s DROP COLUMN %s.", name_of(relation),
                               quote_identifier(name)));
-    if (i >= table.columns || IsOf(column, table.types[i], table.own_type_length)) continue;
-    if (column->attisdropped)
-      report_altered(relation, psprintf("Column number %d was dropped.", i + 1), nullptr);
-    const char* type = OidIsValid(table.types[i]) ? format_type_be(table.types[i]) : nullptr;
-    report_altered(
-        relation, psprintf("Column \"%s\" has type %s.", name, format_type_be(column->atttypid)),
-        type == nullptr
-            ? nullptr
-            : column_hint(relation, column,
-                          psprintf(" TYPE %s USING %s::%s", type, quote_identifier(name), type)));
+    if (i < table.columns && !IsOf(column, table.types[i], table.own_type_length))
+      report_altered(relation,
+                     psprintf("Column number %d was dropped, or has another type.", i + 1), kLoss);
   }
-}
-
-// Whether an index is on the columns of the primary key and on nothing else. REINDEX CONCURRENTLY
-// makes a second one of these for a while.
-bool is_on_key(Oid oid, const OwnTable& table) {
-  HeapTuple row = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(oid));
-  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for index %u", oid);
-  const auto* index = reinterpret_cast<Form_pg_index>(GETSTRUCT(row));
-  bool is_right = index->indisunique && index->indimmediate && !index->indisexclusion &&
-                  index->indnatts == table.key_columns &&
-                  heap_attisnull(row, Anum_pg_index_indpred, nullptr);
-  for (int i = 0; is_right && i < table.key_columns; i++)
-    is_right = index->indkey.values[i] == i + 1;
-  ReleaseSysCache(row);
-  return is_right;
 }
 
 bool is_own_trigger(FunctionCallInfo fcinfo) {
@@ -120,10 +91,15 @@ void require_as_made(Relation relation, const OwnTable& table) {
   require_columns(relation, table);
 }
 
-Oid own_key_of(Relation relation, const OwnTable& table) {
+Oid own_key_of(Relation relation) {
   list_free(RelationGetIndexList(relation));
   const Oid key = relation->rd_pkindex;
-  return OidIsValid(key) && is_on_key(key, table) ? key : InvalidOid;
+  if (!OidIsValid(key)) return InvalidOid;
+  HeapTuple row = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(key));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for index %u", key);
+  const bool is_first = reinterpret_cast<Form_pg_index>(GETSTRUCT(row))->indkey.values[0] == 1;
+  ReleaseSysCache(row);
+  return is_first ? key : InvalidOid;
 }
 
 void require_no_null(Relation relation, const OwnTable& table, HeapTuple row) {

@@ -16,7 +16,6 @@ struct OwnTable {
   int columns;            // how many it has
   int16 own_type_length;  // in bytes, of snowid's type; 0 where there is none
   int nullable;           // the number of the column that may be null, 0 for none
-  int key_columns;        // how many the primary key has, which are the first ones
 };
 
 // Opens a table to read it. Raises 55000 if there is none, or if it is not as it was made: see
@@ -27,8 +26,8 @@ Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 // 55000 if not; the hint says how to undo the change.
 void require_as_made(Relation relation, const OwnTable& table);
 
-// The index of the primary key, InvalidOid if it was dropped or replaced.
-Oid own_key_of(Relation relation, const OwnTable& table);
+// The index of the primary key, InvalidOid if there is none that begins with the first column.
+Oid own_key_of(Relation relation);
 
 // Raises 55000 if a column of a row is null that CREATE EXTENSION has made NOT NULL. Required
 // before C code uses what it has read: the table may lack the constraint.
