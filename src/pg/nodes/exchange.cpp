@@ -195,7 +195,11 @@ void accept_registry(const Registry& registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
   const Answer answer = exchange_as_stated(registry, kAccept, look, member);
-  if (answer.verdict != Verdict::kHeld) report_refused(registry, *member, answer.verdict);
+  // Who was promoted states by this that it is the registry, and not which server is the node.
+  if (answer.verdict == Verdict::kPromoted)
+    memmove(member->registry, answer.identity, sizeof(member->registry));
+  else if (answer.verdict != Verdict::kHeld)
+    report_refused(registry, *member, answer.verdict);
   check_number(registry, member);
 }
 

@@ -40,6 +40,7 @@ bool no_deadlock = true;      // a node that was not replaced, or not accepted y
 // fault TOKEN_ALONE: an exchange does not compare the count of exchanges; found by one_confirmed
 // fault EARLIER_TIMELINE: a server of an earlier timeline that takes over sets the row's timeline back; found by one_confirmed
 // fault LATER_TIMELINE: an exchange by a server of a later timeline moves the token; found by no_deadlock
+// fault ACCEPT_TAKES_OVER: accepting by a server of a later timeline moves the token; found by no_deadlock
 // fault TAKES_ANY: taking over does not compare the token that was looked at; found by no_deadlock
 // fault LEAVES_ANY: leaving does not compare tokens; found by rightful_goes_on
 // fault BEHIND_IS_COPY: a registry that has lost exchanges takes the node for a copy; found by rightful_goes_on
@@ -163,7 +164,11 @@ byte n, m;
 #ifdef FAULT_LATER_TIMELINE
 #define IS_LATER(r) false
 #else
+#ifdef FAULT_ACCEPT_TAKES_OVER
 #define IS_LATER(r) (!IS_STATED(r) && r.timeline > registry.timeline)
+#else
+#define IS_LATER(r) (r.kind != TAKE_OVER && r.timeline > registry.timeline)
+#endif
 #endif
 #ifdef FAULT_TOKEN_ALONE
 #define IS_TOKEN(r) (r.token == registry.token)
@@ -312,7 +317,7 @@ inline give(claim) {
 inline moves(r) {
   if
   :: (MAKER(r.next) == 1 + r.by || MAKER(registry.token) == 2 - r.by) &&
-     (IS_STATED(r) -> r.token == registry.token : r.timeline <= registry.timeline) ->
+     (!IS_STATED(r) || r.token == registry.token) && (r.kind == TAKE_OVER || r.timeline <= registry.timeline) ->
      is_outdated[1 - r.by] = true;
      if
      :: IS_STATED(r) ->
@@ -387,10 +392,10 @@ inline execute(r) {
         assert(one_claim);
         registry.owner[r.number] = NODE;
         registry.token = 0;
+        registry.timeline = r.timeline;
         moves(r);
         registry.exchange = r.exchange + 1;
         registry.token = r.next;
-        registry.timeline = r.timeline;
         registry.is_retired = false;
         got = registry.exchange;
         verdict = HELD
@@ -623,6 +628,7 @@ end:
             holder = (server[s].registry != identity && holder == 1 + OTHER -> 0 : holder);
             hold();
             server[s].registry = identity
+         :: verdict == PROMOTED -> server[s].registry = identity
          :: else
          fi;
          end_step()

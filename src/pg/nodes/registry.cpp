@@ -126,7 +126,8 @@ void run_at_registry(const Registry& registry, const char* text, int columns, vo
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
   if (error == nullptr) return;
   remote_explain(registry.name, error);
-  if (!IsUnreachable(error)) {
+  // That a lock is not to be had is what the registry says.
+  if (!IsUnreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
     // The context says how we have put the question, which is of no use to the user. What says
     // where we were called from is added again.
     error->context = nullptr;

@@ -16,7 +16,7 @@ CREATE TABLE snowid_internal.nodes (
   database_oid bigint NOT NULL,
   timeline bigint NOT NULL,
   max_lead bigint NOT NULL,
-  claimed pg_catalog.timestamptz NOT NULL,
+  claimed pg_catalog.timestamptz,
   claimed_by pg_catalog.text NOT NULL,
   claimed_in pg_catalog.xid8,
   last_seen pg_catalog.timestamptz NOT NULL,
@@ -35,9 +35,9 @@ COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'OID of the node''s data
 COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
 COMMENT ON COLUMN snowid_internal.nodes.max_lead IS
   'how far ahead of last_seen the node may have issued IDs, by its settings of snowid.max_lead until then, in microseconds';
-COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number';
-COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role as which the node connected to claim the number';
-COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction of the claim; null after snowid.accept_registry()';
+COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number; null after snowid.accept_registry() has made the row again';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role as which the node connected when the row was made';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction that has made the row';
 COMMENT ON COLUMN snowid_internal.nodes.last_seen IS 'when the node last checked its number';
 COMMENT ON COLUMN snowid_internal.nodes.promoted_seen IS
   'when a server of a later timeline last checked the number, which has not called snowid.take_over_node(); null if none has';
@@ -93,7 +93,7 @@ COMMENT ON VIEW snowid.registry IS 'on a registry: the numbers that it has given
 COMMENT ON COLUMN snowid.registry.node_number IS 'shard of the node''s IDs';
 COMMENT ON COLUMN snowid.registry.node_name IS 'label that the node has chosen';
 COMMENT ON COLUMN snowid.registry.database IS 'name of the node''s database';
-COMMENT ON COLUMN snowid.registry.claimed IS 'when the node got the number';
+COMMENT ON COLUMN snowid.registry.claimed IS 'when the node got the number; null if the registry had lost it';
 COMMENT ON COLUMN snowid.registry.last_seen IS 'when the node last checked its number';
 COMMENT ON COLUMN snowid.registry.promoted_seen IS
   'when a promoted or restored server last checked the number without having called snowid.take_over_node(); null if none has';
@@ -126,16 +126,24 @@ CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
 COMMENT ON FUNCTION snowid_internal.commit_durably() IS
   'makes the commit of this transaction wait for the disk and the synchronous standbys, and refuses PREPARE TRANSACTION';
 
--- A role cannot use up the numbers. One a transaction, since the rows of open transactions are not seen by others.
+-- The rows of open transactions are not seen by others, who wait for them.
+CREATE FUNCTION snowid_internal.require_one() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.claimed_in = pg_current_xact_id()) THEN
+    RAISE 'cannot get two numbers in a transaction' USING ERRCODE = 'configuration_limit_exceeded';
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid_internal.require_one() IS 'refuses a transaction that has got a number';
+
+-- A role cannot use up the numbers.
 CREATE FUNCTION snowid_internal.require_few_claims() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   most CONSTANT int := 500;
 BEGIN
-  IF EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.claimed_in = pg_current_xact_id()) THEN
-    RAISE 'cannot claim two numbers in a transaction' USING ERRCODE = 'configuration_limit_exceeded';
-  ELSIF (SELECT count(*) >= most FROM snowid_internal.nodes AS n
-          WHERE n.claimed_by = session_user AND n.claimed_in IS NOT NULL AND n.claimed > now() - interval '1 day') THEN
+  IF (SELECT count(*) >= most FROM snowid_internal.nodes AS n
+          WHERE n.claimed_by = session_user AND n.claimed > now() - interval '1 day') THEN
     RAISE 'role "%" has claimed % numbers within a day', session_user, most USING ERRCODE = 'configuration_limit_exceeded',
       HINT = 'Wait, or have nodes connect as different roles.';
   END IF;
@@ -152,6 +160,7 @@ BEGIN
   SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim;
   IF FOUND THEN RETURN given; END IF;
   PERFORM snowid_internal.require_complete();
+  PERFORM snowid_internal.require_one();
   PERFORM snowid_internal.require_few_claims();
   FOR asking.node_number IN
     SELECT g FROM generate_series((SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i) + 1, 8191) AS g
@@ -197,6 +206,7 @@ DECLARE
   accepted snowid_internal.nodes;
   max_node_number CONSTANT bigint := (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i);
 BEGIN
+  PERFORM snowid_internal.require_one();
   IF asking.node_number > max_node_number THEN
     RAISE 'number % is greater than the registry may have lost', asking.node_number USING ERRCODE = 'object_not_in_prerequisite_state',
       DETAIL = format('snowid.recover_registry() was called with %s.', max_node_number),
@@ -225,7 +235,7 @@ CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_ca
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   asking snowid_internal.nodes := ROW(node_number, claim, node_name, database, exchange + 1, next, system_identifier, database_oid,
-    timeline, max_lead, clock_timestamp(), session_user, NULL, clock_timestamp(), NULL, NULL);
+    timeline, max_lead, NULL, session_user, NULL, clock_timestamp(), NULL, NULL);
   held snowid_internal.nodes;
   is_stated CONSTANT boolean := request IN ('take over', 'accept');
   is_later boolean;
@@ -248,11 +258,12 @@ BEGIN
     verdict := CASE WHEN held.claim IS NULL THEN 'unknown' WHEN held.retired IS NOT NULL THEN 'retired' ELSE 'held' END;
   ELSE
     PERFORM snowid_internal.commit_durably();
+    asking.claimed_in := pg_current_xact_id();
     IF request = 'accept' THEN PERFORM snowid_internal.require_complete(); END IF;
     IF request = 'claim' THEN
       asking.exchange := 0;
       asking.token := 0;
-      asking.claimed_in := pg_current_xact_id();
+      asking.claimed := asking.last_seen;
       held := snowid_internal.give_number(asking);
     ELSE
       SELECT * INTO held FROM snowid_internal.nodes AS n
@@ -263,7 +274,7 @@ BEGIN
     verdict := CASE WHEN held.claim IS NULL THEN 'unknown'
       WHEN held.retired IS NOT NULL THEN 'retired'
       WHEN request = 'claim' THEN 'held'
-      WHEN is_later AND NOT is_stated THEN 'promoted'
+      WHEN is_later AND request <> 'take over' THEN 'promoted'
       WHEN next = held.token OR (token = held.token AND (is_stated OR exchange = held.exchange)) THEN 'held'
       WHEN exchange > held.exchange THEN 'behind'
       ELSE 'copy' END;
@@ -280,8 +291,11 @@ BEGIN
              n.max_lead - greatest(extract(epoch FROM asking.last_seen - n.last_seen) * 1000000, 0)::bigint),
            system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
            database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
-           -- Not back: another server of the later timeline would not be told that it was replaced.
-           timeline = CASE WHEN is_stated THEN greatest(n.timeline, asking.timeline) ELSE n.timeline END,
+           -- Not back: another server of the later timeline would not be told that it was replaced. Those of another database
+           -- have no part in that, as after pg_upgrade, which begins at 1 again.
+           timeline = CASE WHEN NOT is_stated THEN n.timeline
+             WHEN asking.system_identifier = n.system_identifier AND asking.database_oid = n.database_oid
+             THEN greatest(n.timeline, asking.timeline) ELSE asking.timeline END,
            promoted_seen = CASE WHEN NOT is_stated THEN n.promoted_seen END,
            retired = CASE WHEN request = 'leave' THEN asking.last_seen END
      WHERE n.claim = register.claim RETURNING * INTO held;
@@ -304,6 +318,10 @@ BEGIN
     RAISE 'number % was not given to a node', node_number USING ERRCODE = 'undefined_object',
       HINT = 'The view snowid.registry lists the numbers that this registry has given.';
   END IF;
+EXCEPTION WHEN lock_not_available THEN
+  RAISE 'number % is locked by a transaction that does not end', node_number USING ERRCODE = 'lock_not_available',
+    HINT = format('End it, and try again: SELECT pg_terminate_backend(l.pid) FROM snowid_internal.nodes AS n'
+      ' JOIN pg_locks AS l ON l.granted AND l.transactionid = n.xmax WHERE n.node_number = %s.', node_number);
 END $$;
 COMMENT ON FUNCTION snowid.retire_node(bigint) IS
   'on a registry: retire the number of a node that is gone for good; a node that is not learns it at its next check, and stops';

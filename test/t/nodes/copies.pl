@@ -213,6 +213,21 @@ foreach my $round (1, 2)
     like(problem($original), qr/another server, which was promoted/, 'and shows it');
 }
 isnt($registry->safe_psql('postgres', 'SELECT promoted_seen FROM snowid.registry WHERE node_number = 3'), '', 'the registry shows it');
+# Who states that the registry is his does not say that he is the node; also where it is another one by then.
+$registry->safe_psql('postgres', 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+$registry->safe_psql('template1', 'CREATE DATABASE moved TEMPLATE postgres');
+$registry->safe_psql('moved', 'SELECT snowid.recover_registry(numbers_used) FROM snowid.registry_usage');
+sub ask_at { $_->safe_psql('postgres', "ALTER SERVER registry OPTIONS (SET dbname '$_[0]')") foreach $original, $standby; return }
+foreach my $dbname ('postgres', 'moved', 'postgres')
+{
+    ask_at($dbname);
+    is(attempt($standby, 'SELECT snowid.take_over_node()'), 'ERROR 55000', 'the promoted one: another registry is none to take over at') if $dbname eq 'moved';
+    like(message_of($standby, 'SELECT snowid.accept_registry()'), qr/WARNING:.*not confirmed number 3.*\nDETAIL:  This server was promoted.*\nHINT:.*take_over_node/, "accepts $dbname: warned");
+    is(attempt($standby, 'SELECT snowid.accept_registry()'), '3', "accepts $dbname: goes on");
+    is(attempt($original, 'SELECT snowid.accept_registry()'), '3', "the old primary accepts $dbname");
+    is(check($original), '3', 'is not replaced');
+    is(number_of($original), '3|3', 'and goes on');
+}
 # Who is the node is stated: the old primary, the promoted one, and the old one once more.
 is(stated($original), '3', 'the old primary is stated to be the node');
 is(problem($original), '', 'nothing is wrong');
@@ -233,6 +248,13 @@ sub check_stopped
     return;
 }
 $standby->stop;
+# After pg_upgrade timelines begin anew.
+my %is_at = (claim => claim_of(9), node_number => 8);
+sub at_registry { return attempt($registry, request(@_, %is_at)) }
+is(at_registry('claim', timeline => 3), 'held|8', 'a node on timeline 3');
+is(at_registry('take over', timeline => 1, system_identifier => 2, next => 5), 'held|8', 'is upgraded');
+is(at_registry('exchange', timeline => 2, system_identifier => 2, exchange => 1, token => 5, next => 6), 'promoted|8', 'and promoted: replaces nobody');
+is(at_registry('exchange', timeline => 1, system_identifier => 2, exchange => 1, token => 5, next => 7), 'held|8', 'the upgraded one goes on');
 check_log($registry);
 $_->stop foreach $original, $registry;
 done_testing();

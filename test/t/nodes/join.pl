@@ -185,6 +185,21 @@ is(mallory('exchange', %his, exchange => (1 << 40) + 2, token => 17, next => 18)
 is(at('east', 'SELECT snowid.check_node()'), '1', 'and others are not concerned');
 $node->safe_psql('postgres', q(UPDATE snowid_internal.nodes SET claimed = now() - interval '25 hours' WHERE node_number = 2002));
 is(mallory('claim', claim => claim_of(7)), 'held|222', 'a day later one more');
+# One transaction holds one number that the registry may have lost, too.
+$node->safe_psql('postgres', 'SELECT snowid.recover_registry(2600)');
+ask($mallory, 'BEGIN');
+is(mallory('accept', claim => claim_of(8), node_number => 2501), 'held|2501', 'a number that was lost');
+is(mallory('accept', claim => claim_of(9), node_number => 2502), 'ERROR 53400', 'no second one');
+ask($mallory, 'ROLLBACK');
+is(mallory('accept', claim => claim_of($_), node_number => $_), "held|$_", "one in each, and no more than there are: $_") foreach 2501 .. 2503;
+is(on_registry('SELECT count(*) FROM snowid.registry WHERE claimed IS NULL'), 3, 'when they were claimed is not known');
+# Whoever waits for another one is told so.
+ask($mallory, 'BEGIN');
+is(mallory('accept', claim => claim_of(8), node_number => 2504), 'held|2504', 'a number that was lost, and a transaction that goes on');
+my $waiting = open_session($node);
+is(ask($waiting, request('accept', claim => claim_of(9), node_number => 2504)), 'ERROR 55P03', 'another one: told so after a while');
+close_session($waiting);
+ask($mallory, 'ROLLBACK');
 close_session($mallory);
 # On the node: who may execute the function, but not use the server.
 $node->safe_psql('member_1', 'GRANT EXECUTE ON FUNCTION snowid.check_node() TO mallory');

@@ -89,6 +89,18 @@ $registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid.retire_node(b
 is(on_registry('BEGIN READ ONLY; SELECT snowid.retire_node(4)'), 'ERROR 25006', 'read-only');
 is(on_registry('SELECT snowid.retire_node(NULL)'), '', 'null for none');
 is(on_registry('SELECT snowid.retire_node(99)'), 'ERROR 42704', 'a number that nobody has');
+# Whoever keeps his row locked is not safe from it.
+foreach my $lock ('UPDATE snowid_internal.nodes SET last_seen = last_seen', 'DO $$ BEGIN PERFORM 1/0; EXCEPTION WHEN division_by_zero THEN PERFORM FROM snowid_internal.nodes FOR UPDATE; END $$')
+{
+    my $holder = open_session($registry);
+    ask($holder, 'BEGIN');
+    ask($holder, $lock);
+    my $message = ($registry->psql('postgres', q(ALTER FUNCTION snowid.retire_node(bigint) SET lock_timeout = '10ms'; SELECT snowid.retire_node(4))))[2];
+    my ($end) = $message =~ /number 4 is locked by a transaction that does not end\nHINT:.*: (SELECT .*)\.$/m;
+    is(on_registry($end // 'nothing'), 't', 'locked: whom to end');
+    wait_for(sub { on_registry('SELECT count(*) FROM pg_locks AS l, snowid_internal.nodes AS n WHERE l.transactionid = n.xmax') eq '0' }, 'the end of it');
+    close_session($holder);
+}
 like(($registry->psql('postgres', 'SELECT snowid.retire_node(99)'))[2], qr/number 99 was not given to a node\nHINT:.*snowid\.registry/, 'says so');
 my $session = new_session('west');
 is(ask($session, 'SELECT snowid_shard(snowid_next())'), '4', 'west draws');

@@ -104,6 +104,13 @@ foreach my $step ([ $done, 'has answered' ], [ '', 'has not been asked' ])
     is(at($check), $number, "a crash while the registry $step->[1]: the next check is right") for 1, 2;
 }
 
+# A registry that is busy says so itself.
+between(q(RAISE 'busy' USING ERRCODE = 'lock_not_available', HINT = 'Try again.';));
+is(at($check), 'ERROR 55P03', 'a busy registry');
+like(($node->psql('postgres', $check))[2], qr/ERROR:  busy\nHINT:  Try again/, 'what it says is shown');
+aside();
+is(at($check), $number, 'the next check is right');
+
 # The registry's answer waits for its synchronous standby, whatever the settings; who gives up meanwhile asks again.
 my $held = hold_commits($registry);
 my $patient = open_session($node);
