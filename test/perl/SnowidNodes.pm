@@ -8,7 +8,7 @@ use Exporter 'import';
 use SnowidServers;
 use SnowidSessions;
 
-our @EXPORT = qw(claim_of request stand_between stand_aside take_over);
+our @EXPORT = qw(claim_of request stand_between stand_aside done_apart take_over);
 
 # A claim of a number, and of nobody else.
 sub claim_of { return sprintf '00000000-0000-4000-8000-%012d', $_[0] }
@@ -51,6 +51,15 @@ BEGIN
 END \$\$
 SQL
     return;
+}
+
+# For stand_between: does what is asked for in a transaction of its own, so that only the answer can be lost.
+sub done_apart
+{
+    my ($registry, $dbname) = @_;
+    my $self = $registry->connstr($dbname // 'postgres') =~ s{'}{''}gr;
+    $registry->safe_psql($dbname // 'postgres', 'CREATE EXTENSION IF NOT EXISTS dblink');
+    return "PERFORM * FROM public.dblink('$self', format('SELECT verdict FROM away.register(@{[ join ', ', ('%L') x @arguments ]})', @{[ join ', ', @arguments ]})) AS d(v text);";
 }
 
 sub stand_aside

@@ -14,17 +14,22 @@ namespace {
 
 // The last IDs of the server that had the number are not known. They are not beyond its clock,
 // which may have been ahead of the registry's, and its max_lead_us. So this database issues only
-// IDs with later times, and waits until the clock allows them. Interruptible.
-void go_above_other(const Registry& registry, const ClockGap& gap, int64 other_lead_us) {
+// IDs with times above what this returns.
+core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
   const core::UnixMicros moment{there.value + kMostDifferenceUs +
                                 std::max(other_lead_us, max_lead_us())};
+  issue_only_above(moment);
+  return moment;
+}
+
+// Waits until the clock allows the IDs. Interruptible.
+void wait_until(const Registry& registry, core::UnixMicros moment) {
   ereport(NOTICE,
           (errmsg("waiting until %s", moment_text(moment)),
            errdetail("The clock of the server that had the number may have been %d seconds ahead "
                      "of that of server \"%s\".",
                      static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry.name)));
-  issue_only_above(moment);
   while (unix_now() < moment) nap(100, clock_wait_event());
 }
 
@@ -115,8 +120,12 @@ Datum snowid_take_over_node(PG_FUNCTION_ARGS) {
   const ClockGap gap = registry_compare_clocks(node.registry);
   // Before anything is taken. A copy is found also if its clock is wrong.
   require_near_clocks(node.registry, gap);
-  const int64 other_lead_us = take_over_number(node.registry, &node.member);
-  go_above_other(node.registry, gap, other_lead_us);
+  const Answer look = look_before_taking(node.registry, node.member);
+  // Before, since the answer may be lost, and the next check confirm the number; and once more,
+  // since the other server has issued IDs meanwhile.
+  go_above_other(gap, look.max_lead_us);
+  take_over_number(node.registry, look, &node.member);
+  wait_until(node.registry, go_above_other(gap, look.max_lead_us));
   membership_write(node.member);
   membership_row_store(node.member);
   PG_RETURN_INT64(node.member.number);

@@ -179,16 +179,19 @@ void check_number(const Registry& registry, Membership* member) {
   membership_write(*member);
 }
 
-int64 take_over_number(const Registry& registry, Membership* member) {
-  const Answer look = registry_ask(registry, kLook, member->registry, 0, *member);
-  if (look.verdict != Verdict::kHeld) report_refused(registry, *member, look.verdict);
+Answer look_before_taking(const Registry& registry, const Membership& member) {
+  const Answer look = registry_ask(registry, kLook, member.registry, 0, member);
+  if (look.verdict != Verdict::kHeld) report_refused(registry, member, look.verdict);
+  return look;
+}
+
+void take_over_number(const Registry& registry, const Answer& look, Membership* member) {
   const Answer answer = exchange_as_stated(registry, kTakeOver, look, member);
   if (answer.verdict != Verdict::kHeld) report_refused(registry, *member, answer.verdict);
   member->finding = Finding::kNothing;
   member->state = MemberState::kJoined;
   member->checked = GetCurrentTimestamp();
   membership_bind(member);
-  return look.max_lead_us;
 }
 
 void accept_registry(const Registry& registry, Membership* member) {

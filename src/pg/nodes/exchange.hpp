@@ -27,11 +27,15 @@ void claim_number(const Registry& registry, Membership* member);
 // node has stopped.
 void check_number(const Registry& registry, Membership* member);
 
-// Exchanges whatever token the registry has, and binds the node to this server. The page is not
-// stored yet: the caller first goes above what the other server has issued. Returns the other one's
-// snowid.max_lead, in microseconds.
+// Finds the token that the registry has, whoever has exchanged it, and the snowid.max_lead of who
+// has.
+// Raises: 55000 if the number cannot be taken over.
+Answer look_before_taking(const Registry& registry, const Membership& member);
+
+// Exchanges that token, and binds the node to this server. The page is not stored yet: the caller
+// first goes above what the other server has issued.
 // Raises: 55000 if it cannot be; nothing has changed then.
-int64 take_over_number(const Registry& registry, Membership* member);
+void take_over_number(const Registry& registry, const Answer& look, Membership* member);
 
 // Has the registry, as it is now, know the node's number and token; from then on the node goes by
 // that registry.

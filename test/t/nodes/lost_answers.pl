@@ -71,11 +71,9 @@ foreach my $round (1, 2)
     aside();
     is(at($check), $number, 'the next one is right');
 }
-$registry->safe_psql('postgres', 'CREATE EXTENSION dblink; CREATE SEQUENCE asked');
-my $self = $registry->connstr('postgres') =~ s{'}{''}gr;
+$registry->safe_psql('postgres', 'CREATE SEQUENCE asked');
 # Done, in a transaction of its own, and every so manieth answer is lost.
-my $done = "PERFORM * FROM public.dblink('$self', format('SELECT verdict FROM away.register(%L, %L, %L, %s, %s, %s, %s, %L, %L, %s, %s, %s, %s)', request,"
-  . " registry_identity, claim, node_number, exchange, token, next, node_name, database, system_identifier, database_oid, timeline, max_lead)) AS d(v text);";
+my $done = done_apart($registry);
 foreach my $nth (2, 3)
 {
     between("IF nextval('public.asked') % $nth = 0 THEN $done RAISE 'lost'; END IF;");

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Snowid;
+use SnowidNodes;
 use Test::More;
 
 my $registry = new_server('registry');
@@ -91,8 +92,38 @@ foreach my $offset (-8, 8)
     at('late', q(SET snowid.max_wait = '30s'; SELECT snowid_next()));
 }
 
+# The registry has done it, and the answer is lost: the next check will confirm the number.
+stand_between($registry, "IF request = 'take over' THEN " . done_apart($registry) . " RAISE 'lost'; END IF;");
+my $lost_at = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
+is(at('late', $take_over), 'ERROR P0001', 'the answer is lost');
+stand_aside($registry);
+is(at('late', 'SELECT snowid.check_node()'), '2', 'and the node confirmed');
+is(at('late', "SET snowid.max_lead = '1d'; SELECT snowid_timestamp(snowid_next()) >= timestamptz '$lost_at' + interval '11 s'"), 't', 'above what another one may have had');
+
+# Nor is what is issued repeated until the registry has done it.
+set_clock(20, $_) foreach $registry, $node;
+at('late', q(SET snowid.max_wait = '1min'; SELECT snowid_next()));
+my $holder = open_session($registry);
+ask($holder, 'SELECT pg_advisory_lock(1)');
+stand_between($registry, "IF request = 'take over' THEN PERFORM pg_advisory_xact_lock(1); END IF;");
+my $delayed = open_session($node, dbname => 'late');
+start_asking($delayed, $take_over);
+wait_for_waiting($registry, 1, 'advisory', 'snowid.register');
+set_clock(60, $_) foreach $registry, $node;
+my $done_at = $registry->safe_psql('postgres', 'SELECT clock_timestamp()');
+close_session($holder);
+wait_for(sub { is_answered($delayed) || $delayed->{err} =~ /NOTICE:.*waiting until/ }, 'the NOTICE');
+set_clock(80, $_) foreach $registry, $node;
+is(answer($delayed), '2', 'done after a while');
+close_session($delayed);
+stand_aside($registry);
+set_clock(60, $node);
+is(at('late', "SET snowid.max_lead = '1d'; SELECT snowid_timestamp(snowid_next()) >= timestamptz '$done_at' + interval '11 s'"), 't', 'above what another one may have had then');
+set_clock(80, $node);
+at('late', q(SET snowid.max_wait = '1min'; SELECT snowid_next()));
+
 # What the other server was allowed, and not this one.
-set_clock(0, $_) foreach $registry, $node;
+set_clock(80, $_) foreach $registry, $node;
 at('late', q(SET snowid.max_wait = '1min'; SELECT snowid_next()));
 is(at('late', q(SET snowid.max_lead = '2min'; SELECT snowid.check_node())), '2', 'a node whose IDs may be two minutes ahead');
 is(at('late', 'SELECT snowid.check_node()'), '2', 'and which is not allowed it any more');
@@ -111,14 +142,14 @@ wait_for(sub { is_answered($other) || $other->{err} =~ /NOTICE:.*waiting until/ 
 my ($beyond) = $other->{err} =~ /waiting until (.*)/;
 is($registry->safe_psql('postgres', "SELECT timestamptz '$beyond' - timestamptz '$ahead' BETWEEN interval '60 s' AND interval '140 s'"),
     't', 'who takes over without that goes above these');
-set_clock(140, $_) foreach $registry, $node;
+set_clock(220, $_) foreach $registry, $node;
 is(answer($other), '2', 'taken over');
 close_session($other);
 # A copy whose clock is wrong.
 $node->backup('copy');
 my $copy = PostgreSQL::Test::Cluster->new('copy');
 $copy->init_from_backup($node, 'copy');
-set_clock(200, $copy);
+set_clock(280, $copy);
 start_server($copy);
 is(at('late', 'SELECT snowid.check_node()'), '2', 'the original comes first');
 like(($copy->psql('late', 'SELECT snowid.check_node()'))[2], qr/another server has replaced this one as node/, 'a copy is found, though its clock is wrong');
