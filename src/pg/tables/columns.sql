@@ -19,7 +19,7 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
      WHERE e.extname = 'snowid'
   ), expression AS (
     SELECT 'pg_attrdef'::regclass::oid AS class, d.oid AS object, a.attrelid, a.attnum, a.attname,
-        pg_get_expr(d.adbin, d.adrelid) AS text, NULL::oid AS domain
+        pg_get_expr(d.adbin, 0) AS text, NULL::oid AS domain
       FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
      WHERE a.attgenerated = ''
     UNION ALL

@@ -313,8 +313,9 @@ CREATE VIEW snowid.partitions AS
     r.is_default,
     CASE WHEN c.relkind OPERATOR(pg_catalog.=) 'p'::pg_catalog."char"
       THEN (SELECT pg_catalog.sum(NULLIF(l.reltuples, '-1'::pg_catalog.float4))
-              FROM pg_catalog.pg_partition_tree(c.oid::pg_catalog.regclass) AS t
-              JOIN pg_catalog.pg_class AS l ON l.oid OPERATOR(pg_catalog.=) t.relid::pg_catalog.oid WHERE t.isleaf)
+              FROM snowid.tree_of(c.oid) AS t (relid)
+              JOIN pg_catalog.pg_class AS l ON l.oid OPERATOR(pg_catalog.=) t.relid
+             WHERE l.relkind OPERATOR(pg_catalog.<>) 'p'::pg_catalog."char")
       ELSE NULLIF(c.reltuples, '-1'::pg_catalog.float4) END::bigint AS estimated_rows
   FROM pg_catalog.pg_partitioned_table AS p,
     LATERAL snowid.partition_key(p.partrelid) AS k (key),

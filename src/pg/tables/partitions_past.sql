@@ -139,6 +139,10 @@ BEGIN
       END IF;
       PERFORM snowid.execute(owner, format('DROP %sTABLE %s', CASE WHEN is_foreign THEN 'FOREIGN ' END, name));
     END IF;
+    -- One that could not be locked before is waited for by its statement, which then goes by the name.
+    IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relid AND (is_drop OR c.relispartition)) THEN
+      RAISE 'a partition of table % was renamed', parent USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
     RETURN NEXT;
   END LOOP;
   PERFORM set_config('lock_timeout', patience, true);

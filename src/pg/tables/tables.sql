@@ -63,7 +63,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS 'column of a table that is partitioned by ranges of one bigint';
 
--- The partitions of such a table. A bound that is null is none; both are for the default partition.
+-- The partitions of such a table. A bound that is null is none; both are for the default partition. Given the table,
+-- pg_get_expr() would lock it, and views of all tables wait for everybody.
 CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
     OUT is_default boolean, OUT is_leaving boolean)
   RETURNS SETOF pg_catalog.record
@@ -71,7 +72,7 @@ CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid
 BEGIN ATOMIC
   SELECT b.relid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
       b.bounds IS NULL, b.inhdetachpending
-    FROM (SELECT c.oid AS relid, i.inhdetachpending, pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, c.oid),
+    FROM (SELECT c.oid AS relid, i.inhdetachpending, pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, 0),
               '^FOR VALUES FROM [(]''?(-?[0-9]+|MINVALUE)''?[)] TO [(]''?(-?[0-9]+|MAXVALUE)''?[)]$') AS bounds
             FROM pg_catalog.pg_inherits AS i
             JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
@@ -125,7 +126,7 @@ BEGIN
   SELECT s.shard, s.layout INTO shard, layout
     FROM pg_attrdef AS d
     JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = '',
-      LATERAL snowid.source_of_expression(pg_get_expr(d.adbin, d.adrelid), 'pg_attrdef'::regclass, d.oid) AS s
+      LATERAL snowid.source_of_expression(pg_get_expr(d.adbin, 0), 'pg_attrdef'::regclass, d.oid) AS s
    WHERE d.adrelid = tbl AND d.adnum = col;
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
@@ -141,7 +142,7 @@ END $$;
 COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'first ID of the unit of time that holds a moment';
 
--- A table and all that inherits from it. Locks nothing, as pg_partition_tree() does.
+-- A table and all that inherits from it. Unlike pg_partition_tree() it locks nothing.
 CREATE FUNCTION snowid.tree_of(tbl pg_catalog.oid) RETURNS SETOF pg_catalog.oid
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC

@@ -117,5 +117,22 @@ foreach my $view (sort keys %queued)
     close_session($other);
 }
 close_session($keeper, $queuer);
+
+# Nor do views of everybody's tables wait for a table that it has locked, be it a temporary one.
+my $locker = open_session($node, user => 'mallory');
+ask($locker, <<'SQL');
+CREATE TEMP TABLE locked (id bigint DEFAULT snowid_next(), n int DEFAULT 1, twice int GENERATED ALWAYS AS (n * 2) STORED) PARTITION BY RANGE (id);
+CREATE TEMP TABLE locked_divided PARTITION OF locked FOR VALUES FROM (0) TO (100) PARTITION BY RANGE (id);
+CREATE TEMP TABLE locked_leaf PARTITION OF locked_divided DEFAULT;
+BEGIN;
+LOCK TABLE locked IN ACCESS EXCLUSIVE MODE;
+SQL
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE mode = ' . q('AccessExclusiveLock' AND pid = ) . backend_of($locker)), '3', 'tables are locked');
+foreach my $view (map { $_->[1] } grep { $_->[2] eq 'v' } @relations)
+{
+    unlike(attempt($node, "SET lock_timeout = '50ms'; SELECT max(v::text) FROM $view AS v"), qr/^ERROR/, "$view waits for nobody");
+}
+is(attempt($node, "SET lock_timeout = '50ms'; SELECT count(*) FROM snowid.partitions WHERE parent::text ~ 'locked'"), '2', 'its partitions are seen');
+close_session($locker);
 $node->stop;
 done_testing();

@@ -256,6 +256,36 @@ SQL
         is($node->safe_psql('postgres', 'SELECT count(*) FROM held.busy'), '3', "$name: no row is lost");
     }
 }
+
+# What its owner may not lock, such as a partition that is read-only for him, too, is locked by the statement that removes
+# it, which has its name. Where another one gets the name meanwhile, nothing goes.
+$node->safe_psql('postgres', 'GRANT CREATE ON SCHEMA public TO owner');
+foreach my $referred ('', 'CREATE TABLE renamed_answers (id bigint REFERENCES renamed)')
+{
+    foreach my $verb ('drop', 'detach')
+    {
+        my $name = "$verb, names exchanged meanwhile" . ($referred ? ', referred to' : '');
+        $node->safe_psql('postgres', <<"SQL");
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS renamed, renamed_answers, renamed_old, renamed_today;
+SET ROLE owner;
+CREATE TABLE renamed (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE renamed_old PARTITION OF renamed FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE renamed_today PARTITION OF renamed FOR VALUES FROM (snowid_min('2016-01-01Z')) TO (snowid_min('2040-01-01Z'));
+CREATE TABLE renamed_rest PARTITION OF renamed FOR VALUES FROM (snowid_min('2040-01-01Z')) TO (MAXVALUE);
+REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON renamed_old FROM owner;
+INSERT INTO renamed DEFAULT VALUES;
+$referred
+SQL
+        ask($callers[0], 'SET ROLE owner');
+        ask($reader, 'BEGIN; ALTER TABLE renamed_old RENAME TO renamed_aside; ALTER TABLE renamed_today RENAME TO renamed_old');
+        start_asking($callers[0], "SELECT snowid.${verb}_partitions('renamed', '2016-01-01Z')");
+        wait_until_waiting($node, $callers[0], 'Lock');
+        ask($reader, 'ALTER TABLE renamed_aside RENAME TO renamed_today; COMMIT');
+        is(answer($callers[0]), 'ERROR 55000', "$name: refused");
+        is($node->safe_psql('postgres', 'SELECT count(*) FROM renamed'), '1', "$name: the row of today is there");
+    }
+}
 close_session(@callers);
 close_session($reader, $writer, $maker_of_past, $changer);
 check_log($node);
