@@ -99,6 +99,8 @@ sub settle
     event($cluster, "the registry is recovered with $most");
     $cluster->{floor} = $most;
     my @nodes = sort { rand() <=> 0.5 } @{ $cluster->{nodes} };
+    # Who was promoted since the registry was copied states that it is the node once more.
+    my %is_promoted = map { $_->{number} => is_promoted($cluster, $_) } @nodes;
     # Two at once, and others join meanwhile.
     my @pending = map { start_query($_->{server}, 'SELECT snowid.accept_registry()') } @nodes[ 0, 1 ];
     my $late = { letter => 'late', server => $cluster->{late} };
@@ -114,9 +116,20 @@ sub settle
         my $pending = shift(@pending) // start_query($node->{server}, 'SELECT snowid.accept_registry()');
         my $answer = result_of($pending);
         expect($answer, $node->{number}, "$node->{name} accepts a registry that $what" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
+        next if !$is_promoted{ $node->{number} };
+        check_warned($cluster, $node->{server}, $node->{number}, qr/this server was promoted/, "at a registry that $what, which it has accepted");
+        take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node));
     }
     check_node($cluster, $_, 'accepted') foreach @nodes;
     return;
+}
+
+# Whether the registry knows a node from an earlier timeline.
+sub is_promoted
+{
+    my ($cluster, $node) = @_;
+    my $timeline = query($node->{server}, q(SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint));
+    return at_registry($cluster, "SELECT count(*) FROM snowid_internal.nodes WHERE node_number = $node->{number} AND timeline < $timeline") eq '1';
 }
 
 # Nobody joins before that.
