@@ -5,6 +5,7 @@ package ClusterAnswers;
 use strict;
 use warnings;
 
+use ClusterCopies;
 use ClusterFaults;
 use ClusterModel;
 use ClusterOracle;

@@ -5,6 +5,7 @@ package ClusterAtOnce;
 use strict;
 use warnings;
 
+use ClusterCopies;
 use ClusterFaults;
 use ClusterModel;
 use ClusterNames;

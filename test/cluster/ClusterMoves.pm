@@ -5,6 +5,7 @@ package ClusterMoves;
 use strict;
 use warnings;
 
+use ClusterCopies;
 use ClusterFaults;
 use ClusterModel;
 use ClusterNames;

@@ -6,6 +6,7 @@ package ClusterRegistry;
 use strict;
 use warnings;
 
+use ClusterCopies;
 use ClusterFaults;
 use ClusterModel;
 use ClusterOracle;

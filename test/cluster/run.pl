@@ -8,6 +8,7 @@ use warnings;
 
 use ClusterAnswers;
 use ClusterAtOnce;
+use ClusterCopies;
 use ClusterFaults;
 use ClusterModel;
 use ClusterMoves;
