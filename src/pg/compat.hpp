@@ -59,6 +59,15 @@ inline uint32 named_wait_event(uint32* event, const char* name) {
 inline uint32 named_wait_event(uint32*, const char*) { return PG_WAIT_EXTENSION; }
 #endif
 
+// 0 where it would not tell more than PostgreSQL's own event of the wait.
+inline uint32 watermark_wait_event() {
+#if PG_VERSION_NUM >= 170000
+  static uint32 event = 0;
+  return named_wait_event(&event, "SnowidWatermark");
+#else
+  return 0;
+#endif
+}
 inline uint32 clock_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidClock");
@@ -167,6 +176,26 @@ inline bool may_set_role(Oid member, Oid role) { return member_can_set_role(memb
 #else
 inline bool may_set_role(Oid member, Oid role) { return is_member_of_role(member, role); }
 #endif
+
+// The transaction that holds a lock. PostgreSQL 17 made one field of two.
+#if PG_VERSION_NUM >= 170000
+inline VirtualTransactionId holder_of(const LockInstanceData& lock) { return lock.vxid; }
+#else
+inline VirtualTransactionId holder_of(const LockInstanceData& lock) {
+  return {lock.backend, lock.lxid};
+}
+#endif
+
+// Up to PostgreSQL 15 the type of the walker says nothing of its arguments, which to a C++ compiler
+// means that it has none.
+inline bool walk_expression(Node* node, bool (*walker)(Node*, void*), void* context) {
+#if PG_VERSION_NUM >= 160000
+  return expression_tree_walker(node, walker, context);
+#else
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(walker)),
+                                context);
+#endif
+}
 
 // PostgreSQL 17 has LockHeldByMe() look for stronger modes, too.
 inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) {

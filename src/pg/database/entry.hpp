@@ -11,7 +11,7 @@
 // The number of the family's ABI: of the form of Database, with the parts of it that the room of
 // the ceiling has, of Slot, ShardEvents and Warnings, and of what their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 5
+#define SNOWID_IDS_ABI 6
 #endif
 
 namespace snowid::pg {
@@ -47,6 +47,8 @@ struct Database {
   std::atomic<int64_t> longest_unit_us;
   // Whether it is known that this database may issue IDs, see may_issue.hpp.
   std::atomic<bool> may_issue;
+  // The time of the last watermark, see ids/watermark.cpp. A new slot starts above it, too.
+  std::atomic<int64_t> watermark_us;
 };
 
 SNOWID_PIN(Database, oid, 0);
@@ -63,7 +65,8 @@ SNOWID_PIN(Database, logged_us, kLockSize + 136);
 SNOWID_PIN(Database, wild, kLockSize + 160);
 SNOWID_PIN(Database, longest_unit_us, kLockSize + 688);
 SNOWID_PIN(Database, may_issue, kLockSize + 696);
-SNOWID_PIN_SIZE(Database, kLockSize + 704);
+SNOWID_PIN(Database, watermark_us, kLockSize + 704);
+SNOWID_PIN_SIZE(Database, kLockSize + 712);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;

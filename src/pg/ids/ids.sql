@@ -55,3 +55,15 @@ CREATE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snow
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_currval';
 COMMENT ON FUNCTION @extschema@.snowid_currval(bigint, @extschema@.snowid_layout) IS
   'last ID of a shard and layout that this session got';
+
+-- Reading tables in the order of their IDs
+
+CREATE FUNCTION @extschema@.snowid_watermark(tbl pg_catalog.regclass) RETURNS SETOF bigint
+  VOLATILE STRICT PARALLEL UNSAFE ROWS 1 LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_watermark';
+COMMENT ON FUNCTION @extschema@.snowid_watermark(pg_catalog.regclass) IS
+  'Returns an ID up to which later statements see all rows of a table.';
+
+CREATE FUNCTION @extschema@.snowid_watermark(tbl pg_catalog.regclass, layout @extschema@.snowid_layout) RETURNS SETOF bigint
+  VOLATILE STRICT PARALLEL UNSAFE ROWS 1 LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_watermark';
+COMMENT ON FUNCTION @extschema@.snowid_watermark(pg_catalog.regclass, @extschema@.snowid_layout) IS
+  'Returns an ID of a layout up to which later statements see all rows of a table.';

@@ -19,11 +19,14 @@ const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
 SlotStart SlotStartOf(const Database* database) {
   return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
           {database->swept_us.load(std::memory_order_acquire)},
-          {database->swept_ceiling_us.load(std::memory_order_acquire)}};
+          {database->swept_ceiling_us.load(std::memory_order_acquire)},
+          {database->watermark_us.load(std::memory_order_acquire)}};
 }
 
 core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start) {
-  const core::Tick floor = LastTickAt(layout, start.floor);
+  const core::Tick read = HasShortUnit(layout) ? LastTickAt(layout, start.watermark)
+                                               : LastTickBefore(layout, start.watermark);
+  const core::Tick floor = std::max(LastTickAt(layout, start.floor), read);
   // There is room for all of these, so sweeps need not remove them: those that start at the floor
   // are not behind it.
   if (layout.spec == core::kInstagram.spec) return floor;

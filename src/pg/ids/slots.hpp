@@ -97,11 +97,16 @@ struct SlotStart {
   core::UnixMicros floor;
   core::UnixMicros swept;
   core::UnixMicros swept_ceiling;
+  core::UnixMicros watermark;
 };
 SlotStart SlotStartOf(const Database* database);
 
-// The last tick that a new slot begins with: above all times that may have been used, and above all
-// that slots have issued which a sweep may have removed.
+// Whether a watermark covers the unit of time of the last ID. Slots skip the rest of it, so it must
+// be short; of other layouts it covers the units that have ended.
+constexpr bool HasShortUnit(const core::Layout& layout) { return layout.unit_us <= 10'000; }
+
+// The last tick that a new slot begins with: above all times that may have been used, above all
+// that slots have issued which a sweep may have removed, and above the last watermark.
 core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start);
 
 // The same for this database as this session sees it. The floor of a stand-in includes times that

@@ -201,6 +201,7 @@ void set_memory_back(const Plan& plan) {
     shared_ceiling->floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
+  shared_database->watermark_us.store(0, std::memory_order_release);
   visit_slots(SetSlotBack, const_cast<Plan*>(&plan));
   ListCell* cell;
   foreach (cell, plan.used_up) {

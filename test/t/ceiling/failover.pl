@@ -88,7 +88,7 @@ $primary->wait_for_catchup($standby);
 
 # On a standby: no IDs, but all that only reads.
 foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)',
-    'snowid.advance_shard(1)')
+    'snowid.advance_shard(1)', q(snowid_watermark('pg_class')))
 {
     is(attempt($standby, "SELECT $call"), 'ERROR 25006', "on a standby: $call");
 }

@@ -35,7 +35,7 @@ my @calls = ('snowid_next()', 'snowid_next(1)', "snowid_next(1, 'twitter')", 'sn
     q(snowid_segment_batch('segment', 10)), q(snowid_segment_batch('segment', 10, 5)),
     q(snowid_segment_attach('segment', 'central', 'segment')), q(snowid_segment_detach('segment')),
     q(snowid_section_next('section', 1)));
-foreach my $call (@calls)
+foreach my $call (@calls, q(snowid_watermark('pg_class')))
 {
     ask($session, 'BEGIN; SELECT writable()');
     is(ask($session, "SELECT $call"), 'ERROR 25006', "refused: $call");

@@ -1,0 +1,151 @@
+// Reading the defaults of a table. See table_layout.hpp.
+#include "pg/ids/table_layout.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/server/extension.hpp"
+#include "pg/server/invalidation.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+struct Remembered {
+  Oid relid;     // the key
+  bool is_read;  // false while its defaults are read
+  DefaultLayout layout;
+};
+
+HTAB* remembered = nullptr;
+
+void forget_relation(Oid relid) {
+  if (OidIsValid(relid)) {
+    hash_search(remembered, &relid, HASH_REMOVE, nullptr);
+    return;
+  }
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, remembered);
+  while (auto* entry = static_cast<Remembered*>(hash_seq_search(&scan)))
+    hash_search(remembered, &entry->relid, HASH_REMOVE, nullptr);
+}
+
+void make_memory() {
+  if (remembered != nullptr) return;
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Remembered);
+  options.hcxt = CacheMemoryContext;
+  remembered =
+      hash_create("snowid layouts of tables", 16, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  invalidation_subscribe(forget_relation);
+}
+
+// Whether a function is one of snowid's that make IDs, and could stand in a default.
+bool is_maker(Oid function) {
+  const char* name = get_func_name(function);
+  if (name == nullptr || (strcmp(name, "snowid_next") != 0 && strcmp(name, "snowid_reserve") != 0))
+    return false;
+  const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+}
+
+DefaultLayout layout_of_call(const FuncExpr* call) {
+  ListCell* cell;
+  foreach (cell, call->args) {
+    const Node* argument = static_cast<Node*>(lfirst(cell));
+    const Oid type = exprType(argument);
+    if (type == INT8OID || type == INT4OID) continue;
+    const auto* layout = reinterpret_cast<const Const*>(argument);
+    if (!IsA(argument, Const) || layout->constisnull) return {true, true, false, {}};
+    return {true, false, false,
+            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(layout->constvalue))};
+  }
+  return {true, false, false, core::kInstagram.spec};
+}
+
+void Add(const DefaultLayout& other, DefaultLayout* layout) {
+  const bool differs = layout->has_layout && other.has_layout && !(layout->layout == other.layout);
+  layout->is_mixed = layout->is_mixed || other.is_mixed || differs;
+  layout->is_other = layout->is_other || other.is_other;
+  layout->has_layout = layout->has_layout || other.has_layout;
+  if (other.has_layout) layout->layout = other.layout;
+}
+
+// A walker: see expression_tree_walker() of PostgreSQL. found: a DefaultLayout.
+bool find_makers(Node* node, void* found) {
+  if (node == nullptr) return false;
+  auto* layout = static_cast<DefaultLayout*>(found);
+  const auto* call = reinterpret_cast<FuncExpr*>(node);
+  if (IsA(node, FuncExpr) && is_maker(call->funcid)) {
+    Add(layout_of_call(call), layout);
+    return false;
+  }
+  if (IsA(node, NextValueExpr) || (IsA(node, FuncExpr) && func_volatile(call->funcid) != 'i'))
+    layout->is_other = true;
+  return walk_expression(node, find_makers, found);
+}
+
+// The default of a column of its own, as pg_attrdef has it; nullptr where it has none.
+Node* own_default(Relation defaults, Oid relid, AttrNumber number) {
+  ScanKeyData keys[2];
+  Node* expression = nullptr;
+  ScanKeyInit(&keys[0], Anum_pg_attrdef_adrelid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(relid));
+  ScanKeyInit(&keys[1], Anum_pg_attrdef_adnum, BTEqualStrategyNumber, F_INT2EQ,
+              Int16GetDatum(number));
+  SysScanDesc scan =
+      systable_beginscan(defaults, AttrDefaultIndexId, true, nullptr, lengthof(keys), keys);
+  HeapTuple row = systable_getnext(scan);
+  if (HeapTupleIsValid(row)) {
+    bool is_null;
+    const Datum stored =
+        heap_getattr(row, Anum_pg_attrdef_adbin, RelationGetDescr(defaults), &is_null);
+    if (!is_null) expression = static_cast<Node*>(stringToNode(TextDatumGetCString(stored)));
+  }
+  systable_endscan(scan);
+  return expression;
+}
+
+// Returns false where the answer must not be remembered: ALTER DOMAIN changes a default without an
+// invalidation of the relation.
+bool read_defaults(Oid relid, DefaultLayout* layout) {
+  bool is_lasting = true;
+  Relation defaults = table_open(AttrDefaultRelationId, AccessShareLock);
+  for (AttrNumber number = 1;; number++) {
+    HeapTuple row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(number));
+    if (!HeapTupleIsValid(row)) break;
+    const auto column = *reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row));
+    ReleaseSysCache(row);
+    if (column.attisdropped || column.attgenerated != '\0') continue;
+    if (getBaseType(column.atttypid) != INT8OID) continue;
+    const bool is_domain = column.atttypid != INT8OID;
+    is_lasting = is_lasting && !is_domain;
+    if (column.attidentity != '\0') layout->is_other = true;
+    Node* expression = column.atthasdef ? own_default(defaults, relid, number)
+                       : is_domain      ? get_typdefault(column.atttypid)
+                                        : nullptr;
+    find_makers(expression, layout);
+  }
+  table_close(defaults, AccessShareLock);
+  return is_lasting;
+}
+
+}  // namespace
+
+void default_layout_add(Oid relid, DefaultLayout* layout) {
+  make_memory();
+  bool is_known;
+  auto* entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_ENTER, &is_known));
+  if (is_known && entry->is_read) return Add(entry->layout, layout);
+  entry->is_read = false;
+  DefaultLayout found{};
+  const bool is_lasting = read_defaults(relid, &found);
+  // It is gone if the relation was changed meanwhile.
+  entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_FIND, nullptr));
+  if (entry != nullptr && is_lasting) {
+    entry->layout = found;
+    entry->is_read = true;
+  }
+  Add(found, layout);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,21 @@
+// Which layout the IDs of a table have, by the defaults of its columns. What a relation's defaults
+// say is remembered until the relation changes. Belongs to one process; nothing here is shared.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// What the defaults of bigint columns say.
+struct DefaultLayout {
+  bool has_layout;  // one makes IDs, of `layout`
+  bool is_mixed;    // they make IDs of several layouts, or one names its layout by an expression
+  bool is_other;    // one makes a number in another way: a sequence's, or a function's
+  core::LayoutSpec layout;
+};
+
+// Adds what the defaults of one relation, and of the domains of its columns, say. layout: begins
+// with all bytes zero. Locks nothing.
+void default_layout_add(Oid relid, DefaultLayout* layout);
+
+}  // namespace snowid::pg

@@ -1,0 +1,316 @@
+// snowid_watermark: an ID such that each row of a table whose key is at or below it, and was made
+// in the statement that has inserted the row, is visible to every snapshot that is taken after the
+// call, or never will be.
+//
+// 1. The mark is the greatest ID that any shard of the database and layout has issued, or the last
+//    one of the time that has passed.
+// 2. All shards are lifted above it. So an ID at or below it was issued before, by a statement that
+//    had locked the table already.
+// 3. Wait for the transactions that have a writer's lock on the table, or on what it is a partition
+//    of or has as partitions, at this moment. None that comes later has such an ID. No lock is
+//    taken, so nobody queues behind the caller.
+//
+// It is not done as CREATE INDEX CONCURRENTLY does, by GetLockConflicts(ShareLock): that would wait
+// for VACUUM, and deadlock with CREATE INDEX CONCURRENTLY itself. A writer always has
+// RowExclusiveLock, and what else is slow has not.
+//
+// Shared: slots are lifted by compare-and-swap, with Ceiling::lock held in shared mode, so that
+// none is opened meanwhile (open_slot()). Those that are made meanwhile start above Database::
+// watermark_us, which is raised before slots are looked at.
+#include "pg/base/errors.hpp"
+#include "pg/base/layouts.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/ids/table_layout.hpp"
+#include "pg/server/extension.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The greatest ID of a layout in this database, while slots are visited.
+struct Greatest {
+  const core::Layout& layout;
+  core::Id id;
+};
+
+// The greatest ID of a unit of time, 0 before the epoch.
+core::Id LastIdOf(const core::Layout& layout, core::Time time) {
+  if (time.value < 0) return {0};
+  return Compose(layout, {std::min(time, layout.max_time), layout.max_shard, layout.max_sequence});
+}
+
+core::Time TimeOfId(const core::Layout& layout, core::Id id) {
+  core::Parts parts{};
+  return Decompose(layout, id, &parts) == core::Status::kOk ? parts.time : core::Time{0};
+}
+
+core::Id greatest_issued(const core::Layout& layout) {
+  // A new slot starts at the end of a unit.
+  Greatest greatest{layout, {0}};
+  const core::Tick start = MyStartTick(layout);
+  if (start.value > 0) greatest.id = LastIdOf(layout, TimeOf(layout, start));
+  const auto visit = [](Slot* slot, const core::Layout& of, void* context) {
+    auto* known = static_cast<Greatest*>(context);
+    // A closed slot issues nothing; it is opened above the mark.
+    if (!OidIsValid(slot->key.database) || !(of == known->layout) || IsAtEnd(slot, of)) return;
+    const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+    known->id = std::max(known->id, IdOf(of, {slot->key.shard}, last));
+  };
+  visit_slots(visit, &greatest);
+  return greatest.id;
+}
+
+// The mark: the greatest ID, or the last one of the units of time that have ended, so that IDs of a
+// shard that was released are covered when the clock has passed them. It must not be above the
+// ceiling, where slots start after a crash. In a layout of long units the rest of the unit that the
+// clock is in, or an ID ahead of it, cannot be skipped.
+core::Id choose_mark(const core::Layout& layout) {
+  const core::Id greatest = greatest_issued(layout);
+  const core::UnixMicros ceiling{my_ceiling->ceiling_us.load(std::memory_order_acquire)};
+  const core::Time ended =
+      std::min(core::Time{TimeAt(layout, unix_now()).value - 1}, TimeAt(layout, ceiling));
+  if (HasShortUnit(layout)) return std::max(greatest, LastIdOf(layout, ended));
+  return LastIdOf(layout, std::max(core::Time{TimeOfId(layout, greatest).value - 1}, ended));
+}
+
+// Has all shards of this database and layout issue only IDs above the mark from now on.
+void lift_above(const core::Layout& layout, core::Id mark) {
+  const core::Time time = TimeOfId(layout, mark);
+  const core::Time start = HasShortUnit(layout) ? time : core::Time{time.value + 1};
+  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+  RaiseTime(&shared_database->watermark_us, StartOf(layout, start).value);
+  Greatest to{layout, mark};
+  const auto lift = [](Slot* slot, const core::Layout& of, void* context) {
+    const auto* above = static_cast<const Greatest*>(context);
+    if (!OidIsValid(slot->key.database) || !(of == above->layout)) return;
+    core::Parts parts{};
+    if (Decompose(of, above->id, &parts) != core::Status::kOk) return;
+    RaiseTo(slot->last_tick, TickBelow(of, {slot->key.shard}, parts));
+  };
+  visit_slots(lift, &to);
+  LWLockRelease(&shared_ceiling->lock);
+}
+
+// Raises 42P01, 42809, 0A000 or 42501 where the rows of a relation cannot be waited for.
+void require_readable_table(Oid relid) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(row)) report_no_relation(relid);
+  const auto relation = *reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+  ReleaseSysCache(row);
+  const char* name = pstrdup(NameStr(relation.relname));
+  if (relation.relkind == RELKIND_FOREIGN_TABLE)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot compute a watermark of foreign table \"%s\"", name),
+                    errdetail("Its rows are written on another server."),
+                    errhint("Call snowid_watermark() on that server.")));
+  if (relation.relkind != RELKIND_RELATION && relation.relkind != RELKIND_PARTITIONED_TABLE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a table", name)));
+  if (isOtherTempNamespace(relation.relnamespace))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot compute a watermark of a temporary table of another session")));
+}
+
+void require_select(Oid relid) {
+  if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK) return;
+  const AclResult column = pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY);
+  if (column != ACLCHECK_OK) aclcheck_error(column, OBJECT_TABLE, get_rel_name(relid));
+}
+
+// The table with its partitions and children: those whose rows a query of it reads.
+List* tables_below(Oid relid) {
+  List* tables = find_all_inheritors(relid, NoLock, nullptr);
+  ListCell* cell;
+  foreach (cell, tables) require_readable_table(lfirst_oid(cell));
+  return tables;
+}
+
+// Raises 0A000 where Citus has the table's rows on other nodes.
+void require_not_distributed(Oid relid) {
+  const Oid catalog = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
+  if (!OidIsValid(catalog)) return;
+  const AttrNumber column = get_attnum(catalog, "logicalrelid");
+  if (column == InvalidAttrNumber) return;
+  ScanKeyData key;
+  ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+  Relation distributed = table_open(catalog, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(distributed, InvalidOid, false, nullptr, 1, &key);
+  const bool is_found = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(distributed, AccessShareLock);
+  if (is_found)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("table \"%s\" is distributed by Citus", get_rel_name(relid)),
+                    errdetail("Its rows are on other nodes, each of which issues IDs of its own."),
+                    errhint("Call snowid_watermark() for each shard of the table, on its node.")));
+}
+
+// What the statement must not read, since its snapshot is older than the mark: any relation.
+// tables: one of these, in a statement that calls a function that calls this one; NIL: any.
+bool reads_table(const List* range_table, const List* tables) {
+  ListCell* cell;
+  foreach (cell, range_table) {
+    const auto* entry = static_cast<const RangeTblEntry*>(lfirst(cell));
+    if (entry->rtekind == RTE_RELATION && (tables == NIL || list_member_oid(tables, entry->relid)))
+      return true;
+  }
+  return false;
+}
+
+[[noreturn]] void report_statement(Oid relid, const char* message) {
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s", message),
+       errdetail("A snapshot older than the watermark may miss rows."),
+       errhint("Use two statements: SELECT snowid_watermark('%s'), and then SELECT ... WHERE id "
+               "> last_watermark AND id <= watermark ORDER BY id.",
+               qualified_name(relid))));
+  pg_unreachable();
+}
+
+// Raises 0A000 where the caller would go on with a snapshot that is older than the mark, and 25001
+// where the whole transaction would.
+void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+                    errmsg("snowid_watermark() cannot run in a %s transaction",
+                           IsolationIsSerializable() ? "SERIALIZABLE" : "REPEATABLE READ"),
+                    errdetail("Its snapshot hides what other sessions have committed since it "
+                              "began."),
+                    errhint("Use BEGIN ISOLATION LEVEL READ COMMITTED.")));
+  const auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  if (result == nullptr || !IsA(result, ReturnSetInfo) || result->econtext == nullptr ||
+      result->econtext->ecxt_estate == nullptr)
+    report_statement(relid, "snowid_watermark() was called outside of a query");
+  const EState* own = result->econtext->ecxt_estate;
+  if (reads_table(own->es_range_table, NIL))
+    report_statement(relid, "snowid_watermark() cannot run in a statement that reads a table");
+  if (ActivePortal == nullptr) return;
+  ListCell* cell;
+  foreach (cell, ActivePortal->stmts)
+    if (reads_table(static_cast<const PlannedStmt*>(lfirst(cell))->rtable, tables))
+      report_statement(relid,
+                       "snowid_watermark() cannot run in a function that is called by a "
+                       "statement that reads the table");
+  // A function that is not VOLATILE uses its caller's snapshot in all of its statements.
+  const QueryDesc* outer = ActivePortal->queryDesc;
+  if (outer != nullptr && outer->estate != own && outer->snapshot == own->es_snapshot)
+    report_statement(relid, "snowid_watermark() cannot run in a function that is not VOLATILE");
+}
+
+// Raises 22023 where the defaults do not say which layout the table's IDs have.
+core::Layout layout_of_table(Oid relid, const List* tables) {
+  DefaultLayout found{};
+  ListCell* cell;
+  foreach (cell, tables) default_layout_add(lfirst_oid(cell), &found);
+  if (found.is_mixed || (!found.has_layout && found.is_other))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("layout of the IDs of table \"%s\" is not known", get_rel_name(relid)),
+             found.is_mixed ? errdetail("Its defaults make IDs of several layouts.")
+                            : errdetail("It has a default that is not snowid_next()."),
+             errhint("Name it: snowid_watermark('%s', 'instagram').", qualified_name(relid))));
+  return core::MakeLayout(found.has_layout ? found.layout : core::kInstagram.spec);
+}
+
+void require_time_order(const core::Layout& layout) {
+  if (layout.time_is_first) return;
+  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                  errmsg("IDs of layout \"%s\" are not ordered by time", layout_text(layout.spec)),
+                  errdetail("The time is not its first field.")));
+}
+
+// Waits for a transaction to end, if it has not ended yet. The wait is one for a lock: lock_timeout
+// and the detector of deadlocks apply. pg_stat_activity shows an event of its own in place of
+// "virtualxid", which PostgreSQL reports to another place meanwhile.
+void wait_for(const VirtualTransactionId& writer) {
+  static uint32 ignored;
+  const uint32 event = watermark_wait_event();
+  if (event == 0) {
+    VirtualXactLock(writer, true);
+    return;
+  }
+  pgstat_report_wait_start(event);
+  pgstat_set_wait_event_storage(&ignored);
+  PG_TRY();
+  { VirtualXactLock(writer, true); }
+  PG_FINALLY();
+  {
+    pgstat_set_wait_event_storage(&MyProc->wait_event_info);
+    pgstat_report_wait_end();
+  }
+  PG_END_TRY();
+}
+
+// Waits for all transactions, prepared ones too, that hold RowExclusiveLock on one of the tables
+// now.
+void wait_for_writers(const List* tables) {
+  const LockData* locks = GetLockStatusData();
+  for (int i = 0; i < locks->nelements; i++) {
+    const LockInstanceData& lock = locks->locks[i];
+    if (lock.locktag.locktag_type != LOCKTAG_RELATION ||
+        lock.locktag.locktag_field1 != MyDatabaseId ||
+        (lock.holdMask & LOCKBIT_ON(RowExclusiveLock)) == 0 || lock.pid == MyProcPid ||
+        !list_member_oid(tables, lock.locktag.locktag_field2))
+      continue;
+    wait_for(holder_of(lock));
+  }
+}
+
+// stated: the layout; nullptr: that of the table's defaults.
+int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* stated) {
+  PreventCommandDuringRecovery("snowid_watermark()");
+  require_readable_table(relid);
+  require_select(relid);
+  require_not_distributed(relid);
+  List* tables = tables_below(relid);
+  require_own_statement(fcinfo, relid, tables);
+  const core::Layout layout =
+      stated != nullptr ? core::MakeLayout(*stated) : layout_of_table(relid, tables);
+  require_time_order(layout);
+
+  if (!ceiling_known) ceiling_learn();
+  const core::Id mark = choose_mark(layout);
+  // Before the layout's epoch there are no IDs.
+  if (mark.value > 0) {
+    wait_until_allowed("ID", StartOf(layout, TimeOfId(layout, mark)));
+    lift_above(layout, mark);
+  }
+  // A row that is inserted through the parent gets its ID before its partition is locked. Looked up
+  // again, since a partition may have been attached.
+  tables = find_all_inheritors(relid, NoLock, nullptr);
+  wait_for_writers(list_concat(tables, get_partition_ancestors(relid)));
+  return mark.value;
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_watermark);
+
+// snowid_watermark(tbl regclass) → SETOF bigint
+// snowid_watermark(tbl regclass, layout snowid_layout) → SETOF bigint
+//
+// One row. Returning a set keeps it out of WHERE, and tells it of which statement it is a part.
+Datum snowid_watermark(PG_FUNCTION_ARGS) {
+  FuncCallContext* call;
+  if (SRF_IS_FIRSTCALL()) {
+    call = SRF_FIRSTCALL_INIT();
+    MemoryContext before = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+    const int64 mark = watermark_of(fcinfo, PG_GETARG_OID(0),
+                                    PG_NARGS() == 1 ? nullptr : &layout_spec_arg(fcinfo, 1));
+    MemoryContextSwitchTo(before);
+    call->max_calls = 1;
+    call->user_fctx = DatumGetPointer(Int64GetDatum(mark));
+  }
+  call = SRF_PERCALL_SETUP();
+  if (call->call_cntr >= call->max_calls) SRF_RETURN_DONE(call);
+  SRF_RETURN_NEXT(call, PointerGetDatum(call->user_fctx));
+}
+}
