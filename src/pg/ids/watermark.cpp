@@ -242,18 +242,35 @@ void wait_for(const VirtualTransactionId& writer) {
   PG_END_TRY();
 }
 
-// Waits for all transactions, prepared ones too, that hold RowExclusiveLock on one of the tables
-// now.
+// Whether a relation is locked in a mode.
+bool is_locked(const LockInstanceData& lock, LOCKMODE mode) {
+  return lock.locktag.locktag_type == LOCKTAG_RELATION &&
+         lock.locktag.locktag_field1 == MyDatabaseId && (lock.holdMask & LOCKBIT_ON(mode)) != 0;
+}
+
+// Whether who holds this lock on a table, or a partition of it, may have written rows of it. To a
+// partition that others do not see yet he may have written directly. Having made it leaves
+// AccessExclusiveLock on the table; having attached it, or made a child, that on the new one, and
+// ShareUpdateExclusiveLock on the table, as VACUUM and ANALYZE do.
+bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
+  if (is_locked(lock, RowExclusiveLock) || is_locked(lock, AccessExclusiveLock)) return true;
+  if (!is_locked(lock, ShareUpdateExclusiveLock)) return false;
+  const VirtualTransactionId holder = holder_of(lock);
+  for (int i = 0; i < locks->nelements; i++)
+    if (VirtualTransactionIdEquals(holder_of(locks->locks[i]), holder) &&
+        is_locked(locks->locks[i], AccessExclusiveLock))
+      return true;
+  return false;
+}
+
+// Waits for all transactions, prepared ones too, that may have written to one of the tables by now.
 void wait_for_writers(const List* tables) {
   const LockData* locks = GetLockStatusData();
   for (int i = 0; i < locks->nelements; i++) {
     const LockInstanceData& lock = locks->locks[i];
-    if (lock.locktag.locktag_type != LOCKTAG_RELATION ||
-        lock.locktag.locktag_field1 != MyDatabaseId ||
-        (lock.holdMask & LOCKBIT_ON(RowExclusiveLock)) == 0 || lock.pid == MyProcPid ||
-        !list_member_oid(tables, lock.locktag.locktag_field2))
-      continue;
-    wait_for(holder_of(lock));
+    if (lock.pid != MyProcPid && list_member_oid(tables, lock.locktag.locktag_field2) &&
+        may_have_written(locks, lock))
+      wait_for(holder_of(lock));
   }
 }
 
@@ -277,7 +294,8 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
     lift_above(layout, mark);
   }
   // A row that is inserted through the parent gets its ID before its partition is locked. Looked up
-  // again, since a partition may have been attached.
+  // again, since a partition may have been attached. That is read from a cache, too.
+  AcceptInvalidationMessages();
   tables = find_all_inheritors(relid, NoLock, nullptr);
   wait_for_writers(list_concat(tables, get_partition_ancestors(relid)));
   return mark.value;
