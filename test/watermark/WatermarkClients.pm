@@ -94,6 +94,14 @@ my %kinds = (
           WHERE inhparent = 'parts'::regclass AND NOT inhdetachpending AND inhrelid::regclass::text LIKE 'parts_x%'));
         $dbh->do(qq(INSERT INTO $table (id, kind, part) VALUES (snowid_next(9), 'attached_partition', 3))) if defined $table;
     },
+    # Others see neither the partition nor its rows until the end.
+    made_partition => sub {
+        my ($dbh) = @_;
+        return if !chance(0.1);
+        my $part = 1000 + int rand 1e9;
+        $dbh->do("CREATE TABLE parts_m$part PARTITION OF parts FOR VALUES IN ($part)");
+        $dbh->do("INSERT INTO parts_m$part (kind, part) VALUES ('made_partition', $part)");
+    },
     legacy => sub { $_[0]->do(q(INSERT INTO legacy (kind) SELECT 'legacy' FROM generate_series(1, 3))) });
 my @kinds = sort keys %kinds;
 
