@@ -28,20 +28,22 @@ sub start_client
     return;
 }
 
-# Waits for all of them to end, for so many seconds; ends those that do not. Returns how many did not end well.
+# Waits for all of them to end, for so many seconds, in each of which it calls a function. Those that do not end are told of
+# by another one, and killed. Returns how many did not end well.
 sub reap_clients
 {
-    my ($seconds, $tell) = @_;
+    my ($seconds, $each, $tell) = @_;
     my $bad = 0;
-    foreach my $n (1 .. $seconds * 20)
+    foreach my $n (1 .. $seconds * 10)
     {
+        $each->() if $n % 10 == 1;
         @clients = grep {
             my $ended = waitpid $_, POSIX::WNOHANG();
             $bad++ if $ended == $_ && $? != 0;
             $ended == 0;
         } @clients;
         last if !@clients;
-        sleep 0.05;
+        sleep 0.1;
     }
     $tell->() if @clients;
     $bad += @clients;
@@ -138,7 +140,7 @@ sub end_transactions
     while (!is_stopped($dir))
     {
         $dbh //= connect_to($dir);
-        if (!$dbh || !eval { end_prepared($dbh, 0.3); 1 }) { $dbh = undef }
+        if (!$dbh || !$dbh->ping) { $dbh = undef } else { end_prepared($dbh, 0.3, 'writer%') }
         sleep 0.05;
     }
     return;
@@ -168,7 +170,7 @@ sub poll
         };
         if ($done)
         {
-            print $out "w $mark " . ($ENV{KEEP} ? Time::HiRes::time() : "") . "\n" if !$is_naive;
+            print $out "w $mark\n" if !$is_naive;
             print $out "$_\n" foreach @$rows;
             $last = $is_naive ? @$rows ? $rows->[-1] : $last : $mark;
             $out->flush;

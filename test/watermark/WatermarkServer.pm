@@ -136,14 +136,13 @@ sub terminate_some
     return;
 }
 
-# Ends prepared transactions of writers, or a part of them, one way or the other.
+# Ends a part of the prepared transactions whose name is like this, one way or the other. Another process may do the same.
 sub end_prepared
 {
-    my ($dbh, $part) = @_;
-    foreach my $name (@{ $dbh->selectcol_arrayref(q(SELECT gid FROM pg_prepared_xacts WHERE gid LIKE 'writer%')) })
+    my ($dbh, $part, $like) = @_;
+    foreach my $name (@{ eval { $dbh->selectcol_arrayref('SELECT gid FROM pg_prepared_xacts WHERE gid LIKE ?', undef, $like) } // [] })
     {
         next if rand() >= $part;
-        # Another process may have ended it.
         eval { $dbh->do((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name'") };
     }
     return;
