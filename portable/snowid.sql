@@ -129,6 +129,11 @@ CREATE FUNCTION snowid.place_of(shard bigint, layout public.snowid_layout) RETUR
 COMMENT ON FUNCTION snowid.place_of(bigint, public.snowid_layout) IS
   'name of a shard''s sequence; that of its gate has _gate behind it';
 
+CREATE FUNCTION snowid.mark_place_of(layout public.snowid_layout) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+  RETURN 'snowid_shards.' || snowid.name_of(layout) || '_mark';
+COMMENT ON FUNCTION snowid.mark_place_of(public.snowid_layout) IS
+  'name of the sequence that has the last tick a watermark covers; that of its gate has _gate behind it';
+
 -- What is refused. DateStyle, since the extension writes times in this style.
 
 CREATE FUNCTION snowid.refuse_read_only(caller text) RETURNS void
@@ -604,6 +609,7 @@ DECLARE
   max_unit CONSTANT bigint := snowid.max_id(layout) >> snowid.time_shift(layout);
   place CONSTANT text := snowid.place_of(shard, layout);
   seq CONSTANT regclass := to_regclass(place);
+  mark CONSTANT regclass := to_regclass(snowid.mark_place_of(layout));
   is_taken boolean := false;
   last bigint;
   clock bigint;
@@ -620,7 +626,7 @@ BEGIN
   LOOP
     clock := snowid.clock(layout);
     IF NOT is_taken THEN
-      last := pg_sequence_last_value(seq);
+      last := greatest(pg_sequence_last_value(seq), pg_sequence_last_value(mark));
       tick := snowid.first_after(last, clock, bits, wanted, one_unit);
     END IF;
     allowed := (tick + wanted - 1) >> bits;
@@ -635,7 +641,7 @@ BEGIN
     BEGIN
       EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
       -- After what others have drawn since it was looked at first.
-      last := pg_sequence_last_value(seq);
+      last := greatest(pg_sequence_last_value(seq), pg_sequence_last_value(mark));
       tick := snowid.first_after(last, clock, bits, wanted, one_unit);
       last := setval(seq, tick + wanted - 1);
       RAISE SQLSTATE 'SN000';
@@ -739,14 +745,9 @@ COMMENT ON FUNCTION public.snowid_reserve(int) IS
 
 -- Shards: making them, and having them go on elsewhere
 
--- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights.
-CREATE FUNCTION snowid.create_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
-  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
-DECLARE
-  place CONSTANT text := snowid.place_of(shard, layout);
+CREATE FUNCTION snowid.create_place(place text, about text) RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 BEGIN
-  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
-  INSERT INTO snowid.settings DEFAULT VALUES ON CONFLICT DO NOTHING;
   IF to_regclass(place) IS NOT NULL THEN RETURN; END IF;
   BEGIN
     EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
@@ -756,11 +757,22 @@ BEGIN
     RETURN;
   END;
   EXECUTE format('CREATE VIEW %s_gate AS SELECT', place);
-  EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, format('last tick of shard %s of layout "%s"', shard, layout));
-  EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who draws from ' || place);
+  EXECUTE format('COMMENT ON SEQUENCE %s IS %L', place, about);
+  EXECUTE format('COMMENT ON VIEW %s_gate IS %L', place, 'what is locked by who sets ' || place);
   PERFORM snowid.make_private(oid::regclass::text, relacl) FROM pg_class
     WHERE oid IN (place::regclass, (place || '_gate')::regclass);
   PERFORM setval(place::regclass, 0);
+END $$;
+COMMENT ON FUNCTION snowid.create_place(text, text) IS 'make a sequence and its gate; nothing where they are';
+
+-- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights.
+CREATE FUNCTION snowid.create_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
+  INSERT INTO snowid.settings DEFAULT VALUES ON CONFLICT DO NOTHING;
+  PERFORM snowid.create_place(snowid.mark_place_of(layout), format('last tick that a watermark of layout "%s" covers', layout));
+  PERFORM snowid.create_place(snowid.place_of(shard, layout), format('last tick of shard %s of layout "%s"', shard, layout));
 END $$;
 COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
   'have a shard be there to be drawn from; nothing where it is';
@@ -835,9 +847,165 @@ END $$;
 COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, public.snowid_layout) IS
   'Opens a shard above an ID, at once and durably.';
 
+-- Reading in order. A watermark is the last ID of the greatest unit of time that any shard has used. From then on draws
+-- go on above it, since they read the mark's sequence, too. Who has read that before has locked his table before, and is
+-- waited for.
+
+CREATE FUNCTION snowid.raise_mark(layout public.snowid_layout) RETURNS bigint
+  VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = error
+  LANGUAGE plpgsql AS $$
+DECLARE
+  bits CONSTANT int := snowid.seq_bits(layout);
+  place CONSTANT text := snowid.mark_place_of(layout);
+  seq CONSTANT regclass := to_regclass(place);
+  unit bigint;
+BEGIN
+  IF seq IS NULL THEN RETURN 0; END IF;
+  BEGIN
+    EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
+    -- Without the bit of those that are closed.
+    SELECT max((pg_sequence_last_value(c.oid) & 4611686018427387903) >> bits) INTO unit FROM pg_class AS c
+      WHERE c.relnamespace = 'snowid_shards'::regnamespace AND c.relkind = 'S'
+        AND c.relname ~ ('^' || snowid.name_of(layout) || '_([0-9]+|mark)$');
+    IF pg_sequence_last_value(seq) < ((unit + 1) << bits) - 1 THEN
+      PERFORM setval(seq, ((unit + 1) << bits) - 1);
+    END IF;
+    RAISE SQLSTATE 'SN000';
+  EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
+  END;
+  RETURN ((unit + 1) << snowid.time_shift(layout)) - 1;
+END $$;
+COMMENT ON FUNCTION snowid.raise_mark(public.snowid_layout) IS
+  'have all shards of a layout go on above what they have issued; gives an ID above that and below what they issue';
+
+CREATE FUNCTION snowid.family_of(tbl oid, above boolean) RETURNS oid[]
+  VOLATILE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    WITH RECURSIVE below AS (
+      SELECT tbl AS oid UNION SELECT i.inhrelid FROM pg_inherits AS i JOIN below ON i.inhparent = below.oid),
+    ancestors AS (
+      SELECT tbl AS oid UNION SELECT i.inhparent FROM pg_inherits AS i JOIN ancestors ON i.inhrelid = ancestors.oid)
+    SELECT oid FROM below UNION SELECT oid FROM ancestors WHERE above);
+END $$;
+COMMENT ON FUNCTION snowid.family_of(oid, boolean) IS 'a table and its partitions, or also what it is a partition of';
+
+CREATE FUNCTION snowid.layout_of(tbl oid) RETURNS public.snowid_layout
+  VOLATILE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  made text[];
+  is_other boolean;
+BEGIN
+  SELECT array_agg(DISTINCT coalesce((regexp_match(e, '''([a-z0-9]+)''::public.snowid_layout'))[1], 'instagram'))
+        FILTER (WHERE e ~ 'public.snowid_(next|reserve)[(]'),
+      coalesce(bool_or(e ~ '[(]' AND e !~ 'public.snowid_(next|reserve)[(]'), false)
+    INTO made, is_other
+    FROM (SELECT CASE WHEN a.attidentity <> '' THEN 'nextval()' ELSE coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault) END AS e
+      FROM unnest(snowid.family_of(tbl, false)) AS f (oid) JOIN pg_attribute AS a ON a.attrelid = f.oid
+        JOIN pg_type AS t ON t.oid = a.atttypid LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+      WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+        AND 'int8'::regtype IN (a.atttypid, t.typbasetype)) AS defaults;
+  IF cardinality(made) > 1 OR made IS NULL AND is_other THEN
+    RAISE 'layout of the IDs of table "%" is not known', (SELECT relname FROM pg_class WHERE oid = tbl)
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = CASE WHEN cardinality(made) > 1
+          THEN 'Its defaults make IDs of several layouts.' ELSE 'It has a default that is not snowid_next().' END,
+        HINT = format('Name it: snowid_watermark(''%s'', ''instagram'').', tbl::regclass);
+  END IF;
+  RETURN coalesce(made[1], 'instagram');
+END $$;
+COMMENT ON FUNCTION snowid.layout_of(oid) IS 'layout of the IDs that the defaults of a table make';
+
+CREATE FUNCTION snowid.refuse_watermark(tbl regclass) RETURNS void
+  VOLATILE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  name text;
+  kind "char";
+BEGIN
+  IF pg_is_in_recovery() THEN PERFORM snowid.refuse_read_only('snowid_watermark()'); END IF;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    RAISE 'snowid_watermark() cannot run in a % transaction', upper(current_setting('transaction_isolation'))
+      USING ERRCODE = 'active_sql_transaction', DETAIL = 'Its snapshot hides what other sessions have committed since it began.',
+        HINT = 'Use BEGIN ISOLATION LEVEL READ COMMITTED.';
+  END IF;
+  SELECT relname, relkind INTO name, kind FROM pg_class WHERE oid = tbl;
+  IF name IS NULL THEN
+    RAISE 'relation with OID % does not exist', tbl::oid USING ERRCODE = 'undefined_table';
+  ELSIF kind NOT IN ('r', 'p', 'f') THEN
+    RAISE '"%" is not a table', name USING ERRCODE = 'wrong_object_type';
+  ELSIF NOT has_any_column_privilege(tbl, 'SELECT') THEN
+    RAISE 'permission denied for table %', name USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  SELECT relname INTO name FROM pg_class WHERE oid = ANY (snowid.family_of(tbl, false)) AND relkind = 'f';
+  IF FOUND THEN
+    RAISE 'cannot compute a watermark of foreign table "%"', name USING ERRCODE = 'feature_not_supported',
+      DETAIL = 'Its rows are written on another server.', HINT = 'Call snowid_watermark() on that server.';
+  END IF;
+  PERFORM snowid.refuse_read_only('snowid_watermark()');
+END $$;
+COMMENT ON FUNCTION snowid.refuse_watermark(regclass) IS 'fails where no watermark can be computed';
+
+-- Virtual transactions that may have written to one of the tables: those with a writer's lock; and those that have made a
+-- partition, or attached one, which others do not see yet. Prepared ones have no process.
+CREATE FUNCTION snowid.writers_of(tables oid[]) RETURNS text[]
+  VOLATILE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    WITH held AS MATERIALIZED (
+      SELECT l.virtualtransaction, l.relation, l.mode FROM pg_locks AS l
+        WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+          AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+    SELECT h.virtualtransaction FROM held AS h
+      WHERE h.relation = ANY (tables) AND (h.mode IN ('RowExclusiveLock', 'AccessExclusiveLock')
+        OR h.mode = 'ShareUpdateExclusiveLock' AND EXISTS (SELECT FROM held AS o
+          WHERE o.virtualtransaction = h.virtualtransaction AND o.mode = 'AccessExclusiveLock')));
+END $$;
+COMMENT ON FUNCTION snowid.writers_of(oid[]) IS 'virtual transactions that may have written to one of these tables';
+
+-- Not SECURITY DEFINER: it asks for the caller's rights. The wait is one by naps, since no lock may be taken for which
+-- others would wait.
+CREATE FUNCTION public.snowid_watermark(tbl regclass, layout public.snowid_layout) RETURNS SETOF bigint
+  VOLATILE STRICT PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+DECLARE
+  most CONSTANT int := setting FROM pg_settings WHERE name = 'lock_timeout';
+  mark bigint;
+  tables oid[];
+  writers text[];
+  waited double precision := 0;
+  nap double precision := 1;
+BEGIN
+  PERFORM snowid.refuse_watermark(tbl);
+  mark := snowid.raise_mark(layout);
+  -- A row that is inserted through the parent gets its ID before its partition is locked.
+  tables := snowid.family_of(tbl, true);
+  writers := snowid.writers_of(tables);
+  WHILE writers && snowid.writers_of(tables) LOOP
+    IF most > 0 AND waited >= most THEN
+      RAISE 'canceling statement due to lock timeout' USING ERRCODE = 'lock_not_available';
+    END IF;
+    PERFORM pg_sleep(nap / 1000);
+    waited := waited + nap;
+    nap := least(nap * 1.5, 50);
+  END LOOP;
+  RETURN NEXT mark;
+END $$;
+
+COMMENT ON FUNCTION public.snowid_watermark(regclass, public.snowid_layout) IS
+  'Returns an ID of a layout up to which later statements see all rows of a table.';
+
+CREATE FUNCTION public.snowid_watermark(tbl regclass) RETURNS SETOF bigint
+  VOLATILE STRICT PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM snowid.refuse_watermark(tbl);
+  RETURN QUERY SELECT public.snowid_watermark(tbl, snowid.layout_of(tbl));
+END $$;
+
+COMMENT ON FUNCTION public.snowid_watermark(regclass) IS
+  'Returns an ID up to which later statements see all rows of a table.';
+
 SELECT snowid.make_private('FUNCTION ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner))) FROM pg_proc
   WHERE oid IN ('snowid.make_private'::regproc, 'snowid.skip_row'::regproc, 'snowid.first_after'::regproc,
     'snowid.wait'::regproc, 'snowid.take'::regproc, 'snowid.move_shard'::regproc, 'snowid.create_shard'::regproc,
+    'snowid.create_place'::regproc,
     'snowid.release_shard(bigint, public.snowid_layout)'::regprocedure,
     'snowid.accept_shard(bigint, bigint, public.snowid_layout)'::regprocedure);
 

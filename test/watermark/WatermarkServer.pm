@@ -140,7 +140,7 @@ sub terminate_some
 sub end_prepared
 {
     my ($dbh, $part, $like) = @_;
-    foreach my $name (@{ eval { $dbh->selectcol_arrayref('SELECT gid FROM pg_prepared_xacts WHERE gid LIKE ?', undef, $like) } // [] })
+    foreach my $name (@{ +eval { $dbh->selectcol_arrayref('SELECT gid FROM pg_prepared_xacts WHERE gid LIKE ?', undef, $like) } // [] })
     {
         next if rand() >= $part;
         eval { $dbh->do((rand() < 0.6 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name'") };
