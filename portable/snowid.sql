@@ -900,7 +900,7 @@ BEGIN
         FILTER (WHERE e ~ 'public.snowid_(next|reserve)[(]'),
       coalesce(bool_or(e ~ '[(]' AND e !~ 'public.snowid_(next|reserve)[(]'), false)
     INTO made, is_other
-    FROM (SELECT CASE WHEN a.attidentity <> '' THEN 'nextval()' ELSE coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault) END AS e
+    FROM (SELECT CASE WHEN a.attidentity <> '' THEN 'nextval()' ELSE coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(t.typdefaultbin, 0)) END AS e
       FROM unnest(snowid.family_of(tbl, false)) AS f (oid) JOIN pg_attribute AS a ON a.attrelid = f.oid
         JOIN pg_type AS t ON t.oid = a.atttypid LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
       WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''

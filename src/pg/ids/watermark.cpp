@@ -224,6 +224,8 @@ void require_time_order(const core::Layout& layout) {
 // and the detector of deadlocks apply. pg_stat_activity shows an event of its own in place of
 // "virtualxid", which PostgreSQL reports to another place meanwhile.
 void wait_for(const VirtualTransactionId& writer) {
+  // It has ended, and is about to release its locks.
+  if (!VirtualTransactionIdIsValid(writer)) return;
   static uint32 ignored;
   const uint32 event = watermark_wait_event();
   if (event == 0) {
