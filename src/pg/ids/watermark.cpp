@@ -145,16 +145,16 @@ void require_not_distributed(Oid relid) {
                     errhint("Call snowid_watermark() for each shard of the table, on its node.")));
 }
 
-// What the statement must not read, since its snapshot is older than the mark: any relation.
-// tables: one of these, in a statement that calls a function that calls this one; NIL: any.
-bool reads_table(const List* range_table, const List* tables) {
-  ListCell* cell;
-  foreach (cell, range_table) {
-    const auto* entry = static_cast<const RangeTblEntry*>(lfirst(cell));
-    if (entry->rtekind == RTE_RELATION && (tables == NIL || list_member_oid(tables, entry->relid)))
-      return true;
-  }
-  return false;
+// Whether a statement of this session that has begun reads the relation, however deep in functions
+// that have called this one; or a cursor does.
+bool is_read(Oid relid) {
+  Relation relation = RelationIdGetRelation(relid);
+  if (relation == nullptr) return false;
+  // As CheckTableNotInUse() of PostgreSQL looks at it.
+  const int own = relation->rd_isnailed ? 2 : 1;
+  const bool is_used = relation->rd_refcnt != own;
+  RelationClose(relation);
+  return is_used;
 }
 
 [[noreturn]] void report_statement(Oid relid, const char* message) {
@@ -182,20 +182,20 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
   if (result == nullptr || !IsA(result, ReturnSetInfo) || result->econtext == nullptr ||
       result->econtext->ecxt_estate == nullptr)
     report_statement(relid, "snowid_watermark() was called outside of a query");
-  const EState* own = result->econtext->ecxt_estate;
-  if (reads_table(own->es_range_table, NIL))
-    report_statement(relid, "snowid_watermark() cannot run in a statement that reads a table");
-  if (ActivePortal == nullptr) return;
+  const EState* statement = result->econtext->ecxt_estate;
   ListCell* cell;
-  foreach (cell, ActivePortal->stmts)
-    if (reads_table(static_cast<const PlannedStmt*>(lfirst(cell))->rtable, tables))
+  foreach (cell, statement->es_range_table)
+    if (static_cast<const RangeTblEntry*>(lfirst(cell))->rtekind == RTE_RELATION)
+      report_statement(relid, "snowid_watermark() cannot run in a statement that reads a table");
+  // A function that is not VOLATILE has its caller's snapshot in all of its statements. Each of
+  // these has two references to it (CreateQueryDesc(), standard_ExecutorStart()), and EXECUTE one.
+  if (statement->es_snapshot->regd_count > 3)
+    report_statement(relid, "snowid_watermark() cannot run in a function that is not VOLATILE");
+  foreach (cell, tables)
+    if (is_read(lfirst_oid(cell)))
       report_statement(relid,
                        "snowid_watermark() cannot run in a function that is called by a "
                        "statement that reads the table");
-  // A function that is not VOLATILE uses its caller's snapshot in all of its statements.
-  const QueryDesc* outer = ActivePortal->queryDesc;
-  if (outer != nullptr && outer->estate != own && outer->snapshot == own->es_snapshot)
-    report_statement(relid, "snowid_watermark() cannot run in a function that is not VOLATILE");
 }
 
 // Raises 22023 where the defaults do not say which layout the table's IDs have.

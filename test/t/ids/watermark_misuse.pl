@@ -35,6 +35,21 @@ BEGIN
   SELECT w INTO mark FROM snowid_watermark('events') AS w;
   RETURN QUERY SELECT id FROM events WHERE id > after AND id <= mark ORDER BY id;
 END $$;
+CREATE FUNCTION deep() RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$
+DECLARE
+  n bigint;
+BEGIN
+  SELECT count(*) INTO n FROM events WHERE id <= mark();
+  RETURN n;
+END $$;
+CREATE FUNCTION deep_stable() RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT count(*) FROM poll_stable(0)); END $$;
+CREATE FUNCTION deep_poll() RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$
+DECLARE
+  n bigint;
+BEGIN
+  SELECT count(*) INTO n FROM poll(0);
+  RETURN n;
+END $$;
 SQL
 
 # The statement ends with this SQLSTATE, or returns a number.
@@ -67,6 +82,20 @@ ends_with(q{UPDATE consumers SET last = mark()}, '', 'a function of its own stat
 ends_with(q{SELECT count(*) >= 1 FROM poll(0)}, 't', 'a function that takes it, and then reads');
 ends_with(q{SELECT count(*) FROM poll_stable(0)}, '0A000', 'not one whose statements have the snapshot of its caller');
 ends_with(q{SELECT count(*) FROM events, poll(0)}, '0A000', 'nor beside the table');
+ends_with('SELECT deep()', '0A000', 'nor in a function that reads the table beside it');
+ends_with('SELECT deep_stable()', '0A000', 'nor in one that calls a function with its snapshot');
+ends_with('SELECT deep_poll()', 'a number', 'a function that calls one that polls');
+ends_with('DO $$ BEGIN PERFORM count(*) FROM events WHERE id <= mark(); END $$', '0A000', 'nor in a DO block');
+{
+    my $session = open_session($node);
+    ask($session, 'BEGIN');
+    ask($session, 'DECLARE c CURSOR FOR SELECT id FROM events');
+    is(ask($session, q{SELECT snowid_watermark('events')}), 'ERROR 0A000', 'nor while a cursor reads the table');
+    ask($session, 'ROLLBACK');
+    ask($session, q{PREPARE w AS SELECT snowid_watermark($1::regclass)});
+    like(ask($session, q{EXECUTE w('events')}), qr/^\d+$/, 'a prepared statement may') foreach 1 .. 7;
+    close_session($session);
+}
 is(attempt($node, <<'SQL'), '', 'a DO block');
 DO $$
 DECLARE
