@@ -20,5 +20,9 @@ is(statements_like($recipe, 'INSERT INTO photos (title) SELECT%'), 1, 'an array'
 is(statements_like($recipe, 'INSERT INTO photos (id, title)%'), 10, 'a batch without keys that is rewritten');
 is(statements_like($recipe, 'SELECT snowid_next_batch(%'), 1, 'its IDs');
 
+run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up', 'JDBC');
+is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
+    'docs/read-in-order.md: the position is at the last message');
+
 $recipe->{node}->stop;
 done_testing();

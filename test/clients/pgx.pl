@@ -16,5 +16,9 @@ is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos
 is(asked_as_app($recipe, q(SELECT count(*) FROM (SELECT title, row_number() OVER (PARTITION BY title ~ 'copy' ORDER BY id) - 1 AS place
     FROM photos WHERE title ~ '\d') rows WHERE title ~ ('^(batch|copy) ' || place || '$'))), '1100', 'and in that of a batch, and of COPY');
 
+run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up', 'pgx');
+is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
+    'docs/read-in-order.md: the position is at the last message');
+
 $recipe->{node}->stop;
 done_testing();

@@ -20,5 +20,9 @@ is(asked_as_app($recipe, q(SELECT count(*) FROM photos WHERE title = 'photo ' ||
 is(statements_like($recipe, 'INSERT INTO photos (title) VALUES ($1) RETURNING id'), 5, 'one by one: three rows, and two of executemany');
 is(statements_like($recipe, 'INSERT INTO photos (title) VALUES ($1),%'), 10, 'execute_values: 1,000 rows');
 
+run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up', 'psycopg');
+is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
+    'docs/read-in-order.md: the position is at the last message');
+
 $recipe->{node}->stop;
 done_testing();

@@ -29,7 +29,7 @@ use SnowidPrograms;
 use SnowidServers;
 use Test::More;
 
-our @EXPORT = qw(new_recipe run_page run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
+our @EXPORT = qw(new_recipe run_page run_sections run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
   try_page statements_like);
 
 # A recipe that is named as its test is, with a server that listens on TCP, too. Options: conf, lines of
@@ -112,13 +112,17 @@ WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
 SQL
 }
 
-# A page's blocks, in order, as hashes of `language` and `text`.
+# A page's blocks, in order, as hashes of `language`, `text`, and `heading`, the one above.
 sub blocks_of
 {
     my ($file) = @_;
-    my @blocks;
+    my (@blocks, $heading);
     my $page = slurp_file($file);
-    while ($page =~ /^```(\w*)\n(.*?)^```$/msg) { push @blocks, { language => $1, text => $2 } }
+    while ($page =~ /^#+ ([^\n]*)$|^```(\w*)\n(.*?)^```$/msg)
+    {
+        if (defined $1) { $heading = $1 }
+        else            { push @blocks, { language => $2, text => $3, heading => $heading } }
+    }
     return @blocks;
 }
 
@@ -147,6 +151,19 @@ sub try_page
     $more->($recipe) if $more;
     $recipe->{node}->stop;
     done_testing();
+    return;
+}
+
+# Runs what stands below some headings of another page, each up to the next one.
+sub run_sections
+{
+    my ($recipe, $page, @headings) = @_;
+    foreach my $heading (@headings)
+    {
+        my @blocks = grep { ($_->{heading} // '') eq $heading && $_->{language} ne '' } blocks_of($page);
+        cmp_ok(scalar(@blocks), '>', 0, "$page, $heading: there is something to run");
+        run_blocks($recipe, @blocks);
+    }
     return;
 }
 
