@@ -226,7 +226,7 @@ sub run_shell
     my ($out, $err) = ('', '');
     local %ENV = (%ENV, recipe_environment($recipe));
     my $run = eval {
-        IPC::Run::run([ 'bash', '-c', "cd '$recipe->{dir}' && $command" ], '<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(500));
+        IPC::Run::run([ 'bash', '-c', "cd '$recipe->{dir}' || exit; $command" ], '<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(500));
     };
     ok($run, "\$ $command") or diag($@, $out, $err);
     if (($expected // '') ne '')
