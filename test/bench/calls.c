@@ -14,6 +14,7 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 
@@ -23,6 +24,7 @@ PG_FUNCTION_INFO_V1(empty);
 PG_FUNCTION_INFO_V1(empty_bigint);
 PG_FUNCTION_INFO_V1(empty_bigint_layout);
 PG_FUNCTION_INFO_V1(empty_key);
+PG_FUNCTION_INFO_V1(empty_set);
 PG_FUNCTION_INFO_V1(clock_and_swap);
 PG_FUNCTION_INFO_V1(repeat);
 PG_FUNCTION_INFO_V1(repeat_keys);
@@ -46,6 +48,17 @@ Datum empty_bigint_layout(PG_FUNCTION_ARGS)
 Datum empty_key(PG_FUNCTION_ARGS)
 {
   PG_RETURN_INT64(PG_GETARG_INT32(0) + PG_GETARG_INT64(1));
+}
+
+/* empty_set(regclass) returns setof bigint: one row. */
+Datum empty_set(PG_FUNCTION_ARGS)
+{
+  FuncCallContext *call;
+
+  if (SRF_IS_FIRSTCALL()) SRF_FIRSTCALL_INIT()->max_calls = 1;
+  call = SRF_PERCALL_SETUP();
+  if (call->call_cntr >= call->max_calls) SRF_RETURN_DONE(call);
+  SRF_RETURN_NEXT(call, Int64GetDatum(0));
 }
 
 /*

@@ -144,6 +144,18 @@ CALL enter('shards', 'clock reading and compare-and-swap: 8,192 words ÷ one, ov
   excess('shards', 'clock_and_swap of 8,192', 'empty of 8,192') /
   excess('shards', 'clock_and_swap of one', 'empty of one') $$);
 
+CALL enter('watermark', 'snowid_watermark without a writer, over an empty C function: µs', $$
+  1e6 / 20 * excess('watermark', 'snowid_watermark(quiet)', 'empty_set(quiet)') $$, at_most => 30);
+CALL enter('watermark', 'snowid_watermark of 100 partitions, over an empty C function: µs', $$
+  1e6 / 5 * excess('watermark', 'snowid_watermark(parted)', 'empty_set(parted)') $$, at_most => 1000);
+INSERT INTO figures (race, figure, expression, at_least)
+  SELECT 'readers', format('rows/s of 8 writers%s, a reader 20 times a second ÷ none: %s', pauses, said),
+    format('ratio(''readers'', %L, %L)', way || pauses, 'none' || pauses),
+    CASE WHEN way = 'watermark' AND pauses = '' THEN 0.97 END
+  FROM unnest(ARRAY['', ', pauses']) AS pauses,
+    (VALUES ('watermark', 'snowid_watermark'), ('xid8', 'a column of type xid8'), ('lock', 'LOCK TABLE … IN SHARE MODE'))
+      AS ways (way, said);
+
 -- These are of no race: counted, not timed.
 CALL enter(NULL, 'shared memory: bytes a shard', :'shard_bytes', at_most => 128);
 CALL enter(NULL, 'shared memory: bytes a key of a section', :'key_bytes', at_most => 64);
