@@ -1,21 +1,22 @@
 -- Many sessions of this server at once. Needs the psql variable `calls`: the path of the library made from
 -- calls.c.
 
--- Has so many sessions run a statement at once. Gives what it gives them all, when the last is done. The
+-- Has so many sessions run a statement at once, on this server or another one. Gives what it gives them all, when the last is done. The
 -- sessions are opened once: who compares two crowds has them run something before.
-CREATE FUNCTION crowd(sessions int, statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION crowd(sessions int, statement text, server text = 'server') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
 BEGIN
   FOR nth IN 1..sessions LOOP
-    CONTINUE WHEN is_open('crowd' || nth);
-    PERFORM connect('crowd' || nth, 'server');
+    CONTINUE WHEN is_open(server || nth);
+    PERFORM connect(server || nth, server);
   END LOOP;
   FOR nth IN 1..sessions LOOP
-    PERFORM dblink_send_query('crowd' || nth, statement);
+    PERFORM dblink_send_query(server || nth, statement);
   END LOOP;
   FOR nth IN 1..sessions LOOP
-    RETURN QUERY SELECT * FROM dblink_get_result('crowd' || nth) AS answer (x text);
+    RETURN QUERY SELECT * FROM dblink_get_result(server || nth) AS answer (x text);
     -- Only an answer without anything ends it.
-    PERFORM FROM dblink_get_result('crowd' || nth) AS answer (x text);
+    PERFORM FROM dblink_get_result(server || nth) AS answer (x text);
   END LOOP;
 END $$;
 

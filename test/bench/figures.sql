@@ -145,9 +145,11 @@ CALL enter('shards', 'clock reading and compare-and-swap: 8,192 words ÷ one, ov
   excess('shards', 'clock_and_swap of one', 'empty of one') $$);
 
 CALL enter('watermark', 'snowid_watermark without a writer, over an empty C function: µs', $$
-  1e6 / 20 * excess('watermark', 'snowid_watermark(quiet)', 'empty_set(quiet)') $$, at_most => 30);
+  1e6 / 20 * excess('watermark', 'snowid_watermark(quiet), plain', 'empty_set(quiet), plain') $$, at_most => 30);
 CALL enter('watermark', 'snowid_watermark of 100 partitions, over an empty C function: µs', $$
-  1e6 / 5 * excess('watermark', 'snowid_watermark(parted)', 'empty_set(parted)') $$, at_most => 1000);
+  1e6 / 20 * excess('watermark', 'snowid_watermark(parted), plain', 'empty_set(parted), plain') $$, at_most => 1000);
+CALL enter('watermark', format('snowid_watermark where other databases have %s shards, over an empty C function: µs', 8 * 8192), $$
+  1e6 / 20 * excess('watermark', 'snowid_watermark(quiet), server', 'empty_set(quiet), server') $$);
 INSERT INTO figures (race, figure, expression, at_least)
   SELECT 'readers', format('rows/s of 8 writers%s, a reader 20 times a second ÷ none: %s', pauses, said),
     format('ratio(''readers'', %L, %L)', way || pauses, 'none' || pauses),
