@@ -149,7 +149,7 @@ CALL enter('watermark', 'snowid_watermark without a writer, over an empty C func
 CALL enter('watermark', 'snowid_watermark of 100 partitions, over an empty C function: µs', $$
   1e6 / 20 * excess('watermark', 'snowid_watermark(parted), plain', 'empty_set(parted), plain') $$, at_most => 1000);
 CALL enter('watermark', format('snowid_watermark where other databases have %s shards, over an empty C function: µs', 8 * 8192), $$
-  1e6 / 20 * excess('watermark', 'snowid_watermark(quiet), server', 'empty_set(quiet), server') $$);
+  1e6 * excess('watermark', 'snowid_watermark(quiet), server', 'empty_set(quiet), server') $$);
 INSERT INTO figures (race, figure, expression, at_least)
   SELECT 'readers', format('rows/s of 8 writers%s, a reader 20 times a second ÷ none: %s', pauses, said),
     format('ratio(''readers'', %L, %L)', way || pauses, 'none' || pauses),

@@ -25,8 +25,8 @@ END $$;
 INSERT INTO races (race, repetitions) VALUES ('watermark', 401), ('readers', 21);
 INSERT INTO sides (race, side, run)
   SELECT 'watermark', format('%s(%s), %s', function, of_table, server), format('SELECT crowd(1, %L, %L)',
-    format('SELECT count(*) FROM (SELECT %s(%L) FROM generate_series(1, 20)) AS calls', function, of_table), server)
-  FROM (VALUES ('quiet', 'plain'), ('parted', 'plain'), ('quiet', 'server')) AS tables (of_table, server),
+    format('SELECT count(*) FROM (SELECT %s(%L) FROM generate_series(1, %s)) AS calls', function, of_table, calls), server)
+  FROM (VALUES ('quiet', 'plain', 20), ('parted', 'plain', 20), ('quiet', 'server', 1)) AS tables (of_table, server, calls),
     unnest(ARRAY['empty_set', 'snowid_watermark']) AS function;
 INSERT INTO sides (race, side, prepare, run, counted)
   SELECT 'readers', way || pauses, 'SELECT crowd(1, ''TRUNCATE events, events_with_xid'', ''plain'')',
