@@ -1,8 +1,8 @@
 -- Many sessions of this server at once. Needs the psql variable `calls`: the path of the library made from
 -- calls.c.
 
--- Has so many sessions run a statement at once, on this server or another one. Gives what it gives them all, when the last is done. The
--- sessions are opened once: who compares two crowds has them run something before.
+-- Has so many sessions run a statement at once, on this server or another one. Gives what it gives them all,
+-- when the last is done. The sessions are opened once: who compares two crowds has them run something before.
 CREATE FUNCTION crowd(sessions int, statement text, server text = 'server') RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN

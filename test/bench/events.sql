@@ -1,5 +1,5 @@
--- What is written to and read in order, by a watermark and in other ways, on any server. Needs the psql variable `calls`:
--- the path of the library made from calls.c.
+-- What is written to and read in order, by a watermark and in other ways, on any server. Needs the psql
+-- variable `calls`: the path of the library made from calls.c.
 
 CREATE FUNCTION empty_set(regclass) RETURNS SETOF bigint
   VOLATILE STRICT ROWS 1 LANGUAGE C AS :'calls', 'empty_set';

@@ -1,5 +1,6 @@
--- Reading in order (events.sql): what a watermark costs who asks for it, and those who write meanwhile; beside other ways
--- to miss no row. On the plain server, whose databases have few shards, since a watermark looks at all shards in use.
+-- Reading in order (events.sql): what a watermark costs the reader, and the writers meanwhile; compared with
+-- other ways to miss no row. On the plain server, whose databases have few shards, since a watermark looks at
+-- all shards in use.
 
 -- How many rows a second eight sessions insert, while another one polls in this way, or none does.
 CREATE FUNCTION write_rate(way text, rows int, longest float8) RETURNS float8 LANGUAGE plpgsql AS $$
