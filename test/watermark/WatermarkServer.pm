@@ -28,6 +28,7 @@ sub new_world
     system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $library, 'test/modules/clock/clock.c', '-ldl');
     my $node = new_server('watermark_model', allows_streaming => 1);
     $node->append_conf('postgresql.conf', <<'CONF');
+shared_buffers = '16MB'
 max_connections = 80
 max_prepared_transactions = 80
 restart_after_crash = on

@@ -159,6 +159,7 @@ INSERT INTO events DEFAULT VALUES;
 SELECT FROM pg_sleep(random() * 0.05);
 COMMIT;
 SQL
+append_to_file("$dir/writes", "\\echo done\n");
 my @writers = map { { file => "$dir/out$_", run => IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('app'), '-f', "$dir/writes" ],
       '<', \undef, '>', "$dir/out$_", '2>', "$dir/out$_.err") } } 1 .. 6;
 ($reader, $other, $writer) = map { open_session($node, dbname => 'app') } 1 .. 3;
@@ -178,7 +179,7 @@ $poll_naive->();
 is(ask($reader, q(SET lock_timeout = '50ms'; SELECT snowid_watermark('events'))), 'ERROR 55P03', 'it waits for the late one');
 ask($writer, 'COMMIT; RESET lock_timeout');
 ask($reader, 'RESET lock_timeout');
-do { $poll->() } while (grep { $_->{run}->pumpable } @writers);
+do { $poll->() } while (grep { slurp_file($_->{file}) !~ /done/ } @writers);
 finish(@writers);
 $poll->() foreach 1 .. 2;
 is(errors_of(@writers), '', 'no writer met an error');
