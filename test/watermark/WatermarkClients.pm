@@ -96,11 +96,13 @@ my %kinds = (
           WHERE inhparent = 'parts'::regclass AND NOT inhdetachpending AND inhrelid::regclass::text LIKE 'parts_x%'));
         $dbh->do(qq(INSERT INTO $table (id, kind, part) VALUES (snowid_next(9), 'attached_partition', 3))) if defined $table;
     },
-    # Others see neither the partition nor its rows until the end.
+    # Others see neither the partition nor its rows until the end. Who waits for the lock keeps writers from writing, for
+    # which the one that has it may wait.
     made_partition => sub {
         my ($dbh) = @_;
         return if !chance(0.1) || ($dbh->selectrow_array(q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'parts'::regclass)))[0] > 40;
         my $part = 1000 + int rand 1e9;
+        $dbh->do(q(SET LOCAL lock_timeout = '100ms'));
         $dbh->do("CREATE TABLE parts_m$part PARTITION OF parts FOR VALUES IN ($part)");
         $dbh->do("INSERT INTO parts_m$part (kind, part) VALUES ('made_partition', $part)");
     },
