@@ -159,6 +159,8 @@ foreach my $table (qw(tweets by_domain by_hand with_counter))
 is(sql('SELECT ' . sql("SELECT snowid_watermark('by_expression')") . ' >= (SELECT max(id) FROM by_expression)'), 't', 'units of 10 ms');
 is(attempt($node, "SELECT snowid_watermark('$_')"), 'ERROR 22023', "$_: the layout is not known") foreach qw(serial identity wrapped mixed);
 cmp_ok(sql("SELECT snowid_watermark('$_', 'instagram')"), '>', 0, "$_: unless it is named") foreach qw(serial wrapped mixed);
+# Which the session has remembered, of a table.
+ask($reader, "SELECT snowid_watermark('$_')") foreach 'tweets', 'by_domain';
 sql('ALTER TABLE tweets ALTER COLUMN id SET DEFAULT snowid_next()');
 is(ask($reader, q(SELECT snowid_timestamp(w) BETWEEN now() - interval '1 min' AND now() + interval '1 min' FROM snowid_watermark('tweets') AS w)),
     't', 'another default counts at once');

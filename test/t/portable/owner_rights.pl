@@ -33,7 +33,7 @@ BEGIN
       FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f' AND NOT p.proretset
        AND p.proname = ANY (ARRAY['nextval', 'setval', 'pg_sequence_last_value', 'to_regclass', 'clock_timestamp', 'date_part', 'floor',
          'timezone', 'make_interval', 'current_setting', 'format', 'pg_sleep', 'substr', 'lpad', 'to_hex', 'encode', 'uuid_send',
-         'isfinite', 'pg_is_in_recovery', 'octet_length', 'strpos', 'div', 'ceil', 'extract', 'int8', 'int4', 'text', 'numeric', 'int8out', 'textin'])
+         'isfinite', 'pg_is_in_recovery', 'octet_length', 'strpos', 'has_any_column_privilege', 'pg_backend_pid', 'current_database', 'pg_get_expr', 'upper', 'cardinality', 'div', 'ceil', 'extract', 'int8', 'int4', 'text', 'numeric', 'int8out', 'textin'])
        AND p.prorettype NOT IN ('internal'::regtype, 'cstring'::regtype, 'anyelement'::regtype)
        AND NOT 'internal'::regtype = ANY (p.proargtypes) AND NOT 'cstring'::regtype = ANY (p.proargtypes) AND p.provariadic = 0
   LOOP
@@ -100,7 +100,7 @@ foreach my $call (
     'snowid_default_shard()', q(snowid_decode(11637205501278089)), q(snowid_encode('2020-01-01Z', 1, 1)), q(snowid_min('2020-01-01Z')),
     q(snowid_max('2020-01-01Z')), q(snowid_between(5, '2010-01-01Z', '2020-01-01Z')), 'snowid_to_base62(5)',
     q(snowid_from_base62('B0CRIXKjCuH')), 'snowid_to_uuid(5)', 'snowid_from_uuid(snowid_to_uuid(5))',
-    q(snowid_uuid_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')), q(snowid_to_uuid(5, 'taobao')))
+    q(snowid_uuid_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')), q(snowid_to_uuid(5, 'taobao')), q(snowid_watermark('pg_catalog.pg_am')))
 {
     unlike(ask($mallory, "SELECT $call"), qr/ERROR|^$/, "works among look-alikes: $call") or diag($mallory->{err});
 }
@@ -119,7 +119,7 @@ is($node->safe_psql('app', <<'SQL'), 'snowid/PUBLIC/USAGE', 'of schemas');
 SELECT nspname || '/' || coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') || '/' || privilege_type
   FROM pg_namespace, aclexplode(nspacl) WHERE nspname ~ '^snowid' AND grantee <> nspowner
 SQL
-is($node->safe_psql('app', <<'SQL'), 'accept_shard create_shard first_after make_private move_shard release_shard skip_row take wait', 'and not of functions');
+is($node->safe_psql('app', <<'SQL'), 'accept_shard create_place create_shard first_after make_private move_shard release_shard skip_row take wait', 'and not of functions');
 SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc
  WHERE (pronamespace = 'snowid'::regnamespace OR proname ~ '^snowid_') AND NOT has_function_privilege('mallory', oid, 'EXECUTE')
 SQL
@@ -128,7 +128,7 @@ foreach my $statement (
     'SELECT last_value FROM snowid_shards.instagram_5', 'ALTER SEQUENCE snowid_shards.instagram_0 RESTART', 'DROP SEQUENCE snowid_shards.instagram_0',
     'UPDATE snowid.settings SET max_lead = 0', 'INSERT INTO snowid.settings VALUES (false)', 'DELETE FROM snowid.settings', 'BEGIN; LOCK TABLE snowid.settings IN ACCESS EXCLUSIVE MODE',
     'CREATE TABLE snowid.mine ()', 'CREATE TABLE snowid_shards.mine ()', 'SELECT pg_catalog.setval(\'snowid_shards.instagram_5\', 1, false)', 'SELECT snowid.create_shard(6)', 'SELECT snowid.release_shard(0)', 'SELECT snowid.accept_shard(1, 1)',
-    'SELECT snowid.take(\'x\', 0, \'instagram\', 1, false)', 'SELECT snowid.wait(0, 0, 0, false, 0, \'instagram\')',
+    'SELECT snowid.take(\'x\', 0, \'instagram\', 1, false)', 'SELECT snowid.create_place(\'snowid_shards.x\', \'x\')', 'SELECT snowid.wait(0, 0, 0, false, 0, \'instagram\')',
     (map { "BEGIN; LOCK TABLE snowid_shards.instagram_0_gate IN $_ MODE" } 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'ACCESS EXCLUSIVE'))
 {
     is(ask($mallory, $statement), 'ERROR 42501', "refused: $statement") or diag($mallory->{err});
