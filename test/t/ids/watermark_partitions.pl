@@ -22,6 +22,14 @@ my ($writer, $reader, $other) = map { open_session($node) } 1 .. 3;
 backend_of($_) foreach $writer, $reader, $other;
 my $event = $node->pg_version >= 17 ? 'SnowidWatermark' : 'virtualxid';
 
+# The reader waits for a writer, or has wrongly not waited.
+sub wait_until_it_waits
+{
+    my $sql = "SELECT wait_event = '$event' FROM pg_stat_activity WHERE pid = $reader->{backend}";
+    wait_for(sub { is_answered($reader) || $node->safe_psql('postgres', $sql) eq 't' }, 'the reader to wait');
+    return;
+}
+
 # A table has its first partition while the caller waits for the clock. Whether it has any is in a cache, which the caller
 # has filled before.
 ask($reader, q(SELECT snowid_watermark('first')));
@@ -33,7 +41,7 @@ wait_until_waiting($node, $reader, $node->pg_version >= 17 ? 'SnowidClock' : 'Ex
 ask($other, q(CREATE TABLE first_a PARTITION OF first FOR VALUES IN ('a')));
 ask($writer, 'BEGIN');
 my $id = ask($writer, q(INSERT INTO first_a (note) VALUES ('a') RETURNING id));
-wait_until_waiting($node, $reader, $event);
+wait_until_it_waits();
 ok(!is_answered($reader), 'a partition made while the caller waits for the clock: its writer is waited for');
 ask($writer, 'COMMIT');
 cmp_ok(answer($reader), '>=', $id, 'the watermark covers the row');
@@ -49,7 +57,7 @@ foreach my $case (
     is(ask($writer, $make), '', $make);
     $id = ask($writer, "$insert RETURNING id");
     start_asking($reader, "SELECT snowid_watermark('$table')");
-    wait_until_waiting($node, $reader, $event);
+    wait_until_it_waits();
     ok(!is_answered($reader), 'a partition that others do not see yet: its maker is waited for');
     ask($writer, 'COMMIT');
     cmp_ok(answer($reader), '>=', $id, 'the watermark covers the row');
