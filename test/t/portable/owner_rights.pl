@@ -33,7 +33,7 @@ BEGIN
       FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f' AND NOT p.proretset
        AND p.proname = ANY (ARRAY['nextval', 'setval', 'pg_sequence_last_value', 'to_regclass', 'clock_timestamp', 'date_part', 'floor',
          'timezone', 'make_interval', 'current_setting', 'format', 'pg_sleep', 'substr', 'lpad', 'to_hex', 'encode', 'uuid_send',
-         'isfinite', 'pg_is_in_recovery', 'octet_length', 'strpos', 'has_any_column_privilege', 'pg_backend_pid', 'current_database', 'pg_get_expr', 'upper', 'cardinality', 'div', 'ceil', 'extract', 'int8', 'int4', 'text', 'numeric', 'int8out', 'textin'])
+         'isfinite', 'pg_is_in_recovery', 'octet_length', 'strpos', 'has_any_column_privilege', 'current_database', 'pg_get_expr', 'upper', 'cardinality', 'div', 'ceil', 'extract', 'int8', 'int4', 'text', 'numeric', 'int8out', 'textin'])
        AND p.prorettype NOT IN ('internal'::regtype, 'cstring'::regtype, 'anyelement'::regtype)
        AND NOT 'internal'::regtype = ANY (p.proargtypes) AND NOT 'cstring'::regtype = ANY (p.proargtypes) AND p.provariadic = 0
   LOOP

@@ -42,7 +42,14 @@ SQL
 my ($writer, $reader, $other) = map { open_session($node, dbname => 'app') } 1 .. 3;
 backend_of($_) foreach $writer, $reader, $other;
 
-# It waits by naps.
+# The reader waits, which it does by naps, or has wrongly not waited.
+sub wait_until_it_waits
+{
+    my $sql = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $reader->{backend}";
+    wait_for(sub { is_answered($reader) || $node->safe_psql('postgres', $sql) eq 't' }, 'the reader to wait');
+    return;
+}
+
 sub waits_for_writer
 {
     my ($name, $table, $end, @statements) = @_;
@@ -50,7 +57,7 @@ sub waits_for_writer
     my @answers = map { ask($writer, $_) } @statements;
     my $id = pop @answers;
     start_asking($reader, "SELECT snowid_watermark('$table')");
-    wait_until_waiting($node, $reader, 'PgSleep');
+    wait_until_it_waits();
     ok(!is_answered($reader), "$name: it waits");
     ask($writer, $end);
     my $watermark = answer($reader);
@@ -74,7 +81,7 @@ waits_for_writer('another layout', 'tweets', 'COMMIT', 'INSERT INTO tweets DEFAU
 ask($writer, 'BEGIN');
 my $prepared = ask($writer, 'INSERT INTO events DEFAULT VALUES RETURNING id');
 start_asking($reader, q(SELECT snowid_watermark('events')));
-wait_until_waiting($node, $reader, 'PgSleep');
+wait_until_it_waits();
 is(ask($writer, q(PREPARE TRANSACTION 'p')), '', 'prepared meanwhile');
 is(ask($other, q(SET lock_timeout = '50ms'; SELECT snowid_watermark('events'))), 'ERROR 55P03', 'a prepared transaction is waited for, up to lock_timeout');
 ok(!is_answered($reader), 'also by who began before it was prepared');
@@ -98,7 +105,7 @@ foreach my $case (
 ask($writer, 'BEGIN');
 ask($writer, 'INSERT INTO events DEFAULT VALUES');
 start_asking($reader, q(RESET lock_timeout; SELECT snowid_watermark('events')));
-wait_until_waiting($node, $reader, 'PgSleep');
+wait_until_it_waits();
 my $later = ask($other, 'INSERT INTO events DEFAULT VALUES RETURNING id');
 cmp_ok($later, '>', 0, 'others insert while it waits');
 is(sql("SELECT count(*) FROM pg_locks WHERE pid = $reader->{backend} AND relation::regclass::text ~ 'events|_gate'"), '0', 'it has no lock that others wait for');
