@@ -63,6 +63,17 @@ foreach my $case (
     cmp_ok(answer($reader), '>=', $id, 'the watermark covers the row');
 }
 
+# Who writes through the parent has an ID before he has locked the partition.
+ask($other, 'SELECT pg_advisory_lock(1)');
+start_asking($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id));
+wait_until_waiting($node, $writer, 'advisory');
+start_asking($reader, q(SELECT snowid_watermark('parts_a')));
+wait_until_it_waits();
+ok(!is_answered($reader), 'who has not come to the partition yet is waited for');
+ask($other, 'SELECT pg_advisory_unlock(1)');
+my $routed = answer($writer);
+cmp_ok(answer($reader), '>=', $routed, 'the watermark covers the row');
+
 # VACUUM and ANALYZE have the same lock on the table.
 ask($other, 'BEGIN');
 ask($other, 'ANALYZE parts');
