@@ -173,6 +173,7 @@ $node->safe_psql('postgres', q(CREATE TABLE moving (id bigint DEFAULT snowid_nex
 sql('SELECT snowid.release_shard(9)');
 wait_for(sub { sql('SELECT ' . sql(q(SELECT snowid_watermark('moving'))) . ' >= max(id) FROM moving') eq 't' },
     'the time covers the IDs of a shard that was released');
+is(attempt($node, 'SELECT snowid_next(9)'), 'ERROR 55000', 'which a watermark does not open');
 
 # Units of a second: nobody skips the rest of one, so its rows are covered when the next one has begun.
 my $seconds = q('time:39 shard:4 seq:20 unit:1s epoch:2020-01-01T00:00:00Z');
