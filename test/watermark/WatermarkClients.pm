@@ -85,6 +85,11 @@ my %kinds = (
         $dbh->do(q(INSERT INTO events (kind) VALUES ('savepoint')));
     },
     parent => sub { $_[0]->do(q(INSERT INTO parts (kind, part) SELECT 'parent', i FROM generate_series(0, 2) AS i)) },
+    # The ID is there a while before its partition is locked.
+    slow_parent => sub {
+        $_[0]->do(q(INSERT INTO parts (id, kind, part) SELECT snowid_next(9), 'slow_parent', CASE WHEN pg_sleep(0.05 * random()) IS NOT NULL THEN i END
+          FROM generate_series(1, 2) AS i));
+    },
     attached => sub { $_[0]->do(q(INSERT INTO parts (kind, part) VALUES ('attached', 3))) },
     partition => sub {
         my ($table, $part) = @{ pick([ parts_a => 0 ], [ parts_b => 2 ], [ parts_b1 => 1 ], [ parts_b2 => 2 ]) };
