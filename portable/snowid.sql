@@ -932,7 +932,7 @@ BEGIN
     RAISE 'relation with OID % does not exist', tbl::oid USING ERRCODE = 'undefined_table';
   ELSIF kind NOT IN ('r', 'p', 'f') THEN
     RAISE '"%" is not a table', name USING ERRCODE = 'wrong_object_type';
-  ELSIF NOT has_any_column_privilege(tbl, 'SELECT') THEN
+  ELSIF kind <> 'f' AND NOT has_any_column_privilege(tbl, 'SELECT') THEN
     RAISE 'permission denied for table %', name USING ERRCODE = 'insufficient_privilege';
   END IF;
   SELECT relname INTO name FROM pg_class WHERE oid = ANY (snowid.family_of(tbl, false)) AND relkind = 'f';

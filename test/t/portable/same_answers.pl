@@ -48,7 +48,20 @@ EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
   RETURN concat_ws(' | ', SQLSTATE, SQLERRM, detail, hint);
 END $$;
+CREATE TABLE events (id bigint DEFAULT snowid_next());
+CREATE TABLE tweets (id bigint DEFAULT snowid_next(1, 'twitter'), n bigserial);
+CREATE TABLE mixed (id bigint DEFAULT snowid_next(), tweet bigint DEFAULT snowid_next(1, 'twitter'));
+CREATE TABLE serial (id bigserial);
+CREATE TABLE identity (id bigint GENERATED ALWAYS AS IDENTITY);
+CREATE TABLE by_hand (id bigint DEFAULT 5);
+CREATE VIEW recent AS SELECT * FROM events;
+CREATE FOREIGN DATA WRAPPER far;
+CREATE SERVER far FOREIGN DATA WRAPPER far;
+CREATE FOREIGN TABLE there (id bigint) SERVER far;
+CREATE TABLE "With far" (id bigint DEFAULT snowid_next(), place text) PARTITION BY LIST (place);
+CREATE FOREIGN TABLE far_part PARTITION OF "With far" FOR VALUES IN ('far') SERVER far;
 SQL
+$node->safe_psql('postgres', 'CREATE ROLE clerk');
 
 sub one_of { return $_[ int rand @_ ] }
 
@@ -167,6 +180,11 @@ my %asked = (
     'a release, and an accept' => sub {
         my $l = layout();
         return 'SELECT snowid.accept_shard(snowid.release_shard(' . made_shard_of($l) . ', ' . quoted($l) . '), ' . quoted($l) . ')';
+    },
+    snowid_watermark => sub {
+        my $table = one_of(qw(events tweets mixed serial identity by_hand recent there far_part pg_catalog.pg_am serial_id_seq), '"With far"');
+        return one_of('SELECT', 'SELECT', 'SET LOCAL ROLE clerk'),
+          'SELECT w > 0 FROM snowid_watermark(' . one_of("'$table'", "'$table'", "'$table'", '0', 'NULL') . one_of('', '', q(, 'twitter')) . ') AS w';
     },
     'a setting of the shard' => sub {
         # An empty one is what PostgreSQL leaves here of one that was set before.
