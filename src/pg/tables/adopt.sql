@@ -216,6 +216,7 @@ DECLARE
   one record;
   serials regclass[] := '{}';
   serial regclass;
+  serial_name text;
 BEGIN
   IF tbl IS NULL OR col IS NULL OR layout IS NULL THEN
     RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -297,7 +298,19 @@ BEGIN
   END LOOP;
   PERFORM snowid.execute(current_user, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tbl, col, call));
   FOREACH serial IN ARRAY serials LOOP
-    PERFORM snowid.drop_sequence(serial, format('DROP SEQUENCE %s', serial));
+    serial_name := serial;
+    -- Locks it, and changes nothing. What the table no longer owns then is somebody's who keeps it.
+    PERFORM snowid.execute(current_user, format('ALTER SEQUENCE %s OWNER TO %I', serial_name,
+      (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = serial)));
+    IF serial_name <> serial::text THEN
+      RAISE 'sequence % was renamed', serial_name USING ERRCODE = 'lock_not_available';
+    ELSIF EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = serial AND d.deptype = 'a'
+        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = ANY (family)) THEN
+      PERFORM snowid.drop_sequence(serial, format('DROP SEQUENCE %s', serial_name));
+    ELSE
+      RAISE NOTICE 'sequence % is left', serial_name
+        USING DETAIL = format('No column of relation %s owns it any more.', tbl);
+    END IF;
   END LOOP;
   -- What is to be called may have been taken from the extension.
   IF (SELECT bool_or(s.layout IS NULL) FROM snowid.family_of(tbl, col) AS f, snowid.source_of_ids(f.relid, f.attnum) AS s) THEN

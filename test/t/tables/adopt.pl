@@ -193,6 +193,20 @@ ask($reader, 'COMMIT');
 is(answer($adopting), 'public.snowid_next((11)::bigint)', 'and gets it');
 is(ask($adopting, 'SHOW lock_timeout'), '5min', 'lock_timeout is what it was');
 
+# A serial's sequence that somebody keeps while it waits for that: the table owns it no more.
+ask($writer, 'CREATE TABLE kept (id serial8 PRIMARY KEY, n int)');
+ask($writer, 'BEGIN; ALTER SEQUENCE kept_id_seq OWNED BY NONE');
+start_asking($adopting, q(SET deadlock_timeout = '10min'; SELECT snowid.adopt('kept', 'id', 12)));
+wait_until_waiting($node, $adopting, 'Lock');
+ask($writer, 'COMMIT');
+is(answer($adopting), 'public.snowid_next((12)::bigint)', 'a table whose sequence somebody keeps is adopted');
+like($adopting->{err}, qr/NOTICE:.*sequence public.kept_id_seq is left/, 'who calls it is told');
+is(ask($writer, q(SELECT nextval('kept_id_seq'))), '1', 'the sequence is left');
+ask($writer, 'CREATE TABLE unkept (id serial8 PRIMARY KEY, n int)');
+is(ask($adopting, q(SELECT snowid.adopt('unkept', 'id', 12))), 'public.snowid_next((12)::bigint)', 'adopted');
+is(ask($writer, q(SELECT to_regclass('unkept_id_seq') IS NULL)), 't', 'any other is dropped');
+ask($adopting, 'RESET deadlock_timeout');
+
 close_session($writer, $reader, $adopting);
 # What others draw from by the database's setting goes on above the keys, whatever this session has set.
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET snowid.shard = 9');
