@@ -261,7 +261,7 @@ sub error_of
 {
     my ($server, $which, $message) = @_;
     my $session = $server->{sessions}[ $which // 0 ];
-    my $state = ($session ? $session->state : DBI->state) || '';
+    my $state = ($session ? $session->state : $DBI::state) || '';
     $state = '08006' if $state !~ /^[0-9A-Z]{5}$/ || $state =~ /^(?:08|57P|22000|S8006)/ && (!$session || $session->ping < 1);
     undef $server->{sessions}[ $which // 0 ] if !$session || !$session->{Active} || $session->ping < 1;
     $server->{message} = $message;
