@@ -40,6 +40,11 @@ like($err, qr/table public\.orders is distributed by Citus/, 'refused');
 is(attempt($node, q(SELECT snowid.adopt('orders', 'id')), dbname => 'coordinator'), 'ERROR 0A000', 'with 0A000');
 is($node->safe_psql('coordinator', q(SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'orders'::regclass)), '0', 'nothing is changed');
 
+# Nor is there a watermark of it: the rows are on other nodes.
+is(attempt($node, q(SELECT snowid_watermark('orders')), dbname => 'coordinator'), 'ERROR 0A000', 'no watermark of a distributed table');
+like(attempt($node, "SELECT snowid_watermark('$_->[0]')", dbname => $_->[1]), qr/^\d+$/, "but of table $_->[0] of $_->[1]")
+  foreach [ 'own', 'coordinator' ], [ 'orders', 'berlin' ];
+
 # What the hint says. ALTER TABLE reaches the other nodes by Citus; here it is told to each.
 my ($hint) = $err =~ /^HINT:  (.*?)(?=^CONTEXT|\z)/ms;
 my ($title, $advance, $default) = split /\n/, $hint;
