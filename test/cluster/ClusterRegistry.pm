@@ -220,7 +220,7 @@ sub keep_registry
     my $is_archive = chance(0.6);
     $cluster->{kept_registry} = {
         server => copy_of($cluster, $cluster->{registry}, 'registry', archive => $is_archive), is_archive => $is_archive,
-        dbname => $cluster->{registry}{dbname}, identity => identity($cluster) };
+        dbname => $cluster->{registry}{dbname} // 'postgres', identity => identity($cluster) };
     event($cluster, 'a backup of the registry is kept');
     go_on($cluster);
     return;
