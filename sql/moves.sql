@@ -134,8 +134,8 @@ SELECT snowid.advance_shard(snowid_encode('2024-11-20 13:24:15Z', 1, 8190, 'baid
 SELECT attempt('SELECT snowid.release_shard(1, ''baidu'')');
 SELECT attempt('SELECT snowid_next(3, ''time:41 shard:10 seq:12 unit:1ms epoch:3000-01-01T00:00:00Z'')') ~ 'was released';
 
--- Out of range, null, far ahead, and where it is not allowed.
-SELECT attempt(call) FROM unnest(ARRAY[
+-- Out of range, null, far ahead, and where it is not allowed. PostgreSQL 19 has the hint of 42725 in two parts.
+SELECT replace(attempt(call), 'function. | You', 'function. You') AS attempt FROM unnest(ARRAY[
   'SELECT snowid.release_shard(8192)', 'SELECT snowid.release_shard(-1)', 'SELECT snowid.accept_shard(0, -1)',
   'SELECT snowid.accept_shard(0, 9007199254740992, ''js53'')',
   'BEGIN; SELECT snowid.release_shard(1)', 'SET TRANSACTION READ ONLY; SELECT snowid.release_shard(1)',

@@ -176,3 +176,11 @@ SELECT name, min_val, max_val, context FROM pg_settings WHERE name ~ '^snowid[.]
 
 DROP SEQUENCE sections;
 RESET snowid.segment_adapt;
+-- A subtransaction that has made a sequence, drawn from it, and fails: nothing of the sequence is still in use then.
+BEGIN;
+SAVEPOINT part;
+CREATE SEQUENCE of_part INCREMENT 10;
+SELECT snowid_section_next('of_part', 1), snowid_section_next('of_part', 1);
+ROLLBACK TO part;
+SELECT to_regclass('of_part') IS NULL AS is_gone;
+COMMIT;

@@ -131,11 +131,16 @@ CREATE SEQUENCE shrunk_seq INCREMENT 1000;
 SELECT max(n) FROM snowid_segment_batch('shrunk_seq', 50) n;
 ALTER SEQUENCE shrunk_seq INCREMENT 10;
 SELECT snowid_segment_next('shrunk_seq');
+-- Nor where the last number that was given is the one that the sequence itself would go on with.
+CREATE SEQUENCE met_seq INCREMENT 1000;
+SELECT max(n) FROM snowid_segment_batch('met_seq', 11) n;
+ALTER SEQUENCE met_seq INCREMENT 10;
+SELECT snowid_segment_next('met_seq');
 -- From one end of the bigints to the other.
 CREATE SEQUENCE wide_seq MINVALUE -9223372036854775808 START -9223372036854775808 INCREMENT 4611686018427387904;
 SELECT array_agg(n) FROM snowid_segment_batch('wide_seq', 4, 1) n;
 SELECT attempt('SELECT snowid_segment_next(''wide_seq'', 1)');
-DROP SEQUENCE back_seq, shrunk_seq, wide_seq;
+DROP SEQUENCE back_seq, shrunk_seq, met_seq, wide_seq;
 
 -- The planner knows how many rows there will be; and it leaves them to this session.
 EXPLAIN (COSTS OFF) SELECT snowid_segment_next('orders_seq') FROM orders;
