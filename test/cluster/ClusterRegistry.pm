@@ -118,7 +118,7 @@ sub settle
         my $answer = result_of($pending);
         expect($answer, $node->{number}, "$node->{name} accepts a registry that $what" . ($answer =~ /ERROR/ ? ": $node->{server}{message}" : ''));
         next if !$is_promoted{ $node->{number} };
-        check_warned($cluster, $node->{server}, $node->{number}, qr/this server was promoted/, "at a registry that $what, which it has accepted");
+        check_warned($cluster, $node->{server}, $node->{number}, $was_promoted, "at a registry that $what, which it has accepted");
         take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node));
     }
     check_node($cluster, $_, 'accepted') foreach @nodes;
