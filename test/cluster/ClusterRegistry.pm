@@ -76,7 +76,7 @@ my $moved_or_promoted = qr/$moved|this server was promoted/i;
 # has each node accept it. known: the exchanges that a registry knows which cannot tell that it was set back, by number.
 sub settle
 {
-    my ($cluster, $what, $known) = @_;
+    my ($cluster, $what, $known, $cannot_know) = @_;
     $cluster->{registries}++;
     @{ $cluster->{held} } = grep { $_->{kind} ne 'take over' } @{ $cluster->{held} };
     foreach my $node (@{ $cluster->{nodes} })
@@ -87,7 +87,7 @@ sub settle
         check_warned($cluster, $node->{server}, $node->{number}, $is_known ? undef : $known ? $moved_or_promoted : $moved, "at a registry that $what");
         draw($cluster, $node, layout => $_, count => 20) foreach @{ LAYOUTS() };
     }
-    if (!$known)
+    if (!$known && !$cannot_know)
     {
         refuse_to_join($cluster, $what);
         my $node = pick_node($cluster);
@@ -234,13 +234,16 @@ sub start_kept_registry
     my $kept = delete $cluster->{kept_registry};
     $kept->{server}{dbname} = $kept->{dbname};
     leave_and_join($cluster, pick_node($cluster));
-    start_other_registry($cluster, $kept->{server}, $kept->{is_archive} || $kept->{identity} ne identity($cluster), 'was restored from a backup that was kept');
+    # One that is started without a promotion has the identity that it had, and cannot know that another came since.
+    my $is_older = $kept->{identity} ne identity($cluster);
+    start_other_registry($cluster, $kept->{server}, $kept->{is_archive} || $is_older, 'was restored from a backup that was kept',
+        !$kept->{is_archive});
     return;
 }
 
 sub start_other_registry
 {
-    my ($cluster, $new, $is_moved, $what) = @_;
+    my ($cluster, $new, $is_moved, $what, $cannot_know) = @_;
     my $old = $cluster->{registry};
     my $dbname = $new->{dbname} // $old->{dbname};
     my $known = $is_moved ? undef : exchanges($cluster);
@@ -250,7 +253,7 @@ sub start_other_registry
     wait_until(sub { query($new, 'SELECT pg_is_in_recovery()') eq '0' }, 'the end of recovery');
     event($cluster, "the registry is $new->{name}, which $what");
     fault($cluster, 'base backups of the registry started');
-    settle($cluster, $what, $known);
+    settle($cluster, $what, $known, $cannot_know);
     drop_server($cluster, $old);
     give_registry_standby($cluster);
     leave_and_join($cluster, pick_node($cluster)) if chance(0.5);
