@@ -125,6 +125,28 @@ List* tables_below(Oid relid) {
   return tables;
 }
 
+// What the table is a partition of, however it is to end: PostgreSQL's get_partition_ancestors()
+// leaves out what a partition is being detached from (DETACH CONCURRENTLY), of which writers that
+// have begun before still bring it rows.
+List* tables_above(Oid relid) {
+  List* tables = NIL;
+  Relation inherits = table_open(InheritsRelationId, AccessShareLock);
+  while (OidIsValid(relid) && get_rel_relispartition(relid)) {
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_inherits_inhrelid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(relid));
+    SysScanDesc scan =
+        systable_beginscan(inherits, InheritsRelidSeqnoIndexId, true, nullptr, 1, &key);
+    HeapTuple row = systable_getnext(scan);
+    relid = HeapTupleIsValid(row) ? reinterpret_cast<Form_pg_inherits>(GETSTRUCT(row))->inhparent
+                                  : InvalidOid;
+    systable_endscan(scan);
+    if (OidIsValid(relid)) tables = lappend_oid(tables, relid);
+  }
+  table_close(inherits, AccessShareLock);
+  return tables;
+}
+
 // Raises 0A000 where Citus has the table's rows on other nodes.
 void require_not_distributed(Oid relid) {
   const Oid catalog = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
@@ -299,7 +321,7 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
   // again, since a partition may have been attached. That is read from a cache, too.
   AcceptInvalidationMessages();
   tables = find_all_inheritors(relid, NoLock, nullptr);
-  wait_for_writers(list_concat(tables, get_partition_ancestors(relid)));
+  wait_for_writers(list_concat(tables, tables_above(relid)));
   return mark.value;
 }
 

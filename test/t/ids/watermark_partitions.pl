@@ -63,16 +63,29 @@ foreach my $case (
     cmp_ok(answer($reader), '>=', $id, 'the watermark covers the row');
 }
 
-# Who writes through the parent has an ID before he has locked the partition.
-ask($other, 'SELECT pg_advisory_lock(1)');
-start_asking($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id));
-wait_until_waiting($node, $writer, 'advisory');
-start_asking($reader, q(SELECT snowid_watermark('parts_a')));
-wait_until_it_waits();
-ok(!is_answered($reader), 'who has not come to the partition yet is waited for');
-ask($other, 'SELECT pg_advisory_unlock(1)');
-my $routed = answer($writer);
-cmp_ok(answer($reader), '>=', $routed, 'the watermark covers the row');
+# Who writes through the parent has an ID before he has locked the partition; also while that is being detached.
+my $detaching = open_session($node);
+backend_of($detaching);
+foreach my $detaches (0, 1)
+{
+    my $name = $detaches ? ', of a partition that is being detached,' : '';
+    ask($other, 'SELECT pg_advisory_lock(1)');
+    start_asking($writer, q(INSERT INTO parts (id, note) SELECT snowid_next(7), CASE WHEN pg_advisory_xact_lock(1) IS NOT NULL THEN 'a' END RETURNING id));
+    wait_until_waiting($node, $writer, 'advisory');
+    if ($detaches)
+    {
+        start_asking($detaching, 'ALTER TABLE parts DETACH PARTITION parts_a CONCURRENTLY');
+        wait_until_waiting($node, $detaching, 'Lock');
+    }
+    start_asking($reader, q(SELECT snowid_watermark('parts_a')));
+    wait_until_it_waits();
+    ok(!is_answered($reader), "who has not come to the partition yet$name is waited for");
+    ask($other, 'SELECT pg_advisory_unlock(1)');
+    my $routed = answer($writer);
+    cmp_ok(answer($reader), '>=', $routed, 'the watermark covers the row');
+    answer($detaching) if $detaches;
+}
+close_session($detaching);
 
 # VACUUM and ANALYZE have the same lock on the table.
 ask($other, 'BEGIN');
