@@ -5,7 +5,9 @@
 // 1. The mark is the greatest ID that any shard of the database and layout has issued, or the last
 //    one of the time that has passed.
 // 2. All shards are lifted above it. So an ID at or below it was issued before, by a statement that
-//    had locked the table already.
+//    had locked the table already. Shards that are lifted ahead of the clock lose the time up to
+//    there; so the next call waits until the clock has reached that, or calls in a loop would drive
+//    the shards of others up to max_lead.
 // 3. Wait for the transactions that have a writer's lock on the table, or on what it is a partition
 //    of or has as partitions, at this moment. None that comes later has such an ID. No lock is
 //    taken, so nobody queues behind the caller.
@@ -14,13 +16,14 @@
 // for VACUUM, and deadlock with CREATE INDEX CONCURRENTLY itself. A writer always has
 // RowExclusiveLock, and what else is slow has not.
 //
-// Shared: slots are lifted by compare-and-swap, with Ceiling::lock held in shared mode, so that
-// none is opened meanwhile (open_slot()). Those that are made meanwhile start above Database::
-// watermark_us, which is raised before slots are looked at.
+// Shared: slots are lifted by compare-and-swap. Those that are made or opened meanwhile start above
+// Database::watermark_us, which is raised before slots are looked at. Ceiling::lock is held in
+// shared mode for that, since open_slot() reads it and opens the slot with that lock.
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/ids/reach.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/server/extension.hpp"
 
@@ -74,22 +77,41 @@ core::Id choose_mark(const core::Layout& layout) {
   return LastIdOf(layout, std::max(core::Time{TimeOfId(layout, greatest).value - 1}, ended));
 }
 
-// Has all shards of this database and layout issue only IDs above the mark from now on.
+// Raises Database::watermark_us to `start`, as soon as the clock has reached what it was before.
+// start: at most snowid.max_lead ahead of the clock, so the wait is no longer than that.
+void raise_watermark(core::UnixMicros start) {
+  std::atomic<int64_t>* shared = &shared_database->watermark_us;
+  int64_t last = shared->load(std::memory_order_acquire);
+  while (last < start.value) {
+    const int64 ahead_us = last - LeadFromNow(unix_now()).value;
+    if (ahead_us > 0) {
+      wait_a_while(ahead_us);
+    } else {
+      LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+      shared->compare_exchange_strong(last, start.value, std::memory_order_acq_rel);
+      LWLockRelease(&shared_ceiling->lock);
+    }
+    last = shared->load(std::memory_order_acquire);
+  }
+}
+
+// Has all shards of this database and layout issue only IDs above the mark from now on. Raises
+// SN001 as wait_until_allowed() does.
 void lift_above(const core::Layout& layout, core::Id mark) {
-  const core::Time time = TimeOfId(layout, mark);
-  const core::Time start = HasShortUnit(layout) ? time : core::Time{time.value + 1};
-  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
-  RaiseTime(&shared_database->watermark_us, StartOf(layout, start).value);
-  Greatest to{layout, mark};
+  struct Lift {
+    const core::Layout& layout;
+    core::Parts mark;
+  } above{layout, {}};
+  if (Decompose(layout, mark, &above.mark) != core::Status::kOk) return;
+  const core::Time start{above.mark.time.value + (HasShortUnit(layout) ? 0 : 1)};
+  wait_until_allowed("ID", StartOf(layout, above.mark.time));
+  raise_watermark(StartOf(layout, start));
   const auto lift = [](Slot* slot, const core::Layout& of, void* context) {
-    const auto* above = static_cast<const Greatest*>(context);
-    if (!OidIsValid(slot->key.database) || !(of == above->layout)) return;
-    core::Parts parts{};
-    if (Decompose(of, above->id, &parts) != core::Status::kOk) return;
-    RaiseTo(slot->last_tick, TickBelow(of, {slot->key.shard}, parts));
+    const auto* to = static_cast<const Lift*>(context);
+    if (!OidIsValid(slot->key.database) || !(of == to->layout)) return;
+    RaiseTo(slot->last_tick, TickBelow(of, {slot->key.shard}, to->mark));
   };
-  visit_slots(lift, &to);
-  LWLockRelease(&shared_ceiling->lock);
+  visit_slots(lift, &above);
 }
 
 // Raises 42P01, 42809, 0A000 or 42501 where the rows of a relation cannot be waited for.
@@ -313,10 +335,7 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
   if (!ceiling_known) ceiling_learn();
   const core::Id mark = choose_mark(layout);
   // Before the layout's epoch there are no IDs.
-  if (mark.value > 0) {
-    wait_until_allowed("ID", StartOf(layout, TimeOfId(layout, mark)));
-    lift_above(layout, mark);
-  }
+  if (mark.value > 0) lift_above(layout, mark);
   // A row that is inserted through the parent gets its ID before its partition is locked. Looked up
   // again, since a partition may have been attached. That is read from a cache, too.
   AcceptInvalidationMessages();
