@@ -9,8 +9,10 @@ use warnings;
 use DBD::Pg ':async';
 use DBI;
 use Exporter 'import';
+use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SnowidClock;
 use SnowidServers;
 use Time::HiRes qw(sleep time);
 
@@ -19,6 +21,7 @@ our @EXPORT = qw(fresh_server copy_of standby_of start kill_server kill_at_once 
 
 # The name that a server goes by is never used again.
 my $servers = 0;
+my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my @notices;
 
 sub pick { return $_[ rand @_ ] }
@@ -42,7 +45,7 @@ sub fault
 sub server_of
 {
     my ($cluster, $pg) = @_;
-    my $server = { pg => $pg, name => $pg->name, offset => 0, lead => 1, sessions => [] };
+    my $server = { pg => $pg, name => $pg->name, offset => 0, lead => 1, sessions => [], clock => "$scratch/clock." . $pg->name };
     $cluster->{servers}{ $server->{name} } = $server;
     put_clock($cluster, $server, $cluster->{offset});
     return $server;
@@ -114,7 +117,7 @@ sub put_clock
 {
     my ($cluster, $server, $offset) = @_;
     $server->{offset} = $offset if defined $offset;
-    set_clock($cluster->{passed} + $server->{offset}, $server->{pg});
+    put_offset($server->{clock}, $cluster->{passed} + $server->{offset});
     return;
 }
 
@@ -140,7 +143,8 @@ sub let_time_pass
 sub start
 {
     my ($cluster, $server) = @_;
-    start_server($server->{pg});
+    local %ENV = (%ENV, offset_clock($server->{clock}));
+    $server->{pg}->start;
     return;
 }
 

@@ -9,6 +9,7 @@ use Exporter 'import';
 use File::Spec;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SnowidClock;
 use SnowidPower;
 use SnowidServers;
 use Time::HiRes qw(sleep time);
@@ -18,13 +19,12 @@ our @EXPORT = qw(new_torture_server come_up go_down stop_well power_up ask answe
   drop_world backends is_up);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my ($full, $clock) = ("$scratch/full.so", "$scratch/clock.so");
+my $full = "$scratch/full.so";
 
 # A server with a database that others are copies of. Numbers of all kinds can be drawn there.
 sub new_torture_server
 {
     system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $full, 'test/modules/full/full.c', '-ldl');
-    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $clock, 'test/modules/clock/clock.c', '-ldl');
     my $node = new_powered_server('torture');
     $node->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
@@ -139,10 +139,7 @@ sub put_clock
 {
     my ($server, $offset) = @_;
     my $before = monotonic();
-    # In one piece, which all processes have mapped.
-    open my $file, -e $server->{clock_file} ? '+<' : '>', $server->{clock_file} or die "$server->{clock_file}: $!";
-    syswrite $file, pack 'q', $offset * 1e6;
-    close $file;
+    put_offset($server->{clock_file}, $offset);
     $server->{offset} = $offset;
     push @{ $server->{steps} }, [ $before, monotonic(), $offset ];
     return;
@@ -202,8 +199,7 @@ sub start_preloaded
     my $node = $server->{node};
     local %ENV = (
         %ENV,
-        LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $clock, $full),
-        SNOWID_CLOCK => $server->{clock_file},
+        offset_clock($server->{clock_file}, $full),
         SNOWID_FULL => $server->{file},
         SNOWID_FULL_OF => $node->data_dir);
     $node->start;

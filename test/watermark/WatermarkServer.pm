@@ -9,6 +9,7 @@ use DBI;
 use Exporter 'import';
 use File::Spec;
 use PostgreSQL::Test::Utils;
+use SnowidClock;
 use SnowidServers;
 use SnowidSessions;
 use Time::HiRes qw(sleep time);
@@ -17,7 +18,7 @@ our @EXPORT = qw(new_world connect_to first_answer answers step_clock kill_serve
   change_partitions adopt_legacy stop_world);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my ($library, $clock) = ("$scratch/clock.so", "$scratch/offset");
+my $clock = "$scratch/offset";
 
 # A server with tables of each kind, and a directory in which its clients find what they need: `server`, where to connect
 # to; `stop`, which ends them.
@@ -25,7 +26,6 @@ sub new_world
 {
     my ($dir) = @_;
     mkdir $dir;
-    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $library, 'test/modules/clock/clock.c', '-ldl');
     my $node = new_server('watermark_model', allows_streaming => 1);
     $node->append_conf('postgresql.conf', <<'CONF');
 shared_buffers = '16MB'
@@ -58,7 +58,7 @@ sub come_up
 {
     my ($world, $node) = @_;
     $node //= $world->{node};
-    local %ENV = (%ENV, LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library), SNOWID_CLOCK => $clock);
+    local %ENV = (%ENV, offset_clock($clock));
     $node->start;
     if ($node == $world->{node}) { tell_clients($world) }
     return;
@@ -105,10 +105,7 @@ sub step_clock
 {
     my ($world, $by) = @_;
     $world->{offset} += $by;
-    # In one piece, which all processes have mapped.
-    open my $file, -e $clock ? '+<' : '>', $clock or die "$clock: $!";
-    syswrite $file, pack 'q', $world->{offset} * 1e6;
-    close $file;
+    put_offset($clock, $world->{offset});
     return;
 }
 
