@@ -267,20 +267,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION public.snowid_encode(timestamptz, bigint, bigint, public.snowid_layout) IS 'ID with these parts';
 
-CREATE FUNCTION public.snowid_min(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+CREATE FUNCTION public.snowid_first_at(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 BEGIN
   RETURN snowid.unit_of(moment, layout) << snowid.time_shift(layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_min(timestamptz, public.snowid_layout) IS
+COMMENT ON FUNCTION public.snowid_first_at(timestamptz, public.snowid_layout) IS
   'least ID of the time unit that holds a moment';
 
-CREATE FUNCTION public.snowid_max(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
+CREATE FUNCTION public.snowid_last_at(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN public.snowid_min(moment, layout) | ((1::bigint << snowid.time_shift(layout)) - 1);
+  RETURN public.snowid_first_at(moment, layout) | ((1::bigint << snowid.time_shift(layout)) - 1);
 END $$;
-COMMENT ON FUNCTION public.snowid_max(timestamptz, public.snowid_layout) IS
+COMMENT ON FUNCTION public.snowid_last_at(timestamptz, public.snowid_layout) IS
   'greatest ID of the time unit that holds a moment';
 
 CREATE FUNCTION snowid.first_unit(moment timestamptz, layout public.snowid_layout) RETURNS bigint
@@ -294,34 +294,34 @@ END $$;
 COMMENT ON FUNCTION snowid.first_unit(timestamptz, public.snowid_layout) IS
   'first time unit that begins at a moment or later; one past the last where none does';
 
-CREATE FUNCTION snowid.range_first(since timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.range_first(since timestamptz, before timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
   first CONSTANT bigint := snowid.first_unit(since, layout);
 BEGIN
-  RETURN CASE WHEN first >= snowid.first_unit(until, layout) THEN 9223372036854775807
+  RETURN CASE WHEN first >= snowid.first_unit(before, layout) THEN 9223372036854775807
     ELSE first << snowid.time_shift(layout) END;
 END $$;
 COMMENT ON FUNCTION snowid.range_first(timestamptz, timestamptz, public.snowid_layout) IS
-  'least ID with a time from one moment until before another; the greatest bigint if there is none';
+  'least ID with a time from one moment on and before another; the greatest bigint if there is none';
 
-CREATE FUNCTION snowid.range_last(since timestamptz, until timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.range_last(since timestamptz, before timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
-  past CONSTANT bigint := snowid.first_unit(until, layout);
+  past CONSTANT bigint := snowid.first_unit(before, layout);
 BEGIN
   RETURN CASE WHEN snowid.first_unit(since, layout) >= past THEN -9223372036854775808
     ELSE ((past - 1) << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
 END $$;
 COMMENT ON FUNCTION snowid.range_last(timestamptz, timestamptz, public.snowid_layout) IS
-  'greatest ID with a time from one moment until before another; the least bigint if there is none';
+  'greatest ID with a time from one moment on and before another; the least bigint if there is none';
 
 -- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in both moments.
-CREATE FUNCTION public.snowid_between(id bigint, since timestamptz, until timestamptz,
+CREATE FUNCTION public.snowid_in_range(id bigint, since timestamptz, before timestamptz,
     layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
-  RETURN id >= snowid.range_first(since, until, layout) AND id <= snowid.range_last(since, until, layout);
-COMMENT ON FUNCTION public.snowid_between(bigint, timestamptz, timestamptz, public.snowid_layout) IS
-  'whether an ID has a time from one moment until before another; an index on the ID serves';
+  RETURN id >= snowid.range_first(since, before, layout) AND id <= snowid.range_last(since, before, layout);
+COMMENT ON FUNCTION public.snowid_in_range(bigint, timestamptz, timestamptz, public.snowid_layout) IS
+  'whether an ID has a time from one moment on and before another; an index on the ID serves';
 
 -- IDs in base 62
 

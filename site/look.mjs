@@ -16,7 +16,7 @@ const PATIENCE = 180_000 // milliseconds, for whatever a slow machine takes long
 const NARROW = { width: 390, height: 844 }
 const VERSION = process.env.VERSION || 'that is known'
 const ONLY = (process.env.ONLY || '').split(' ').filter(Boolean)
-const FUNCTIONS = ['snowid_next_batch', 'snowid_between', 'objectid_next', 'snowid_segment_next']
+const FUNCTIONS = ['snowid_next_batch', 'snowid_in_range', 'objectid_next', 'snowid_segment_next']
 
 // What people look for, and where the first hit leads.
 const SOUGHT = [

@@ -41,7 +41,7 @@ DECLARE id bigint; BEGIN EXECUTE 'SELECT snowid_' || 'next()' INTO id; RETURN id
 CREATE FUNCTION names_another() RETURNS bigint LANGUAGE sql AS 'SELECT my_snowid_next FROM (VALUES (1::bigint)) AS v (my_snowid_next)';
 CREATE TABLE none (
   id key DEFAULT NULL,
-  least bigint DEFAULT snowid_min(now()),
+  least bigint DEFAULT snowid_first_at(now()),
   alike bigint DEFAULT another.snowid_next(),
   calls_alike bigint DEFAULT another.calls_it(),
   composed bigint DEFAULT composes(),

@@ -43,28 +43,28 @@ SELECT count(*) AS wrong FROM (
   ) parts WHERE snowid_encode(created_at, shard, sequence) <> id;
 
 -- Bounds of a time unit.
-SELECT snowid_min('2026-01-01 00:00:00Z'), snowid_max('2026-01-01 00:00:00Z');
-SELECT snowid_min('2026-01-01 00:00:00.0009Z') = snowid_min('2026-01-01 00:00:00Z') AS of_one_unit,
-       snowid_max('2026-01-01 00:00:00Z') + 1 = snowid_min('2026-01-01 00:00:00.001Z') AS no_gap;
-SELECT * FROM snowid_decode(snowid_min('2026-01-01Z'));
-SELECT * FROM snowid_decode(snowid_max('2026-01-01Z'));
-SELECT attempt($$SELECT snowid_min('2011-08-24 21:07:01.720Z')$$);
-SELECT attempt($$SELECT snowid_max('2046-06-27 17:00:49.497Z')$$);
-SELECT attempt($$SELECT snowid_max('infinity')$$);
+SELECT snowid_first_at('2026-01-01 00:00:00Z'), snowid_last_at('2026-01-01 00:00:00Z');
+SELECT snowid_first_at('2026-01-01 00:00:00.0009Z') = snowid_first_at('2026-01-01 00:00:00Z') AS of_one_unit,
+       snowid_last_at('2026-01-01 00:00:00Z') + 1 = snowid_first_at('2026-01-01 00:00:00.001Z') AS no_gap;
+SELECT * FROM snowid_decode(snowid_first_at('2026-01-01Z'));
+SELECT * FROM snowid_decode(snowid_last_at('2026-01-01Z'));
+SELECT attempt($$SELECT snowid_first_at('2011-08-24 21:07:01.720Z')$$);
+SELECT attempt($$SELECT snowid_last_at('2046-06-27 17:00:49.497Z')$$);
+SELECT attempt($$SELECT snowid_last_at('infinity')$$);
 
 -- NULL in gives NULL out.
 SELECT num_nulls(snowid_timestamp(NULL), snowid_shard(NULL), snowid_sequence(NULL),
-                 snowid_min(NULL), snowid_max(NULL), snowid_encode(NULL, 0, 0), snowid_encode(now(), NULL, 0),
-                 snowid_encode(now(), 0, NULL), snowid_between(NULL, now(), now()),
-                 snowid_between(1, NULL, '2012-01-01Z'), snowid_between(1, '2012-01-01Z', NULL),
-                 snowid_between(9223372036854775807, NULL, '2012-01-01Z'));
+                 snowid_first_at(NULL), snowid_last_at(NULL), snowid_encode(NULL, 0, 0), snowid_encode(now(), NULL, 0),
+                 snowid_encode(now(), 0, NULL), snowid_in_range(NULL, now(), now()),
+                 snowid_in_range(1, NULL, '2012-01-01Z'), snowid_in_range(1, '2012-01-01Z', NULL),
+                 snowid_in_range(9223372036854775807, NULL, '2012-01-01Z'));
 SELECT snowid_decode(NULL) IS NULL AS null;
 
--- snowid_between is snowid_timestamp compared, at every edge and for every time there is.
-SELECT count(*) AS compared, count(*) FILTER (WHERE snowid_between(id, a, b) <>
+-- snowid_in_range is snowid_timestamp compared, at every edge and for every time there is.
+SELECT count(*) AS compared, count(*) FILTER (WHERE snowid_in_range(id, a, b) <>
          (snowid_timestamp(id) >= a AND snowid_timestamp(id) < b)) AS wrong
-  FROM unnest(ARRAY[0, 8388607, 8388608, snowid_min('2026-01-01Z') - 1, snowid_min('2026-01-01Z'),
-                    snowid_max('2026-01-01Z'), snowid_max('2026-01-01Z') + 1,
+  FROM unnest(ARRAY[0, 8388607, 8388608, snowid_first_at('2026-01-01Z') - 1, snowid_first_at('2026-01-01Z'),
+                    snowid_last_at('2026-01-01Z'), snowid_last_at('2026-01-01Z') + 1,
                     9223372036854775807]) id,
        unnest(ARRAY['-infinity', '1970-01-01Z', '2011-08-24 21:07:01.720999Z', '2011-08-24 21:07:01.721Z',
                     '2011-08-24 21:07:01.721001Z', '2025-12-31 23:59:59.999001Z', '2026-01-01Z',
@@ -86,10 +86,10 @@ INSERT INTO events
   SELECT snowid_encode('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 8192, n % 1024)
     FROM generate_series(0, 9999) n;
 ANALYZE events;
-EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z');
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_in_range(id, '2026-01-02Z', '2026-01-02 00:10Z');
 SELECT count(*), min(created_at), max(created_at) FROM events
- WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z');
-PREPARE span AS SELECT count(*) FROM events WHERE snowid_between(id, $1, $2);
+ WHERE snowid_in_range(id, '2026-01-02Z', '2026-01-02 00:10Z');
+PREPARE span AS SELECT count(*) FROM events WHERE snowid_in_range(id, $1, $2);
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE span('2026-01-02Z', '2026-01-02 00:10Z');
 EXECUTE span('2026-01-02Z', '2026-01-02 00:10Z');
@@ -104,11 +104,11 @@ DROP TABLE events;
 -- Partitions by time, and the pruning of them.
 CREATE TABLE posts (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE posts_2025 PARTITION OF posts
-  FOR VALUES FROM (snowid_min('2025-01-01Z')) TO (snowid_min('2026-01-01Z'));
+  FOR VALUES FROM (snowid_first_at('2025-01-01Z')) TO (snowid_first_at('2026-01-01Z'));
 CREATE TABLE posts_2026 PARTITION OF posts
-  FOR VALUES FROM (snowid_min('2026-01-01Z')) TO (snowid_min('2027-01-01Z'));
+  FOR VALUES FROM (snowid_first_at('2026-01-01Z')) TO (snowid_first_at('2027-01-01Z'));
 INSERT INTO posts SELECT snowid_encode(t, 0, 0)
   FROM unnest(ARRAY['2025-12-31 23:59:59.999999Z', '2026-01-01Z']::timestamptz[]) t;
 SELECT tableoid::regclass, (snowid_decode(id)).created_at FROM posts ORDER BY id;
-EXPLAIN (COSTS OFF) SELECT * FROM posts WHERE snowid_between(id, '2026-03-01Z', '2026-04-01Z');
+EXPLAIN (COSTS OFF) SELECT * FROM posts WHERE snowid_in_range(id, '2026-03-01Z', '2026-04-01Z');
 DROP TABLE posts;

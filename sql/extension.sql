@@ -32,7 +32,7 @@ CREATE TABLE placed (n int, id bigint DEFAULT elsewhere.snowid_next(1));
 INSERT INTO placed VALUES (1);
 SET search_path = pg_catalog;
 INSERT INTO public.placed VALUES (2);
-SELECT elsewhere.snowid_between(id, elsewhere.snowid_timestamp(id),
+SELECT elsewhere.snowid_in_range(id, elsewhere.snowid_timestamp(id),
                                 elsewhere.snowid_timestamp(id) + interval '1 ms') AS between
   FROM public.placed WHERE n = 1;
 RESET search_path;

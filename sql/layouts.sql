@@ -182,9 +182,9 @@ CREATE TABLE events (id bigint PRIMARY KEY) WITH (autovacuum_enabled = off);
 INSERT INTO events SELECT snowid_encode('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 1000, n % 4096, 'twitter')
   FROM generate_series(0, 9999) n;
 ANALYZE events;
-EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
-SELECT count(*) FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
-SELECT o, count(*) AS ids, count(*) FILTER (WHERE snowid_between(id, a, b, o::snowid_layout) <>
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_in_range(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
+SELECT count(*) FROM events WHERE snowid_in_range(id, '2026-01-02Z', '2026-01-02 00:10Z', 'twitter');
+SELECT o, count(*) AS ids, count(*) FILTER (WHERE snowid_in_range(id, a, b, o::snowid_layout) <>
          (snowid_timestamp(id, o::snowid_layout) >= a AND snowid_timestamp(id, o::snowid_layout) < b)) AS wrong
   FROM unnest(ARRAY['time:4 shard:2 seq:2 unit:1s epoch:2026-01-01T00:00:00Z',
                     'time:4 seq:2 shard:2 unit:1s epoch:2026-01-01T00:00:00Z',
@@ -197,12 +197,12 @@ SELECT o, count(*) AS ids, count(*) FILTER (WHERE snowid_between(id, a, b, o::sn
                     '2026-01-01 00:00:16Z']::timestamptz[]) a,
        unnest(ARRAY['2025-12-31Z', '2026-01-01 00:00:04Z', '2026-01-01 00:00:09.5Z', '2026-01-02Z']::timestamptz[]) b
  GROUP BY o ORDER BY o;
-EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_between(id, '2026-01-02Z', '2026-01-02 00:10Z',
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_in_range(id, '2026-01-02Z', '2026-01-02 00:10Z',
   'shard:12 time:41 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
-SELECT num_nulls(snowid_between(1, now(), now(), NULL), snowid_timestamp(1, NULL), snowid_encode(now(), 0, 0, NULL),
-                 snowid_min(now(), NULL), snowid_max(now(), NULL), snowid_shard(1, NULL), snowid_sequence(1, NULL),
+SELECT num_nulls(snowid_in_range(1, now(), now(), NULL), snowid_timestamp(1, NULL), snowid_encode(now(), 0, 0, NULL),
+                 snowid_first_at(now(), NULL), snowid_last_at(now(), NULL), snowid_shard(1, NULL), snowid_sequence(1, NULL),
                  snowid_layout_describe(NULL));
-SELECT snowid_min('2026-01-01Z', 'sonyflake'), snowid_max('2026-01-01Z', 'sonyflake');
+SELECT snowid_first_at('2026-01-01Z', 'sonyflake'), snowid_last_at('2026-01-01Z', 'sonyflake');
 DROP TABLE events;
 
 -- In a default, a generated column and an index, as dumps show them.

@@ -107,7 +107,7 @@ SELECT snowid.release_shard(1) = :released AS same;
 SELECT attempt('SELECT snowid.accept_shard(1, snowid_encode(clock_timestamp() + ''0.9 s'', 1, 0))');
 COMMIT;
 -- One that was never moved here: above what is known to be issued.
-SELECT snowid_max(now() + '0.5 s') - (8191 - 6) * 1024 AS theirs \gset
+SELECT snowid_last_at(now() + '0.5 s') - (8191 - 6) * 1024 AS theirs \gset
 SELECT snowid_next(6) AS ours \gset
 SELECT attempt('SELECT snowid.accept_shard(6, ' || :ours || ')') ~ 'is not above';
 BEGIN;
@@ -144,8 +144,8 @@ SELECT replace(attempt(call), 'function. | You', 'function. You') AS attempt FRO
   'SELECT snowid.advance_past(timestamptz ''infinity'')', 'SELECT snowid.advance_past(-1)',
   'SELECT snowid.advance_past(''2026-01-01Z'')', 'SELECT snowid.advance_past(''1'', ''2026-01-01Z'')']) AS call;
 SELECT regexp_replace(regexp_replace(attempt(call), 'is [^|]* ahead of', 'is … ahead of'), '\d+min', '…min') FROM unnest(ARRAY[
-  'SELECT snowid.accept_shard(8191, snowid_max(now() + ''1 h''))', 'SELECT snowid.advance_past(now() + ''1 h'')',
-  'SELECT snowid.advance_past(snowid_min(now() + ''1 h''))',
+  'SELECT snowid.accept_shard(8191, snowid_last_at(now() + ''1 h''))', 'SELECT snowid.advance_past(now() + ''1 h'')',
+  'SELECT snowid.advance_past(snowid_first_at(now() + ''1 h''))',
   'SELECT snowid.advance_past(timestamptz ''294276-12-31 23:59:59.999999Z'')']) AS call;
 SELECT snowid.release_shard(NULL) IS NULL, snowid.release_shard(1, NULL) IS NULL, snowid.accept_shard(NULL, 1) IS NULL,
   snowid.accept_shard(1, NULL) IS NULL, snowid.accept_shard(1, 1, NULL) IS NULL, snowid.advance_past(NULL::bigint) IS NULL;

@@ -15,11 +15,11 @@ CREATE TABLE named AS
     ('leaf', 9223372036854775807), ('pgedge', 9223372036854775807), ('taobao', 9223372036854775807),
     ('js53', 9007199254740991)) AS names (name, last);
 SELECT name, snowid_decode(0, name::snowid_layout), snowid_decode(last, name::snowid_layout) FROM named;
-SELECT name, last, snowid_encode(created_at, shard, sequence, name::snowid_layout) = last AS same, snowid_max(created_at, name::snowid_layout) = last AS greatest,
-       snowid_min(created_at, name::snowid_layout)
+SELECT name, last, snowid_encode(created_at, shard, sequence, name::snowid_layout) = last AS same, snowid_last_at(created_at, name::snowid_layout) = last AS greatest,
+       snowid_first_at(created_at, name::snowid_layout)
   FROM named, snowid_decode(last, name::snowid_layout);
 SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', created_at + interval '1 ms', name)) AS late,
-       attempt(format('SELECT snowid_max(%L, %L)', first - interval '1 us', name)) AS early
+       attempt(format('SELECT snowid_last_at(%L, %L)', first - interval '1 us', name)) AS early
   FROM named, snowid_decode(last, name::snowid_layout), snowid_timestamp(0, name::snowid_layout) first;
 SELECT name, attempt(format('SELECT snowid_encode(%L, %s, 0, %L)', created_at, shard + 1, name)) AS shard,
        attempt(format('SELECT snowid_encode(%L, 0, %s, %L)', created_at, sequence + 1, name)) AS sequence,
@@ -29,9 +29,9 @@ SELECT snowid_decode(9007199254740992, 'js53');
 SELECT left(attempt($$SELECT snowid_decode(1, 'Twitter')$$), 5) AS none;
 
 -- Ranges of time.
-SELECT name, snowid_between(last, '-infinity', 'infinity', name::snowid_layout) AS all_of_time,
-       snowid_between(last, '-infinity', created_at, name::snowid_layout) AS until,
-       snowid_between(0, 'infinity', '-infinity', name::snowid_layout) AS none
+SELECT name, snowid_in_range(last, '-infinity', 'infinity', name::snowid_layout) AS all_of_time,
+       snowid_in_range(last, '-infinity', created_at, name::snowid_layout) AS until,
+       snowid_in_range(0, 'infinity', '-infinity', name::snowid_layout) AS none
   FROM named, snowid_decode(last, name::snowid_layout);
 
 -- Generation: the right time, shard and sequence for each, and none twice.

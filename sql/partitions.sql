@@ -27,7 +27,7 @@ END $$;
 
 -- Months. They are UTC's, whatever the session's time zone, and begin where the last one ends.
 CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), title text) PARTITION BY RANGE (id);
-CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (snowid_min('2016-10-01Z'));
+CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (snowid_first_at('2016-10-01Z'));
 SELECT snowid.create_partitions('photos', '1 month', '2016-12-15Z');
 SELECT * FROM parts_of('photos');
 -- Again there is nothing to do, nor for a moment before.
@@ -36,13 +36,13 @@ SELECT snowid.create_partitions('photos', '1 month', '2013-01-01Z');
 -- The period that holds `until` is made: here it is the first moment of one.
 SELECT * FROM snowid.create_partitions('photos', '1 month', '2017-01-01Z');
 
--- Rows land where their time is, and snowid_between looks into no other partition.
+-- Rows land where their time is, and snowid_in_range looks into no other partition.
 INSERT INTO photos SELECT snowid_encode(moment, 7, 0), moment::text FROM unnest(ARRAY[
   '2016-09-30 23:59:59.999Z', '2016-10-01 00:00:00Z', '2016-10-31 23:59:59.999Z', '2016-11-01 00:00:00Z',
   '2016-12-31 23:59:59.999Z', '2017-01-01 00:00:00Z']::timestamptz[]) AS moment;
 SELECT tableoid::regclass, snowid_timestamp(id) AT TIME ZONE 'UTC' AS made FROM photos ORDER BY id;
-SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-01Z', '2016-12-01Z')$$);
-SELECT scanned($$SELECT FROM photos WHERE snowid_between(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
+SELECT scanned($$SELECT FROM photos WHERE snowid_in_range(id, '2016-11-01Z', '2016-12-01Z')$$);
+SELECT scanned($$SELECT FROM photos WHERE snowid_in_range(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
 
 -- Other steps go on from where the last one ended: the first is shorter, and named by where it begins.
 SELECT snowid.create_partitions('photos', '7 days', '2017-02-08Z');
@@ -55,21 +55,21 @@ SELECT * FROM parts_of('photos') WHERE begins >= '2017-02-01';
 -- Made by hand, with an end in the middle of a month, and in another schema; and a gap, which stays one.
 CREATE SCHEMA attic;
 CREATE TABLE odd (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2016-03-01Z'));
+CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2016-03-01Z'));
 CREATE TABLE attic.odd_other PARTITION OF odd
-  FOR VALUES FROM (snowid_min('2016-05-01Z')) TO (snowid_min('2016-06-15 13:07:01Z') + 12345);
+  FOR VALUES FROM (snowid_first_at('2016-05-01Z')) TO (snowid_first_at('2016-06-15 13:07:01Z') + 12345);
 SELECT snowid.create_partitions('odd', '1 month', '2016-08-01Z');
 SELECT * FROM parts_of('odd');
 -- Where the last has no end there is nothing to make.
-CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_min('2016-09-01Z')) TO (MAXVALUE);
+CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_first_at('2016-09-01Z')) TO (MAXVALUE);
 SELECT snowid.create_partitions('odd', '1 month', '2020-01-01Z');
 
 -- From now on there is no gap. Where the first partition is one to come, those before it are made from the current one on.
 SELECT date_trunc('month', now() AT TIME ZONE 'UTC') AS month \gset
 CREATE TABLE ahead (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE ahead_far PARTITION OF ahead
-  FOR VALUES FROM (snowid_min((:'month'::timestamp + '2 months 9 days') AT TIME ZONE 'UTC'))
-  TO (snowid_min((:'month'::timestamp + '3 months 9 days') AT TIME ZONE 'UTC'));
+  FOR VALUES FROM (snowid_first_at((:'month'::timestamp + '2 months 9 days') AT TIME ZONE 'UTC'))
+  TO (snowid_first_at((:'month'::timestamp + '3 months 9 days') AT TIME ZONE 'UTC'));
 CREATE VIEW ahead_now AS
   SELECT row_number() OVER w AS n, part = 'ahead_far'::regclass AS is_by_hand, begins = :'month' AS is_now,
       begins = lag(ends) OVER w AS no_gap, extract(day FROM begins) AS "from", extract(day FROM ends) AS until
@@ -84,7 +84,7 @@ DROP TABLE :next_month;
 SELECT name::text = :'next_month' AS is_it FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '5 months') AS name;
 SELECT count(*), bool_and(no_gap) FROM ahead_now;
 -- One that has no end is the last.
-CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (snowid_min((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
+CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (snowid_first_at((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
 SELECT count(*) FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '20 months');
 SELECT snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '40 months');
 DROP VIEW ahead_now;
@@ -93,9 +93,9 @@ DROP TABLE ahead;
 -- The table may be a partition itself, and the column any of it.
 CREATE TABLE regions (region text, id bigint NOT NULL DEFAULT snowid_next(7)) PARTITION BY LIST (region);
 CREATE TABLE regions_eu PARTITION OF regions FOR VALUES IN ('eu') PARTITION BY RANGE (id);
-CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 SELECT snowid.create_partitions('regions_eu', '1 month', '2016-11-01Z');
-INSERT INTO regions VALUES ('eu', snowid_min('2016-11-11Z'));
+INSERT INTO regions VALUES ('eu', snowid_first_at('2016-11-11Z'));
 SELECT tableoid::regclass FROM regions;
 
 -- What a partition is like: as those that PARTITION OF makes, and what is published of it too.
@@ -114,7 +114,7 @@ ALTER TABLE "Its Own"."Odd ""Name""" ALTER title SET STORAGE EXTERNAL;
 CREATE INDEX by_title ON "Its Own"."Odd ""Name""" (lower(title));
 CREATE TRIGGER note BEFORE INSERT ON "Its Own"."Odd ""Name""" FOR EACH ROW EXECUTE FUNCTION "Its Own".note();
 ALTER TABLE "Its Own"."Odd ""Name""" REPLICA IDENTITY FULL;
-CREATE TABLE "Its Own".first PARTITION OF "Its Own"."Odd ""Name""" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE "Its Own".first PARTITION OF "Its Own"."Odd ""Name""" FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 RESET ROLE;
 SELECT snowid.create_partitions('"Its Own"."Odd ""Name"""', '1 month', '2016-11-01Z');
 SELECT oid AS part, relowner::regrole, relreplident FROM pg_class WHERE relname = 'Odd "Name"_2016_11' \gset
@@ -125,13 +125,13 @@ SELECT attname, attnotnull, attgenerated, attstorage, pg_get_expr(adbin, adrelid
 SELECT indexrelid::regclass, indisprimary FROM pg_index WHERE indrelid = :part ORDER BY 1;
 SELECT contype, coninhcount, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = :part AND contype IN ('c', 'f') ORDER BY 1;
 SELECT tgname, tgparentid <> 0 AS is_cloned FROM pg_trigger WHERE tgrelid = :part AND NOT tgisinternal;
-INSERT INTO "Its Own"."Odd ""Name""" ("Key") VALUES (snowid_min('2016-11-05Z'));
+INSERT INTO "Its Own"."Odd ""Name""" ("Key") VALUES (snowid_first_at('2016-11-05Z'));
 SELECT tableoid::regclass, n, title, made = '2016-11-05Z' AS made FROM "Its Own"."Odd ""Name""";
 -- The index that is the replica identity is the partition's own.
 CREATE TABLE quick (id bigint NOT NULL DEFAULT snowid_next(), other bigint NOT NULL) PARTITION BY RANGE (id);
 CREATE UNIQUE INDEX quick_key ON quick (id, other);
 ALTER TABLE quick REPLICA IDENTITY USING INDEX quick_key;
-CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 SELECT snowid.create_partitions('quick', '1 month', '2016-11-01Z');
 SELECT relreplident, (SELECT count(*) FROM pg_index WHERE indrelid = pg_class.oid AND indisreplident)
   FROM pg_class WHERE relname = 'quick_2016_11';
@@ -140,21 +140,21 @@ SELECT relreplident, (SELECT count(*) FROM pg_index WHERE indrelid = pg_class.oi
 CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1 (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2 (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE TABLE long_1 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1
-  FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+  FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 CREATE TABLE long_2 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2
-  FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+  FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, length(p::text)
   FROM pg_class c, snowid.create_partitions(c.oid, '1 month', '2016-11-01Z') p
  WHERE relname LIKE 'a_table%' ORDER BY relname;
 -- No character is cut in two.
 CREATE TABLE "xäääääääääääääääääääääääääääääää" (id bigint DEFAULT snowid_next(8191)) PARTITION BY RANGE (id);
-CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, octet_length(p::text) AS bytes
   FROM snowid.create_partitions('"xäääääääääääääääääääääääääääääää"', '1 month', '2016-11-01Z') p;
 
 -- Another layout; its last partition has no end.
 CREATE TABLE ticks (id bigint DEFAULT snowid_next(0, 'baidu')) PARTITION BY RANGE (id);
-CREATE TABLE ticks_0 PARTITION OF ticks FOR VALUES FROM (0) TO (snowid_min('2024-11-01Z', 'baidu'));
+CREATE TABLE ticks_0 PARTITION OF ticks FOR VALUES FROM (0) TO (snowid_first_at('2024-11-01Z', 'baidu'));
 SELECT snowid.create_partitions('ticks', '1 month', '2024-11-01Z', 'baidu');
 SELECT pg_get_expr(relpartbound, oid) ~ 'TO \(MAXVALUE\)' AS no_end FROM pg_class WHERE relname = 'ticks_2024_11';
 SELECT attempt($$SELECT snowid.create_partitions('ticks', '1 month', '2025-01-01Z', 'baidu')$$);
@@ -167,7 +167,7 @@ SELECT * FROM parts_of('own_days', 'time:20 shard:10 seq:10 unit:1d epoch:2016-0
 
 -- The longest steps there are.
 CREATE TABLE ages (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE ages_0 PARTITION OF ages FOR VALUES FROM (0) TO (snowid_min('2016-11-01Z'));
+CREATE TABLE ages_0 PARTITION OF ages FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
 BEGIN;
 SELECT snowid.create_partitions('ages', '100 years', '2016-11-01Z');
 SELECT * FROM snowid.partitions WHERE parent = 'ages'::regclass;
@@ -195,14 +195,14 @@ SELECT snowid.drop_partitions('own_days', '2016-01-01 11:59:59Z'), snowid.detach
 SELECT snowid.drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 ALTER TABLE own_days ALTER id DROP DEFAULT;
 -- Partitioned ones go with theirs.
-CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) PARTITION BY HASH (id);
+CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2013-01-01Z')) PARTITION BY HASH (id);
 CREATE TABLE odd_hashed_0 PARTITION OF odd_hashed FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 SELECT to_regclass('odd_hashed_0');
 -- A foreign table goes as one.
 CREATE FOREIGN DATA WRAPPER nothing;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
-CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (0) TO (snowid_min('2013-01-01Z')) SERVER nowhere;
+CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2013-01-01Z')) SERVER nowhere;
 SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 -- What refers to rows keeps them; what does not, lets them go.
 CREATE TABLE likes (photo_id bigint REFERENCES photos);
@@ -210,10 +210,10 @@ INSERT INTO likes SELECT id FROM photos WHERE tableoid = 'photos_2016_12'::regcl
 SELECT snowid.detach_partitions('photos', '2016-10-01Z');
 SELECT attempt($$SELECT snowid.drop_partitions('photos', now() - interval '-1 day')$$) LIKE '22023 | cannot remove partitions of the future%' AS future;
 CREATE TABLE past (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2019-12-01Z'));
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_first_at('2019-12-01Z'));
 SELECT snowid.create_partitions('past', '1 month', '2020-03-01Z');
 CREATE TABLE past_likes (past_id bigint REFERENCES past ON DELETE CASCADE);
-INSERT INTO past SELECT snowid_min('2020-01-15Z');
+INSERT INTO past SELECT snowid_first_at('2020-01-15Z');
 INSERT INTO past_likes SELECT id FROM past;
 SELECT left(attempt($$SELECT snowid.drop_partitions('past', '2020-02-01Z')$$), 5) AS sqlstate;
 SELECT count(*) FROM past_likes;
@@ -228,11 +228,11 @@ SELECT snowid.detach_partitions('past', '2020-03-01Z');
 -- moved. What is said to move them does, whatever the columns are like.
 CREATE TABLE notes (n int GENERATED ALWAYS AS IDENTITY, id bigint PRIMARY KEY DEFAULT snowid_next(),
   day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, "the Body" text) PARTITION BY RANGE (id);
-CREATE TABLE notes_0 PARTITION OF notes FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE notes_0 PARTITION OF notes FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE TABLE "Notes' ""rest""" ("the Body" text, id bigint NOT NULL, dropped int, day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, n int NOT NULL);
 ALTER TABLE "Notes' ""rest""" DROP COLUMN dropped;
 ALTER TABLE notes ATTACH PARTITION "Notes' ""rest""" DEFAULT;
-INSERT INTO notes (id, "the Body") SELECT snowid_min('2019-12-31Z'::timestamptz + n * interval '10 days'), repeat('x', n * 1000) FROM generate_series(0, 9) n;
+INSERT INTO notes (id, "the Body") SELECT snowid_first_at('2019-12-31Z'::timestamptz + n * interval '10 days'), repeat('x', n * 1000) FROM generate_series(0, 9) n;
 CREATE FUNCTION hint_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   hint text;
@@ -251,18 +251,18 @@ SELECT tableoid::regclass, n, day, length("the Body") FROM notes ORDER BY id;
 SELECT snowid.drop_partitions('notes', '2020-02-01Z');
 -- So it is without an end, and where the default partition is partitioned itself.
 CREATE TABLE far (id bigint DEFAULT snowid_next(0, 'baidu')) PARTITION BY RANGE (id);
-CREATE TABLE far_0 PARTITION OF far FOR VALUES FROM (0) TO (snowid_min('2024-11-01Z', 'baidu'));
+CREATE TABLE far_0 PARTITION OF far FOR VALUES FROM (0) TO (snowid_first_at('2024-11-01Z', 'baidu'));
 CREATE TABLE far_default PARTITION OF far DEFAULT PARTITION BY HASH (id);
 CREATE TABLE far_default_0 PARTITION OF far_default FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-INSERT INTO far VALUES (snowid_min('2024-11-02Z', 'baidu'));
+INSERT INTO far VALUES (snowid_first_at('2024-11-02Z', 'baidu'));
 SELECT attempt($$SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z')$$);
 DELETE FROM far;
 SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z');
 -- Owners that may not see all rows are refused by PostgreSQL itself. A superuser sees them.
 CREATE TABLE veiled (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE TABLE veiled_default PARTITION OF veiled DEFAULT;
-INSERT INTO veiled VALUES (snowid_min('2020-01-05Z'));
+INSERT INTO veiled VALUES (snowid_first_at('2020-01-05Z'));
 ALTER TABLE veiled_default ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 DO $$ DECLARE t text; BEGIN
   FOREACH t IN ARRAY ARRAY['veiled', 'veiled_0', 'veiled_default'] LOOP EXECUTE format('ALTER TABLE %I OWNER TO owner_of_all', t); END LOOP;
@@ -308,12 +308,12 @@ DROP TABLE said;
 -- Whatever is asked for, the partition of now stays, and all after it; and some partition always does.
 CREATE TABLE tweets (id bigint, body text) PARTITION BY RANGE (id);
 SELECT count(*) FROM snowid.create_partitions('tweets', '1 month', now() + interval '2 months', 'twitter');
-CREATE TABLE tweets_old PARTITION OF tweets FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z', 'twitter'));
+CREATE TABLE tweets_old PARTITION OF tweets FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z', 'twitter'));
 INSERT INTO tweets VALUES (snowid_next(1, 'twitter'));
 -- (By Instagram's layout all of this is old.)
 SELECT attempt($$SELECT snowid.drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
 -- Whatever rows there are, and none.
-CREATE TABLE tweets_to_come PARTITION OF tweets FOR VALUES FROM (snowid_min('2060-01-01Z', 'twitter')) TO (MAXVALUE);
+CREATE TABLE tweets_to_come PARTITION OF tweets FOR VALUES FROM (snowid_first_at('2060-01-01Z', 'twitter')) TO (MAXVALUE);
 INSERT INTO tweets VALUES (9100000000000000000);
 SELECT attempt($$SELECT snowid.drop_partitions('tweets', date_trunc('month', now()), 'instagram')$$);
 DELETE FROM tweets;
@@ -334,7 +334,7 @@ SELECT format('CREATE TABLE %1$I (id bigint PRIMARY KEY DEFAULT snowid_next(1, %
 
 -- At most so many at once, the oldest first.
 CREATE TABLE many (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE many_0 PARTITION OF many FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE many_0 PARTITION OF many FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 SELECT count(*) FROM snowid.create_partitions('many', '1 day', '2020-06-01Z');
 SELECT count(*), max(name) FROM snowid.drop_partitions('many', '2020-05-01Z') AS name;
 SELECT name FROM snowid.drop_partitions('many', '2020-05-01Z', max_partitions => 2) AS name;
@@ -346,15 +346,15 @@ DROP TABLE many, many_2020_04_11;
 
 -- What partitions there are.
 CREATE TABLE shown (id bigint NOT NULL DEFAULT snowid_next(1, 'twitter')) PARTITION BY RANGE (id);
-CREATE TABLE shown_0 PARTITION OF shown FOR VALUES FROM (MINVALUE) TO (snowid_min('2020-01-01Z', 'twitter'));
+CREATE TABLE shown_0 PARTITION OF shown FOR VALUES FROM (MINVALUE) TO (snowid_first_at('2020-01-01Z', 'twitter'));
 SELECT snowid.create_partitions('shown', '1 month', '2020-01-01Z');
-CREATE TABLE shown_sub PARTITION OF shown FOR VALUES FROM (snowid_min('2020-03-01Z', 'twitter')) TO (MAXVALUE) PARTITION BY HASH (id);
+CREATE TABLE shown_sub PARTITION OF shown FOR VALUES FROM (snowid_first_at('2020-03-01Z', 'twitter')) TO (MAXVALUE) PARTITION BY HASH (id);
 CREATE TABLE shown_sub_0 PARTITION OF shown_sub FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE shown_sub_1 PARTITION OF shown_sub FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 CREATE TABLE shown_rest PARTITION OF shown DEFAULT;
 SELECT partition, estimated_rows FROM snowid.partitions WHERE parent = 'shown'::regclass ORDER BY 1;
-INSERT INTO shown SELECT snowid_min('2020-03-01Z', 'twitter') + n FROM generate_series(0, 9) AS n;
-INSERT INTO shown SELECT snowid_min('2020-02-01Z', 'twitter') + n FROM generate_series(0, 2) AS n;
+INSERT INTO shown SELECT snowid_first_at('2020-03-01Z', 'twitter') + n FROM generate_series(0, 9) AS n;
+INSERT INTO shown SELECT snowid_first_at('2020-02-01Z', 'twitter') + n FROM generate_series(0, 2) AS n;
 ANALYZE shown;
 SET ROLE owner_of_all;
 SELECT partition, layout, range_start AT TIME ZONE 'UTC' AS range_start, range_end AT TIME ZONE 'UTC' AS range_end, is_default, estimated_rows
@@ -411,7 +411,7 @@ SELECT attempt($$SELECT snowid.create_partitions('"Its Own"."Odd ""Name"""', '1 
 -- and a table that a statement is writing to.
 DROP VIEW quick_2016_12;
 SELECT left(attempt($$INSERT INTO quick
-  SELECT snowid_min('2016-11-02Z'), snowid.create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
+  SELECT snowid_first_at('2016-11-02Z'), snowid.create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
 -- Nulls are refused.
 SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.create_partitions('quick', NULL, '2016-12-01Z')$$, $$SELECT snowid.create_partitions(NULL, '1 day', '2016-12-01Z')$$,
   $$SELECT snowid.create_partitions('quick', '1 day', NULL)$$, $$SELECT snowid.drop_partitions('quick', NULL)$$, $$SELECT snowid.detach_partitions(NULL, now())$$]) AS call;
@@ -437,10 +437,10 @@ BEGIN
 END $$;
 -- As an index's expression; as a constraint of the default partition, which PostgreSQL looks at.
 CREATE TABLE spied (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE spied_0 PARTITION OF spied FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE spied_0 PARTITION OF spied FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE INDEX ON spied (("Its Own".who(1)));
 CREATE TABLE spying (id bigint DEFAULT snowid_next(), x int CHECK ("Its Own".who(1))) PARTITION BY RANGE (id);
-CREATE TABLE spying_0 PARTITION OF spying FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE spying_0 PARTITION OF spying FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE TABLE spying_default PARTITION OF spying DEFAULT;
 DO $$
 DECLARE
@@ -483,7 +483,7 @@ RESET ROLE;
 -- A role without rights may be lent them by a SECURITY DEFINER function of the owner's. Whoever calls, role, search_path
 -- and lock_timeout are afterwards what they were, in the same transaction, and where an error was caught.
 CREATE TABLE lent (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE lent_0 PARTITION OF lent FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE lent_0 PARTITION OF lent FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 ALTER TABLE lent OWNER TO owner_of_all;
 ALTER TABLE lent_0 OWNER TO owner_of_all;
 CREATE FUNCTION settings() RETURNS text LANGUAGE sql AS $$
@@ -529,7 +529,7 @@ DROP FUNCTION settings, keep_lent;
 
 -- Where a partition that is to go belongs to another role, nothing is done, whoever calls; those before it can go.
 CREATE TABLE shared (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 ALTER TABLE shared OWNER TO owner_of_all;
 ALTER TABLE shared_0 OWNER TO owner_of_all;
 SELECT snowid.create_partitions('shared', '1 month', '2020-03-05Z');
@@ -551,7 +551,7 @@ DROP TABLE shared;
 GRANT CREATE ON SCHEMA "Its Own" TO owner_of_all;
 SET ROLE owner_of_all;
 CREATE TABLE wild (id bigint PRIMARY KEY DEFAULT snowid_next(), x int) PARTITION BY RANGE (id);
-CREATE TABLE wild_0 PARTITION OF wild FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE wild_0 PARTITION OF wild FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE FUNCTION "Its Own".run_wild() RETURNS boolean VOLATILE LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('wild.statement', true) <> '' THEN EXECUTE current_setting('wild.statement'); END IF;
@@ -597,7 +597,7 @@ BEGIN
 END $$;
 CREATE EVENT TRIGGER move_it ON ddl_command_end EXECUTE FUNCTION move_it();
 CREATE TABLE movable (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE movable_0 PARTITION OF movable FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE movable_0 PARTITION OF movable FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 ALTER TABLE movable OWNER TO owner_of_all;
 ALTER TABLE movable_0 OWNER TO owner_of_all;
 ALTER TABLE movable RENAME TO moved;
@@ -611,8 +611,8 @@ SELECT snowid.drop_partitions('moved', '2020-02-05Z');
 -- Where a foreign key refers to the table, a partition is detached and then dropped. One that is another table's after the
 -- first of these is not dropped.
 CREATE TABLE left_behind (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE left_behind_0 PARTITION OF left_behind FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
-CREATE TABLE left_behind_rest PARTITION OF left_behind FOR VALUES FROM (snowid_min('2020-01-01Z')) TO (MAXVALUE);
+CREATE TABLE left_behind_0 PARTITION OF left_behind FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE left_behind_rest PARTITION OF left_behind FOR VALUES FROM (snowid_first_at('2020-01-01Z')) TO (MAXVALUE);
 CREATE TABLE refers (id bigint REFERENCES left_behind);
 CREATE TABLE new_home (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE FUNCTION take_it() RETURNS event_trigger LANGUAGE plpgsql AS $$
@@ -643,7 +643,7 @@ CREATE FUNCTION attic.five() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN IF current_setting('spy.armed', true) = 'yes' THEN PERFORM attic.note(); END IF; RETURN 5; END $$;
 CREATE TABLE planned (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
 CREATE INDEX ON planned ((id + attic.five()));
-CREATE TABLE planned_0 PARTITION OF planned FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE planned_0 PARTITION OF planned FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
 CREATE TABLE planned_rest PARTITION OF planned (CHECK (id > attic.five() - 100)) DEFAULT;
 CREATE STATISTICS attic.estimates ON (id + attic.five()) FROM planned_rest;
 RESET ROLE;

@@ -36,7 +36,7 @@ DROP FUNCTION types_of;
 SET timezone = 'UTC';
 PREPARE decode AS SELECT * FROM snowid_decode($1, $2);
 EXECUTE decode('454947766275222906', 'discord');
-PREPARE range AS SELECT snowid_between($1, $2, $3);
+PREPARE range AS SELECT snowid_in_range($1, $2, $3);
 EXECUTE range('11637205501278089', '2011-09-09Z', '2011-09-10Z');
 PREPARE times AS SELECT snowid_timestamp($1), snowid_uuid_timestamp($2), objectid_timestamp($3);
 EXECUTE times('11637205501278089', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f', '507f1f77bcf86cd799439011');

@@ -16,6 +16,6 @@ sub accept_sql { my ($shard, $id, $layout) = @_; return "SELECT snowid.accept_sh
 sub advance_to_moment_sql { my ($moment) = @_; return "SELECT snowid.advance_past($moment)" }
 
 # What a server hands over, and the statement that has another one go on above it.
-sub advance_to_ceiling { return ('SELECT snowid_max(snowid_ceiling())', sub { "SELECT snowid.advance_past($_[0])" }) }
+sub advance_to_ceiling { return ('SELECT snowid_last_at(snowid_ceiling())', sub { "SELECT snowid.advance_past($_[0])" }) }
 
 1;

@@ -55,7 +55,7 @@ my $schedule = $node->safe_psql('postgres', q(SELECT substring(extversion from '
 like(ask($app, q(SELECT snowid.create_partitions('photos', '1 month', now() + interval '1 month'))), qr/^photos_\S+\nphotos_\S+$/, 'by hand');
 is(months(), '0 1', 'this month and the next');
 like(ask($app, $insert), qr/^photos_/, 'a row');
-is(ask($app, q(INSERT INTO photos VALUES (snowid_min(now() + interval '2 months')))), 'ERROR 23514', 'without the jobs the months run out');
+is(ask($app, q(INSERT INTO photos VALUES (snowid_first_at(now() + interval '2 months')))), 'ERROR 23514', 'without the jobs the months run out');
 go_to(1, 1, 0, 0, 1);
 like(ask($app, $insert), qr/^photos_/, 'a row of the next month');
 is(ask($app, <<"SQL"), "1\n2", 'the jobs');

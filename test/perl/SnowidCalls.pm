@@ -27,7 +27,7 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO nobody;
 REVOKE ALL ON SEQUENCE plain_seq FROM nobody;
 CREATE TABLE plain (n int PRIMARY KEY);
 CREATE TABLE parted (id bigint) PARTITION BY RANGE (id);
-CREATE TABLE parted_old PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (snowid_min('2020-01-01Z'));
+CREATE TABLE parted_old PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (snowid_first_at('2020-01-01Z'));
 CREATE VIEW seen AS SELECT 1 AS one;
 -- What a type's edges are.
 CREATE TABLE edges (type regtype, value text);

@@ -36,7 +36,7 @@ INSERT INTO s.serials (n) SELECT n FROM generate_series(1, 30) AS n;
 INSERT INTO s.days (n) SELECT n FROM generate_series(1, 30) AS n;
 INSERT INTO s.hashed (layout) SELECT 'twitter' FROM generate_series(1, 30);
 CREATE VIEW s.seen AS SELECT id, snowid_timestamp(id) AS at, snowid_shard(id) AS shard FROM s.photos;
-CREATE VIEW s.lately AS SELECT * FROM s.days WHERE snowid_between(id, now() - interval '1 day', now());
+CREATE VIEW s.lately AS SELECT * FROM s.days WHERE snowid_in_range(id, now() - interval '1 day', now());
 CREATE VIEW s.numbers AS
   SELECT n, snowid_next() AS id, snowid_uuidv7() AS u, objectid_next() AS o FROM generate_series(1, 5) AS n;
 

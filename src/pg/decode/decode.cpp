@@ -42,11 +42,11 @@ SNOWID_FUNCTION(snowid_timestamp);
 SNOWID_FUNCTION(snowid_shard);
 SNOWID_FUNCTION(snowid_sequence);
 SNOWID_FUNCTION(snowid_encode);
-SNOWID_FUNCTION(snowid_min);
-SNOWID_FUNCTION(snowid_max);
+SNOWID_FUNCTION(snowid_first_at);
+SNOWID_FUNCTION(snowid_last_at);
 SNOWID_FUNCTION(snowid_range_first);
 SNOWID_FUNCTION(snowid_range_last);
-SNOWID_FUNCTION(snowid_is_between);
+SNOWID_FUNCTION(snowid_is_in_range);
 
 // snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
 // sequence bigint)
@@ -103,35 +103,35 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(id.value);
 }
 
-// snowid_min(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_min(PG_FUNCTION_ARGS) {
+// snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_first_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(LeastOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_max(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_max(PG_FUNCTION_ARGS) {
+// snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_last_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(GreatestOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_range_first(since timestamptz, until timestamptz, layout snowid_layout) → bigint
+// snowid_range_first(since timestamptz, before timestamptz, layout snowid_layout) → bigint
 Datum snowid_range_first(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
                       .first.value);
 }
 
-// snowid_range_last(since timestamptz, until timestamptz, layout snowid_layout) → bigint
+// snowid_range_last(since timestamptz, before timestamptz, layout snowid_layout) → bigint
 Datum snowid_range_last(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
                       .last.value);
 }
 
-// snowid_is_between(id bigint, since timestamptz, until timestamptz, layout snowid_layout)
+// snowid_is_in_range(id bigint, since timestamptz, before timestamptz, layout snowid_layout)
 // → boolean
-Datum snowid_is_between(PG_FUNCTION_ARGS) {
+Datum snowid_is_in_range(PG_FUNCTION_ARGS) {
   PG_RETURN_BOOL(IsBetween(layout_arg(fcinfo, 3), {PG_GETARG_INT64(0)},
                            from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)),
                            from_timestamptz(PG_GETARG_TIMESTAMPTZ(2))));

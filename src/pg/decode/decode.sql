@@ -37,48 +37,48 @@ CREATE FUNCTION @extschema@.snowid_encode(created_at pg_catalog.timestamptz, sha
 COMMENT ON FUNCTION @extschema@.snowid_encode(pg_catalog.timestamptz, bigint, bigint, @extschema@.snowid_layout) IS
   'ID with these parts';
 
-CREATE FUNCTION @extschema@.snowid_min(moment pg_catalog.timestamptz,
+CREATE FUNCTION @extschema@.snowid_first_at(moment pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_min';
-COMMENT ON FUNCTION @extschema@.snowid_min(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_at';
+COMMENT ON FUNCTION @extschema@.snowid_first_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'least ID of the time unit that holds a moment';
 
-CREATE FUNCTION @extschema@.snowid_max(moment pg_catalog.timestamptz,
+CREATE FUNCTION @extschema@.snowid_last_at(moment pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_max';
-COMMENT ON FUNCTION @extschema@.snowid_max(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_at';
+COMMENT ON FUNCTION @extschema@.snowid_last_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'greatest ID of the time unit that holds a moment';
 
-CREATE FUNCTION snowid.range_first(since pg_catalog.timestamptz, until pg_catalog.timestamptz,
+CREATE FUNCTION snowid.range_first(since pg_catalog.timestamptz, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_first';
 COMMENT ON FUNCTION snowid.range_first(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'least ID with a time from one moment until before another; the greatest bigint if there is none';
+  'least ID with a time from one moment on and before another; the greatest bigint if there is none';
 
-CREATE FUNCTION snowid.range_last(since pg_catalog.timestamptz, until pg_catalog.timestamptz,
+CREATE FUNCTION snowid.range_last(since pg_catalog.timestamptz, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_last';
 COMMENT ON FUNCTION snowid.range_last(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'greatest ID with a time from one moment until before another; the least bigint if there is none';
+  'greatest ID with a time from one moment on and before another; the least bigint if there is none';
 
-CREATE FUNCTION snowid.is_between(id bigint, since pg_catalog.timestamptz, until pg_catalog.timestamptz,
+CREATE FUNCTION snowid.is_in_range(id bigint, since pg_catalog.timestamptz, before pg_catalog.timestamptz,
                                   layout @extschema@.snowid_layout) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_between';
-COMMENT ON FUNCTION snowid.is_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'snowid_between(), for layouts whose IDs are not ordered by time alone';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_in_range';
+COMMENT ON FUNCTION snowid.is_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'snowid_in_range(), for layouts whose IDs are not ordered by time alone';
 
 -- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in
 -- both moments. For a constant layout that is ordered the last condition is none.
-CREATE FUNCTION @extschema@.snowid_between(id bigint, since pg_catalog.timestamptz,
-    until pg_catalog.timestamptz,
-                               layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS boolean
+CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestamptz,
+    before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS boolean
   IMMUTABLE PARALLEL SAFE LANGUAGE SQL
-  RETURN id OPERATOR(pg_catalog.>=) snowid.range_first(since, until, layout)
-    AND id OPERATOR(pg_catalog.<=) snowid.range_last(since, until, layout)
-    AND (snowid.layout_is_ordered(layout) OR snowid.is_between(id, since, until, layout));
-COMMENT ON FUNCTION @extschema@.snowid_between(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'whether an ID has a time from one moment until before another; an index on the ID serves';
+  RETURN id OPERATOR(pg_catalog.>=) snowid.range_first(since, before, layout)
+    AND id OPERATOR(pg_catalog.<=) snowid.range_last(since, before, layout)
+    AND (snowid.layout_is_ordered(layout) OR snowid.is_in_range(id, since, before, layout));
+COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'whether an ID has a time from one moment on and before another; an index on the ID serves';

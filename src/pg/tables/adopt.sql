@@ -66,7 +66,7 @@ BEGIN ATOMIC
   SELECT snowid.advance_shard(CASE WHEN i.last OPERATOR(pg_catalog.<=) key THEN i.last ELSE i.same END, layout)
     FROM (SELECT @extschema@.snowid_encode(m.moment, shard, @extschema@.snowid_sequence(key, layout), layout) AS same,
             @extschema@.snowid_encode(m.moment, shard,
-              @extschema@.snowid_sequence(@extschema@.snowid_max(m.moment, layout), layout), layout) AS last
+              @extschema@.snowid_sequence(@extschema@.snowid_last_at(m.moment, layout), layout), layout) AS last
           FROM (SELECT @extschema@.snowid_timestamp(key, layout) AS moment) AS m) AS i;
 END;
 COMMENT ON FUNCTION snowid.advance_to(bigint, bigint, @extschema@.snowid_layout) IS 'Moves a shard above a key.';

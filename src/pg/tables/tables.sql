@@ -38,9 +38,9 @@ COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s prese
 -- For PL/pgSQL, as snowid.timestamp_of() is. Raises 22008 for a moment outside the layout.
 CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
-  RETURN @extschema@.snowid_min(moment, layout);
+  RETURN @extschema@.snowid_first_at(moment, layout);
 COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'Returns snowid_min(moment, layout).';
+  'Returns snowid_first_at(moment, layout).';
 
 CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_catalog.interval
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL

@@ -136,9 +136,9 @@ sub alter_tables
         "VACUUM $table",
         "CREATE TABLE t.part_"
           . int(rand 20)
-          . " PARTITION OF $table FOR VALUES FROM ($schema.snowid_min(now() + interval '"
+          . " PARTITION OF $table FOR VALUES FROM ($schema.snowid_first_at(now() + interval '"
           . int(rand 30)
-          . " days')) TO ($schema.snowid_min(now() + interval '31 days'))") if !chance(3);
+          . " days')) TO ($schema.snowid_first_at(now() + interval '31 days'))") if !chance(3);
     # What others' calls then miss, or meet in another shape, for the rest of the round.
     return one_of(
         "ALTER TABLE $table ALTER COLUMN id TYPE int",

@@ -117,7 +117,7 @@ sub one_id
     my $ids = $world->{ids};
     return "'" . one_of(@$ids) . "'::int8" if @$ids && chance(60);
     my $layout = chance(70) ? '' : ', ' . literal(one_of(@LAYOUTS));
-    return "$world->{schema}." . one_of('snowid_min', 'snowid_max') . '(' . near($world) . "$layout)";
+    return "$world->{schema}." . one_of('snowid_first_at', 'snowid_last_at') . '(' . near($world) . "$layout)";
 }
 
 sub near

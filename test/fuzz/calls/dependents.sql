@@ -20,4 +20,4 @@ CREATE TABLE t.hostile (id bigint PRIMARY KEY DEFAULT :ext.snowid_next(), n int,
 CREATE TABLE t.hostile_default PARTITION OF t.hostile DEFAULT;
 ALTER TABLE t.hostile OWNER TO fuzz_tables;
 ALTER TABLE t.hostile_default OWNER TO fuzz_tables;
-INSERT INTO t.hostile SELECT :ext.snowid_min(now() + n * interval '1 day'), n FROM generate_series(-3, 3) AS n;
+INSERT INTO t.hostile SELECT :ext.snowid_first_at(now() + n * interval '1 day'), n FROM generate_series(-3, 3) AS n;

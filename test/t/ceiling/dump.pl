@@ -142,13 +142,13 @@ CREATE TABLE tweets (
   instagram bigint UNIQUE DEFAULT snowid_next(5),
   js53 bigint UNIQUE DEFAULT snowid_next(5, 'js53'),
   top bigint UNIQUE DEFAULT snowid_next(5, '$shard_on_top'),
-  CHECK (snowid_between(id, '2020-01-01Z', '2080-01-01Z', 'twitter')));
+  CHECK (snowid_in_range(id, '2020-01-01Z', '2080-01-01Z', 'twitter')));
 CREATE INDEX tweets_shard ON tweets (snowid_shard(top, '$shard_on_top'));
 CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowid_next(6, 'twitter')) PARTITION BY RANGE (id);
 CREATE TABLE posts_early PARTITION OF posts
-  FOR VALUES FROM (MINVALUE) TO (snowid_min('2026-01-01Z', 'twitter'));
+  FOR VALUES FROM (MINVALUE) TO (snowid_first_at('2026-01-01Z', 'twitter'));
 CREATE TABLE posts_late PARTITION OF posts
-  FOR VALUES FROM (snowid_min('2026-01-01Z', 'twitter')) TO (MAXVALUE);
+  FOR VALUES FROM (snowid_first_at('2026-01-01Z', 'twitter')) TO (MAXVALUE);
 CREATE TABLE layouts (layout snowid_layout DEFAULT 'js53', n int);
 CREATE INDEX layouts_hash ON layouts USING hash (layout);
 CREATE TABLE documents (id objectid PRIMARY KEY DEFAULT objectid_next(), key uuid UNIQUE DEFAULT snowid_uuidv7());

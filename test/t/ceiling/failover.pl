@@ -92,7 +92,7 @@ foreach my $call ('snowid_next()', 'snowid_next(1)', 'snowid_next_batch(1, 10)',
 {
     is(attempt($standby, "SELECT $call"), 'ERROR 25006', "on a standby: $call");
 }
-is(attempt($standby, 'SELECT snowid_shard(snowid_min(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
+is(attempt($standby, 'SELECT snowid_shard(snowid_first_at(now()) + 3 * 1024)'), '3', 'on a standby: decoding');
 is(attempt($standby, 'SELECT last_value > 0 FROM snowid_internal.ceiling'), 't', 'on a standby: the ceiling');
 $primary->safe_psql('postgres', 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1; SELECT snowid_next(1)');
 $primary->wait_for_catchup($standby);

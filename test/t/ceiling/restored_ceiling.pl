@@ -166,7 +166,7 @@ foreach my $how ('at once', 'once more', 'after a checkpoint')
 $node->safe_psql('used', <<"SQL");
 $ahead;
 BEGIN; ALTER SEQUENCE snowid_internal.ceiling RESTART;
-SELECT snowid.advance_shard(snowid_min(now() + interval '2 hours') + 1024); SELECT snowid_next(1);
+SELECT snowid.advance_shard(snowid_first_at(now() + interval '2 hours') + 1024); SELECT snowid_next(1);
 ROLLBACK
 SQL
 $covered = $node->safe_psql('used', 'SELECT snowid_ceiling()');

@@ -151,7 +151,7 @@ cmp_ok(attempt($east, 'SELECT snowid_next(10)'), '>', $last, 'what was committed
 # nothing is changed.
 my $ceiling = last_value($west, 'snowid_internal.ceiling');
 my $at_once = "SET statement_timeout = '1min'; SET snowid.max_wait = '10min';";
-foreach my $call ("accept_shard(8191, snowid_max(now() + interval '1 h'))", "advance_past(snowid_max(now() + interval '1 h'))", "advance_past(now() + interval '1 h')")
+foreach my $call ("accept_shard(8191, snowid_last_at(now() + interval '1 h'))", "advance_past(snowid_last_at(now() + interval '1 h'))", "advance_past(now() + interval '1 h')")
 {
     is(attempt($west, "$at_once SELECT snowid.$call"), 'ERROR SN001', "an hour: $call");
 }

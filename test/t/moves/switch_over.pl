@@ -127,7 +127,7 @@ wait_for(sub { rows($old, 3, 'count(*) > 500') eq 't' }, 'rows');
 $old->safe_psql('postgres', 'ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()');
 $old->safe_psql('postgres', q(SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE query LIKE 'DO %' AND pid <> pg_backend_pid()));
 # Handed over as an ID: the text of a moment would be another one, or none, where DateStyle differs.
-my $handed_over = $old->safe_psql('postgres', q(SET datestyle = 'SQL, DMY'; SELECT snowid_max(snowid_ceiling())));
+my $handed_over = $old->safe_psql('postgres', q(SET datestyle = 'SQL, DMY'; SELECT snowid_last_at(snowid_ceiling())));
 my $ceiling = $old->safe_psql('postgres', "SELECT snowid_timestamp($handed_over)");
 wait_until_caught_up('rest');
 is(rows($new, $_, $digest), rows($old, $_, $digest), "every row of shard $_ is there") foreach 2, 3;
@@ -135,7 +135,7 @@ is(rows($new, $_, $digest), rows($old, $_, $digest), "every row of shard $_ is t
 my $keeper = open_session($new);
 ask($keeper, 'BEGIN; LOCK TABLE shard1.photos');
 set_clock(-60, $new);
-is($new->safe_psql('postgres', "SELECT snowid_next(3, 'twitter') < snowid_min(snowid_timestamp(max(id)), 'twitter') FROM shard3.photos"),
+is($new->safe_psql('postgres', "SELECT snowid_next(3, 'twitter') < snowid_first_at(snowid_timestamp(max(id)), 'twitter') FROM shard3.photos"),
     't', 'by its own clock the new server is behind what was issued');
 set_clock_behind($ceiling);
 ask($keeper, 'COMMIT');

@@ -97,14 +97,14 @@ ask($mallory, 'CREATE TEMP SEQUENCE instagram_0');
 ask($mallory, 'SET search_path = pg_temp, evil, public, pg_catalog');
 foreach my $call (
     'snowid_next()', 'snowid_next(0)', q(snowid_next(0, 'instagram')), 'count(*) FROM snowid_next_batch(0, 10)', 'snowid_reserve(0, 10)',
-    'snowid_default_shard()', q(snowid_decode(11637205501278089)), q(snowid_encode('2020-01-01Z', 1, 1)), q(snowid_min('2020-01-01Z')),
-    q(snowid_max('2020-01-01Z')), q(snowid_between(5, '2010-01-01Z', '2020-01-01Z')), 'snowid_to_base62(5)',
+    'snowid_default_shard()', q(snowid_decode(11637205501278089)), q(snowid_encode('2020-01-01Z', 1, 1)), q(snowid_first_at('2020-01-01Z')),
+    q(snowid_last_at('2020-01-01Z')), q(snowid_in_range(5, '2010-01-01Z', '2020-01-01Z')), 'snowid_to_base62(5)',
     q(snowid_from_base62('B0CRIXKjCuH')), 'snowid_to_uuid(5)', 'snowid_from_uuid(snowid_to_uuid(5))',
     q(snowid_uuid_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')), q(snowid_to_uuid(5, 'taobao')), q(snowid_watermark('pg_catalog.pg_am')))
 {
     unlike(ask($mallory, "SELECT $call"), qr/ERROR|^$/, "works among look-alikes: $call") or diag($mallory->{err});
 }
-foreach my $call ('snowid_next(-1)', 'snowid_to_uuid(-1)', q(snowid_min('1900-01-01Z')), q(snowid_from_base62('x')), 'snowid_next(6)')
+foreach my $call ('snowid_next(-1)', 'snowid_to_uuid(-1)', q(snowid_first_at('1900-01-01Z')), q(snowid_from_base62('x')), 'snowid_next(6)')
 {
     like(ask($mallory, "SELECT $call"), qr/ERROR (?:22|55)/, "fails as it should: $call") or diag($mallory->{err});
 }

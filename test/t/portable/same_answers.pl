@@ -146,9 +146,9 @@ my %asked = (
         my $sequence = $l eq 'NULL' ? 0 : one_of(0, -1, $layouts{$l}{sequences} - 1, $layouts{$l}{sequences}, int rand $layouts{$l}{sequences}, bigint());
         return 'SELECT snowid_encode(' . join(', ', moment($l), shard_of($l), $sequence, quoted($l)) . ')';
     },
-    snowid_min => sub { my $l = layout(); return 'SELECT snowid_min(' . moment($l) . ', ' . quoted($l) . ')' },
-    snowid_max => sub { my $l = layout(); return 'SELECT snowid_max(' . moment($l) . ', ' . quoted($l) . ')' },
-    snowid_between => sub { my $l = layout(); return 'SELECT snowid_between(' . join(', ', id_of($l), moment($l), moment($l), quoted($l)) . ')' },
+    snowid_first_at => sub { my $l = layout(); return 'SELECT snowid_first_at(' . moment($l) . ', ' . quoted($l) . ')' },
+    snowid_last_at => sub { my $l = layout(); return 'SELECT snowid_last_at(' . moment($l) . ', ' . quoted($l) . ')' },
+    snowid_in_range => sub { my $l = layout(); return 'SELECT snowid_in_range(' . join(', ', id_of($l), moment($l), moment($l), quoted($l)) . ')' },
     snowid_to_base62 => sub { return 'SELECT snowid_to_base62(' . bigint() . ')' },
     snowid_from_base62 => sub { return 'SELECT snowid_from_base62(' . quoted(form()) . ')' },
     snowid_to_uuid => sub { my $l = layout(); return 'SELECT snowid_to_uuid(' . id_of($l) . ', ' . quoted($l) . ')' },

@@ -18,7 +18,7 @@ CREATE SEQUENCE down INCREMENT -1;
 CREATE SEQUENCE two MAXVALUE 2 INCREMENT 2;
 CREATE TABLE narrow (id int PRIMARY KEY, made bigint GENERATED ALWAYS AS (1) STORED);
 CREATE TABLE late (id bigint PRIMARY KEY);
-INSERT INTO late VALUES (snowid_min(now() + interval '1 day'));
+INSERT INTO late VALUES (snowid_first_at(now() + interval '1 day'));
 CREATE TABLE parent (id bigint);
 CREATE TABLE child () INHERITS (parent);
 CREATE TABLE owned (id bigserial PRIMARY KEY);
@@ -61,7 +61,7 @@ snowid_reserve 22023 SELECT snowid_reserve(0, 1025)
 snowid_reserve 22023 SELECT snowid_reserve(0, 2, 'sonyflake')
 snowid_lastval 55000 SELECT snowid_next(0); DISCARD ALL; SELECT snowid_lastval()
 snowid_default_shard 22023 SET snowid.shard = 'x'; SELECT snowid_default_shard()
-snowid.advance_shard SN001 SELECT snowid.advance_shard(snowid_min($day))
+snowid.advance_shard SN001 SELECT snowid.advance_shard(snowid_first_at($day))
 snowid_watermark 0A000 SELECT count(*) FROM rest, snowid_watermark('rest') AS w WHERE id <= w
 snowid_watermark 22023 SELECT snowid_watermark('owned')
 snowid_watermark 25001 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT snowid_watermark('rest')
@@ -70,7 +70,7 @@ snowid_watermark 42P01 SELECT snowid_watermark(0)
 snowid_watermark 42501 SET ROLE nobody; SELECT snowid_watermark('rest')
 snowid_encode 22023 SELECT snowid_encode(now(), 1, 1024)
 snowid_encode 22008 SELECT snowid_encode('infinity', 1, 1)
-snowid_min 22008 SELECT snowid_min('1900-01-01')
+snowid_first_at 22008 SELECT snowid_first_at('1900-01-01')
 snowid_layout_describe 22P02 SELECT snowid_layout_describe('time:41 shard:10')
 snowid_from_base62 22P02 SELECT snowid_from_base62('abc')
 snowid_from_base62 22P02 SELECT snowid_from_base62('zzzzzzzzzzz')
@@ -97,7 +97,7 @@ snowid.join 42704 SELECT snowid.join('nosuch')
 snowid.check_node 55000 SELECT snowid.check_node()
 snowid.retire_node 42704 SELECT snowid.retire_node(7)
 snowid.release_shard 0A000 BEGIN; SELECT snowid.release_shard(5); PREPARE TRANSACTION 'released'
-snowid.accept_shard SN001 SELECT snowid.accept_shard(0, snowid_min($day))
+snowid.accept_shard SN001 SELECT snowid.accept_shard(0, snowid_first_at($day))
 snowid.advance_past SN001 SELECT snowid.advance_past($day)
 snowid.advance_past 22008 SELECT snowid.advance_past(timestamptz 'infinity')
 snowid.return_to_clock 22023 SELECT snowid.return_to_clock(tstzmultirange(tstzrange(now(), $day)))

@@ -278,7 +278,7 @@ CREATE STATISTICS mallory.estimates ON (id + mallory.five()) FROM mallory.ids;
 ALTER TABLE mallory.ids ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 SQL
 # A zone whose short name is another one's, too.
-$node->safe_psql('others', "WITH i AS (INSERT INTO mallory.ids VALUES (snowid_min(clock_timestamp() + interval '1 h')) RETURNING id) "
+$node->safe_psql('others', "WITH i AS (INSERT INTO mallory.ids VALUES (snowid_first_at(clock_timestamp() + interval '1 h')) RETURNING id) "
       . 'SELECT snowid_timestamp(id) AS at INTO ahead FROM i');
 is( at('others', "SET timezone = 'Asia/Kolkata'; SET intervalstyle = sql_standard; SET constraint_exclusion = on; SET spy.armed = yes; SET datestyle = '$_'; "
           . "SELECT snowid.future_times('mallory.ids', 'id', margin => '30 s') @> tstzrange(at - interval '30 s', at + interval '30 s', '[]') FROM ahead"),

@@ -72,7 +72,7 @@ GRANT CREATE ON SCHEMA public TO application
 SQL
 foreach my $sql ('INSERT INTO photos DEFAULT VALUES', q(SELECT layout, count(*) FROM photos WHERE layout = 'twitter' AND document > '000000000000000000000000' GROUP BY layout),
     'SELECT snowid_next(5), snowid_uuidv7(), snowid_ceiling()', q(SELECT snowid_decode(5), snowid_to_uuid(5), snowid_to_base62(5)),
-    q(SELECT * FROM photos WHERE snowid_between(id, now() - interval '1 h', now() + interval '1 h')), 'SELECT * FROM snowid_next_batch(1, 10)',
+    q(SELECT * FROM photos WHERE snowid_in_range(id, now() - interval '1 h', now() + interval '1 h')), 'SELECT * FROM snowid_next_batch(1, 10)',
     q(SELECT snowid_segment_next('numbers'), snowid_section_next('numbers', 1)), 'SELECT * FROM seq_x_to_y(1, 5)', 'SELECT max(document) FROM photos',
     q(SELECT snowid.create_partitions('kept', '1 day', now() + interval '2 days', 'instagram')), q(SELECT snowid.adopt('kept', 'id')),
     map { "SELECT * FROM snowid.$_" } qw(layouts node_status skipped_times released_shards segment_sources partitions))

@@ -65,7 +65,7 @@ my %queries = (
       WHERE snowid_encode(snowid_timestamp(id), snowid_shard(id), snowid_sequence(id)) = id),
     'a named layout' => q(SELECT sum(snowid_shard(id, 'twitter')), sum(snowid_sequence(id, 'discord')) FROM photos),
     'a layout of each row' => q(SELECT md5(string_agg(snowid_decode(id % (2::bigint ^ 53)::bigint, layout)::text, ' ' ORDER BY id)) FROM photos),
-    'bounds of a time' => q(SELECT sum(snowid_min(snowid_timestamp(id)) % 1000007 + snowid_max(snowid_timestamp(id)) % 1000007) FROM photos),
+    'bounds of a time' => q(SELECT sum(snowid_first_at(snowid_timestamp(id)) % 1000007 + snowid_last_at(snowid_timestamp(id)) % 1000007) FROM photos),
     'texts' => q(SELECT count(*) FROM photos WHERE snowid_to_base62(id) = written AND snowid_from_base62(written) = id),
     'UUIDs' => q(SELECT count(*), max(snowid_uuid_timestamp(uuid)) FROM photos WHERE snowid_from_uuid(uuid) = id AND snowid_to_uuid(id) = uuid),
     'scattered' => q(SELECT count(*), sum(snowid_scatter(id) % 1000007) FROM photos WHERE snowid_unscatter(snowid_scatter(id)) = id),
@@ -79,7 +79,7 @@ foreach my $name (sort keys %queries)
 }
 
 # A range of time becomes one of IDs, by the index or not.
-my $between = q(SELECT count(*) FROM photos WHERE snowid_between(id, '2026-01-01 06:00Z', '2026-01-01 07:00Z'));
+my $between = q(SELECT count(*) FROM photos WHERE snowid_in_range(id, '2026-01-01 06:00Z', '2026-01-01 07:00Z'));
 foreach my $index ('on', 'off')
 {
     ask($_, "SET enable_indexscan = $index; SET enable_indexonlyscan = $index; SET enable_bitmapscan = $index; SET enable_seqscan = "
@@ -89,7 +89,7 @@ foreach my $index ('on', 'off')
 }
 # With a layout that puts the time last nothing but the function can tell.
 my $late = q('shard:20 seq:2 time:41 unit:1ms epoch:2020-01-01T00:00:00Z');
-my $of_late = "SELECT count(*) FROM photos WHERE snowid_between(id >> 1, '2030-01-01Z', '2050-01-01Z', $late)";
+my $of_late = "SELECT count(*) FROM photos WHERE snowid_in_range(id >> 1, '2030-01-01Z', '2050-01-01Z', $late)";
 is(ask($compiled, $of_late), ask($plain, $of_late), 'a range that is none of IDs: the same');
 
 # 3. Errors leave compiled code, too, and the session goes on.

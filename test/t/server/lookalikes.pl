@@ -153,7 +153,7 @@ foreach my $creator (sort keys %kinds)
     {
         is($node->safe_psql("traps_$creator", <<"SQL"), "t\n9", "$creator: used with search_path $path");
 SET search_path = $path;
-SELECT public.snowid_between(4035658414859230209::bigint, '2026-01-01Z'::pg_catalog.timestamptz,
+SELECT public.snowid_in_range(4035658414859230209::bigint, '2026-01-01Z'::pg_catalog.timestamptz,
   '2027-01-01Z'::pg_catalog.timestamptz, 'instagram'::public.snowid_layout);
 SELECT pg_catalog.count(*) FROM snowid.layouts;
 SQL

@@ -96,10 +96,10 @@ CREATE TABLE $role.ahead (id bigint PRIMARY KEY DEFAULT 0, title text CHECK (tit
 INSERT INTO $role.ahead VALUES (snowid_encode(now() + interval '1 h', 5, 7, 'twitter'));
 CREATE TABLE $role.narrow (id serial PRIMARY KEY);
 CREATE TABLE $role.events (id bigint DEFAULT snowid_next(3, 'twitter') PRIMARY KEY) PARTITION BY RANGE (id);
-CREATE TABLE $role.events_0 PARTITION OF $role.events FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z', 'twitter'));
+CREATE TABLE $role.events_0 PARTITION OF $role.events FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z', 'twitter'));
 CREATE TABLE $role.events_rest PARTITION OF $role.events DEFAULT;
 CREATE TABLE $role.unsaid (id bigint) PARTITION BY RANGE (id);
-CREATE TABLE $role.unsaid_0 PARTITION OF $role.unsaid FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE $role.unsaid_0 PARTITION OF $role.unsaid FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
 SQL
     is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: adopted");
     is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: and found adopted");

@@ -122,9 +122,9 @@ CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int, layout 
 CREATE INDEX ON photos (doc);
 CREATE INDEX ON photos USING hash (doc);
 CREATE INDEX ON photos (snowid_timestamp(id));
-CREATE VIEW recent AS SELECT * FROM photos WHERE snowid_between(id, now() - interval '1 day', now() + interval '1 day');
+CREATE VIEW recent AS SELECT * FROM photos WHERE snowid_in_range(id, now() - interval '1 day', now() + interval '1 day');
 CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE bounded PARTITION OF posts FOR VALUES FROM (snowid_min('2020-01-01Z')) TO (MAXVALUE);
+CREATE TABLE bounded PARTITION OF posts FOR VALUES FROM (snowid_first_at('2020-01-01Z')) TO (MAXVALUE);
 CREATE SEQUENCE numbers INCREMENT 1000;
 CREATE SEQUENCE keyed INCREMENT 1000;
 INSERT INTO photos (n) SELECT generate_series(1, 100);

@@ -78,7 +78,7 @@ is($node->safe_psql('berlin', "INSERT INTO tweets (item) VALUES ('new') RETURNIN
 # Partitions.
 $node->safe_psql('coordinator', 'CREATE TABLE events (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
 $node->safe_psql('coordinator', q(INSERT INTO pg_catalog.pg_dist_partition VALUES ('events')));
-$node->safe_psql('coordinator', q(CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (snowid_min('2020-01-01Z'))));
+$node->safe_psql('coordinator', q(CREATE TABLE events_0 PARTITION OF events FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'))));
 is($node->safe_psql('coordinator', q(SELECT snowid.create_partitions('events', '1 month', '2020-01-31Z'))), 'events_2020_01', 'a partition is made');
 is($node->safe_psql('coordinator', q(SELECT snowid.drop_partitions('events', '2020-01-01Z'))), 'public.events_0', 'one is dropped');
 

@@ -142,7 +142,7 @@ SQL
     is($node->safe_psql('rekey', <<'SQL'), '10000|10000|30002|t', 'rekey: old rows have keys of their time, and the references');
 SELECT count(*), count(*) FILTER (WHERE snowid_timestamp(id) = created_at AND id = new),
        (SELECT string_agg(id::text, ' ') FROM orders WHERE id < 100000 OR customer_id < 100000),
-       min(id) > snowid_min('2024-01-01Z')
+       min(id) > snowid_first_at('2024-01-01Z')
   FROM customers JOIN new_keys k ON k.tbl = 'customers'::regclass AND k.old = substr(name, 5)::bigint WHERE name LIKE 'old %'
 SQL
     is($node->safe_psql('rekey', <<'SQL'), '2010|2011|2012|2013', 'rekey: so have negative keys, and the first days; not older rows');

@@ -15,7 +15,7 @@ $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION snowid;
 CREATE TABLE past (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
 SELECT snowid.create_partitions('past', '1 month', '2016-01-31Z');
 SQL
 my $reader = open_session($node);
@@ -47,7 +47,7 @@ foreach my $call (q(snowid.create_partitions('past', '1 month', '2016-02-01Z')),
     ask($reader, 'BEGIN; SELECT FROM past');
     start_asking($maker_of_past, "SELECT $call");
     wait_until_waiting($node, $maker_of_past, 'Lock');
-    is(ask($writer, q(INSERT INTO past VALUES (snowid_min('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
+    is(ask($writer, q(INSERT INTO past VALUES (snowid_first_at('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
     ask($reader, 'COMMIT');
     like(answer($maker_of_past), qr/^(public\.)?past_2016/, "$call when they are done");
     is(ask($maker_of_past, 'SHOW lock_timeout'), '0', 'lock_timeout is what it was');
@@ -60,7 +60,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE users (id int PRIMARY KEY, n int NOT NULL DEFAULT 0);
 INSERT INTO users SELECT generate_series(1, 20);
 CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES users) PARTITION BY RANGE (id);
-CREATE TABLE posts_0 PARTITION OF posts FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE posts_0 PARTITION OF posts FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
 CREATE TABLE posts_rest PARTITION OF posts DEFAULT;
 CREATE TABLE answers (post_id bigint REFERENCES posts);
 CREATE PROCEDURE keep_changing() LANGUAGE plpgsql AS $$
@@ -115,7 +115,7 @@ is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhpare
 # not count as one that stays.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE leaving (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
 SELECT snowid.create_partitions('leaving', '1 month', '2016-02-15Z');
 SQL
 ask($reader, 'BEGIN; SELECT FROM leaving');
@@ -139,16 +139,16 @@ CREATE FUNCTION add_day(days int, layout snowid_layout) RETURNS void LANGUAGE pl
 DECLARE
   day CONSTANT timestamptz := date_trunc('day', now()) + days * interval '1 day';
 BEGIN
-  EXECUTE format('CREATE TABLE changed_%s PARTITION OF changed FOR VALUES FROM (%s) TO (%s)', days, snowid_min(day, layout),
-    CASE WHEN days = 2 THEN 'MAXVALUE' ELSE snowid_min(day + interval '1 day', layout)::text END);
+  EXECUTE format('CREATE TABLE changed_%s PARTITION OF changed FOR VALUES FROM (%s) TO (%s)', days, snowid_first_at(day, layout),
+    CASE WHEN days = 2 THEN 'MAXVALUE' ELSE snowid_first_at(day + interval '1 day', layout)::text END);
 END $$;
 CREATE FUNCTION move_to_today() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   ALTER TABLE changed DETACH PARTITION changed_old;
   TRUNCATE changed_old;
   ALTER TABLE changed DETACH PARTITION changed_kept;
-  EXECUTE format('ALTER TABLE changed ATTACH PARTITION changed_old FOR VALUES FROM (%s) TO (%s)', snowid_min(date_trunc('day', now())),
-    snowid_min('2040-01-01Z'));
+  EXECUTE format('ALTER TABLE changed ATTACH PARTITION changed_old FOR VALUES FROM (%s) TO (%s)', snowid_first_at(date_trunc('day', now())),
+    snowid_first_at('2040-01-01Z'));
 END $$;
 SQL
 my %changes = (
@@ -162,9 +162,9 @@ sub begin_change
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS changed, changed_old, changed_kept;
 CREATE TABLE changed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE changed_old PARTITION OF changed FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
-CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM (snowid_min('2016-01-01Z')) TO (snowid_min('2016-02-01Z'));
-CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM (snowid_min('2040-01-01Z')) TO (MAXVALUE);
+CREATE TABLE changed_old PARTITION OF changed FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM (snowid_first_at('2016-01-01Z')) TO (snowid_first_at('2016-02-01Z'));
+CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM (snowid_first_at('2040-01-01Z')) TO (MAXVALUE);
 SQL
     ask($reader, 'BEGIN; LOCK TABLE changed IN SHARE MODE');
     start_asking($maker_of_past, $call);
@@ -237,10 +237,10 @@ DROP SCHEMA IF EXISTS held CASCADE;
 CREATE SCHEMA held;
 CREATE TABLE held.users (id int PRIMARY KEY);
 CREATE TABLE held.busy (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES held.users) PARTITION BY RANGE (id);
-CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
+CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
 CREATE TABLE held.busy_rest PARTITION OF held.busy DEFAULT;
 SELECT snowid.create_partitions('held.busy', '1 month', '2016-03-15Z');
-INSERT INTO held.busy SELECT snowid_min(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
+INSERT INTO held.busy SELECT snowid_first_at(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
 $holds{$held}
 SQL
         ask($reader, "BEGIN; LOCK TABLE $held IN ROW EXCLUSIVE MODE");
@@ -270,9 +270,9 @@ SET client_min_messages = warning;
 DROP TABLE IF EXISTS renamed, renamed_answers, renamed_old, renamed_today;
 SET ROLE owner;
 CREATE TABLE renamed (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE renamed_old PARTITION OF renamed FOR VALUES FROM (0) TO (snowid_min('2016-01-01Z'));
-CREATE TABLE renamed_today PARTITION OF renamed FOR VALUES FROM (snowid_min('2016-01-01Z')) TO (snowid_min('2040-01-01Z'));
-CREATE TABLE renamed_rest PARTITION OF renamed FOR VALUES FROM (snowid_min('2040-01-01Z')) TO (MAXVALUE);
+CREATE TABLE renamed_old PARTITION OF renamed FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE renamed_today PARTITION OF renamed FOR VALUES FROM (snowid_first_at('2016-01-01Z')) TO (snowid_first_at('2040-01-01Z'));
+CREATE TABLE renamed_rest PARTITION OF renamed FOR VALUES FROM (snowid_first_at('2040-01-01Z')) TO (MAXVALUE);
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON renamed_old FROM owner;
 INSERT INTO renamed DEFAULT VALUES;
 $referred
