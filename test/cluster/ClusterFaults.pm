@@ -22,7 +22,7 @@ sub draw_many
     my $node = pick_node($cluster);
     foreach my $layout (@{ LAYOUTS() })
     {
-        draw($cluster, $node, layout => $layout, count => pick(500, 5_000, 40_000), sessions => 1 + int rand 3);
+        draw($cluster, $node, layout => $layout, count => pick(500, 5_000, 40_000, 400_000), sessions => 1 + int rand 3);
     }
     return;
 }
