@@ -15,14 +15,17 @@ SELECT n::snowid_layout FROM unnest(ARRAY['leaf', ' taobao ',
   'time:41 seq:10 shard:13 unit:1ms epoch:2011-08-24T21:07:01.721Z',
   'seq:20 shard:0 time:40 unit:24h epoch:0001-01-01T00:00:00.000001Z']) n;
 
--- What is no layout.
-SELECT l, attempt(format('SELECT %L::snowid_layout', l)) FROM unnest(ARRAY['', 'Twitter', 'twitter2',
-  'time:41 shard:13 seq:10 unit:1ms', 'time:41 shard:13 seq:11 unit:1ms epoch:2011-08-24T21:07:01.721Z',
-  'time:0 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
-  'time:41 shard:13 seq:10 unit:2d epoch:2011-08-24T21:07:01.721Z',
+-- What is no layout: the part that is wrong, where it is, and what it may be.
+SELECT l, substr(regexp_replace(attempt(format('SELECT %L::snowid_layout', l)), ' \| Use a name that .*', ''), 9) AS error
+  FROM unnest(ARRAY['', ' Twitter', 'twitter2', 'time:41 twitter',
+  'time:41 shrd:13 seq:10 unit:1ms epoch:0', 'time:41 shard:13 seq:10 unit:1ms time:41', 'é:1 time:41',
+  '   é    time:x', 'time:41 shard:13 seq:10 unit:1ms', 'time:41 shard:13 seq:11 unit:1ms epoch:2011-08-24T21:07:01.721Z',
+  'time:0 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z', 'time:41 shard:64', 'time:41 shard: seq:10',
+  'time:41 shard:13 seq:ten', 'time:41 shard:13 seq:10 unit:2d epoch:2011-08-24T21:07:01.721Z', 'time:41 unit:1m',
   'time:41 shard:13 seq:10 unit:1ms epoch:2011-02-29T21:07:01.721Z',
   'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24', 'time:41 shard:13 seq:10 unit:1ms epoch:',
   'time:41 shard:13 seq:10 unit:1ms epoch:253402300800000']) l;
+SELECT attempt($$SELECT 'twiter'::snowid_layout$$);
 
 -- It is a value: compared, hashed, grouped by, stored, sent as binary. What plans go by must not depend
 -- on what autovacuum has come to.
@@ -75,10 +78,54 @@ SELECT snowid_encode('2018-06-09 10:00:00Z', 786, 0, 'discord'),
 SELECT * FROM snowid_decode(454947766275222906, 'discord');
 SELECT snowid_decode(11637205501278089), snowid_decode(11637205501278089, 'instagram');
 
+-- IDs that are published with their times.
+SELECT layout, snowid_decode(id, layout) FROM (VALUES ('instagram'::snowid_layout, 2384288897814875714),
+  ('twitter', 1233161576649121792), ('discord', 175928847299117063), ('sonyflake2', 61926663650345416),
+  ('mastodon', 103270115826048975), ('linkedin', 7402746946853253120), ('tiktok', 6854717870488702213),
+  ('bluesky', 1728652679052295174), ('yitter', 129053495681099)) published (layout, id);
+
+-- A sequence without bits: one ID a unit, wherever its place among the fields is said to be.
+SELECT l::snowid_layout FROM unnest(ARRAY['seq:0 time:53 shard:10 unit:1us epoch:0', 'shard:9 seq:0 time:40 unit:1s epoch:0',
+  'seq:0 shard:0 time:40 unit:1ms epoch:0']) l;
+SELECT snowid_decode(snowid_encode('2026-01-01 00:00:00.000001Z', 1023, 0, 'bluesky'), 'bluesky'),
+       snowid_reserve(1, 1, 'bluesky') > 0 AS reserved;
+SELECT attempt($$SELECT snowid_encode('2026-01-01Z', 0, 1, 'bluesky')$$);
+SELECT attempt($$SELECT snowid_reserve(1, 2, 'bluesky')$$);
+SELECT count(DISTINCT snowid_timestamp(id, 'bluesky')) FROM snowid_next_batch(2, 1000, 'bluesky') id;
+SELECT count(DISTINCT id) AS ids, max(id) - min(id) AS units, snowid_timestamp(min(id), l) > now() - interval '1 minute' AS of_now
+  FROM (SELECT 'time:41 shard:0 seq:0 unit:1ms epoch:0'::snowid_layout AS l) one, snowid_next_batch(0, 10, l) id GROUP BY l;
+SELECT snowid_from_uuid(snowid_to_uuid(id, l), l) = id AS same, snowid_uuid_timestamp(snowid_to_uuid(id, l)) = snowid_timestamp(id, l) AS same_time
+  FROM (SELECT 1767225600000 AS id, 'time:41 shard:0 seq:0 unit:1ms epoch:0'::snowid_layout AS l) one;
+
+-- Which layout is it? The right one is among those found, and comes first for IDs of now.
+SELECT l.name, g.layout, g.latest BETWEEN now() - interval '1 minute' AND now() + interval '1 minute' AS of_now, g.shards
+  FROM (SELECT name, name::snowid_layout AS layout, least(5, max_shard) AS shard FROM snowid.layouts WHERE name <> 'baidu') l,
+       LATERAL (SELECT array_agg(snowid_encode(now() - i * interval '1 h', least(i, l.shard), 0, l.layout)) AS ids
+                  FROM generate_series(0, 9) i) made,
+       LATERAL (SELECT * FROM snowid.guess_layout(made.ids) LIMIT 1) g;
+-- Of earlier ones it may come later; and none is found that would have made one of them before its epoch, or later than now.
+SELECT l.name, string_agg(g.layout::text, ' ' ORDER BY g.place) AS guesses
+  FROM (VALUES ('instagram', 2384288897814875714), ('twitter', 1233161576649121792), ('discord', 175928847299117063),
+    ('sonyflake2', 61926663650345416), ('mastodon', 103270115826048975), ('linkedin', 7402746946853253120),
+    ('tiktok', 6854717870488702213), ('bluesky', 1728652679052295174), ('yitter', 129053495681099)) l (name, id),
+       LATERAL (SELECT layout, row_number() OVER () AS place FROM snowid.guess_layout(ARRAY[l.id])) g
+ WHERE g.layout::text = l.name GROUP BY l.name ORDER BY l.name;
+SELECT l.name, bool_or(g.layout = l.name::snowid_layout) AS found
+  FROM snowid.layouts l, LATERAL (SELECT snowid_encode(l.epoch + i, 0, 0, l.name::snowid_layout) AS id
+    FROM unnest(ARRAY[interval '1 day', interval '1 day' - l.unit]) i) made LEFT JOIN LATERAL snowid.guess_layout(ARRAY[made.id]) g ON true
+ WHERE l.name = 'twitter' GROUP BY l.name, made.id ORDER BY made.id;
+SELECT count(*) FILTER (WHERE layout = 'twitter') AS twitter
+  FROM snowid.guess_layout(ARRAY[snowid_encode(now() + interval '2 minutes', 0, 0, 'twitter')]);
+SELECT layout, earliest, latest, shards
+  FROM snowid.guess_layout(ARRAY[1233161576649121792, NULL, snowid_encode('2020-02-27 23:00Z', 335, 0, 'twitter')]);
+SELECT count(*) FROM snowid.guess_layout('{}');
+SELECT count(*) FROM snowid.guess_layout(NULL);
+SELECT count(*) FROM snowid.guess_layout(ARRAY[1233161576649121792, -1]);
+
 -- The ends of each, and what lies beyond.
 SELECT name, snowid_decode(greatest, name::snowid_layout) AS last, greatest
   FROM (SELECT name, snowid_encode(positive_until - unit, max_shard,
-                                   (ids_per_second * extract(epoch FROM unit))::int - 1,
+                                   (ids_per_second * extract(epoch FROM unit))::bigint - 1,
                                    name::snowid_layout) AS greatest FROM snowid.layouts) l;
 SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', positive_until, name)) AS late
   FROM snowid.layouts WHERE name IN ('twitter', 'js53');
@@ -104,15 +151,15 @@ SELECT * FROM snowid_layout_describe('time:63 shard:0 seq:1 unit:1d epoch:2020-0
 
 -- Generation: the right time, shard and sequence for each, and none twice.
 SELECT l.name, count(DISTINCT id) AS ids, bool_and(id > 0) AS positive,
-       bool_and(snowid_shard(id, l.layout) = 3) AS shard_3,
+       bool_and(snowid_shard(id, l.layout) = l.shard) AS of_shard,
        bool_and(snowid_timestamp(id, l.layout) BETWEEN now() - interval '1 minute'
                 AND now() + interval '1 minute') AS of_now,
-       bool_and(id = snowid_encode(snowid_timestamp(id, l.layout), 3, snowid_sequence(id, l.layout), l.layout))
+       bool_and(id = snowid_encode(snowid_timestamp(id, l.layout), l.shard, snowid_sequence(id, l.layout), l.layout))
          AS encoded,
        bool_and(ordered) AS ordered
-  FROM (SELECT name, layout FROM snowid.layout_names() WHERE name <> 'baidu') l,
+  FROM (SELECT name, name::snowid_layout AS layout, least(3, max_shard) AS shard FROM snowid.layouts WHERE name <> 'baidu') l,
        LATERAL (SELECT id, id > lag(id, 1, 0::bigint) OVER () AS ordered
-                  FROM (SELECT snowid_next(3, layout) AS id FROM generate_series(1, 2000)) drawn) ids
+                  FROM (SELECT snowid_next(l.shard, l.layout) AS id FROM generate_series(1, 2000)) drawn) ids
  GROUP BY l.name ORDER BY l.name;
 
 -- Past its end, one says so clearly.

@@ -43,8 +43,8 @@ struct LayoutSpec {
   int64_t epoch_us;         // Unix microseconds at time 0
   uint64_t unit_us : 40;    // microseconds in one unit of time: 1 to kLongestUnitUs
   uint64_t time_bits : 7;   // 1 to 63
-  uint64_t shard_bits : 7;  // 0 to 62
-  uint64_t seq_bits : 7;    // 1 to 63; the three widths add up to at most 64
+  uint64_t shard_bits : 7;  // 0 to 63
+  uint64_t seq_bits : 7;    // 0 to 63; the three widths add up to at most 64
   uint64_t order : 3;       // an Order
 
   // All but the epoch in one number.
@@ -65,15 +65,19 @@ static_assert(sizeof(LayoutSpec) == 16);
 constexpr bool IsValid(const LayoutSpec& spec) {
   return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
          spec.unit_us >= 1 && spec.unit_us <= kLongestUnitUs && spec.time_bits >= 1 &&
-         spec.seq_bits >= 1 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
+         spec.time_bits <= 63 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
          spec.order <= kSeqShardTime;
 }
 
-// The same layout in its canonical form: where a shard has no bits, its place among the fields
-// means nothing, so one place is chosen.
+// The same layout in its canonical form: where a shard or a sequence has no bits, its place among
+// the fields means nothing, so one place is chosen.
 constexpr LayoutSpec Canonical(LayoutSpec spec) {
   const bool time_is_above_seq = spec.order <= kShardTimeSeq;
-  if (spec.shard_bits == 0) spec.order = time_is_above_seq ? kTimeShardSeq : kSeqShardTime;
+  const bool time_is_above_shard = spec.order <= kTimeSeqShard || spec.order == kSeqTimeShard;
+  if (spec.seq_bits == 0)
+    spec.order = time_is_above_shard || spec.shard_bits == 0 ? kTimeShardSeq : kShardTimeSeq;
+  else if (spec.shard_bits == 0)
+    spec.order = time_is_above_seq ? kTimeShardSeq : kSeqShardTime;
   return spec;
 }
 

@@ -29,15 +29,26 @@ struct NamedLayout {
 // js53 stays within JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1: 40 bits of milliseconds last
 // until November 2060. Of the other 13, 8 give a shard 256,000 IDs a second, which is more than a
 // server with clients in JavaScript will want, and 5 are left for 32 shards.
+//
+// Of Mastodon's, LinkedIn's and TikTok's IDs only the time is known to outsiders, or has a meaning
+// there: the rest is a sequence here, and there is no shard. Bluesky's have a clock identifier in
+// the place of the shard, and no sequence.
 inline constexpr NamedLayout kNamedLayouts[] = {
     {"instagram", kInstagram.spec},
     {"twitter", {1288834974657000, 1000, 41, 10, 12, kTimeShardSeq}},
     {"discord", {1420070400000000, 1000, 41, 10, 12, kTimeShardSeq}},
     {"leaf", {1288834974657000, 1000, 41, 10, 12, kTimeShardSeq}},
     {"sonyflake", {1409529600000000, 10000, 39, 16, 8, kTimeSeqShard}},
+    {"sonyflake2", {1735689600000000, 10000, 39, 16, 8, kTimeSeqShard}},
     {"baidu", {1463673600000000, 1000000, 28, 22, 13, kTimeShardSeq}},
     {"pgedge", {1672531200000000, 1000, 41, 10, 12, kTimeShardSeq}},
     {"taobao", {1361753741828000, 1000, 49, 4, 10, kTimeShardSeq}},
+    {"seata", {1588435200000000, 1000, 41, 10, 12, kShardTimeSeq}},
+    {"yitter", {1582136402000000, 1000, 51, 6, 6, kTimeShardSeq}},
+    {"mastodon", {0, 1000, 48, 0, 16, kTimeShardSeq}},
+    {"linkedin", {0, 1000, 41, 0, 22, kTimeShardSeq}},
+    {"tiktok", {0, 1000000, 32, 0, 32, kTimeShardSeq}},
+    {"bluesky", {0, 1, 53, 10, 0, kTimeShardSeq}},
     {"js53", {1767225600000000, 1000, 40, 5, 8, kTimeShardSeq}},
 };
 
@@ -47,6 +58,30 @@ constexpr std::string_view NameOf(const LayoutSpec& spec) {
     if (named.spec == spec) return named.name;
   return {};
 }
+
+// What can be wrong with a layout's text.
+enum class LayoutFault : uint8_t {
+  kNone,
+  kUnknownName,  // one word, which is no name and not a part either
+  kUnknownPart,  // neither time:, shard:, seq:, unit: nor epoch:
+  kDoubledPart,
+  kMissingPart,
+  kWidthForm,  // not digits alone
+  kTimeWidth,  // not 1 to 63
+  kWidth,      // of the shard or the sequence: not 0 to 63
+  kUnitForm,   // not digits and the name of a unit
+  kUnitRange,
+  kEpochForm,
+  kEpochRange,
+  kSum,  // the widths add up to more than 64
+};
+
+// The first fault of a text from the left, then one of the whole. part: the word that has it, in
+// the text itself; the name of the part that is missing; empty for kSum.
+struct LayoutError {
+  LayoutFault fault;
+  std::string_view part;
+};
 
 // The size of a buffer for the text of any layout. The longest text has three fields, an epoch with
 // microseconds and a unit with eleven digits, and is shorter.
@@ -205,46 +240,54 @@ struct Words {
   unsigned seen;  // a bit for each key
 };
 
-inline Status ParseWord(std::string_view word, Words* words) {
-  const size_t colon = word.find(':');
-  if (colon == std::string_view::npos) return Status::kMalformed;
-  const std::string_view key_name(word.data(), colon);
-  const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), key_name);
-  if (name == std::end(kKeyNames)) return Status::kMalformed;
-  const auto key = static_cast<unsigned>(name - std::begin(kKeyNames));
-  if (words->seen & 1u << key) return Status::kMalformed;
-  words->seen |= 1u << key;
-  word.remove_prefix(colon + 1);
-
-  if (key == kUnitKey) return ParseUnit(word, &words->unit_us);
-  if (key == kEpochKey) return ParseEpoch(word, &words->epoch_us);
-  words->order[words->fields++] = static_cast<Field>(key);
-  const Status status = TakeNumber(&word, &words->widths[key]);
-  if (status == Status::kMalformed || !word.empty()) return Status::kMalformed;
-  // More than the fields of a LayoutSpec can hold.
-  return words->widths[key] > 64 ? Status::kNumberOutOfRange : status;
+// The fault of a part's value, by what reading it has given.
+constexpr LayoutFault FaultOf(Status status, LayoutFault form, LayoutFault range) {
+  return status == Status::kOk ? LayoutFault::kNone : status == Status::kMalformed ? form : range;
 }
 
-inline Status ParseSpec(std::string_view text, LayoutSpec* spec) {
+inline LayoutFault ParsePart(std::string_view part, Words* words) {
+  const size_t colon = part.find(':');
+  const std::string_view key_name(part.data(), std::min(colon, part.size()));
+  const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), key_name);
+  if (colon == std::string_view::npos || name == std::end(kKeyNames))
+    return LayoutFault::kUnknownPart;
+  const auto key = static_cast<unsigned>(name - std::begin(kKeyNames));
+  if (words->seen & 1u << key) return LayoutFault::kDoubledPart;
+  words->seen |= 1u << key;
+  part.remove_prefix(colon + 1);
+
+  if (key == kUnitKey)
+    return FaultOf(ParseUnit(part, &words->unit_us), LayoutFault::kUnitForm,
+                   LayoutFault::kUnitRange);
+  if (key == kEpochKey)
+    return FaultOf(ParseEpoch(part, &words->epoch_us), LayoutFault::kEpochForm,
+                   LayoutFault::kEpochRange);
+  words->order[words->fields++] = static_cast<Field>(key);
+  uint64_t* width = &words->widths[key];
+  const Status status = TakeNumber(&part, width);
+  if (status == Status::kMalformed || !part.empty()) return LayoutFault::kWidthForm;
+  const bool is_time = key == kTimeField;
+  if (status == Status::kOk && *width <= 63 && (!is_time || *width >= 1)) return LayoutFault::kNone;
+  return is_time ? LayoutFault::kTimeWidth : LayoutFault::kWidth;
+}
+
+inline LayoutError ParseSpec(std::string_view text, LayoutSpec* spec) {
   Words words{};
-  Status range_status = Status::kOk;
   while (!text.empty()) {
-    const Status status = ParseWord(TakeWord(&text), &words);
-    if (status == Status::kMalformed) return status;
-    if (status != Status::kOk) range_status = status;
+    const std::string_view part = TakeWord(&text);
+    const LayoutFault fault = ParsePart(part, &words);
+    if (fault != LayoutFault::kNone) return {fault, part};
   }
-  if (words.seen != (1u << std::size(kKeyNames)) - 1) return Status::kMalformed;
-  if (range_status != Status::kOk) return range_status;
+  for (unsigned key = 0; key < std::size(kKeyNames); key++)
+    if (!(words.seen & 1u << key)) return {LayoutFault::kMissingPart, kKeyNames[key]};
+  if (words.widths[0] + words.widths[1] + words.widths[2] > 64) return {LayoutFault::kSum, {}};
 
   uint64_t order = 0;
   while (!std::equal(std::begin(words.order), std::end(words.order), kFieldsInOrder[order]))
     order++;
-  const LayoutSpec read{words.epoch_us,           words.unit_us,
-                        words.widths[kTimeField], words.widths[kShardField],
-                        words.widths[kSeqField],  order};
-  if (!IsValid(read)) return Status::kNumberOutOfRange;
-  *spec = Canonical(read);
-  return Status::kOk;
+  *spec = Canonical({words.epoch_us, words.unit_us, words.widths[kTimeField],
+                     words.widths[kShardField], words.widths[kSeqField], order});
+  return {};
 }
 
 }  // namespace layout_text
@@ -283,15 +326,19 @@ inline size_t FormatLayout(const LayoutSpec& spec, char* text) {
 
 // Reads a name or a specification: time, shard, seq, unit and epoch, each once, in any order; that
 // of the first three is the order of the fields. Spaces around and between them do not matter.
-// Fails with kMalformed, and with kNumberOutOfRange for a width, unit or epoch that no layout has.
-inline Status ParseLayout(std::string_view text, LayoutSpec* spec) {
+// Leaves *spec alone where there is a fault.
+inline LayoutError ParseLayout(std::string_view text, LayoutSpec* spec) {
   while (!text.empty() && layout_text::IsSpace(text.front())) text.remove_prefix(1);
   std::string_view rest = text;
   const std::string_view first_word = layout_text::TakeWord(&rest);
-  for (const NamedLayout& named : kNamedLayouts) {
-    if (named.name != first_word || !rest.empty()) continue;
-    *spec = named.spec;
-    return Status::kOk;
+  if (rest.empty()) {
+    for (const NamedLayout& named : kNamedLayouts) {
+      if (named.name != first_word) continue;
+      *spec = named.spec;
+      return {};
+    }
+    if (first_word.find(':') == std::string_view::npos)
+      return {LayoutFault::kUnknownName, first_word};
   }
   return layout_text::ParseSpec(text, spec);
 }

@@ -71,7 +71,9 @@ constexpr bool IsFitForVersion7(const Layout& layout) {
 // microseconds beyond it, the rest of the ID, and check bits.
 constexpr Uuid Version7Of(const Layout& layout, Id id, Time time, uint64_t check) {
   const int64_t start_us = StartOf(layout, time).value;
-  const uint64_t rest = static_cast<uint64_t>(id.value) << (64 - layout.time_shift);
+  // In 128 bits, since there may be nothing below the time.
+  const uint64_t rest =
+      static_cast<uint64_t>(Uint128{static_cast<uint64_t>(id.value)} << (64 - layout.time_shift));
   const Uint128 bits =
       Uint128{static_cast<uint64_t>(start_us % 1000)} << 64 | rest | check >> layout.time_shift;
   return Assemble(7, static_cast<uint64_t>(start_us / 1000), static_cast<uint64_t>(bits >> 62),
@@ -83,7 +85,8 @@ constexpr Id IdOfVersion7(const Layout& layout, Uuid uuid) {
   const Uint128 bits = Uint128{B(uuid)} << 62 | C(uuid);
   const int64_t start_us = static_cast<int64_t>(A(uuid)) * 1000 + static_cast<int64_t>(bits >> 64);
   const uint64_t time = static_cast<uint64_t>(TimeAt(layout, {start_us}).value);
-  const uint64_t rest = static_cast<uint64_t>(bits) >> (64 - layout.time_shift);
+  const uint64_t rest =
+      static_cast<uint64_t>(Uint128{static_cast<uint64_t>(bits)} >> (64 - layout.time_shift));
   return {static_cast<int64_t>(time << layout.time_shift | rest)};
 }
 

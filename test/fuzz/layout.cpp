@@ -12,7 +12,8 @@ namespace {
 bool IsReadAs(std::string_view text, const LayoutSpec& spec) {
   const std::vector<char> exact(text.begin(), text.end());
   LayoutSpec back{};
-  return ParseLayout({exact.data(), exact.size()}, &back) == Status::kOk && back == spec;
+  return ParseLayout({exact.data(), exact.size()}, &back).fault == LayoutFault::kNone &&
+         back == spec;
 }
 
 void CheckSpec(const LayoutSpec& spec) {
@@ -21,17 +22,24 @@ void CheckSpec(const LayoutSpec& spec) {
   Require(spec_length < kLayoutTextSize, "the longest text is shorter than its buffer");
   Require(IsReadAs({written, spec_length}, spec), "a specification is read as the same layout");
   const LayoutReading reading = ReadLayout({written, spec_length});
-  Require(reading.Allows(Status::kOk) && reading.spec == spec, "a specification is that layout's");
+  Require(reading.Allows(LayoutFault::kNone) && reading.spec == spec,
+          "a specification is that layout's");
   const size_t length = FormatLayout(spec, written);
   Require(IsReadAs({written, length}, spec), "what is written is read as the same layout");
 }
 
 void CheckText(std::string_view text) {
   LayoutSpec spec{};
-  const Status status = ParseLayout(text, &spec);
+  const LayoutError error = ParseLayout(text, &spec);
   const LayoutReading reading = ReadLayout(text);
-  Require(reading.Allows(status), "a text is what its words make it");
-  if (status != Status::kOk) return;
+  Require(reading.Allows(error.fault), "a text is what its words make it");
+  if (error.fault != LayoutFault::kNone) {
+    Require(error.fault == LayoutFault::kSum || error.fault == LayoutFault::kMissingPart ||
+                (error.part.data() >= text.data() &&
+                 error.part.data() + error.part.size() <= text.data() + text.size()),
+            "the part that is wrong is one of the text");
+    return;
+  }
   Require(spec == reading.spec, "the layout is the one that the words tell");
   Require(IsValid(spec), "only valid layouts are read");
   CheckSpec(spec);

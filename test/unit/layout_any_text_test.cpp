@@ -18,25 +18,25 @@ constexpr const char* kInstagramText =
     "time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z";
 
 // From memory of just the text's size, so that the address sanitizer sees a read past it.
-Status Parse(std::string_view text, LayoutSpec* spec) {
+LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
   const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec);
+  return ParseLayout({exact.data(), exact.size()}, spec).fault;
 }
 
 // Parses any text and holds it against the reading; what parses is written and read back the same.
 void CheckText(std::string_view text) {
   LayoutSpec spec{};
-  const Status status = Parse(text, &spec);
+  const LayoutFault fault = Parse(text, &spec);
   const LayoutReading reading = ReadLayout(text);
-  ASSERT_TRUE(reading.Allows(status)) << text << ": " << static_cast<int>(status);
-  if (status != Status::kOk) return;
+  ASSERT_TRUE(reading.Allows(fault)) << text << ": " << static_cast<int>(fault);
+  if (fault != LayoutFault::kNone) return;
   ASSERT_EQ(spec, reading.spec) << text;
   ASSERT_TRUE(IsValid(spec)) << text;
   char written[kLayoutTextSize];
   LayoutSpec back{};
-  ASSERT_EQ(Parse({written, FormatLayout(spec, written)}, &back), Status::kOk) << text;
+  ASSERT_EQ(Parse({written, FormatLayout(spec, written)}, &back), LayoutFault::kNone) << text;
   ASSERT_EQ(back, spec) << text;
-  ASSERT_EQ(Parse({written, FormatLayoutSpec(spec, written)}, &back), Status::kOk) << text;
+  ASSERT_EQ(Parse({written, FormatLayoutSpec(spec, written)}, &back), LayoutFault::kNone) << text;
   ASSERT_EQ(back, spec) << text;
 }
 
@@ -115,7 +115,7 @@ TEST(ParseLayout, WordsOfAllKinds) {
     CheckText(text);
     if (testing::Test::HasFatalFailure()) return;
     LayoutSpec back{};
-    read += Parse(text, &back) == Status::kOk;
+    read += Parse(text, &back) == LayoutFault::kNone;
   }
   EXPECT_GT(read, kCases / 4);
   EXPECT_LT(read, kCases * 3 / 4);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/layout_text.hpp"
+#include "layout_reading.hpp"
 #include "layouts.hpp"
 
 namespace snowid::core::test {
@@ -19,19 +20,22 @@ const std::string kEpochWord = "epoch:2011-08-24T21:07:01.721Z";
 const std::vector<std::string> kWords{"time:41", "shard:13", "seq:10", kUnitWord, kEpochWord};
 
 // From memory of just the text's size, so that the address sanitizer sees a read past it.
-Status Parse(std::string_view text, LayoutSpec* spec) {
+LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
   const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec);
+  return ParseLayout({exact.data(), exact.size()}, spec).fault;
 }
 
+// Whether the text is a layout's, is of another form, or has a number that no layout has.
 Status StatusOf(std::string_view text) {
   LayoutSpec spec{};
-  return Parse(text, &spec);
+  const LayoutFault fault = Parse(text, &spec);
+  if (fault == LayoutFault::kNone) return Status::kOk;
+  return LayoutReading::IsOfRange(fault) ? Status::kNumberOutOfRange : Status::kMalformed;
 }
 
 LayoutSpec Parsed(std::string_view text) {
   LayoutSpec spec{};
-  EXPECT_EQ(Parse(text, &spec), Status::kOk) << text;
+  EXPECT_EQ(Parse(text, &spec), LayoutFault::kNone) << text;
   return spec;
 }
 
@@ -231,20 +235,24 @@ TEST(ParseLayout, RefusesWidths) {
                               "18446744073709551626", "100000000000000000000000000000000000001"})
       EXPECT_EQ(StatusOf(With(name + wrong)), Status::kNumberOutOfRange) << name << wrong;
   }
-  for (const char* none : {"time:0", "seq:0", "time:00", "seq:000"})
+  for (const char* none : {"time:0", "time:00"})
     EXPECT_EQ(StatusOf(With(none)), Status::kNumberOutOfRange) << none;
-  // 65 bits in all, or 64.
+  for (const char* none : {"shard:0", "seq:0", "seq:000"})
+    EXPECT_EQ(StatusOf(With(none)), Status::kOk) << none;
+  // 65 bits in all, or 64 in one.
   for (const char* word : {"time:42", "shard:14", "seq:11", "time:64", "shard:64", "seq:64"})
     EXPECT_EQ(StatusOf(With(word)), Status::kNumberOutOfRange) << word;
   const std::string rest = " " + kUnitWord + " " + kEpochWord;
-  EXPECT_EQ(StatusOf("time:63 shard:0 seq:1" + rest), Status::kOk);
-  EXPECT_EQ(StatusOf("time:1 shard:0 seq:63" + rest), Status::kOk);
-  EXPECT_EQ(StatusOf("time:1 shard:62 seq:1" + rest), Status::kOk);
-  EXPECT_EQ(StatusOf("time:1 shard:0 seq:1" + rest), Status::kOk);
-  EXPECT_EQ(StatusOf("time:63 shard:1 seq:1" + rest), Status::kNumberOutOfRange);
-  EXPECT_EQ(StatusOf("time:1 shard:63 seq:1" + rest), Status::kNumberOutOfRange);
-  EXPECT_EQ(StatusOf("time:1 shard:1 seq:63" + rest), Status::kNumberOutOfRange);
-  EXPECT_EQ(StatusOf("time:127 shard:1 seq:1" + rest), Status::kNumberOutOfRange);
+  for (const char* most :
+       {"time:63 shard:0 seq:1", "time:1 shard:0 seq:63", "time:1 shard:62 seq:1",
+        "time:1 shard:63 seq:0", "time:63 shard:1 seq:0", "time:63 shard:0 seq:0",
+        "time:1 shard:0 seq:1", "time:1 shard:0 seq:0"})
+    EXPECT_EQ(StatusOf(most + rest), Status::kOk) << most;
+  for (const char* more :
+       {"time:63 shard:1 seq:1", "time:1 shard:63 seq:1", "time:1 shard:1 seq:63",
+        "time:64 shard:0 seq:0", "time:0 shard:0 seq:64", "time:0 shard:64 seq:0",
+        "time:127 shard:1 seq:1"})
+    EXPECT_EQ(StatusOf(more + rest), Status::kNumberOutOfRange) << more;
 }
 
 TEST(ParseLayout, RefusesUnits) {
@@ -386,6 +394,57 @@ TEST(ParseLayout, RefusesUnixMillisecondsOutsideTheYears) {
         "18446744073709551616", "-18446744073709551617", "18448058293731273",
         "100000000000000000000000000000000000001"})
     EXPECT_EQ(StatusOf(With("epoch:" + std::string(wrong))), Status::kNumberOutOfRange) << wrong;
+}
+
+// The first part that is wrong is named, or what the whole lacks; and where it is.
+TEST(ParseLayout, NamesThePartThatIsWrong) {
+  struct {
+    std::string text;
+    LayoutFault fault;
+    std::string part;
+    size_t at;
+  } const kCases[] = {
+      {"twiter", LayoutFault::kUnknownName, "twiter", 0},
+      {"  Twitter ", LayoutFault::kUnknownName, "Twitter", 2},
+      {"", LayoutFault::kUnknownName, "", 0},
+      {"time:41 twitter", LayoutFault::kUnknownPart, "twitter", 8},
+      {"twitter time:41", LayoutFault::kUnknownPart, "twitter", 0},
+      {"time:41 shrd:13 seq:x", LayoutFault::kUnknownPart, "shrd:13", 8},
+      {" time:41  seq:12 time:41", LayoutFault::kDoubledPart, "time:41", 17},
+      {"time:4x shard:13", LayoutFault::kWidthForm, "time:4x", 0},
+      {"shard:", LayoutFault::kWidthForm, "shard:", 0},
+      {With("time:0"), LayoutFault::kTimeWidth, "time:0", 0},
+      {With("time:64"), LayoutFault::kTimeWidth, "time:64", 0},
+      {With("shard:64"), LayoutFault::kWidth, "shard:64", 8},
+      {With("seq:18446744073709551616"), LayoutFault::kWidth, "seq:18446744073709551616", 17},
+      {With("unit:1m"), LayoutFault::kUnitForm, "unit:1m", 24},
+      {With("unit:2d"), LayoutFault::kUnitRange, "unit:2d", 24},
+      {With("epoch:2011-08-24"), LayoutFault::kEpochForm, "epoch:2011-08-24", 33},
+      {With("epoch:253402300800000"), LayoutFault::kEpochRange, "epoch:253402300800000", 33},
+      // Of two the first from the left; before what is missing, and the sum.
+      {"unit:2d seq:x", LayoutFault::kUnitRange, "unit:2d", 0},
+      {"seq:x unit:2d", LayoutFault::kWidthForm, "seq:x", 0},
+      {With("time:42") + " seq:1", LayoutFault::kDoubledPart, "seq:1", With("time:42").size() + 1},
+  };
+  for (const auto& [text, fault, part, at] : kCases) {
+    LayoutSpec spec = kInstagram.spec;
+    const LayoutError error = ParseLayout(text, &spec);
+    EXPECT_EQ(error.fault, fault) << text;
+    EXPECT_EQ(error.part, part) << text;
+    EXPECT_EQ(static_cast<size_t>(error.part.data() - text.data()), at) << text;
+    EXPECT_EQ(spec, kInstagram.spec) << text;
+  }
+  for (const std::string& word : kWords) {
+    std::vector<std::string> fewer = kWords;
+    std::erase(fewer, word);
+    LayoutSpec spec{};
+    const std::string text = Joined(fewer);
+    const LayoutError error = ParseLayout(text, &spec);
+    EXPECT_EQ(error.fault, LayoutFault::kMissingPart) << text;
+    EXPECT_EQ(std::string(error.part) + ":", word.substr(0, word.find(':') + 1)) << text;
+  }
+  LayoutSpec spec{};
+  EXPECT_EQ(ParseLayout(With("seq:11"), &spec).fault, LayoutFault::kSum);
 }
 
 }  // namespace

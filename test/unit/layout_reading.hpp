@@ -19,10 +19,16 @@ struct LayoutReading {
   LayoutSpec spec{};
 
   // Which of two faults is named is left open.
-  bool Allows(Status status) const {
-    return (status == Status::kMalformed && is_malformed) ||
-           (status == Status::kNumberOutOfRange && is_out_of_range) ||
-           (status == Status::kOk && !is_malformed && !is_out_of_range);
+  bool Allows(LayoutFault fault) const {
+    if (fault == LayoutFault::kNone) return !is_malformed && !is_out_of_range;
+    return IsOfRange(fault) ? is_out_of_range : is_malformed;
+  }
+
+  // Whether the form is right, and the number is one that no layout has.
+  static constexpr bool IsOfRange(LayoutFault fault) {
+    return fault == LayoutFault::kTimeWidth || fault == LayoutFault::kWidth ||
+           fault == LayoutFault::kUnitRange || fault == LayoutFault::kEpochRange ||
+           fault == LayoutFault::kSum;
   }
 };
 
@@ -60,8 +66,8 @@ inline std::string_view DigitsOf(std::string_view text) {
 inline uint64_t ReadWidth(std::string_view text, LayoutReading* reading) {
   if (text.empty() || DigitsOf(text) != text) reading->is_malformed = true;
   const uint64_t width = NumberOf(DigitsOf(text));
-  if (width > 64) reading->is_out_of_range = true;
-  return std::min<uint64_t>(width, 65);
+  if (width > 63) reading->is_out_of_range = true;
+  return std::min<uint64_t>(width, 64);
 }
 
 inline uint64_t ReadUnit(std::string_view text, LayoutReading* reading) {
@@ -175,8 +181,7 @@ inline LayoutReading ReadLayout(std::string_view text) {
   }
   for (const int times : seen)
     if (times != 1) reading.is_malformed = true;
-  if (widths[0] == 0 || widths[2] == 0 || widths[0] + widths[1] + widths[2] > 64)
-    reading.is_out_of_range = true;
+  if (widths[0] == 0 || widths[0] + widths[1] + widths[2] > 64) reading.is_out_of_range = true;
   if (reading.is_malformed || reading.is_out_of_range) return reading;
 
   reading.spec.time_bits = widths[0] & 127;

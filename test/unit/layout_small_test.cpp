@@ -19,9 +19,9 @@ std::vector<Layout> SmallLayouts(uint64_t bits) {
     uint64_t unit_us;
   } kTimes[] = {{0, 1}, {-13, 3}, {1000, 4}};
   std::vector<Layout> layouts;
-  for (uint64_t time = 1; time < bits; time++)
-    for (uint64_t shard = 0; shard + time < bits; shard++)
-      for (uint64_t seq = 1; seq + shard + time <= bits; seq++)
+  for (uint64_t time = 1; time <= bits; time++)
+    for (uint64_t shard = 0; shard + time <= bits; shard++)
+      for (uint64_t seq = 0; seq + shard + time <= bits; seq++)
         for (uint64_t order = 0; order < 6; order++) {
           const auto [epoch_us, unit_us] = kTimes[layouts.size() % 3];
           layouts.push_back(MakeLayout({epoch_us, unit_us, time, shard, seq, order}));
@@ -71,7 +71,8 @@ TEST(SmallLayouts, LeastAndGreatestInAll64Bits) {
   Random random(1);
   for (uint64_t order = 0; order < 6; order++)
     for (uint64_t shard_bits = 0; shard_bits <= 4; shard_bits++)
-      for (uint64_t seq_bits = 1; seq_bits <= 4; seq_bits++) {
+      for (uint64_t seq_bits = 0; seq_bits <= 4; seq_bits++) {
+        if (shard_bits + seq_bits == 0) continue;  // the time alone has 63
         const Layout layout =
             MakeLayout({0, 1, 64 - shard_bits - seq_bits, shard_bits, seq_bits, order});
         for (int i = 0; i < 10; i++) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,14 @@ constexpr const char* kInstagramText =
     "time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z";
 
 // From memory of just the text's size, so that the address sanitizer sees a read past it.
-Status Parse(std::string_view text, LayoutSpec* spec) {
+LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
   const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec);
+  return ParseLayout({exact.data(), exact.size()}, spec).fault;
 }
 
 LayoutSpec Parsed(std::string_view text) {
   LayoutSpec spec{};
-  EXPECT_EQ(Parse(text, &spec), Status::kOk) << text;
+  EXPECT_EQ(Parse(text, &spec), LayoutFault::kNone) << text;
   EXPECT_TRUE(IsValid(spec)) << text;
   EXPECT_EQ(spec, Canonical(spec)) << text;
   return spec;
@@ -66,9 +67,16 @@ constexpr FieldLayout kField[] = {
     {"discord", "time:41 shard:10 seq:12 unit:1ms epoch:2015-01-01T00:00:00Z", 1420070400000},
     {"leaf", "time:41 shard:10 seq:12 unit:1ms epoch:2010-11-04T01:42:54.657Z", 1288834974657},
     {"sonyflake", "time:39 seq:8 shard:16 unit:10ms epoch:2014-09-01T00:00:00Z", 1409529600000},
+    {"sonyflake2", "time:39 seq:8 shard:16 unit:10ms epoch:2025-01-01T00:00:00Z", 1735689600000},
     {"baidu", "time:28 shard:22 seq:13 unit:1s epoch:2016-05-19T16:00:00Z", 1463673600000},
     {"pgedge", "time:41 shard:10 seq:12 unit:1ms epoch:2023-01-01T00:00:00Z", 1672531200000},
     {"taobao", "time:49 shard:4 seq:10 unit:1ms epoch:2013-02-25T00:55:41.828Z", 1361753741828},
+    {"seata", "shard:10 time:41 seq:12 unit:1ms epoch:2020-05-02T16:00:00Z", 1588435200000},
+    {"yitter", "time:51 shard:6 seq:6 unit:1ms epoch:2020-02-19T18:20:02Z", 1582136402000},
+    {"mastodon", "time:48 shard:0 seq:16 unit:1ms epoch:1970-01-01T00:00:00Z", 0},
+    {"linkedin", "time:41 shard:0 seq:22 unit:1ms epoch:1970-01-01T00:00:00Z", 0},
+    {"tiktok", "time:32 shard:0 seq:32 unit:1s epoch:1970-01-01T00:00:00Z", 0},
+    {"bluesky", "time:53 shard:10 seq:0 unit:1us epoch:1970-01-01T00:00:00Z", 0},
 };
 
 TEST(NamedLayouts, AreThoseOfTheField) {
@@ -121,6 +129,43 @@ TEST(NamedLayouts, GiveTheFieldsVectors) {
   EXPECT_EQ(sonyflake.max_id.value, INT64_MAX);
 }
 
+// IDs that their makers, or those who have read them, give together with the time.
+TEST(NamedLayouts, ReadPublishedIds) {
+  const struct {
+    const char* layout;
+    int64_t id;
+    std::chrono::sys_time<std::chrono::microseconds> time;
+    uint64_t shard;
+    uint64_t sequence;
+  } kPublished[] = {
+      {"instagram", 2384288897814875714, sys_days(2020y / 8 / 26) + 13h + 43min + 27313ms, 2675,
+       578},
+      {"twitter", 1233161576649121792, sys_days(2020y / 2 / 27) + 22h + 46min + 45564ms, 334, 0},
+      {"discord", 175928847299117063, sys_days(2016y / 4 / 30) + 11h + 18min + 25796ms, 32, 7},
+      {"sonyflake2", 61926663650345416, sys_days(2026y / 3 / 4) + 5h + 6min + 7890ms, 456, 1},
+      {"mastodon", 103270115826048975, sys_days(2019y / 12 / 8) + 3h + 48min + 33849ms, 0, 40911},
+      {"linkedin", 7402746946853253120, sys_days(2025y / 12 / 5) + 16h + 33min + 28517ms, 0,
+       765952},
+      {"tiktok", 6854717870488702213, sys_days(2020y / 7 / 29) + 2h + 6min + 13s, 0, 3657452805},
+      // The TID 3jzfcijpj2z2a.
+      {"bluesky", 1728652679052295174, sys_days(2023y / 6 / 30) + 15h + 3min + 1887007us, 6, 0},
+      // Documented as made by worker 1 after a year, with the first sequence that is used, 11.
+      {"yitter", 129053495681099, sys_days(2021y / 2 / 18) + 10h + 20min + 3094ms, 1, 11},
+  };
+  for (const auto& [name, id, time, shard, sequence] : kPublished) {
+    const Layout layout = MakeLayout(Parsed(name));
+    Parts parts{};
+    ASSERT_EQ(Decompose(layout, {id}, &parts), Status::kOk) << name;
+    EXPECT_EQ(StartOf(layout, parts.time).value, time.time_since_epoch().count()) << name;
+    EXPECT_EQ(parts.shard.value, shard) << name;
+    EXPECT_EQ(parts.sequence.value, sequence) << name;
+    EXPECT_EQ(Compose(layout, parts).value, id) << name;
+  }
+  // Of Seata there is only how it puts the parts together.
+  EXPECT_EQ(Compose(MakeLayout(Parsed("seata")), {{5}, {7}, {3}}).value,
+            (int64_t{7} << 53) + (5 << 12) + 3);
+}
+
 TEST(NamedLayouts, Js53StaysWithinJavaScriptsNumbers) {
   const Layout js53 = MakeLayout(Parsed("js53"));
   EXPECT_EQ(js53.max_id.value, (int64_t{1} << 53) - 1);
@@ -136,8 +181,8 @@ TEST(NameOf, IsEmptyForEveryOtherLayout) {
     others[0].epoch_us++;
     others[1].unit_us++;
     others[2].time_bits--;
-    others[3].shard_bits--;
-    others[4].seq_bits--;
+    others[3].shard_bits += others[3].shard_bits > 0 ? -1 : 1;
+    others[4].seq_bits += others[4].seq_bits > 0 ? -1 : 1;
     others[5].order = 5;
     for (const LayoutSpec& other : others) EXPECT_EQ(NameOf(other), "") << named.name;
   }
@@ -194,7 +239,7 @@ TEST(LayoutText, OfRandomSpecificationsIsCanonicalAndReadBack) {
     const std::string text = SpecText(spec);
     longest = std::max(longest, text.size());
     LayoutSpec back{};
-    if (text != ExactText(spec) || Text(spec) != text || Parse(text, &back) != Status::kOk ||
+    if (text != ExactText(spec) || Text(spec) != text || Parse(text, &back) != LayoutFault::kNone ||
         back != spec)
       FAIL() << text << " instead of " << ExactText(spec);
   }
@@ -250,6 +295,21 @@ TEST(LayoutText, ShardWithoutBitsIsOneLayoutWhereverItLies) {
   }
   EXPECT_EQ(Parsed("shard:0 seq:22 time:41" + rest), Parsed("seq:22 time:41 shard:0" + rest));
   EXPECT_NE(Parsed("seq:22 time:41 shard:0" + rest), Parsed("time:41 seq:22 shard:0" + rest));
+}
+
+// So does where a sequence without bits is said to lie.
+TEST(LayoutText, SequenceWithoutBitsIsOneLayoutWhereverItLies) {
+  const std::string rest = " unit:1ms epoch:1970-01-01T00:00:00Z";
+  const auto expect_same = [&](const std::string& text, std::initializer_list<const char*> others) {
+    EXPECT_EQ(SpecText(Parsed(text + rest)), text + rest);
+    for (const char* other : others) EXPECT_EQ(Parsed(other + rest), Parsed(text + rest)) << other;
+  };
+  expect_same("time:41 shard:22 seq:0", {"time:41 seq:0 shard:22", "seq:0 time:41 shard:22"});
+  expect_same("shard:22 time:41 seq:0", {"shard:22 seq:0 time:41", "seq:0 shard:22 time:41"});
+  expect_same("time:41 shard:0 seq:0",
+              {"time:41 seq:0 shard:0", "seq:0 time:41 shard:0", "seq:0 shard:0 time:41",
+               "shard:0 time:41 seq:0", "shard:0 seq:0 time:41"});
+  EXPECT_NE(Parsed("shard:22 time:41 seq:0" + rest), Parsed("time:41 shard:22 seq:0" + rest));
 }
 
 }  // namespace

@@ -31,10 +31,13 @@ inline constexpr Layout kWidestShard = MakeLayout({1000000007, 1000000, 31, 32, 
 inline constexpr Layout kTimeAlone = MakeLayout({-5, 3, 61, 0, 1, 0});
 inline constexpr Layout kOneTime = MakeLayout({77, kDayUs, 1, 31, 32, 0});
 inline constexpr Layout kTiny = MakeLayout({-13, 7, 3, 2, 2, 0});
+inline constexpr Layout kNoSequence = MakeLayout({0, 1, 53, 10, 0, 0});
+inline constexpr Layout kTimeOnly = MakeLayout({0, 1000, 40, 0, 0, 0});
 
-inline constexpr Layout kLayouts[] = {kInstagram, kTwitter,        kDiscord,   kTaobao,  kBaidu,
-                                      kTenMillis, kFiftyThreeBits, kDays,      kMicros,  kNoShard,
-                                      kNoShard63, kWidestShard,    kTimeAlone, kOneTime, kTiny};
+inline constexpr Layout kLayouts[] = {kInstagram,  kTwitter,        kDiscord,   kTaobao,  kBaidu,
+                                      kTenMillis,  kFiftyThreeBits, kDays,      kMicros,  kNoShard,
+                                      kNoShard63,  kWidestShard,    kTimeAlone, kOneTime, kTiny,
+                                      kNoSequence, kTimeOnly};
 
 // What a layout means, said in another way than the headers do.
 
@@ -120,12 +123,12 @@ inline Wide ExactId(const Layout& layout, Wide time, uint64_t shard, uint64_t se
 // Any valid specification: each order; 64 bits in all as often as fewer; units and epochs that are
 // round, odd, or at the ends of their ranges.
 inline LayoutSpec RandomSpec(Random* random) {
-  const uint64_t total = random->Below(2) == 0 ? 64 : 2 + random->UpTo(62);
-  uint64_t widths[3];
-  widths[0] = random->UpTo(total - 2);
-  widths[1] = random->UpTo(total - 2 - widths[0]);
-  widths[2] = total - 2 - widths[0] - widths[1];
-  for (int i = 2; i > 0; i--) std::swap(widths[i], widths[random->Below(uint64_t(i) + 1)]);
+  const uint64_t total = random->Below(2) == 0 ? 64 : 1 + random->UpTo(63);
+  // Time has 1 to 63 bits, the others 0 to 63.
+  const uint64_t time = std::min<uint64_t>(1 + random->UpTo(total - 1), 63);
+  uint64_t shard = random->UpTo(total - time);
+  uint64_t seq = random->Below(8) == 0 ? 0 : total - time - shard;
+  if (random->Below(2) == 0) std::swap(shard, seq);
 
   constexpr uint64_t kRoundUnits[] = {1, 1000, 10000, 1000000, 60000000, 3600000000, kDayUs};
   const uint64_t unit_us =
@@ -137,7 +140,7 @@ inline LayoutSpec RandomSpec(Random* random) {
   if (random->Below(8) == 0) epoch_us = random->In(-2, 2);
   epoch_us -= epoch_us % kRoundEpochs[random->Below(4)];
 
-  return Canonical({epoch_us, unit_us, widths[0] + 1, widths[1], widths[2] + 1, random->Below(6)});
+  return Canonical({epoch_us, unit_us, time, shard, seq, random->Below(6)});
 }
 
 inline Parts RandomParts(const Layout& layout, Random* random) {

@@ -33,6 +33,8 @@ std::vector<Layout> SomeLayouts() {
   layouts.push_back(MakeLayout({1600000000000000, 1, 44, 5, 14, 1}));
   layouts.push_back(MakeLayout({1600000000000000, 1000000, 24, 20, 20, 0}));
   layouts.push_back(MakeLayout({1600000000000000, 1000000, 23, 20, 21, 0}));
+  layouts.push_back(kTimeOnly);
+  layouts.push_back(MakeLayout({-1, 1000, 63, 0, 0, 0}));
   return layouts;
 }
 

@@ -139,7 +139,7 @@ COMMENT ON FUNCTION @extschema@.snowid_layout_describe(@extschema@.snowid_layout
 
 CREATE FUNCTION snowid.layout_names(OUT name pg_catalog.text, OUT layout @extschema@.snowid_layout)
   RETURNS SETOF pg_catalog.record
-  IMMUTABLE STRICT PARALLEL SAFE ROWS 9 LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_names';
+  IMMUTABLE STRICT PARALLEL SAFE ROWS 16 LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_names';
 COMMENT ON FUNCTION snowid.layout_names() IS 'layouts that have a name';
 
 CREATE VIEW snowid.layouts AS

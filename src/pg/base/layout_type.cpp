@@ -29,6 +29,48 @@ Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
 }
 
+// The DETAIL of an error: which part of the text is wrong, where, and what it may be.
+int detail_of(const char* text, const core::LayoutError& error) {
+  if (error.fault == core::LayoutFault::kSum)
+    return errdetail("Time, shard, and sequence must have 64 bits together at most.");
+  const char* part = pnstrdup(error.part.data(), error.part.size());
+  if (error.fault == core::LayoutFault::kMissingPart)
+    return errdetail("The specification lacks \"%s:\".", part);
+  const int at = pg_mbstrlen_with_len(text, static_cast<int>(error.part.data() - text)) + 1;
+  switch (error.fault) {
+    case core::LayoutFault::kUnknownName:
+      return errdetail("No layout has the name \"%s\".", part);
+    case core::LayoutFault::kUnknownPart:
+      return errdetail(
+          "\"%s\" at character %d does not begin with time:, shard:, seq:, unit:, or epoch:.", part,
+          at);
+    case core::LayoutFault::kDoubledPart:
+      return errdetail("\"%s\" at character %d is in the specification a second time.", part, at);
+    case core::LayoutFault::kWidthForm:
+      return errdetail("\"%s\" at character %d must give a number of bits.", part, at);
+    case core::LayoutFault::kTimeWidth:
+      return errdetail("\"%s\" at character %d must have 1 to 63 bits.", part, at);
+    case core::LayoutFault::kWidth:
+      return errdetail("\"%s\" at character %d must have 0 to 63 bits.", part, at);
+    case core::LayoutFault::kUnitForm:
+      return errdetail(
+          "\"%s\" at character %d must give a number and one of us, ms, s, min, h, and d.", part,
+          at);
+    case core::LayoutFault::kUnitRange:
+      return errdetail("\"%s\" at character %d must be 1us to 1d.", part, at);
+    case core::LayoutFault::kEpochForm:
+      return errdetail(
+          "\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
+          "milliseconds.",
+          part, at);
+    case core::LayoutFault::kEpochRange:
+      return errdetail("\"%s\" at character %d must give a valid time of the years 1 to 9999.",
+                       part, at);
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 }  // namespace snowid::pg
@@ -59,15 +101,12 @@ SNOWID_FUNCTION(snowid_layout_is_ordered);
 Datum snowid_layout_in(PG_FUNCTION_ARGS) {
   const char* text = PG_GETARG_CSTRING(0);
   core::LayoutSpec spec;
-  const core::Status status = core::ParseLayout(text, &spec);
-  if (status == core::Status::kOk) PG_RETURN_POINTER(palloc_spec(spec));
+  const core::LayoutError error = core::ParseLayout(text, &spec);
+  if (error.fault == core::LayoutFault::kNone) PG_RETURN_POINTER(palloc_spec(spec));
   SNOWID_INPUT_ERROR(
       (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
        errmsg("invalid input syntax for type %s: \"%s\"", "snowid_layout", text),
-       status == core::Status::kNumberOutOfRange
-           ? errdetail("Each width is at least 1, that of the shard at least 0, and their sum at "
-                       "most 64; the unit is 1us to 1d, the epoch in the years 1 to 9999.")
-           : 0,
+       detail_of(text, error),
        errhint("Use a name that the view \"snowid.layouts\" lists, or a specification with "
                "the most significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
                "epoch:2011-08-24T21:07:01.721Z\".")));

@@ -82,3 +82,28 @@ CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestam
     AND (snowid.layout_is_ordered(layout) OR snowid.is_in_range(id, since, before, layout));
 COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'whether an ID has a time from one moment on and before another; an index on the ID serves';
+
+-- A layout with the right epoch and widths gives times that can be, for all IDs; another one gives some before it was
+-- made, or to come. Of IDs of today the right layout's times are the latest, which the others miss by months or years.
+-- The first IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
+CREATE FUNCTION snowid.guess_layout(ids bigint[], OUT layout @extschema@.snowid_layout,
+    OUT earliest pg_catalog.timestamptz, OUT latest pg_catalog.timestamptz, OUT shards bigint)
+  RETURNS SETOF pg_catalog.record
+  STABLE STRICT PARALLEL SAFE ROWS 5 LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT n.layout, pg_catalog.min(d.created_at), pg_catalog.max(d.created_at), pg_catalog.count(DISTINCT d.shard)
+    FROM (SELECT DISTINCT a.layout FROM snowid.layout_names() AS a) AS n,
+      @extschema@.snowid_layout_describe(n.layout) AS l,
+      pg_catalog.unnest(ids) AS i (id),
+      @extschema@.snowid_decode(i.id, n.layout) AS d
+   WHERE i.id IS NOT NULL
+   GROUP BY n.layout
+  HAVING pg_catalog.bool_and(COALESCE(
+      d.created_at OPERATOR(pg_catalog.>=) GREATEST('2010-11-01Z'::pg_catalog.timestamptz,
+        l.epoch OPERATOR(pg_catalog.+) '1 day'::pg_catalog.interval)
+      AND d.created_at OPERATOR(pg_catalog.<=)
+        (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) '1 minute'::pg_catalog.interval), false))
+   ORDER BY pg_catalog.max(d.created_at) DESC, pg_catalog.count(DISTINCT d.shard), n.layout;
+END;
+COMMENT ON FUNCTION snowid.guess_layout(bigint[]) IS
+  'Returns the named layouts in which all IDs have possible times, the likeliest first.';

@@ -317,6 +317,11 @@ BEGIN
     RAISE '% does not call a function of extension "snowid"', call USING ERRCODE = 'object_not_in_prerequisite_state',
       HINT = 'Put it back by ALTER EXTENSION snowid ADD FUNCTION.';
   END IF;
+  IF snowid.layout_ne(layout, 'instagram') THEN
+    RAISE NOTICE 'IDs of column "%" of relation % have layout "%"', col, tbl, layout
+      USING HINT = format('Functions that read them need it, as in snowid_timestamp(%I, %L). A view or a generated column can '
+        'name it once.', col, layout);
+  END IF;
   PERFORM set_config('lock_timeout', patience, true);
   RETURN call;
 END $$;

@@ -11,7 +11,7 @@ our @EXPORT = qw(value one_of chance literal @LAYOUTS);
 
 # Layouts, and such texts as are none.
 our @LAYOUTS = (
-    qw(instagram twitter discord leaf sonyflake baidu pgedge taobao js53),
+    qw(instagram twitter discord leaf sonyflake sonyflake2 baidu pgedge taobao seata yitter mastodon linkedin tiktok bluesky js53),
     'time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z',
     'time:39 shard:4 seq:20 unit:1s epoch:2020-01-01T00:00:00Z',
     'time:42 shard:8 seq:12 unit:1ms epoch:2020-01-01T00:00:00Z',

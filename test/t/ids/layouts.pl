@@ -68,7 +68,8 @@ my $node = new_busy_server('layouts');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 my %shard_of = split /[|\n]/, $node->safe_psql('postgres', 'SELECT name, max_shard FROM snowid.layouts');
-is(join(' ', sort keys %shard_of), 'baidu discord instagram js53 leaf pgedge sonyflake taobao twitter',
+is(join(' ', sort keys %shard_of),
+    'baidu bluesky discord instagram js53 leaf linkedin mastodon pgedge seata sonyflake sonyflake2 taobao tiktok twitter yitter',
     'layouts that have a name');
 $shard_of{leaf}--;
 my $baidus_shard = delete $shard_of{baidu};

@@ -151,7 +151,7 @@ foreach my $creator (sort keys %kinds)
     # What it has made calls none of them either, whatever its user has in search_path.
     foreach my $path ('public, pg_catalog', 'pg_catalog', "''")
     {
-        is($node->safe_psql("traps_$creator", <<"SQL"), "t\n9", "$creator: used with search_path $path");
+        is($node->safe_psql("traps_$creator", <<"SQL"), "t\n16", "$creator: used with search_path $path");
 SET search_path = $path;
 SELECT public.snowid_in_range(4035658414859230209::bigint, '2026-01-01Z'::pg_catalog.timestamptz,
   '2027-01-01Z'::pg_catalog.timestamptz, 'instagram'::public.snowid_layout);
