@@ -280,12 +280,16 @@ sub layout_bytes { return pack 'q> q> C4', @_ }
 my $epoch = 1_577_836_800_000_000;
 check_copied('layouts in each order', 6, 'snowid_layout', map { layout_bytes($epoch, 1000, 41, 10, 12, $_) } 0 .. 5);
 is($fresh->safe_psql('one', 'SELECT count(DISTINCT value::text) FROM received'), '6', 'layouts in each order: all differ');
+check_copied('layouts with an empty field', 3, 'snowid_layout',
+    map { layout_bytes($epoch, 1000, @$_, 5) } [ 41, 10, 0 ], [ 41, 0, 12 ], [ 63, 0, 0 ]);
+is($fresh->safe_psql('one', q(SELECT count(*) FROM received WHERE value = value::text::snowid_layout)), '3',
+    'layouts with an empty field: in the form that text has');
 my $day = 86_400_000_000;
 check_copied(
     'layouts with invalid fields', 0, 'snowid_layout',
     (map { layout_bytes($epoch, 1000, 41, 10, 12, $_) } 6, 7, 127, 128, 255),
     (map { layout_bytes($epoch, $_, 41, 10, 12, 0) } 0, -1, $day + 1, 2 * $day, 2**62, -2**63),
-    (map { layout_bytes($epoch, 1000, @$_, 0) } [ 0, 10, 12 ], [ 41, 10, 0 ], [ 0, 0, 0 ], [ 0, 32, 32 ],
+    (map { layout_bytes($epoch, 1000, @$_, 0) } [ 0, 10, 12 ], [ 64, 0, 0 ], [ 0, 0, 0 ], [ 0, 32, 32 ],
         [ 41, 13, 11 ], [ 65, 0, 1 ], [ 1, 255, 64 ], [ 64, 64, 64 ], [ 255, 255, 255 ], [ 128, 64, 128 ], [ 64, 0, 1 ]),
     (map { layout_bytes($_, 1000, 41, 10, 12, 0) } 2**63 - 1, -2**63));
 my $valid = layout_bytes($epoch, 1000, 41, 10, 12, 0);

@@ -1,0 +1,80 @@
+# Rows that bring their time, as docs/many-servers.md has them: an ID of the row's own time in a shard that issues none,
+# whatever is there already and whoever chooses the same one at the same time. The page's functions are those tested.
+
+use strict;
+use warnings;
+
+use Snowid;
+use SnowidPages;
+use Test::More;
+
+my $node = new_server('own_times');
+$node->append_conf('postgresql.conf', "timezone = 'UTC'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+follow($node, '', $_) foreach blocks_of('docs/many-servers.md', 'Rows that bring their time');
+
+# The shard issues no ID of its own, also after a crash, nor in a database that was restored from a dump.
+my @issuing = ('snowid_next(8190)', 'snowid_next_batch(8190, 2)', 'snowid_reserve(8190, 1)');
+is(attempt($node, "SELECT $_"), 'ERROR 55000', "refused: $_") foreach @issuing;
+crash($node, 'kill');
+$node->start;
+is(attempt($node, "SELECT $_"), 'ERROR 55000', "after a crash: $_") foreach @issuing;
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'restored');
+is(attempt($node, "SELECT $_", dbname => 'restored'), 'ERROR 55000', "restored: $_") foreach @issuing;
+
+# Without the trigger, which would choose for the function, too.
+$node->safe_psql('postgres', 'ALTER TABLE notes DISABLE TRIGGER id_of_time');
+
+# Two sessions that choose the same ID: the second one waits for the first, and takes another if that commits.
+my ($first, $second) = map { open_session($node) } 1 .. 2;
+backend_of($second);
+my $import = q(SELECT import_note('2018-07-01Z', 'together'));
+
+# Lets both choose, the second one while the first has not ended. Returns what each has got.
+sub import_together
+{
+    my ($statement, $end) = @_;
+    ask($_, 'SELECT setseed(0.25)') foreach $first, $second;
+    ask($first, 'BEGIN');
+    my $one = ask($first, $statement);
+    start_asking($second, $statement);
+    wait_until_waiting($node, $second, 'Lock');
+    ask($first, $end);
+    return ($one, answer($second));
+}
+
+my ($one, $other) = import_together($import, 'COMMIT');
+like($_, qr/^[0-9]+$/, 'function: an ID') foreach $one, $other;
+isnt($one, $other, 'function: the first one commits, the other takes another ID');
+is($node->safe_psql('postgres', "SELECT count(*), bool_and(snowid_timestamp(id) = '2018-07-01Z') FROM notes WHERE body = 'together'"), '2|t',
+    'function: both have the time');
+$node->safe_psql('postgres', q(DELETE FROM notes WHERE body = 'together'));
+($one, $other) = import_together($import, 'ROLLBACK');
+is($one, $other, 'function: an ID of what was rolled back is free');
+
+$node->safe_psql('postgres', 'ALTER TABLE notes ENABLE TRIGGER id_of_time');
+
+# A trigger cannot wait for it: the second one gets an error, and the INSERT works when it is run again.
+my $insert = q(INSERT INTO notes (created_at, body) VALUES ('2018-07-02Z', 'by trigger') RETURNING id);
+($one, $other) = import_together($insert, 'COMMIT');
+like($one, qr/^[0-9]+$/, 'trigger: an ID');
+is($other, 'ERROR 23505', 'trigger: the first one commits, the other fails');
+like(ask($second, $insert), qr/^[0-9]+$/, 'trigger: works again');
+
+# A millisecond that is full: the next one has the ID.
+$node->safe_psql('postgres', <<'SQL');
+ALTER TABLE notes DISABLE TRIGGER id_of_time;
+INSERT INTO notes (id, created_at, body) SELECT snowid_encode('2018-07-03Z', 8190, n), '2018-07-03Z', 'full' FROM generate_series(0, 1023) AS n;
+SQL
+my $next = '2018-07-03 00:00:00.001+00';
+is(ask($first, q(SELECT snowid_timestamp(import_note('2018-07-03Z', 'next')))), $next, 'full: function');
+$node->safe_psql('postgres', 'ALTER TABLE notes ENABLE TRIGGER id_of_time');
+is(ask($first, q(INSERT INTO notes (created_at, body) VALUES ('2018-07-03Z', 'next') RETURNING snowid_timestamp(id))), $next,
+    'full: trigger');
+close_session($first, $second);
+$node->stop;
+done_testing();
