@@ -36,7 +36,8 @@ int detail_of(const char* text, const core::LayoutError& error) {
   const char* part = pnstrdup(error.part.data(), error.part.size());
   if (error.fault == core::LayoutFault::kMissingPart)
     return errdetail("The specification lacks \"%s:\".", part);
-  const int at = pg_mbstrlen_with_len(text, static_cast<int>(error.part.data() - text)) + 1;
+  // In bytes, which are characters: the parts before it are right, so they are ASCII.
+  const int at = static_cast<int>(error.part.data() - text) + 1;
   switch (error.fault) {
     case core::LayoutFault::kUnknownName:
       return errdetail("No layout has the name \"%s\".", part);
