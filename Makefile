@@ -34,7 +34,7 @@ else
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
 ROOMS = base server shared decode ceiling database ids rewind kinds central counters nodes moves tables stats
-SQL = server/extension.sql base/layout.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
+SQL = server/extension.sql base/layout.sql base/id_type.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,number.sql registry.sql membership.sql) moves/moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
@@ -52,7 +52,7 @@ PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 PG_CONFIG ?= pg_config
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions statistics stat_counters families
+REGRESS = setup extension untyped id_type next session decode layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions statistics stat_counters families
 # Whatever the encoding and the locale of the user's cluster.
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))

@@ -91,6 +91,7 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
 #include "postmaster/postmaster.h"

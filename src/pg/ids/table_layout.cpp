@@ -116,8 +116,9 @@ bool read_defaults(Oid relid, DefaultLayout* layout) {
     const auto column = *reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row));
     ReleaseSysCache(row);
     if (column.attisdropped || column.attgenerated != '\0') continue;
-    if (getBaseType(column.atttypid) != INT8OID) continue;
-    const bool is_domain = column.atttypid != INT8OID;
+    // bigint, snowid, and domains over them.
+    if (!IsBinaryCoercible(column.atttypid, INT8OID)) continue;
+    const bool is_domain = getBaseType(column.atttypid) != column.atttypid;
     is_lasting = is_lasting && !is_domain;
     if (column.attidentity != '\0') layout->is_other = true;
     Node* expression = column.atthasdef ? own_default(defaults, relid, number)

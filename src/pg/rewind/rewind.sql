@@ -41,9 +41,9 @@ BEGIN
   END IF;
   SELECT pg_get_userbyid(c.relowner) INTO owner FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
    WHERE c.oid = tbl AND c.relkind IN ('r', 'p', 'm') AND a.attname = col AND a.attnum > 0
-     AND NOT a.attisdropped AND a.atttypid = 'bigint'::regtype;
+     AND NOT a.attisdropped AND snowid.is_id_type(a.atttypid);
   IF owner IS NULL THEN
-    RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint', tbl, col);
+    RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table with a column "%s" of type bigint or snowid', tbl, col);
   END IF;
   found := snowid.execute(owner, format(
     'SELECT range_agg(tstzrange(first - least(%4$L, (first - %3$L) / 2), last + %4$L::interval, ''[]''))

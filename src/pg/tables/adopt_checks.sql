@@ -75,6 +75,14 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.types_below(pg_catalog.oid) IS 'a type, and those that it is a domain over';
 
+CREATE FUNCTION snowid.base_type(type pg_catalog.oid) RETURNS pg_catalog.oid
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT b.oid FROM snowid.types_below(type) AS b (oid) JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) b.oid
+   WHERE t.typtype OPERATOR(pg_catalog.<>) 'd'::pg_catalog."char";
+END;
+COMMENT ON FUNCTION snowid.base_type(pg_catalog.oid) IS 'Returns the type that a domain is over, else the type itself.';
+
 -- Fails where a column cannot draw IDs, and says what widens it and those that refer to it, which are looked for if
 -- there is time.
 CREATE FUNCTION snowid.require_wide_column(tbl pg_catalog.regclass, col pg_catalog.name, has_time boolean)
@@ -105,9 +113,9 @@ BEGIN
   ELSIF a.attgenerated <> '' THEN
     RAISE 'column "%" of relation "%" is a generated column', col, tbl_name USING ERRCODE = 'invalid_column_definition';
   END IF;
-  SELECT b.oid INTO base FROM snowid.types_below(a.atttypid) AS b (oid) JOIN pg_type AS t ON t.oid = b.oid WHERE t.typtype <> 'd';
-  IF has_time AND base = ANY (ARRAY['int2', 'int4', 'int8']::regtype[]::oid[]) THEN widening := snowid.widening(tbl, col); END IF;
-  IF base <> 'int8'::regtype THEN
+  base := snowid.base_type(a.atttypid);
+  IF has_time AND (base = ANY (ARRAY['int2', 'int4']::regtype[]::oid[]) OR snowid.is_id_type(base)) THEN widening := snowid.widening(tbl, col); END IF;
+  IF NOT snowid.is_id_type(base) THEN
     RAISE 'column "%" of relation "%" is of type %, and IDs are of type bigint', col, tbl_name, a.atttypid::regtype
       USING ERRCODE = 'datatype_mismatch', DETAIL = coalesce(widening, ''), HINT = CASE WHEN widening IS NULL THEN '' ELSE
         'Widen it and what refers to it, also in functions and programs, and adopt it then.' END;
@@ -176,7 +184,7 @@ BEGIN ATOMIC
     -- Types too: functions of PostgreSQL's own call those of somebody's range type.
     AND NOT EXISTS (
       SELECT FROM pg_catalog.regexp_matches(tree, ':(?:opno|[[:alnum:]_]*type(?:id)?) ([0-9]+)', 'gi') AS o (id)
-       WHERE o.id[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint)
+       WHERE o.id[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint AND NOT snowid.is_id_type(o.id[1]::pg_catalog.oid))
     AND tree OPERATOR(pg_catalog.!~) ':(?:op)?funcid 0 '
     AND NOT EXISTS (
       SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid ([0-9]+)', 'g') AS f (func)
@@ -262,17 +270,18 @@ DECLARE
   reason text;
 BEGIN
   FOR one IN
-    SELECT t.relid, l.what, l.is_check, l.expression, l.has_code AND (r.rolname <> current_user OR l.type <> 'bigint') AS is_anothers,
+    SELECT t.relid, l.what, l.is_check, l.expression, l.has_code AND (r.rolname <> current_user OR l.is_domain) AS is_anothers,
         l.type
       FROM snowid.tables_for(tbl, col, id) AS t (relid)
       JOIN pg_class AS c ON c.oid = t.relid JOIN pg_roles AS r ON r.oid = c.relowner
       JOIN pg_attribute AS a ON a.attrelid = t.relid AND a.attname = col,
-        LATERAL (SELECT *, 'bigint' AS type FROM snowid.lookers_at(t.relid, a.attnum)
+        LATERAL (SELECT *, format_type(snowid.base_type(a.atttypid), NULL) AS type, false AS is_domain
+            FROM snowid.lookers_at(t.relid, a.attnum)
           UNION ALL
           SELECT pg_describe_object('pg_type'::regclass, d.oid, 0), false, format('%I', col),
               r.rolname <> current_user OR EXISTS (SELECT FROM snowid.types_below(d.oid) AS b (oid)
                 JOIN pg_type AS y ON y.oid = b.oid WHERE y.typtype = 'd' AND y.typowner <> c.relowner),
-              format_type(a.atttypid, a.atttypmod)
+              format_type(a.atttypid, a.atttypmod), true
             FROM pg_type AS d WHERE d.oid = a.atttypid AND d.typtype = 'd' AND t.relid = tbl) AS l
   LOOP
     IF one.expression IS NULL OR one.is_anothers THEN

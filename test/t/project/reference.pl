@@ -105,9 +105,9 @@ is_deeply(\@indexed, $comments, 'the index has each once, in order, with its com
 is_deeply(\@astray, [], 'and leads to it');
 
 # Types
-is_deeply([ map { $_ } grep { !/\n/ } (parts_of(section('Types')))[ map { 2 * $_ } 0 .. 1 ] ],
-    [ reverse @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)"
-            . " AND typelem = 0 ORDER BY typname") } ],
+is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
+    [ @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)"
+            . " AND typelem = 0 ORDER BY typname COLLATE \"C\"") } ],
     'every type is there');
 
 # Settings
