@@ -43,6 +43,7 @@ BEGIN
   RETURN 1;
 END $$;
 CREATE DOMAIN first_home.snowid_layout AS text CHECK (first_home.spied() IS NULL);
+CREATE DOMAIN first_home.snowid AS text CHECK (first_home.spied() IS NULL);
 CREATE DOMAIN first_home.objectid AS text CHECK (first_home.spied() IS NULL);
 DO $$
 DECLARE
