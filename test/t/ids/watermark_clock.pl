@@ -60,7 +60,7 @@ is(ask($reader, q(SELECT snowid_watermark('events'))), $burst, 'and is covered a
 my $next = ask($writer, 'INSERT INTO events SELECT FROM generate_series(1, 5000) RETURNING id');
 start_asking($reader, q(SELECT snowid_watermark('events')));
 clock_waits($reader);
-stop_clock($now + ($lead - 5) / 1000, $node);
+stop_clock($now + $lead / 2000, $node);
 clock_waits($reader);
 ok(!is_answered($reader), 'what comes then waits for the clock');
 stop_clock($now + $lead / 1000, $node);
