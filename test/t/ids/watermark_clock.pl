@@ -50,13 +50,29 @@ foreach my $time ('at first', 'later')
 is($node->safe_psql('postgres', "SELECT pg_cancel_backend($attacker->{backend})"), 't', 'cancelled');
 is(answer($attacker), 'ERROR 57014', 'a short wait for the clock is cancelled');
 
-# A burst is covered at once.
+# A burst is covered at once. What comes then, when the clock has reached the burst.
 $now += 10;
 stop_clock($now, $node);
 my $burst = ask($writer, 'WITH burst AS (INSERT INTO events SELECT FROM generate_series(1, 100000) RETURNING id) SELECT max(id) FROM burst');
 my $lead = ask($writer, "SELECT ahead($burst)");
 cmp_ok($lead, '>', 80, 'a burst is ahead of the clock');
 is(ask($reader, q(SELECT snowid_watermark('events'))), $burst, 'and is covered at once');
+my $next = ask($writer, 'WITH more AS (INSERT INTO events SELECT FROM generate_series(1, 5000) RETURNING id) SELECT max(id) FROM more');
+start_asking($reader, q(SELECT snowid_watermark('events')));
+clock_waits($reader);
+stop_clock($now + $lead / 2000, $node);
+clock_waits($reader);
+ok(!is_answered($reader), 'what comes then waits for the clock');
+# A clock that stands still may show a microsecond less than it was set to.
+stop_clock($now + ($lead + 1) / 1000, $node);
+cmp_ok(answer($reader), '>=', $next, 'until it has reached the burst');
+
+# The wait can be cancelled.
+ask($writer, 'INSERT INTO events SELECT FROM generate_series(1, 100000)');
+start_asking($reader, q(SELECT snowid_watermark('events')));
+clock_waits($reader);
+is($node->safe_psql('postgres', "SELECT pg_cancel_backend($reader->{backend})"), 't', 'cancelled');
+is(answer($reader), 'ERROR 57014', 'the wait for the clock is cancelled');
 close_session($reader, $writer, $attacker);
 $node->stop;
 check_log($node);
