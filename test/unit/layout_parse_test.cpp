@@ -19,12 +19,6 @@ const std::string kEpochWord = "epoch:2011-08-24T21:07:01.721Z";
 // The words of Instagram's layout, for tests that put something else in the place of one.
 const std::vector<std::string> kWords{"time:41", "shard:13", "seq:10", kUnitWord, kEpochWord};
 
-// From memory of just the text's size, so that the address sanitizer sees a read past it.
-LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
-  const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec).fault;
-}
-
 // Whether the text is a layout's, is of another form, or has a number that no layout has.
 Status StatusOf(std::string_view text) {
   LayoutSpec spec{};

@@ -199,4 +199,11 @@ inline LayoutReading ReadLayout(std::string_view text) {
   return reading;
 }
 
+// ParseLayout() of a text in memory of just its size, so that the address sanitizer sees a read
+// past it.
+inline LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
+  const std::vector<char> exact(text.begin(), text.end());
+  return ParseLayout({exact.data(), exact.size()}, spec).fault;
+}
+
 }  // namespace snowid::core::test
