@@ -294,32 +294,33 @@ END $$;
 COMMENT ON FUNCTION snowid.first_unit(timestamptz, public.snowid_layout) IS
   'first time unit that begins at a moment or later; one past the last where none does';
 
-CREATE FUNCTION snowid.range_first(since timestamptz, before timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.first_from(moment timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
-  first CONSTANT bigint := snowid.first_unit(since, layout);
+  first CONSTANT bigint := snowid.first_unit(moment, layout);
 BEGIN
-  RETURN CASE WHEN first >= snowid.first_unit(before, layout) THEN 9223372036854775807
+  RETURN CASE WHEN first > snowid.max_id(layout) >> snowid.time_shift(layout) THEN 9223372036854775807
     ELSE first << snowid.time_shift(layout) END;
 END $$;
-COMMENT ON FUNCTION snowid.range_first(timestamptz, timestamptz, public.snowid_layout) IS
-  'least ID with a time from one moment on and before another; the greatest bigint if there is none';
+COMMENT ON FUNCTION snowid.first_from(timestamptz, public.snowid_layout) IS
+  'least ID with the time of a moment or a later one; the greatest bigint if there is none';
 
-CREATE FUNCTION snowid.range_last(since timestamptz, before timestamptz, layout public.snowid_layout) RETURNS bigint
+CREATE FUNCTION snowid.last_before(moment timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
-  past CONSTANT bigint := snowid.first_unit(before, layout);
+  last CONSTANT bigint := snowid.first_unit(moment, layout) - 1;
 BEGIN
-  RETURN CASE WHEN snowid.first_unit(since, layout) >= past THEN -9223372036854775808
-    ELSE ((past - 1) << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
+  RETURN CASE WHEN last < 0 THEN -1
+    ELSE (last << snowid.time_shift(layout)) | ((1::bigint << snowid.time_shift(layout)) - 1) END;
 END $$;
-COMMENT ON FUNCTION snowid.range_last(timestamptz, timestamptz, public.snowid_layout) IS
-  'greatest ID with a time from one moment on and before another; the least bigint if there is none';
+COMMENT ON FUNCTION snowid.last_before(timestamptz, public.snowid_layout) IS
+  'greatest ID with a time before a moment; -1 if there is none';
 
--- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in both moments.
+-- The planner inlines it, whatever the moments are, because each of them stands in it once, and it is not STRICT. A null
+-- gives what it gives in id >= … AND id <= ….
 CREATE FUNCTION public.snowid_in_range(id bigint, since timestamptz, before timestamptz,
     layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
-  RETURN id >= snowid.range_first(since, before, layout) AND id <= snowid.range_last(since, before, layout);
+  RETURN id >= snowid.first_from(since, layout) AND id <= snowid.last_before(before, layout);
 COMMENT ON FUNCTION public.snowid_in_range(bigint, timestamptz, timestamptz, public.snowid_layout) IS
   'whether an ID has a time from one moment on and before another; an index on the ID serves';
 

@@ -244,45 +244,35 @@ constexpr Id GreatestOf(const Layout& layout, Time time) {
   return Compose(layout, {time, layout.max_shard, layout.max_sequence});
 }
 
-// Units of time from `first` to before `end`; none where first >= end.
-struct TimeRange {
-  Time first;
-  Time end;
-};
-
-// The units that begin in [from, until). Never fails: none lies outside the layout's times.
-constexpr TimeRange UnitsBetween(const Layout& layout, UnixMicros from, UnixMicros until) {
-  // The first unit that begins at or after a moment.
-  const auto first_unit = [&layout](UnixMicros moment) -> Time {
-    if (moment <= layout.epoch) return {0};
-    const Time time = TimeAt(layout, moment);
-    if (time > layout.max_time) return time;
-    return {time.value + (StartOf(layout, time) < moment ? 1 : 0)};
-  };
-  return {first_unit(from), first_unit(until)};
+// The first time unit that begins at or after `moment`; max_time + 1 where none does. Never fails.
+constexpr Time FirstUnitFrom(const Layout& layout, UnixMicros moment) {
+  if (moment <= layout.epoch) return {0};
+  const Time time = TimeAt(layout, moment);
+  if (time > layout.max_time) return time;
+  return {time.value + (StartOf(layout, time) < moment ? 1 : 0)};
 }
 
-// The IDs from `first` to `last`; none where first > last.
-struct IdRange {
-  Id first;
-  Id last;
-};
-
-// From the least to the greatest ID whose time unit begins in [from, until): exactly those IDs
-// where time_is_first, else others between them too. Never fails. Where there is none, `first` is
-// the greatest bigint and `last` the least.
-constexpr IdRange Between(const Layout& layout, UnixMicros from, UnixMicros until) {
-  const TimeRange units = UnitsBetween(layout, from, until);
-  if (units.first >= units.end) return {{INT64_MAX}, {INT64_MIN}};
-  return {LeastOf(layout, units.first), GreatestOf(layout, {units.end.value - 1})};
-}
-
-// Whether this is an ID of the layout and its time unit begins in [from, until).
-constexpr bool IsBetween(const Layout& layout, Id id, UnixMicros from, UnixMicros until) {
-  const TimeRange units = UnitsBetween(layout, from, until);
+// The place of an ID in the order of time: where time_is_first the ID itself, so that an index on
+// IDs serves; else its time unit, or -1 for what is no ID of the layout.
+constexpr int64_t TimeKey(const Layout& layout, Id id) {
+  if (layout.time_is_first) return id.value;
   Parts parts{};
-  return Decompose(layout, id, &parts) == Status::kOk && parts.time >= units.first &&
-         parts.time < units.end;
+  return Decompose(layout, id, &parts) == Status::kOk ? parts.time.value : -1;
+}
+
+// The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX where there is
+// none; and the greatest of those whose unit begins before it, -1 where there is none. Never fail.
+// IDs between the two are those of a range of time, but for the ID INT64_MAX of layouts that have
+// it: no bound excludes it from a range that begins after the layout's last unit.
+constexpr int64_t FirstKeyFrom(const Layout& layout, UnixMicros moment) {
+  const Time unit = FirstUnitFrom(layout, moment);
+  if (unit > layout.max_time) return INT64_MAX;
+  return layout.time_is_first ? LeastOf(layout, unit).value : unit.value;
+}
+constexpr int64_t LastKeyBefore(const Layout& layout, UnixMicros moment) {
+  const Time unit{FirstUnitFrom(layout, moment).value - 1};
+  if (unit.value < 0) return -1;
+  return layout.time_is_first ? GreatestOf(layout, unit).value : unit.value;
 }
 
 }  // namespace snowid::core

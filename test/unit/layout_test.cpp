@@ -271,10 +271,6 @@ constexpr Layout kTinyLayouts[] = {MakeLayout({0, 1, 3, 1, 1, 0}), MakeLayout({-
                                    MakeLayout({1000, 4, 2, 0, 3, 0}),
                                    MakeLayout({-9, 3, 1, 1, 1, 0})};
 
-bool IsNone(const IdRange& range) {
-  return range.first.value == INT64_MAX && range.last.value == INT64_MIN;
-}
-
 TEST(Between, HoldsExactlyTheIdsWhoseUnitBeginsInIt) {
   for (const Layout& layout : kTinyLayouts) {
     const int64_t unit = layout.unit_us;
@@ -284,7 +280,7 @@ TEST(Between, HoldsExactlyTheIdsWhoseUnitBeginsInIt) {
       moments.push_back(layout.epoch.value + us);
     for (const int64_t from : moments) {
       for (const int64_t until : moments) {
-        const IdRange range = Between(layout, {from}, {until});
+        const KeyRange range = KeysBetween(layout, from, until);
         bool any = false;
         for (int64_t id = 0; id < ids; id++) {
           Parts parts{};
@@ -292,11 +288,11 @@ TEST(Between, HoldsExactlyTheIdsWhoseUnitBeginsInIt) {
           const Wide start = ExactStart(layout, parts.time.value);
           const bool expected = start >= from && start < until;
           any |= expected;
-          if ((range.first.value <= id && id <= range.last.value) != expected)
+          if ((range.first <= id && id <= range.last) != expected)
             FAIL() << id << " between " << from << " and " << until;
         }
         if (IsNone(range) == any) FAIL() << "none between " << from << " and " << until;
-        if (any && (range.first.value < 0 || range.last.value >= ids))
+        if (any && (range.first < 0 || range.last >= ids))
           FAIL() << "no ID, yet between " << from << " and " << until;
       }
     }
@@ -319,37 +315,38 @@ TEST(Between, TakesAnyMoments) {
       const int64_t until = random.Below(8) == 0 ? from : RandomMoment(layout, &random);
       const Wide first = first_unit(from);
       const Wide end = first_unit(until);
-      const IdRange range = Between(layout, {from}, {until});
-      if (first >= end ? !IsNone(range)
-                       : range.first.value != ExactId(layout, first, 0, 0) ||
-                             range.last.value != ExactId(layout, end, 0, 0) - 1)
-        FAIL() << "from " << from << " until " << until << ": " << range.first.value << " to "
-               << range.last.value;
+      const KeyRange range = KeysBetween(layout, from, until);
+      if (first > max ? range.first != INT64_MAX : range.first != ExactId(layout, first, 0, 0))
+        FAIL() << "from " << from << ": " << range.first;
+      if (end == 0 ? range.last != -1 : range.last != ExactId(layout, end, 0, 0) - 1)
+        FAIL() << "from " << from << " until " << until << ": " << range.first << " to "
+               << range.last;
     }
   }
 }
 
 TEST(Between, EdgesOfInstagram) {
-  const auto at = [](int64_t time, int64_t us) {
-    return UnixMicros{StartOf(kInstagram, {time}).value + us};
-  };
-  const IdRange all = Between(kInstagram, {INT64_MIN}, {INT64_MAX});
-  EXPECT_EQ(all.first.value, 0);
-  EXPECT_EQ(all.last.value, INT64_MAX);
-  const IdRange one = Between(kInstagram, at(5, 0), at(6, 0));
-  EXPECT_EQ(one.first, LeastOf(kInstagram, {5}));
-  EXPECT_EQ(one.last, GreatestOf(kInstagram, {5}));
-  EXPECT_EQ(Between(kInstagram, at(4, 1), at(5, 1)).first, one.first);
-  EXPECT_EQ(Between(kInstagram, at(4, 1), at(5, 1)).last, one.last);
-  EXPECT_TRUE(IsNone(Between(kInstagram, at(5, 1), at(5, 999))));
-  EXPECT_TRUE(IsNone(Between(kInstagram, at(5, 0), at(5, 0))));
-  EXPECT_TRUE(IsNone(Between(kInstagram, at(6, 0), at(5, 0))));
-  EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MAX}, {INT64_MIN})));
-  EXPECT_TRUE(IsNone(Between(kInstagram, {INT64_MIN}, at(0, 0))));
-  EXPECT_EQ(Between(kInstagram, {INT64_MIN}, at(0, 1)).last, GreatestOf(kInstagram, {0}));
+  const auto at = [](int64_t time, int64_t us) { return StartOf(kInstagram, {time}).value + us; };
+  const KeyRange all = KeysBetween(kInstagram, INT64_MIN, INT64_MAX);
+  EXPECT_EQ(all.first, 0);
+  EXPECT_EQ(all.last, INT64_MAX);
+  const KeyRange one = KeysBetween(kInstagram, at(5, 0), at(6, 0));
+  EXPECT_EQ(one.first, LeastOf(kInstagram, {5}).value);
+  EXPECT_EQ(one.last, GreatestOf(kInstagram, {5}).value);
+  EXPECT_EQ(KeysBetween(kInstagram, at(4, 1), at(5, 1)).first, one.first);
+  EXPECT_EQ(KeysBetween(kInstagram, at(4, 1), at(5, 1)).last, one.last);
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, at(5, 1), at(5, 999))));
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, at(5, 0), at(5, 0))));
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, at(6, 0), at(5, 0))));
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, INT64_MAX, INT64_MIN)));
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, INT64_MIN, at(0, 0))));
+  EXPECT_EQ(KeysBetween(kInstagram, INT64_MIN, at(0, 1)).last, GreatestOf(kInstagram, {0}).value);
   const int64_t end = kInstagram.max_time.value + 1;
-  EXPECT_TRUE(IsNone(Between(kInstagram, at(end, 0), {INT64_MAX})));
-  EXPECT_EQ(Between(kInstagram, at(end - 1, 0), {INT64_MAX}).first, LeastOf(kInstagram, {end - 1}));
+  // No bound keeps the greatest bigint out, which is an ID of the last unit.
+  EXPECT_EQ(KeysBetween(kInstagram, at(end, 0), INT64_MAX).first, INT64_MAX);
+  EXPECT_TRUE(IsNone(KeysBetween(kInstagram, at(end, 0), at(end - 1, 0))));
+  EXPECT_EQ(KeysBetween(kInstagram, at(end - 1, 0), INT64_MAX).first,
+            LeastOf(kInstagram, {end - 1}).value);
 }
 
 }  // namespace

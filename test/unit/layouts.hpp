@@ -177,4 +177,19 @@ inline int64_t RandomMoment(const Layout& layout, Random* random) {
   return static_cast<int64_t>(std::clamp<Wide>(moment, INT64_MIN, INT64_MAX));
 }
 
+// What a range of time is to an index.
+struct KeyRange {
+  int64_t first;
+  int64_t last;
+};
+inline KeyRange KeysBetween(const Layout& layout, int64_t from, int64_t until) {
+  return {FirstKeyFrom(layout, {from}), LastKeyBefore(layout, {until})};
+}
+inline bool IsNone(const KeyRange& range) { return range.first > range.last; }
+inline bool IsBetween(const Layout& layout, Id id, int64_t from, int64_t until) {
+  const KeyRange range = KeysBetween(layout, from, until);
+  const int64_t key = TimeKey(layout, id);
+  return range.first <= key && key <= range.last;
+}
+
 }  // namespace snowid::core::test

@@ -44,9 +44,9 @@ SNOWID_FUNCTION(snowid_sequence);
 SNOWID_FUNCTION(snowid_encode);
 SNOWID_FUNCTION(snowid_first_at);
 SNOWID_FUNCTION(snowid_last_at);
-SNOWID_FUNCTION(snowid_range_first);
-SNOWID_FUNCTION(snowid_range_last);
-SNOWID_FUNCTION(snowid_is_in_range);
+SNOWID_FUNCTION(snowid_time_key);
+SNOWID_FUNCTION(snowid_first_from);
+SNOWID_FUNCTION(snowid_last_before);
 
 // snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
 // sequence bigint)
@@ -115,25 +115,18 @@ Datum snowid_last_at(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64(GreatestOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_range_first(since timestamptz, before timestamptz, layout snowid_layout) → bigint
-Datum snowid_range_first(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
-                          from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
-                      .first.value);
+// snowid_time_key(id bigint, layout snowid_layout) → bigint
+Datum snowid_time_key(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(TimeKey(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
 }
 
-// snowid_range_last(since timestamptz, before timestamptz, layout snowid_layout) → bigint
-Datum snowid_range_last(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(Between(layout_arg(fcinfo, 2), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)),
-                          from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)))
-                      .last.value);
+// snowid_first_from(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_first_from(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(FirstKeyFrom(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// snowid_is_in_range(id bigint, since timestamptz, before timestamptz, layout snowid_layout)
-// → boolean
-Datum snowid_is_in_range(PG_FUNCTION_ARGS) {
-  PG_RETURN_BOOL(IsBetween(layout_arg(fcinfo, 3), {PG_GETARG_INT64(0)},
-                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(1)),
-                           from_timestamptz(PG_GETARG_TIMESTAMPTZ(2))));
+// snowid_last_before(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_last_before(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(LastKeyBefore(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 }

@@ -51,35 +51,39 @@ CREATE FUNCTION @extschema@.snowid_last_at(moment pg_catalog.timestamptz,
 COMMENT ON FUNCTION @extschema@.snowid_last_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'greatest ID of the time unit that holds a moment';
 
-CREATE FUNCTION snowid.range_first(since pg_catalog.timestamptz, before pg_catalog.timestamptz,
-    layout @extschema@.snowid_layout)
+-- Bounds of a range of time. For a layout whose IDs are in the order of time they are IDs; for any other, units of time, as
+-- snowid.time_key() is. One that no ID reaches is the greatest bigint, or -1.
+CREATE FUNCTION snowid.first_from(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout)
   RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_first';
-COMMENT ON FUNCTION snowid.range_first(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'least ID with a time from one moment on and before another; the greatest bigint if there is none';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_from';
+COMMENT ON FUNCTION snowid.first_from(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'Returns the least ID with the time of a moment or a later one.';
 
-CREATE FUNCTION snowid.range_last(since pg_catalog.timestamptz, before pg_catalog.timestamptz,
-    layout @extschema@.snowid_layout)
+CREATE FUNCTION snowid.last_before(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout)
   RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_range_last';
-COMMENT ON FUNCTION snowid.range_last(pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'greatest ID with a time from one moment on and before another; the least bigint if there is none';
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_before';
+COMMENT ON FUNCTION snowid.last_before(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
+  'Returns the greatest ID with a time before a moment.';
 
-CREATE FUNCTION snowid.is_in_range(id bigint, since pg_catalog.timestamptz, before pg_catalog.timestamptz,
-                                  layout @extschema@.snowid_layout) RETURNS boolean
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_in_range';
-COMMENT ON FUNCTION snowid.is_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'snowid_in_range(), for layouts whose IDs are not ordered by time alone';
+CREATE FUNCTION snowid.time_key(id bigint, layout @extschema@.snowid_layout) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_time_key';
+COMMENT ON FUNCTION snowid.time_key(bigint, @extschema@.snowid_layout) IS
+  'Returns the place of an ID in the order of time.';
 
--- Not STRICT, or the planner would not inline it. A null still gives null: each bound is strict in
--- both moments. For a constant layout that is ordered the last condition is none.
-CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestamptz,
-    before pg_catalog.timestamptz,
-    layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS boolean
-  IMMUTABLE PARALLEL SAFE LANGUAGE SQL
-  RETURN id OPERATOR(pg_catalog.>=) snowid.range_first(since, before, layout)
-    AND id OPERATOR(pg_catalog.<=) snowid.range_last(since, before, layout)
-    AND (snowid.layout_is_ordered(layout) OR snowid.is_in_range(id, since, before, layout));
+CREATE FUNCTION snowid.in_range_support(pg_catalog.internal) RETURNS pg_catalog.internal
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_in_range_support';
+COMMENT ON FUNCTION snowid.in_range_support(pg_catalog.internal) IS 'Planner support for ranges of time.';
+
+-- The planner inlines it, whatever the moments are, because each of them stands in it once, and it is not STRICT. A null
+-- gives what it gives in id >= … AND id <= …. With a constant layout nothing is left of the CASE.
+CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestamptz, before pg_catalog.timestamptz,
+    layout @extschema@.snowid_layout DEFAULT 'instagram')
+  RETURNS boolean
+  IMMUTABLE PARALLEL SAFE SUPPORT snowid.in_range_support LANGUAGE SQL
+  RETURN CASE WHEN snowid.layout_is_ordered(layout) THEN id ELSE snowid.time_key(id, layout) END
+      OPERATOR(pg_catalog.>=) snowid.first_from(since, layout)
+    AND CASE WHEN snowid.layout_is_ordered(layout) THEN id ELSE snowid.time_key(id, layout) END
+      OPERATOR(pg_catalog.<=) snowid.last_before(before, layout);
 COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'whether an ID has a time from one moment on and before another; an index on the ID serves';
 

@@ -80,7 +80,7 @@ DECLARE
   moment timestamptz;
 BEGIN
   IF id > coalesce(key, -1) THEN RETURN id; END IF;
-  IF key <= snowid.range_last('-infinity', 'infinity', layout) THEN moment := snowid.timestamp_of(key, layout); END IF;
+  IF key <= snowid.last_before('infinity', layout) THEN moment := snowid.timestamp_of(key, layout); END IF;
   IF coalesce(moment > clock_timestamp() + current_setting('snowid.max_lead')::interval, true) THEN
     RAISE 'key % is above the next IDs', key
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN moment IS NULL

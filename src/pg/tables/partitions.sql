@@ -144,7 +144,7 @@ BEGIN
   IF (extract(epoch FROM step) * CASE WHEN step >= '1 month' THEN 0.9 ELSE 1 END < extract(epoch FROM snowid.unit_of(layout))) THEN
     RAISE '"%" is shorter than the unit of time of ID layout "%"', step, layout USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  greatest_id := snowid.range_last('-infinity', 'infinity', layout);
+  greatest_id := snowid.last_before('infinity', layout);
   now_first := snowid.first_of_unit(clock_timestamp(), layout);
   SELECT r.next INTO first FROM snowid.ranges_of(parent) AS r
    WHERE NOT r.is_default AND coalesce(r.first <= now_first, true)
@@ -154,7 +154,7 @@ BEGIN
   ELSIF NOT FOUND THEN
     -- That of the unit of time that it is now, which may have begun in the period before.
     begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
-    first := snowid.range_first(snowid.period_start(step, begins) AT TIME ZONE 'UTC', 'infinity', layout);
+    first := snowid.first_from(snowid.period_start(step, begins) AT TIME ZONE 'UTC', layout);
   END IF;
   first := greatest(first, 0);
   -- Up to each of those that are there, and after the last one.
@@ -165,9 +165,9 @@ BEGIN
     WHILE first <= greatest_id AND coalesce(first < there.first, true) LOOP
       begins := snowid.timestamp_of(first, layout) AT TIME ZONE 'UTC';
       period := snowid.period_start(step, begins);
-      next := snowid.range_first((period + step) AT TIME ZONE 'UTC', 'infinity', layout);
+      next := snowid.first_from((period + step) AT TIME ZONE 'UTC', layout);
       -- Units of time need not begin when periods do.
-      IF first = snowid.range_first(period AT TIME ZONE 'UTC', 'infinity', layout) AND first > 0 THEN begins := period; END IF;
+      IF first = snowid.first_from(period AT TIME ZONE 'UTC', layout) AND first > 0 THEN begins := period; END IF;
       IF begins AT TIME ZONE 'UTC' > until THEN RETURN; END IF;
       count := count + 1;
       IF count > most THEN
@@ -320,7 +320,7 @@ CREATE VIEW snowid.partitions AS
   FROM pg_catalog.pg_partitioned_table AS p,
     LATERAL snowid.partition_key(p.partrelid) AS k (key),
     LATERAL snowid.source_of_ids(p.partrelid, k.key) AS s,
-    LATERAL snowid.range_last('-infinity', 'infinity', s.layout) AS g (id),
+    LATERAL (SELECT CASE WHEN snowid.layout_is_ordered(s.layout) THEN snowid.last_before('infinity', s.layout) END) AS g (id),
     LATERAL snowid.ranges_of(p.partrelid) AS r
   JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.relid
   WHERE s.layout IS NOT NULL;

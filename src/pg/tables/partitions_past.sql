@@ -53,7 +53,7 @@ DECLARE
   others record;
 BEGIN
   -- Nothing is older than the layout. It fails for a moment that the layout does not have any more.
-  IF snowid.range_last('-infinity', before + interval '1 us', layout) < 0 THEN RETURN; END IF;
+  IF snowid.last_before(before + interval '1 us', layout) < 0 THEN RETURN; END IF;
   PERFORM snowid.first_at(before, layout);
   IF before > clock_timestamp() THEN
     RAISE 'cannot remove partitions of the future'

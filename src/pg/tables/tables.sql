@@ -137,7 +137,7 @@ COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
 CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN snowid.range_first(moment - snowid.unit_of(layout) + interval '1 us', 'infinity', layout);
+  RETURN snowid.first_from(moment - snowid.unit_of(layout) + interval '1 us', layout);
 END $$;
 COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'first ID of the unit of time that holds a moment';
