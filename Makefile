@@ -33,7 +33,7 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = base server shared decode ceiling database ids rewind kinds central counters nodes moves tables stats
+ROOMS = base server shared decode database ceiling ids kinds rewind central counters nodes moves tables stats
 SQL = server/extension.sql base/layout.sql base/id_type.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
 	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,number.sql registry.sql membership.sql) moves/moves.sql \
@@ -42,7 +42,7 @@ SQL = server/extension.sql base/layout.sql base/id_type.sql base/rows.sql decode
 	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql
 
 MODULE_big = $(EXTENSION)
-SOURCES = src/pg/module.cpp $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
+SOURCES = src/pg/module.cpp src/pg/callbacks.cpp $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))

@@ -22,7 +22,7 @@ SNOWID_FUNCTION(snowid_ceiling);
 Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   ceiling_carry_over();
-  ceiling_users.carried_over();
+  shared_number_change_with_transaction();
   PG_RETURN_VOID();
 }
 

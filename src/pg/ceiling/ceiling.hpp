@@ -3,8 +3,7 @@
 // happens to the server, every time up to the ceiling counts as used when it starts again. The idea
 // is max_seq of WeChat's seqsvr.
 //
-// This is all that other rooms see of it. The room knows no slots: where they have to be lifted it
-// calls CeilingUsers (state.hpp).
+// This is all that other rooms see of it.
 #pragma once
 
 #include "pg/ceiling/learn.hpp"

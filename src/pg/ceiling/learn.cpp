@@ -4,19 +4,12 @@
 #include "pg/base/locks.hpp"
 #include "pg/ceiling/held.hpp"
 #include "pg/ceiling/publish.hpp"
-#include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {
 
 bool ceiling_known = false;
 
 namespace {
-
-// Called on invalidation: the sequence may be another one, or have other storage. relid: InvalidOid
-// for all relations.
-void forget_ceiling(Oid relid) {
-  if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
-}
 
 // Whether the sequence says what this server has written last.
 bool is_as_written(const HeldCeiling& held) {
@@ -92,33 +85,30 @@ void require_no_worker() {
                     errhint("Mark the function that generates them PARALLEL UNSAFE.")));
 }
 
-// Attaches to the shared state, and subscribes to invalidations.
-void attach_to_shared_state() {
-  static bool is_subscribed = false;
-  if (!is_subscribed) {
-    invalidation_subscribe(forget_ceiling);
-    is_subscribed = true;
-  }
-  require_no_recovery();
-  require_no_worker();
-  ceiling_users.attach();
-}
-
 }  // namespace
 
+void require_can_issue() {
+  require_no_recovery();
+  require_no_worker();
+}
+
 void ceiling_learn() {
-  attach_to_shared_state();
+  require_can_issue();
+  slots_attach();
   recognize_ceiling();
   if (ceiling_known) return;
-  ceiling_users.attach_rest();
   look_at_ceiling();
 }
 
 void ceiling_carry_over() {
-  attach_to_shared_state();
-  ceiling_users.attach_rest();
+  require_can_issue();
+  slots_attach();
   ceiling_relid = InvalidOid;
   look_at_ceiling();
+}
+
+void on_relcache_ceiling(Oid relid) {
+  if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
 }
 
 CeilingOnPages ceiling_read() {

@@ -14,11 +14,14 @@ namespace snowid::pg {
 // made the sequence it stays false.
 extern bool ceiling_known;
 
+// Raises 25006 during recovery, and 25000 in a parallel worker.
+void require_can_issue();
+
 // Attaches to the shared state, and makes sure that the ceiling in memory is durable in this
 // database's sequence. Where the sequence holds more than this server has written to it, all slots
 // are lifted to that time. Then `ceiling_known` is true, save in a transaction that has made the
 // sequence. Fails with 55000 where the sequence is missing, or not a permanent sequence, with 25006
-// during recovery, with 25000 in a parallel worker, and as CeilingUsers::attach() does. A cancelled
+// during recovery, with 25000 in a parallel worker, and as table_attach() does. A cancelled
 // wait for a standby is an error too.
 void ceiling_learn();
 
@@ -29,5 +32,8 @@ void ceiling_carry_over();
 // Reads the pages; on a standby, as far as it has replayed the primary's WAL. Fails with 55000
 // where the sequence is missing, or not a permanent sequence.
 CeilingOnPages ceiling_read();
+
+// Called by callbacks.cpp: the sequence may be another one, or have other storage.
+void on_relcache_ceiling(Oid relid);
 
 }  // namespace snowid::pg

@@ -67,7 +67,7 @@ void lift_slots_to(const HeldCeiling& held, core::UnixMicros floor) {
   AssertHoldsExclusively(held.ceiling->lock);
   // Stored before slots are looked at: one that is made meanwhile sees the floor.
   RaiseTime(&held.ceiling->floor_us, floor.value);
-  ceiling_users.lift(floor);
+  lift_slots(floor);
 }
 
 void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
@@ -99,7 +99,7 @@ bool is_written_ahead(const HeldCeiling& held) {
 
 void store_alert(const HeldCeiling& held, int64 alert_us) {
   AssertHoldsExclusively(held.ceiling->lock);
-  if (!ceiling_users.may_issue()) alert_us = 0;
+  if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
   held.ceiling->alert_us.store(std::min(alert_us, AlertEnd().value), std::memory_order_release);
 }
 

@@ -1,13 +1,7 @@
-// The shared ceiling and the stand-in. See state.hpp.
+// The stand-in. See state.hpp.
 #include "pg/ceiling/state.hpp"
 
 namespace snowid::pg {
-
-Ceiling* my_ceiling = nullptr;
-Ceiling* shared_ceiling = nullptr;
-SharedWild* shared_wild = nullptr;
-RaiseCounts* raise_counts = nullptr;
-CeilingUsers ceiling_users;
 
 namespace {
 
@@ -15,19 +9,11 @@ Ceiling stand_in;
 
 }  // namespace
 
-void BeginCeiling(Ceiling* ceiling) { LWLockInitialize(&ceiling->lock, shared_tranche); }
-
-void PlaceCeiling(Ceiling* ceiling, SharedWild* wild, RaiseCounts* counts) {
-  my_ceiling = shared_ceiling = ceiling;
-  shared_wild = wild;
-  raise_counts = counts;
-}
-
 bool HasStandIn() { return my_ceiling == &stand_in; }
 
 void use_stand_in(bool wanted) {
   if (wanted && !HasStandIn()) {
-    BeginCeiling(&stand_in);
+    LWLockInitialize(&stand_in.lock, shared_tranche);
     stand_in.relation = InvalidOid;
     stand_in.file = 0;
     LWLockAcquire(&shared_ceiling->lock, LW_SHARED);

@@ -2,9 +2,7 @@
 #include "pg/counters/counter.hpp"
 
 #include "pg/base/errors.hpp"
-#include "pg/server/at_end.hpp"
 #include "pg/server/extension.hpp"
-#include "pg/server/invalidation.hpp"
 #include "pg/server/sequence.hpp"
 
 namespace snowid::pg {
@@ -70,75 +68,11 @@ void let_go_of_entries(Which which) {
   }
 }
 
-// Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
-// A transaction that fails has released them itself.
-void end_draws(XactEvent event) {
-  FlushDrawn();
-  switch (event) {
-    case XACT_EVENT_PRE_COMMIT:
-    case XACT_EVENT_PRE_PREPARE:
-    case XACT_EVENT_PARALLEL_PRE_COMMIT:
-      unpin_pages();
-      break;
-    default:
-      EndRefill();
-      for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
-        counter->is_pinned = false;
-      pinned_count = 0;
-      if (may_be_stale) let_go_of_entries(Which::kStale);
-      may_be_stale = false;
-  }
-  while (pinned != nullptr) {
-    Counter* counter = pinned;
-    pinned = counter->next_pinned;
-    counter->next_pinned = nullptr;
-    counter->is_listed = false;
-  }
-}
-
-// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
-// and it may have been refilling.
-void end_draws_of_part(SubXactEvent event, SubTransactionId, SubTransactionId) {
-  if (event != SUBXACT_EVENT_ABORT_SUB) return;
-  EndRefillInSubtransaction();
-  unpin_pages();
-}
-
-// Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
-// relations.
-void look_at_again(Oid relid) {
-  if (counters == nullptr) return;
-  may_be_stale = true;
-  if (OidIsValid(relid)) {
-    auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_FIND, nullptr));
-    if (counter != nullptr) counter->is_looked_at = false;
-    return;
-  }
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, counters);
-  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan)))
-    counter->is_looked_at = false;
-}
-
-// At the process's exit. A transaction may still be open, and a sweep can delete entries as soon as
-// this session is counted out of them. So first it stops waiting for a right to refill, and gives
-// back the one that it has.
-void leave_counters() {
-  ConditionVariableCancelSleep();
-  EndRefill();
-  FlushDrawn();
-  let_go_of_entries(Which::kAll);
-}
-
 void make_counters() {
   HASHCTL options{};
   options.keysize = sizeof(Oid);
   options.entrysize = sizeof(Counter);
-  HTAB* made = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
-  invalidation_subscribe(look_at_again);
-  at_end_subscribe(AtEndOrder::kCounters, {end_draws, end_draws_of_part, leave_counters});
-  // Last, so that no counter is ever without its callbacks.
-  counters = made;
+  counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
 }
 
 Counter* find_or_make(Oid relid) {
@@ -230,6 +164,66 @@ void pin_page(Counter* counter) {
 }
 
 }  // namespace
+
+// Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
+// A transaction that fails has released them itself.
+void at_eoxact_counters(XactEvent event) {
+  FlushDrawn();
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+    case XACT_EVENT_PRE_PREPARE:
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+      unpin_pages();
+      break;
+    default:
+      EndRefill();
+      for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
+        counter->is_pinned = false;
+      pinned_count = 0;
+      if (may_be_stale) let_go_of_entries(Which::kStale);
+      may_be_stale = false;
+  }
+  while (pinned != nullptr) {
+    Counter* counter = pinned;
+    pinned = counter->next_pinned;
+    counter->next_pinned = nullptr;
+    counter->is_listed = false;
+  }
+}
+
+// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
+// and it may have been refilling.
+void at_eosubxact_counters(SubXactEvent event) {
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  EndRefillInSubtransaction();
+  unpin_pages();
+}
+
+// Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
+// relations.
+void on_relcache_counters(Oid relid) {
+  if (counters == nullptr) return;
+  may_be_stale = true;
+  if (OidIsValid(relid)) {
+    auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_FIND, nullptr));
+    if (counter != nullptr) counter->is_looked_at = false;
+    return;
+  }
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, counters);
+  while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan)))
+    counter->is_looked_at = false;
+}
+
+// At the process's exit. A transaction may still be open, and a sweep can delete entries as soon as
+// this session is counted out of them. So first it stops waiting for a right to refill, and gives
+// back the one that it has.
+void at_exit_counters() {
+  ConditionVariableCancelSleep();
+  EndRefill();
+  FlushDrawn();
+  let_go_of_entries(Which::kAll);
+}
 
 void counter_flush_counts() { FlushDrawn(); }
 

@@ -63,6 +63,12 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core
 // called once the change is durable and the numbers are in memory.
 void counter_settle(const Counter* counter, core::Known* known);
 
+// Called by callbacks.cpp.
+void at_eoxact_counters(XactEvent event);
+void at_eosubxact_counters(SubXactEvent event);
+void at_exit_counters();
+void on_relcache_counters(Oid relid);
+
 // What the page says, as core/known.hpp has it.
 static_assert(InvalidXLogRecPtr == 0);
 inline core::PageSays SaysOf(const SequenceValue& value) {

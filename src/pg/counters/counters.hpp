@@ -1,12 +1,12 @@
-// What other rooms may use of counters: registering them. Nothing is shared here.
+// What other rooms may use of counters: registering them, and their statistics. Nothing is shared
+// here.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/counters/stats.hpp"
 
 namespace snowid::pg {
 
-// Registers the settings, and what statistics' reset means to counters. Called once, when the
-// library is loaded.
+// Registers the settings. Called once, when the library is loaded.
 void counters_register();
 
 }  // namespace snowid::pg

@@ -1,7 +1,8 @@
-// The entry of a database that issues IDs. Its sessions share it: whether the database may issue
-// IDs, and the node's number. This is all that other rooms see of it.
+// What the sessions of a database that issues IDs share: its ceiling, its slots, whether it may
+// issue IDs, and the node's number.
 #pragma once
 
 #include "pg/database/entry.hpp"
 #include "pg/database/may_issue.hpp"
 #include "pg/database/shared_number.hpp"
+#include "pg/database/slots.hpp"

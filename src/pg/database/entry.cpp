@@ -1,18 +1,22 @@
 // Finding and making a database's entry. See entry.hpp.
 #include "pg/database/entry.hpp"
 
-#include "pg/server/at_end.hpp"
-
 namespace snowid::pg {
 
 Database* shared_database = nullptr;
+Ceiling* my_ceiling = nullptr;
+Ceiling* shared_ceiling = nullptr;
+SharedWild* shared_wild = nullptr;
+RaiseCounts* raise_counts = nullptr;
 
 namespace {
 
 // number_word before database_attach().
 constinit std::atomic<uint64_t> own_number_word{0};
 
-void begin_database(void* entry) { BeginCeiling(&static_cast<Database*>(entry)->ceiling); }
+void begin_database(void* entry) {
+  LWLockInitialize(&static_cast<Database*>(entry)->ceiling.lock, shared_tranche);
+}
 
 // The xmin of the row of pg_database, and what database_may_be_another() returns.
 TransactionId row_xmin;
@@ -26,14 +30,6 @@ TransactionId find_row_xmin() {
   return xmin;
 }
 
-// Called at the exit of the process: counts it out. `shared_database` stays set, since a
-// transaction may still be open, which ends after this. The entry exists until then: nobody can
-// drop a database to which a process is connected.
-void leave_database() {
-  Database* left = shared_database;
-  LetGo(left);
-}
-
 }  // namespace
 
 std::atomic<uint64_t>* number_word = &own_number_word;
@@ -43,7 +39,6 @@ SharedTable databases = {
 
 void database_attach() {
   if (shared_database != nullptr) return;
-  at_end_subscribe(AtEndOrder::kDatabase, {nullptr, nullptr, leave_database});
   row_xmin = find_row_xmin();
   table_attach(&databases);
   bool made;
@@ -54,9 +49,19 @@ void database_attach() {
   may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
   table_release(databases, database);
   shared_database = database;
-  PlaceCeiling(&database->ceiling, &database->wild, &database->raises);
+  my_ceiling = shared_ceiling = &database->ceiling;
+  shared_wild = &database->wild;
+  raise_counts = &database->raises;
   number_word = &database->number;
   if (may_be_another) recheck_may_issue();
+}
+
+// Called at the exit of the process: counts it out. `shared_database` stays set, since a
+// transaction may still be open, which ends after this. The entry exists until then: nobody can
+// drop a database to which a process is connected.
+void at_exit_database() {
+  Database* left = shared_database;
+  LetGo(left);
 }
 
 bool database_may_be_another() { return may_be_another; }

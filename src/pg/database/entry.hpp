@@ -5,11 +5,12 @@
 // a sweep removes its entry with the last of its slots, see ids/slot_sweep.cpp.
 #pragma once
 
-#include "pg/ceiling/ceiling.hpp"
+#include "pg/compat.hpp"
+#include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
-// The number of the family's ABI: of the form of Database, with the parts of it that the room of
-// the ceiling has, of Slot, ShardEvents and Warnings, and of what their fields mean.
+// The number of the family's ABI: of the form of Database, of Slot, ShardEvents and Warnings, and
+// of what their fields mean.
 #ifndef SNOWID_IDS_ABI
 #define SNOWID_IDS_ABI 6
 #endif
@@ -19,6 +20,43 @@ namespace snowid::pg {
 // Kinds of events that are logged, see ids/events.hpp.
 enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal };
 inline constexpr int kEventKinds = 3;
+
+struct Ceiling {
+  // Held, in exclusive mode, to raise the ceiling. It guards the next four fields and the storing
+  // of ceiling_us. The other times are also raised without it, by compare-and-swap; all are read
+  // without it.
+  LWLock lock;
+  Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
+  FileNumber file;   // and its storage, which ALTER SEQUENCE may replace
+  int64 written_us;  // what the sequence holds, as far as this server knows; the ceiling or more
+  // The end of the WAL record of that, InvalidXLogRecPtr where there is none to wait for.
+  XLogRecPtr written_lsn;
+  // No ID may be issued with a time above this one. Durable before it is stored here.
+  std::atomic<int64_t> ceiling_us;
+  // Never above the ceiling. Before a session issues an ID with a time above this one it raises the
+  // ceiling, or has seen that another session does. It is released after ceiling_us, and after
+  // may_issue of the database: a session that acquires it sees those.
+  std::atomic<int64_t> alert_us;
+  // The floor: every time up to this one may have been used, so a new slot starts above it.
+  std::atomic<int64_t> floor_us;
+};
+
+// The wild times (core/wild.hpp), copied from the ceiling's page, and whether there are any. They
+// are written by the first session that reads the page, with the lock held, and by
+// ceiling_set_back() while no other session is connected. So once has_any is true the ranges can be
+// read without a lock.
+struct SharedWild {
+  core::WildTimes times;
+  std::atomic<bool> has_any;
+};
+
+// Statistics, see ceiling/raises.hpp.
+struct RaiseCounts {
+  std::atomic<uint64_t> raises;     // how often the ceiling was raised
+  std::atomic<uint64_t> flushes;    // and somebody waited for WAL to be flushed for that
+  std::atomic<int64_t> flushes_us;  // for how long in all
+  std::atomic<int64_t> logged_us;   // when a slow one was last logged, see MayLog()
+};
 
 struct Database {
   Oid oid;  // the key
@@ -51,6 +89,29 @@ struct Database {
   std::atomic<int64_t> watermark_us;
 };
 
+SNOWID_PIN(Ceiling, lock, 0);
+SNOWID_PIN(Ceiling, relation, kLockSize);
+SNOWID_PIN(Ceiling, file, kLockSize + 4);
+SNOWID_PIN(Ceiling, written_us, kLockSize + 8);
+SNOWID_PIN(Ceiling, written_lsn, kLockSize + 16);
+SNOWID_PIN(Ceiling, ceiling_us, kLockSize + 24);
+SNOWID_PIN(Ceiling, alert_us, kLockSize + 32);
+SNOWID_PIN(Ceiling, floor_us, kLockSize + 40);
+SNOWID_PIN_SIZE(Ceiling, kLockSize + 48);
+SNOWID_PIN(core::Wild, from, 0);
+SNOWID_PIN(core::Wild, until, 8);
+SNOWID_PIN_SIZE(core::Wild, 16);
+SNOWID_PIN(core::WildTimes, count, 0);
+SNOWID_PIN(core::WildTimes, at, 8);
+SNOWID_PIN_SIZE(core::WildTimes, 520);
+SNOWID_PIN(SharedWild, times, 0);
+SNOWID_PIN(SharedWild, has_any, 520);
+SNOWID_PIN_SIZE(SharedWild, 528);
+SNOWID_PIN(RaiseCounts, raises, 0);
+SNOWID_PIN(RaiseCounts, flushes, 8);
+SNOWID_PIN(RaiseCounts, flushes_us, 16);
+SNOWID_PIN(RaiseCounts, logged_us, 24);
+SNOWID_PIN_SIZE(RaiseCounts, 32);
 SNOWID_PIN(Database, oid, 0);
 SNOWID_PIN(Database, users, 4);
 SNOWID_PIN(Database, ceiling, 8);
@@ -74,9 +135,20 @@ extern SharedTable databases;
 // This session's database, from database_attach() on.
 extern Database* shared_database;
 
+// The ceiling that this session uses, from database_attach() on: the shared ceiling, or its own
+// stand-in (ceiling/state.hpp).
+extern Ceiling* my_ceiling;
+// The shared ones, whether or not there is a stand-in.
+extern Ceiling* shared_ceiling;
+extern SharedWild* shared_wild;
+extern RaiseCounts* raise_counts;
+
 // Finds or makes the shared entry, and counts this session in. Later calls cost next to nothing.
 // Fails as table_attach() does; then it can be called again.
 void database_attach();
+
+// Called by callbacks.cpp.
+void at_exit_database();
 
 // Whether the entry may be that of a dropped database which had the same OID as this one: CREATE
 // DATABASE may be given one. (After ALTER DATABASE this is true as well, which does no harm.) The
@@ -99,5 +171,13 @@ void CountNumberChange();
 // Makes every session check with its next ID whether this database may issue IDs (may_issue.hpp),
 // and learn the node's number anew. Fails as table_attach() does.
 void recheck_may_issue();
+
+// Raises a time to `to_us`, unless it is at or above that. A process that reads the time with
+// memory_order_acquire sees what was written before it was raised.
+inline void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
+  int64_t was = time_us->load(std::memory_order_relaxed);
+  while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
+  }
+}
 
 }  // namespace snowid::pg

@@ -8,13 +8,13 @@
 
 namespace snowid::pg {
 
-// Set by the room that knows which databases are copies. fails: whether to fail where this database
-// may issue no IDs. It may look at catalogs.
-extern bool (*may_issue_hook)(bool fails);
+// Whether this database may issue IDs, by what it knows of itself as a node. fails: whether to
+// raise 55000 if it may not. May look at catalogs. Defined in nodes/number.cpp.
+bool node_may_issue(bool fails);
 
-// Calls the hook, and notes in shared memory if it returns true: it need not be called again before
-// recheck_may_issue(). In a transaction that has changed the node's number nothing is noted. Fails
-// as the hook does.
+// Calls node_may_issue(), and notes in shared memory if it returns true: it need not be called
+// again before recheck_may_issue(). In a transaction that has changed the node's number nothing is
+// noted. Raises 55000 as node_may_issue() does.
 void check_may_issue(bool fails);
 
 }  // namespace snowid::pg

@@ -1,8 +1,6 @@
 // Sharing the node's own number. See shared_number.hpp.
 #include "pg/database/shared_number.hpp"
 
-#include "pg/server/at_end.hpp"
-
 namespace snowid::pg {
 
 namespace {
@@ -11,14 +9,6 @@ constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
 // Whether this transaction has changed the number.
 bool has_changed = false;
-
-void count_change_at_end(XactEvent event) {
-  if (!has_changed) return;
-  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
-    return;
-  has_changed = false;
-  CountNumberChange();
-}
 
 }  // namespace
 
@@ -47,9 +37,16 @@ void shared_number_change() {
 }
 
 void shared_number_change_with_transaction() {
-  at_end_subscribe(AtEndOrder::kNumber, {count_change_at_end, nullptr, nullptr});
   shared_number_change();
   has_changed = true;
+}
+
+void at_eoxact_shared_number(XactEvent event) {
+  if (!has_changed) return;
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+    return;
+  has_changed = false;
+  CountNumberChange();
 }
 
 }  // namespace snowid::pg

@@ -32,4 +32,7 @@ void shared_number_change();
 // (durable_commit.hpp).
 void shared_number_change_with_transaction();
 
+// Called by callbacks.cpp.
+void at_eoxact_shared_number(XactEvent event);
+
 }  // namespace snowid::pg

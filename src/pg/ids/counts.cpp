@@ -2,7 +2,6 @@
 #include "pg/ids/counts.hpp"
 
 #include "pg/ids/events.hpp"
-#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -14,17 +13,9 @@ Uncounted* listed = nullptr;
 // Whether this transaction has got an ID.
 bool has_begun = false;
 
-void flush_at_end_of_transaction(XactEvent event) {
-  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
-  CountsFlush();
-  has_begun = false;
-}
-
 // Called for the first ID of a transaction. Looks at the clock once more: one that was set back by
 // less than what the lead allows would be noticed nowhere else.
 void begin_counting(const Slot* slot) {
-  // At the exit of the process the transaction may still be open; it ends when there are no places.
-  at_end_subscribe(AtEndOrder::kIssued, {flush_at_end_of_transaction, nullptr, CountsFlush});
   has_begun = true;
   note_clock(slot);
 }
@@ -61,6 +52,12 @@ void CountsFlush() {
     }
   }
   listed = nullptr;
+}
+
+void at_eoxact_counts(XactEvent event) {
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
+  CountsFlush();
+  has_begun = false;
 }
 
 }  // namespace snowid::pg

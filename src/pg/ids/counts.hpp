@@ -27,7 +27,11 @@ inline void count_one(const PlaceDirectory* directory, const Place* place, int64
   if (unlikely(++uncounted->ids[at] == 0)) AddIssued(place->slot, uint64{PG_UINT8_MAX} + 1);
 }
 
-// Adds what this session has counted to the slots. Never fails.
+// Adds what this session has counted to the slots. Never fails. Called by callbacks.cpp at the
+// exit of the process.
 void CountsFlush();
+
+// Called by callbacks.cpp.
+void at_eoxact_counts(XactEvent event);
 
 }  // namespace snowid::pg

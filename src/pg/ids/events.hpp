@@ -9,7 +9,7 @@
 // counted.
 #pragma once
 
-#include "pg/ids/slots.hpp"
+#include "pg/database/database.hpp"
 
 namespace snowid::pg {
 

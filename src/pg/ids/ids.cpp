@@ -2,11 +2,8 @@
 #include "pg/ids/ids.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/server/discard.hpp"
 
 namespace snowid::pg {
-
-void (*common_set_back_hook)() = nullptr;
 
 namespace {
 
@@ -14,35 +11,24 @@ namespace {
 // wait for it.
 constexpr int64 kLongestStartUs = int64{kDefaultMaxWaitMs} * 1000;
 
-void forget_drawn() {
-  forget_last_ids();
-  session_last_id = kNoId;
-}
-
-// Functions for the room of the ceiling, see CeilingUsers.
-
-void attach_for_ceiling() {
-  slots_attach();
-  if (!database_may_be_another()) return;
-  closed_shards.close();
-  database_confirm();
-}
-
-bool MayIssue() { return shared_database->may_issue.load(std::memory_order_relaxed); }
-
 }  // namespace
 
-void ids_register() {
-  // The first session to learn the ceiling also makes the table of warnings, so that no session is
-  // refused an ID because it cannot be made later.
-  ceiling_users = {attach_for_ceiling, warnings_attach, lift_slots, MayIssue,
-                   shared_number_change_with_transaction};
-  id_settings_register();
-  discard_subscribe(forget_drawn);
+void ids_learn_ceiling() {
+  require_can_issue();
+  slots_attach();
+  // So that no session is refused an ID because it cannot be made later.
+  warnings_attach();
+  if (database_may_be_another()) {
+    close_released();
+    database_confirm();
+  }
+  ceiling_learn();
 }
 
+void ids_register() { id_settings_register(); }
+
 void issue_only_above(core::UnixMicros moment) {
-  if (!ceiling_known) ceiling_learn();
+  require_ceiling();
   ceiling_lift(moment);
 }
 

@@ -1,15 +1,15 @@
 // What other rooms may use of IDs. For shards that move: their places and slots, closing and
-// opening them, and the ceiling (closing.hpp, slots.hpp). For the kinds of ID that know no shard:
-// ticks of slots that all databases of the server share.
+// opening them, and the ceiling (moved_shards.hpp, slots.hpp). For the kinds of ID that know no
+// shard: ticks of slots that all databases of the server share.
 //
 // Shared: the slots, see slots.hpp.
 #pragma once
 
 #include "pg/database/database.hpp"
-#include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"
+#include "pg/ids/moved_shards.hpp"
 #include "pg/ids/reach.hpp"
 #include "pg/ids/slot_make.hpp"
 
@@ -28,11 +28,6 @@ struct CommonPlace {
   int64 floor_us;  // the database's floor when common_make_ready() was last called
 };
 
-// Called before rewinding sets back the slots that all databases share: ticks that are drawn from
-// them may then come again, so what is made of them has to differ otherwise. nullptr where no room
-// needs it.
-extern void (*common_set_back_hook)();
-
 // Makes the place ready to draw from. Its slot is then above this database's floor, and so above
 // every time that the database may have used. A slot that is new is also above what any other
 // database has used, if the clock was right. The owner of a database can set its floor, and others
@@ -50,7 +45,7 @@ static pg_attribute_always_inline core::Tick issue_common(const core::Layout& la
 // Makes the ceiling known, and returns whether common_make_ready() was called for this place since
 // the database's floor was last raised. Fails as ceiling_learn() does.
 inline bool common_is_ready(const CommonPlace& place) {
-  if (unlikely(!ceiling_known)) ceiling_learn();
+  require_ceiling();
   return place.slot != nullptr &&
          place.floor_us == my_ceiling->floor_us.load(std::memory_order_acquire);
 }

@@ -2,13 +2,11 @@
 #include "pg/ids/issue.hpp"
 
 #include "pg/base/nap.hpp"
-#include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
+#include "pg/ids/moved_shards.hpp"
 #include "pg/ids/reach.hpp"
 
 namespace snowid::pg {
-
-int64 session_last_id = kNoId;
 
 namespace {
 
@@ -35,7 +33,7 @@ struct SlowDraw {
 // How far its IDs may go. Those of a kind that all databases share go by the clock alone, through
 // wild times as well, for they have random bits.
 core::Reach reach_of(const SlowDraw& draw) {
-  if (reach_hook != nullptr && !draw.is_common) return reach_hook(draw.layout);
+  if (!draw.is_common) return reach_now(draw.layout);
   const core::UnixMicros clock = unix_now();
   return {clock, clock, {PG_INT64_MAX}, {PG_INT64_MAX}};
 }
@@ -82,7 +80,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
 // opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
   if (last == EndOf(draw.layout) && !draw.is_common) {
-    closed_shards.refuse(draw.layout, draw.shard, draw.slot);
+    refuse_released(draw.layout, draw.shard, draw.slot);
     // It may have been opened and closed again since that was asked.
     if (!IsAtEnd(draw.slot, draw.layout) || !IsUsedUp(draw.layout)) return;
   }
@@ -143,7 +141,7 @@ void wait_a_while(int64 for_us) {
 
 void wait_until_allowed(const char* what, core::UnixMicros moment) {
   ClockWait wait{};
-  if (!ceiling_known) ceiling_learn();
+  require_ceiling();
   for (;;) {
     const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
     if (ahead_us <= max_lead_us()) return;

@@ -16,18 +16,23 @@
 
 namespace snowid::pg {
 
-// The last ID that this session got, of whatever shard; kNoId before the first.
-extern int64 session_last_id;
+// Makes the ceiling known (ceiling_learn()). Where the entries in memory may be those of a dropped
+// database it first closes the slots of shards that were released here. Raises as ceiling_learn()
+// and close_released() do.
+void ids_learn_ceiling();
+inline void require_ceiling() {
+  if (unlikely(!ceiling_known)) ids_learn_ceiling();
+}
 
 // The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
 // and with what ceiling_learn() and slot_of() fail with.
 static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int64 shard) {
-  if (unlikely(!ceiling_known)) ceiling_learn();
+  require_ceiling();
   Place* place = FindPlace(directory, shard);
   if (unlikely(place == nullptr)) {
     place = place_make(directory, shard);
     // Making a slot may wait, and take in an invalidation of the ceiling meanwhile.
-    if (!ceiling_known) ceiling_learn();
+    require_ceiling();
   }
   return place;
 }

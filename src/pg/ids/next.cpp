@@ -2,10 +2,10 @@
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/closing.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/ids/issue.hpp"
+#include "pg/ids/moved_shards.hpp"
 
 namespace snowid::pg {
 

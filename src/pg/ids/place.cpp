@@ -4,13 +4,13 @@
 #include "pg/base/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/slot_make.hpp"
-#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
 PlaceDirectory place_directories = {core::kInstagram, nullptr, nullptr, nullptr, 0,
                                     nullptr,          nullptr};
 PlaceDirectory* recent_directory = &place_directories;
+int64 session_last_id = kNoId;
 
 namespace {
 
@@ -100,15 +100,6 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
   }
 }
 
-// At the process's exit. What was counted in its places has been added to the slots before
-// (counts.cpp).
-void leave_places() {
-  ForgetEvents();
-  for_each_chunk([](PlaceChunk* chunk) {
-    for (Place& place : chunk->places) LetGo(place.slot);
-  });
-}
-
 }  // namespace
 
 PlaceDirectory* FindDirectory(const core::LayoutSpec& layout) {
@@ -137,7 +128,6 @@ PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
 
 Place* place_make(PlaceDirectory* directory, int64 shard) {
   require_shard(directory->layout, shard);
-  at_end_subscribe(AtEndOrder::kPlaces, {nullptr, nullptr, leave_places});
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
   PlaceChunk* chunk;
@@ -157,7 +147,17 @@ Place* place_make(PlaceDirectory* directory, int64 shard) {
   return &chunk->places[at];
 }
 
+// At the process's exit. What was counted in its places has been added to the slots before
+// (counts.cpp).
+void at_exit_places() {
+  ForgetEvents();
+  for_each_chunk([](PlaceChunk* chunk) {
+    for (Place& place : chunk->places) LetGo(place.slot);
+  });
+}
+
 void forget_last_ids() {
+  session_last_id = kNoId;
   for_each_chunk([](PlaceChunk* chunk) {
     for (Place& place : chunk->places) place.last_id = kNoId;
   });

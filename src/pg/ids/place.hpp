@@ -6,7 +6,7 @@
 // shards above a million are found by hash.
 #pragma once
 
-#include "pg/ids/slots.hpp"
+#include "pg/database/database.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -93,5 +93,11 @@ Place* place_make(PlaceDirectory* directory, int64 shard);
 
 // Forgets the last IDs of all places.
 void forget_last_ids();
+
+// The last ID that this session got, of whatever shard; kNoId before the first.
+extern int64 session_last_id;
+
+// Called by callbacks.cpp.
+void at_exit_places();
 
 }  // namespace snowid::pg

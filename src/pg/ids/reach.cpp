@@ -1,8 +1,32 @@
-// The hook that says how far IDs may go. See reach.hpp.
 #include "pg/ids/reach.hpp"
+
+#include "pg/base/clock.hpp"
 
 namespace snowid::pg {
 
-core::Reach (*reach_hook)(const core::Layout&) = nullptr;
+namespace {
+
+constexpr core::UnixMicros kNever{PG_INT64_MAX};
+
+}  // namespace
+
+core::Reach reach_now(const core::Layout& layout) {
+  for (;;) {
+    const core::UnixMicros clock = unix_now();
+    const core::WildTimes& times = WildTimesNow();
+    const core::UnixMicros floor = SharedFloor();
+    const int64 early_us = LiftEarlyUs();
+    const core::Wild* due = DueAt(times, clock, floor, early_us);
+    if (due != nullptr) {
+      // All slots are lifted at once, so that the floor says which ranges were stepped over.
+      ceiling_lift(due->until);
+      continue;
+    }
+    const core::UnixMicros lead_from = LeadFrom(times, clock, floor, early_us);
+    const core::Wild* ahead = WildAhead(times, floor);
+    if (ahead == nullptr) return {clock, lead_from, kNever, kNever};
+    return {clock, lead_from, {ahead->from.value - layout.unit_us}, {ahead->from.value - early_us}};
+  }
+}
 
 }  // namespace snowid::pg

@@ -1,10 +1,12 @@
 // How far IDs may go, so that none gets a wild time (core/wild.hpp). The quick path need not check:
 // the alert is never later than a day before the first range that slots have not been lifted over.
-// On the slow path another room says how far IDs may go, and lifts the slots.
+// The slow path does: before the clock comes to a wild time, the first session to ask lifts all
+// slots of the database over it.
 //
 // Shared: Database::longest_unit_us, and what ceiling/wild.hpp reads.
 #pragma once
 
+#include "pg/ceiling/ceiling.hpp"
 #include "pg/database/database.hpp"
 
 namespace snowid::pg {
@@ -21,8 +23,8 @@ inline core::UnixMicros LeadFromNow(core::UnixMicros clock) {
   return LeadFrom(WildTimesNow(), clock, SharedFloor(), LiftEarlyUs());
 }
 
-// Set by the room that steps over wild times: reads the clock, and lifts this database's slots over
-// a range that is due, durably. Fails as ceiling_lift() does.
-extern core::Reach (*reach_hook)(const core::Layout& layout);
+// Reads the clock, and lifts this database's slots over a range that is due, durably. Fails as
+// ceiling_lift() does.
+core::Reach reach_now(const core::Layout& layout);
 
 }  // namespace snowid::pg

@@ -10,7 +10,6 @@ namespace snowid::pg {
 int64 default_shard = kUnresolvedShard;
 uint64 changes_seen = 0;
 ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
-int64 (*shard_resolve_hook)(const ShardSetting& setting) = nullptr;
 int max_lead_ms = 1000;
 int max_wait_ms = kDefaultMaxWaitMs;
 
@@ -20,9 +19,6 @@ namespace {
 // PostgreSQL would replace an invalid number by the default, which may be another server's shard.
 char* shard_text = nullptr;
 bool is_registering = false;
-
-// The number of a node where no room provides one.
-constexpr int64 kNumberOfNone = 0;
 
 // How often default_shard_forget() was called.
 uint64 times_forgotten = 0;
@@ -78,14 +74,13 @@ void default_shard_forget() {
 int64 shard_resolve() {
   const ShardSetting setting = shard_setting;
   // Where it fails below the session has no default shard, instead of the previous one. The changes
-  // are read first, so that the next caller notices one that comes while the hook looks.
+  // are read first, so that the next caller notices one that comes meanwhile.
   default_shard = kUnresolvedShard;
   changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
   if (setting.shard == kRefusedShard) report_refused_shard();
   if (setting.shard >= 0 && !MayBeShared(setting.source)) return default_shard = setting.shard;
   const uint64 before = times_forgotten;
-  int64 shard = setting.shard == kOwnNumber ? kNumberOfNone : setting.shard;
-  if (shard_resolve_hook != nullptr) shard = shard_resolve_hook(setting);
+  const int64 shard = shard_of_setting(setting);
   // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
   if (times_forgotten == before) default_shard = shard;
   return shard;

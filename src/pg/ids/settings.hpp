@@ -33,10 +33,9 @@ inline bool IsStored(GucSource source) {
 // function's SET clause, which a cluster may carry along with a statement.
 inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
 
-// Set by the room that knows the node's own number: gives the shard where the setting is kOwnNumber
-// or MayBeShared(), or fails. What it returns is used until default_shard_forget(). Without a hook
-// the node's number is 0.
-extern int64 (*shard_resolve_hook)(const ShardSetting& setting);
+// The shard where the setting is kOwnNumber or MayBeShared(); used until default_shard_forget().
+// Defined in nodes/number.cpp. Raises 55000 if there is none.
+int64 shard_of_setting(const ShardSetting& setting);
 
 // Makes the next call of shard_by_default() resolve the shard anew. Never fails, and reads no
 // catalog.

@@ -1,7 +1,7 @@
 // Making slots. See slot_make.hpp.
 #include "pg/ids/slot_make.hpp"
 
-#include "pg/ids/closing.hpp"
+#include "pg/ids/moved_shards.hpp"
 #include "pg/ids/slot_sweep.hpp"
 
 namespace snowid::pg {
@@ -29,19 +29,19 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = SlotKeyOf(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   const bool is_new = slot == nullptr;
-  // Done without a lock on a partition, since lock() may wait for a transaction.
+  // Done without a lock on a partition, since lock_shard() may wait for a transaction.
   if (is_new) {
     // Before the slot is made: a session that finds the slot, with its partition locked, sees this
     // store, too.
     RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
-    slot = make_slot(layout, key, closed_shards.lock(layout, shard));
+    slot = make_slot(layout, key, lock_shard(layout, shard));
   }
   // This session's stand-in may have a higher floor than the shared entry, by which another session
   // may have made the slot since lift_slots().
   if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
   Hold(slot);
   table_release(slots, slot);
-  if (is_new) closed_shards.unlock(layout, shard);
+  if (is_new) unlock_shard(layout, shard);
   return slot;
 }
 

@@ -5,7 +5,7 @@
 // says.
 #pragma once
 
-#include "pg/ids/slots.hpp"
+#include "pg/database/database.hpp"
 #include "pg/shared/quota.hpp"
 
 namespace snowid::pg {

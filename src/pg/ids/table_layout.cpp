@@ -3,7 +3,6 @@
 
 #include "pg/compat.hpp"
 #include "pg/server/extension.hpp"
-#include "pg/server/invalidation.hpp"
 
 namespace snowid::pg {
 
@@ -17,17 +16,6 @@ struct Remembered {
 
 HTAB* remembered = nullptr;
 
-void forget_relation(Oid relid) {
-  if (OidIsValid(relid)) {
-    hash_search(remembered, &relid, HASH_REMOVE, nullptr);
-    return;
-  }
-  HASH_SEQ_STATUS scan;
-  hash_seq_init(&scan, remembered);
-  while (auto* entry = static_cast<Remembered*>(hash_seq_search(&scan)))
-    hash_search(remembered, &entry->relid, HASH_REMOVE, nullptr);
-}
-
 void make_memory() {
   if (remembered != nullptr) return;
   HASHCTL options{};
@@ -36,7 +24,6 @@ void make_memory() {
   options.hcxt = CacheMemoryContext;
   remembered =
       hash_create("snowid layouts of tables", 16, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-  invalidation_subscribe(forget_relation);
 }
 
 // Whether a function is one of snowid's that make IDs, and could stand in a default.
@@ -147,6 +134,18 @@ void default_layout_add(Oid relid, DefaultLayout* layout) {
     entry->is_read = true;
   }
   Add(found, layout);
+}
+
+void on_relcache_table_layout(Oid relid) {
+  if (remembered == nullptr) return;
+  if (OidIsValid(relid)) {
+    hash_search(remembered, &relid, HASH_REMOVE, nullptr);
+    return;
+  }
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, remembered);
+  while (auto* entry = static_cast<Remembered*>(hash_seq_search(&scan)))
+    hash_search(remembered, &entry->relid, HASH_REMOVE, nullptr);
 }
 
 }  // namespace snowid::pg

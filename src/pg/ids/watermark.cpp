@@ -332,7 +332,7 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
       stated != nullptr ? core::MakeLayout(*stated) : layout_of_table(relid, tables);
   require_time_order(layout);
 
-  if (!ceiling_known) ceiling_learn();
+  require_ceiling();
   const core::Id mark = choose_mark(layout);
   // Before the layout's epoch there are no IDs.
   if (mark.value > 0) lift_above(layout, mark);

@@ -5,7 +5,8 @@
 
 namespace snowid::pg {
 
-// Gives the server's ObjectIDs another random number: what common_set_back_hook is for. Fails as
+// Gives the server's ObjectIDs another random number: before rewinding sets back the slots that all
+// databases share, ticks of which may then come again. Fails as
 // table_attach() does, and with XX000 where the source of random bytes does.
 void objectid_draw_anew();
 

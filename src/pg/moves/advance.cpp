@@ -19,7 +19,7 @@ void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core:
   // may be opened again, below.
   for (;;) {
     if (seen == EndOf(layout).value) {
-      closed_shards.refuse(layout, shard, slot);
+      refuse_released(layout, shard, slot);
       if (IsAtEnd(slot, layout) && IsUsedUp(layout)) return;
       seen = slot->last_tick.load(std::memory_order_acquire);
     } else if (seen >= last.value ||
@@ -52,7 +52,7 @@ Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
   // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
   // start.
   const core::UnixMicros moment = StartOf(layout, parts.time);
-  if (!ceiling_known) ceiling_learn();
+  require_ceiling();
   const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
   if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 

@@ -3,7 +3,6 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/at_end.hpp"
 #include "pg/server/durable_commit.hpp"
 
 namespace snowid::pg {
@@ -30,19 +29,6 @@ void end_newest(bool is_commit) {
   LetGo(move->slot);
 }
 
-void follow_transaction(XactEvent event) {
-  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
-  while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
-}
-
-void follow_part(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
-  if (event == SUBXACT_EVENT_ABORT_SUB)
-    while (moves != nullptr && moves->part == part) end_newest(false);
-  if (event == SUBXACT_EVENT_COMMIT_SUB)
-    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
-      move->part = parent;
-}
-
 // Makes a move that push() adds, after which nothing can fail. The commit has to be durable:
 // another server may use the shard as soon as the client has the answer.
 Move* make_move(Slot* slot, bool is_release) {
@@ -52,7 +38,6 @@ Move* make_move(Slot* slot, bool is_release) {
               (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                errmsg("shard " UINT64_FORMAT " was moved in this transaction", slot->key.shard),
                errhint("Commit it, and move the shard in another one.")));
-  at_end_subscribe(AtEndOrder::kMoves, {follow_transaction, follow_part, nullptr});
   require_durable_commit();
   auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
   *move = {moves, slot, {0}, GetCurrentSubTransactionId(), is_release};
@@ -67,6 +52,19 @@ void Push(Move* move, core::Tick last) {
 }
 
 }  // namespace
+
+void at_eoxact_moves(XactEvent event) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
+}
+
+void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
+  if (event == SUBXACT_EVENT_ABORT_SUB)
+    while (moves != nullptr && moves->part == part) end_newest(false);
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
+      move->part = parent;
+}
 
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);

@@ -22,4 +22,8 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout);
 // Has a slot issue IDs above `last` when the transaction commits. Raises 55000 likewise.
 void pending_open(Slot* slot, core::Tick last);
 
+// Called by callbacks.cpp.
+void at_eoxact_moves(XactEvent event);
+void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent);
+
 }  // namespace snowid::pg

@@ -9,8 +9,13 @@
 
 namespace snowid::pg {
 
-// Sets shard_resolve_hook and may_issue_hook, and defines the settings. Called once, when the
-// library is loaded.
+// Defines the settings. Called once, when the library is loaded.
 void nodes_register();
+
+// Called by callbacks.cpp. hash: of a row of pg_class by its name, since Citus was installed or
+// dropped; 0 for all.
+void on_relcache_node_number(Oid relid);
+void on_syscache_node_number(uint32 hash);
+void at_eoxact_node_number();
 
 }  // namespace snowid::pg

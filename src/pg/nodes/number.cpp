@@ -7,8 +7,6 @@
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
-#include "pg/server/at_end.hpp"
-#include "pg/server/invalidation.hpp"
 #include "pg/server/subtransaction.hpp"
 
 namespace snowid::pg {
@@ -33,32 +31,6 @@ void forget_number(bool, void*) { default_shard_forget(); }
 
 // Whether the number that this session remembers holds for this transaction only.
 bool ends_with_transaction = false;
-
-void forget_relation(Oid relid) {
-  if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
-}
-
-// A callback for rows of pg_class by their names: Citus was installed or dropped. 0 is for all.
-void forget_class(Datum, CacheNumber, uint32 hash) {
-  if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
-}
-
-// At the end of the transaction.
-void forget_at_end_of_transaction(XactEvent) {
-  if (!ends_with_transaction) return;
-  ends_with_transaction = false;
-  default_shard_forget();
-}
-
-// Subscribes to invalidations. To subscribe twice, after an error in between, does no harm.
-void subscribe_to_changes() {
-  static bool is_subscribed = false;
-  if (is_subscribed) return;
-  invalidation_subscribe(forget_relation);
-  CacheRegisterSyscacheCallback(RELNAMENSP, forget_class, 0);
-  at_end_subscribe(AtEndOrder::kOwnNumber, {forget_at_end_of_transaction, nullptr, nullptr});
-  is_subscribed = true;
-}
 
 // 55000: Citus copies what is set like this to all nodes.
 [[noreturn]] void report_stored_setting(GucSource source) {
@@ -150,7 +122,6 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
 // with 22023 where snowid.shard is none, and as membership_read() does. wants_names: of the node
 // and its registry.
 void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
-  subscribe_to_changes();
   result->source = "setting";
   result->number = setting.shard;
   if (setting.shard == kRefusedShard) report_refused_shard();
@@ -165,12 +136,6 @@ void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_
   if (wants_names || !shared_number_recall(&result->number))
     return resolve_by_membership(result, is_standby);
   if (result->number == 0) require_other_than_0();
-}
-
-int64 number_of(const ShardSetting& setting) {
-  NodeNumber result{};
-  resolve_number(setting, &result, false);
-  return result.number;
 }
 
 // Resolves the number as a draw with the default layout does, for a subtransaction.
@@ -189,9 +154,17 @@ bool SaysWhy(const ErrorData* error) {
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
 
-// The hook may_issue_hook: who was replaced must not draw from named shards either, since the other
+}  // namespace
+
+int64 shard_of_setting(const ShardSetting& setting) {
+  NodeNumber result{};
+  resolve_number(setting, &result, false);
+  return result.number;
+}
+
+// Who was replaced must not draw from named shards either, since the other
 // server does.
-bool may_issue(bool fails) {
+bool node_may_issue(bool fails) {
   if (!fails && !membership_is_known()) return false;
   const Membership member = membership_read();
   if (member.is_group_replaced) {
@@ -205,7 +178,19 @@ bool may_issue(bool fails) {
   return false;
 }
 
-}  // namespace
+void on_relcache_node_number(Oid relid) {
+  if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
+}
+
+void on_syscache_node_number(uint32 hash) {
+  if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
+}
+
+void at_eoxact_node_number() {
+  if (!ends_with_transaction) return;
+  ends_with_transaction = false;
+  default_shard_forget();
+}
 
 void nodes_register() {
   DefineCustomBoolVariable(
@@ -217,8 +202,6 @@ void nodes_register() {
       "A database that has joined a registry draws no IDs where it is another one. Set it where a "
       "copy does not get it: on the command line, or in a file outside of the data directory.",
       &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-  shard_resolve_hook = number_of;
-  may_issue_hook = may_issue;
 }
 
 }  // namespace snowid::pg

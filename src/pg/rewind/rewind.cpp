@@ -7,9 +7,8 @@
 // caller waits until that is durable. It stays if the transaction rolls back.
 //
 // Shared: Database and the slots of this database, which nobody else looks at. And the slots that
-// all databases share, which other sessions go on using: see common_set_back_hook.
-#include "pg/rewind/rewind.hpp"
-
+// all databases share, which other sessions go on using: ticks that are drawn from those may come
+// again, so ObjectIDs get another random number.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layouts.hpp"
@@ -17,8 +16,8 @@
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/kinds/objectid_next.hpp"
 #include "pg/rewind/alone.hpp"
-#include "pg/rewind/step_over.hpp"
 
 namespace snowid::pg {
 
@@ -153,8 +152,8 @@ List* find_used_up(Check* check) {
     const SlotKey* key = &check->ended[i];
     const core::Layout layout = core::MakeLayout(key->layout);
     const auto shard = static_cast<int64>(key->shard);
-    if (!closed_shards.lock(layout, shard)) found = lappend(found, const_cast<SlotKey*>(key));
-    closed_shards.unlock(layout, shard);
+    if (!lock_shard(layout, shard)) found = lappend(found, const_cast<SlotKey*>(key));
+    unlock_shard(layout, shard);
   }
   return found;
 }
@@ -214,7 +213,7 @@ void set_memory_back(const Plan& plan) {
 }
 
 void rewind_alone(FunctionCallInfo fcinfo) {
-  ceiling_learn();
+  ids_learn_ceiling();
   if (HasStandIn())
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -224,7 +223,7 @@ void rewind_alone(FunctionCallInfo fcinfo) {
   require_stated(&plan, ceiling);
   const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is changed, since it may fail.
-  if (is_wild && common_set_back_hook != nullptr) common_set_back_hook();
+  if (is_wild) objectid_draw_anew();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
   if (is_wild) set_memory_back(plan);
   alone_unlock();
@@ -232,8 +231,6 @@ void rewind_alone(FunctionCallInfo fcinfo) {
 }
 
 }  // namespace
-
-void rewind_register() { reach_hook = step_over; }
 
 }  // namespace snowid::pg
 

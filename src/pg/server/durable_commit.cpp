@@ -3,7 +3,6 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/at_end.hpp"
 
 namespace snowid::pg {
 
@@ -12,8 +11,12 @@ namespace {
 // Whether this transaction has to commit durably.
 bool is_required = false;
 
+}  // namespace
+
+void require_durable_commit() { is_required = true; }
+
 // Done at the end of the transaction, since the session may change the setting until then.
-void commit_durably(XactEvent event) {
+void at_eoxact_durable_commit(XactEvent event) {
   if (!is_required) return;
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -34,13 +37,6 @@ void commit_durably(XactEvent event) {
     default:
       break;
   }
-}
-
-}  // namespace
-
-void require_durable_commit() {
-  at_end_subscribe(AtEndOrder::kDurableCommit, {commit_durably, nullptr, nullptr});
-  is_required = true;
 }
 
 }  // namespace snowid::pg

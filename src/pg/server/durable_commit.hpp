@@ -12,4 +12,7 @@ namespace snowid::pg {
 // what others wait for until then.
 void require_durable_commit();
 
+// Called by callbacks.cpp. Raises 0A000 before PREPARE TRANSACTION.
+void at_eoxact_durable_commit(XactEvent event);
+
 }  // namespace snowid::pg

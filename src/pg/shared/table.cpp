@@ -5,6 +5,7 @@
 // `lock` guards the rest, of which nothing changes once it is written.
 #include "pg/shared/table.hpp"
 
+#include "pg/callbacks.hpp"
 #include "pg/compat.hpp"
 #include "pg/shared/abi.hpp"
 
@@ -139,6 +140,7 @@ void table_attach_now(SharedTable* table) {
   if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
   // What the session keeps of shared memory must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+  callbacks_register_exit();
   if (root == nullptr) attach_area();
   const dshash_parameters parameters = byte_keyed(form.key_size, form.entry_size, shared_tranche);
   LWLockAcquire(&root->lock, LW_EXCLUSIVE);

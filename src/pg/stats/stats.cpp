@@ -1,6 +1,6 @@
 // What statistics have in common: their reset. Nothing is shared here.
 #include "pg/compat.hpp"
-#include "pg/server/stat_reset.hpp"
+#include "pg/counters/counters.hpp"
 #include "pg/stats/id_statistics.hpp"
 
 using namespace snowid;
@@ -14,7 +14,7 @@ SNOWID_FUNCTION(snowid_stat_reset);
 Datum snowid_stat_reset(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   reset_id_statistics();
-  stat_reset();
+  counters_reset_counts();
   PG_RETURN_VOID();
 }
 }

@@ -1,5 +1,5 @@
 // Finding, opening, closing and lifting slots. See slots.hpp for the locks.
-#include "pg/ids/slots.hpp"
+#include "pg/database/slots.hpp"
 
 #include "pg/base/locks.hpp"
 

@@ -3,15 +3,15 @@
 // Shared: Slot, one for each (database, layout, shard), an entry of the table "slots". And a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
 // core/tick.hpp says, without a lock; but a session that opens a closed slot holds Ceiling::lock,
-// and what ids/closing.hpp says. A session is counted in as a user of each slot that it keeps a
-// pointer to. The slots that all databases share have no such count, and are never deleted.
+// and what ids/moved_shards.hpp says. A session is counted in as a user of each slot that it keeps
+// a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
 // slots (shared/quota.hpp), that of "slots", that of "shard events".
 #pragma once
 
 #include "pg/base/debug.hpp"
-#include "pg/database/database.hpp"
+#include "pg/database/entry.hpp"
 
 namespace snowid::pg {
 
@@ -27,7 +27,7 @@ struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
   // How many sessions use it, in the low kUserBits; above them how many IDs it has issued since the
-  // start of the server or the last reset, as far as sessions have added them (counts.hpp).
+  // start of the server or the last reset, as far as sessions have added them (ids/counts.hpp).
   std::atomic<uint64_t> uses;
 };
 
@@ -138,7 +138,8 @@ Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
 void visit_slots(SlotVisitor visit, void* context);
 
-// Raises all slots of this database above a floor, see CeilingUsers::lift. Those that are made
+// Raises all slots of this database above a floor, so that none issues an ID with a time up to it
+// any more. Called after the floor was raised, with the ceiling's lock held. Those that are made
 // later are above it because the floor itself has been raised before. Closed slots stay closed;
 // open_slot() sees the floor.
 void lift_slots(core::UnixMicros floor);

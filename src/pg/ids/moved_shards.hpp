@@ -1,0 +1,82 @@
+// Shards that have moved to another server, and issue no IDs here. Which have is in the table
+// snowid_internal.moved_shards: a row for each shard that was released or accepted on this server,
+// with the ID of the last move, which never becomes less. pg/moves stores the rows.
+//
+// The slot of a released shard is closed: it holds the layout's last tick. No tick comes after it,
+// so every draw takes the slow path, which reads the table to say why. The quick path need not
+// check. The table is also read when a slot is made, since memory is empty when the server starts,
+// and when the entries in memory may be those of a dropped database.
+//
+// Shared: the table, and Slot::last_tick. A transaction that changes the row of a shard, or opens
+// or closes the shard's slot, holds moved_lock() until it ends. A session that makes a slot, or has
+// found one at its end, holds a weaker lock meanwhile: lock_shard(). Each takes the heavyweight
+// lock before any of snowid's LWLocks, so no LWLock may be held in any of these calls.
+#pragma once
+
+#include "pg/database/database.hpp"
+#include "pg/server/own_table.hpp"
+
+namespace snowid::pg {
+
+// The table and its columns.
+enum MovedColumn : AttrNumber { kShard = 1, kLayout, kId, kIsOpen, kMovedTo, kMovedAt };
+inline constexpr int kMovedColumns = kMovedAt;
+inline constexpr Oid kMovedTypes[kMovedColumns] = {INT8OID, InvalidOid, INT8OID,
+                                                   BOOLOID, TEXTOID,    TIMESTAMPTZOID};
+inline constexpr OwnTable kMovedShards = {.name = "moved_shards",
+                                          .types = kMovedTypes,
+                                          .columns = kMovedColumns,
+                                          .own_type_length = sizeof(core::LayoutSpec),
+                                          .nullable = kMovedTo};
+
+// A row.
+struct Moved {
+  ItemPointerData place;
+  int64 id;              // returned by snowid.release_shard(), or accepted
+  bool is_open;          // whether it was accepted last
+  const char* moved_to;  // where a released shard went, nullptr if that was not stated
+  TimestampTz moved_at;
+};
+
+// Reads the kMovedColumns of a row. Those that were added, and dropped again, are left out.
+void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls);
+
+inline core::LayoutSpec SpecOf(Datum value) {
+  return *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
+}
+
+// Which object of the table is locked for a shard.
+Oid lock_of(const core::Layout& layout, int64 shard);
+
+// Locks a shard, and opens the table to change its row; both are locked until the end of the
+// transaction. Raises 55000 if the table is missing or was altered.
+Relation moved_lock(const core::Layout& layout, int64 shard);
+
+// Finds a shard's row, whatever the caller's snapshot. Texts are in the current memory context.
+bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
+
+// Keeps others from closing or opening a shard until unlock_shard(), or the end of the transaction.
+// Returns whether it was released. May wait for a transaction that moves the shard. Raises 55000 as
+// moved_lock() does.
+bool lock_shard(const core::Layout& layout, int64 shard);
+void unlock_shard(const core::Layout& layout, int64 shard);
+
+// Called where a slot is found at its end. Raises 55000 if the shard was released. Returns where it
+// is open now, or the layout is used up.
+void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
+
+// Closes the slots of all shards that were released. Raises 55000 as moved_lock() does.
+void close_released();
+
+// Whether an ID with the layout's last time may have been issued. Where none may, a slot that is at
+// its end is closed.
+inline bool IsUsedUp(const core::Layout& layout) {
+  return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
+}
+
+// Above all that a closed slot has issued, where nobody knows its last tick any more.
+inline core::Tick LastTickByCeiling(const core::Layout& layout) {
+  return LastTickAt(layout, {my_ceiling->ceiling_us.load(std::memory_order_acquire)});
+}
+
+}  // namespace snowid::pg
