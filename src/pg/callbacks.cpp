@@ -6,7 +6,7 @@
 #include "pg/ids/ids.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/moves/pending.hpp"
-#include "pg/nodes/nodes.hpp"
+#include "pg/nodes/node_number.hpp"
 #include "pg/server/durable_commit.hpp"
 
 namespace snowid::pg {

@@ -4,9 +4,9 @@
 #include "pg/callbacks.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/counters.hpp"
+#include "pg/counters/settings.hpp"
 #include "pg/ids/ids.hpp"
-#include "pg/nodes/nodes.hpp"
+#include "pg/nodes/node_number.hpp"
 
 extern "C" {
 SNOWID_EXPORT const Pg_magic_struct* PG_MAGIC_FUNCTION_NAME(void);
@@ -19,7 +19,7 @@ SNOWID_EXPORT void _PG_init(void);
 void _PG_init(void) {
   snowid::pg::ceiling_register();
   snowid::pg::ids_register();
-  snowid::pg::counters_register();
+  snowid::pg::counter_settings_register();
   snowid::pg::nodes_register();
   snowid::pg::callbacks_register();
   MarkGUCPrefixReserved("snowid");

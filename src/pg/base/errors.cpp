@@ -2,7 +2,7 @@
 #include "pg/base/errors.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 
 namespace snowid::pg {
 

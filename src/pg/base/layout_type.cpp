@@ -1,10 +1,18 @@
 // The SQL type snowid_layout, and the functions that describe layouts. They depend on their
 // arguments alone. Nothing here is shared.
+#include "pg/base/layout_type.hpp"
+
 #include "pg/base/clock.hpp"
-#include "pg/base/layouts.hpp"
 #include "pg/compat.hpp"
 
 namespace snowid::pg {
+
+core::Layout recent_layout = core::kInstagram;
+
+char* layout_text(const core::LayoutSpec& spec) {
+  char text[core::kLayoutTextSize];
+  return pnstrdup(text, core::FormatLayout(spec, text));
+}
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Counting raises, and logging slow ones. See raises.hpp.
 #include "pg/ceiling/raises.hpp"
 
-#include "pg/base/log_limit.hpp"
+#include "pg/base/clock.hpp"
 #include "pg/ceiling/state.hpp"
 
 namespace snowid::pg {

@@ -2,7 +2,6 @@
 #include "pg/central/failure.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/base/log_limit.hpp"
 
 namespace snowid::pg {
 

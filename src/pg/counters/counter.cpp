@@ -3,7 +3,7 @@
 
 #include "pg/base/errors.hpp"
 #include "pg/server/extension.hpp"
-#include "pg/server/sequence.hpp"
+#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,6 @@
 // Making and freeing tables of keys. See keys.hpp.
 #include "pg/counters/keys.hpp"
 
-#include "pg/counters/bounds.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/server/subtransaction.hpp"
 

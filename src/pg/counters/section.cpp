@@ -13,7 +13,7 @@
 #include "pg/counters/counter.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/server/sequence.hpp"
+#include "pg/server/sequence_page.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,4 @@
-// The settings of counters. See settings.hpp.
 #include "pg/counters/settings.hpp"
-
-#include "pg/counters/bounds.hpp"
 
 namespace snowid::pg {
 

@@ -1,6 +1,8 @@
-// The settings of counters. Each belongs to one process; nothing is shared.
+// The settings of counters, each of which belongs to one process; and how much memory segments and
+// sections may take (shared/quota.hpp says what happens beyond that). Nothing is shared.
 #pragma once
 
+#include "pg/base/debug.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -12,5 +14,14 @@ inline constexpr int kDefaultSectionKeys = 100000;
 
 // Defines them. Called once, when the library is loaded.
 void counter_settings_register();
+
+// The most segments and sections of a server, at 320 bytes a segment and 1,280 a section. Keys of
+// sections have bounds of their own, see keys.hpp.
+SNOWID_BOUND(max_counters, 100000);
+SNOWID_BOUND(max_counters_of_database, 25000);
+// A database that has fewer can make more even where the server is full.
+SNOWID_BOUND(reserved_counters, 1000);
+// A section's keys are counted as this many where snowid.section_keys is less: its default.
+SNOWID_BOUND(least_section_keys, kDefaultSectionKeys);
 
 }  // namespace snowid::pg

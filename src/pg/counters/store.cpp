@@ -4,7 +4,6 @@
 // the server: the next one to draw begins above what the sequence itself says.
 #include "pg/counters/store.hpp"
 
-#include "pg/counters/bounds.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/shared/quota.hpp"

@@ -11,8 +11,10 @@
 // "sections" and a section's lock at once.
 #pragma once
 
-#include "pg/central/central.hpp"
-#include "pg/counters/counts.hpp"
+#include "pg/central/allocate.hpp"
+#include "pg/central/failure.hpp"
+#include "pg/central/sources.hpp"
+#include "pg/counters/counter_stats.hpp"
 #include "pg/counters/refill.hpp"
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
@@ -31,7 +33,7 @@ struct CounterKey {
   Oid relid;
 };
 
-// The state of a segment, see segment.hpp.
+// The state of a segment, see segment.cpp.
 struct SharedSegment {
   CounterKey key;
   std::atomic<uint32_t> users;
@@ -44,7 +46,7 @@ struct SharedSegment {
   std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
   int64 refilled_us;             // when, as Unix microseconds
   uint64 refilled_cursor;        // the position of the cursor then
-  // What is counted, see counts.hpp; and what `numbers` had given when it last was zeroed.
+  // What is counted, see counter_stats.hpp; and what `numbers` had given when it last was zeroed.
   RefillCounts refills;
   FailureCounts source;
   std::atomic<uint64_t> given_before;
@@ -76,7 +78,7 @@ struct SharedSection {
   std::atomic<int64_t>
       alert;             // a session that draws this number or a greater one raises the limit early
   dsa_pointer table;     // a core::KeyTable, InvalidDsaPointer where there is none
-  RefillCounts refills;  // see counts.hpp
+  RefillCounts refills;  // see counter_stats.hpp
   std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
   // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
   int64 refused_us;

@@ -3,6 +3,5 @@
 #pragma once
 
 #include "pg/database/entry.hpp"
-#include "pg/database/may_issue.hpp"
 #include "pg/database/shared_number.hpp"
 #include "pg/database/slots.hpp"

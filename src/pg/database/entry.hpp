@@ -83,7 +83,7 @@ struct Database {
   SharedWild wild;
   // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
-  // Whether it is known that this database may issue IDs, see may_issue.hpp.
+  // Whether it is known that this database may issue IDs, see shared_number.hpp.
   std::atomic<bool> may_issue;
   // The time of the last watermark, see ids/watermark.cpp. A new slot starts above it, too.
   std::atomic<int64_t> watermark_us;
@@ -168,8 +168,8 @@ constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
 // Adds one to the changes, and forgets the number.
 void CountNumberChange();
 
-// Makes every session check with its next ID whether this database may issue IDs (may_issue.hpp),
-// and learn the node's number anew. Fails as table_attach() does.
+// Makes every session check with its next ID whether this database may issue IDs
+// (shared_number.hpp), and learn the node's number anew. Fails as table_attach() does.
 void recheck_may_issue();
 
 // Raises a time to `to_us`, unless it is at or above that. A process that reads the time with

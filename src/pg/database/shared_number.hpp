@@ -35,4 +35,13 @@ void shared_number_change_with_transaction();
 // Called by callbacks.cpp.
 void at_eoxact_shared_number(XactEvent event);
 
+// Whether this database may issue IDs, by what it knows of itself as a node. fails: whether to
+// raise 55000 if it may not. May look at catalogs. Defined in nodes/node_number.cpp.
+bool node_may_issue(bool fails);
+
+// Calls node_may_issue(), and notes in shared memory if it returns true: it need not be called
+// again before recheck_may_issue(). In a transaction that has changed the node's number nothing is
+// noted. Raises 55000 as node_may_issue() does.
+void check_may_issue(bool fails);
+
 }  // namespace snowid::pg

@@ -2,7 +2,7 @@
 // they can stand in generated columns, indexes and partition bounds.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
 
 namespace snowid::pg {

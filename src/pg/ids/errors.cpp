@@ -2,7 +2,7 @@
 #include "pg/ids/errors.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/ids/settings.hpp"
 
 namespace snowid::pg {

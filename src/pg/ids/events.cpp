@@ -2,8 +2,7 @@
 #include "pg/ids/events.hpp"
 
 #include "pg/base/clock.hpp"
-#include "pg/base/layouts.hpp"
-#include "pg/base/log_limit.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/server/subtransaction.hpp"
 
 namespace snowid::pg {

@@ -1,7 +1,7 @@
 #include "pg/ids/moved_shards.hpp"
 
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/events.hpp"

@@ -1,6 +1,6 @@
 // The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/ids.hpp"

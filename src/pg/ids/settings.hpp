@@ -34,7 +34,7 @@ inline bool IsStored(GucSource source) {
 inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
 
 // The shard where the setting is kOwnNumber or MayBeShared(); used until default_shard_forget().
-// Defined in nodes/number.cpp. Raises 55000 if there is none.
+// Defined in nodes/node_number.cpp. Raises 55000 if there is none.
 int64 shard_of_setting(const ShardSetting& setting);
 
 // Makes the next call of shard_by_default() resolve the shard anew. Never fails, and reads no

@@ -20,7 +20,7 @@
 // Database::watermark_us, which is raised before slots are looked at. Ceiling::lock is held in
 // shared mode for that, since open_slot() reads it and opens the slot with that lock.
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/ids/reach.hpp"

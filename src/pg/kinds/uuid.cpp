@@ -5,7 +5,7 @@
 // database. The random bytes belong to one process.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/base/random.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"

@@ -1,10 +1,9 @@
 // Storing which shards have moved. See moves.hpp.
-#include "pg/moves/moves.hpp"
-
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/base/locks.hpp"
 #include "pg/compat.hpp"
+#include "pg/moves/moves.hpp"
 #include "pg/moves/pending.hpp"
 #include "pg/server/extension.hpp"
 

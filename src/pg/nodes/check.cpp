@@ -1,7 +1,7 @@
 // The SQL functions that have the registry, or Citus, confirm a node's number: for schedulers, and
 // for scripts that start or promote a server.
+#include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
-#include "pg/base/nap.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"

@@ -2,7 +2,7 @@
 // the registry can make it answer anything.
 #include "pg/nodes/registry.hpp"
 
-#include "pg/base/nap.hpp"
+#include "pg/base/clock.hpp"
 #include "pg/base/text.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"

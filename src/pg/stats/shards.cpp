@@ -1,6 +1,6 @@
 // What the view snowid.stat_shards shows. Nothing is shared here.
 #include "pg/base/clock.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
 #include "pg/stats/id_statistics.hpp"
 

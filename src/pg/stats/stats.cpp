@@ -1,6 +1,6 @@
 // What statistics have in common: their reset. Nothing is shared here.
 #include "pg/compat.hpp"
-#include "pg/counters/counters.hpp"
+#include "pg/counters/counter_stats.hpp"
 #include "pg/stats/id_statistics.hpp"
 
 using namespace snowid;

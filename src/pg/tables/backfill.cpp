@@ -2,7 +2,7 @@
 // counts within a partition of the window and draws from no shard, so it shares nothing.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
-#include "pg/base/layouts.hpp"
+#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
 
 namespace snowid::pg {

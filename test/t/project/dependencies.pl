@@ -55,7 +55,7 @@ foreach my $arguments ('PRECOMPILED=1', '')
     is(to_be_made($arguments), '', "$how: nothing has changed");
     # Each file includes prelude.hpp; core's headers are in that; the others are in some.
     foreach my $header (map { "src/$_" } qw(core/tick.hpp core/uuid.hpp pg/prelude.hpp pg/compat.hpp pg/base/clock.hpp
-        pg/shared/table.hpp pg/counters/counter.hpp pg/counters/counters.hpp pg/nodes/nodes.hpp))
+        pg/shared/table.hpp pg/counters/counter.hpp pg/counters/settings.hpp pg/nodes/node_number.hpp))
     {
         my @times = (stat $header)[8, 9];
         utime undef, undef, $header or die "$header: $!";

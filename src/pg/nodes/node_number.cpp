@@ -1,5 +1,5 @@
 // Resolving the node's own number. See nodes.hpp.
-#include "pg/nodes/nodes.hpp"
+#include "pg/nodes/node_number.hpp"
 
 #include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
