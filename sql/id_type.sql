@@ -191,6 +191,8 @@ SELECT snowid_decode(id) = snowid_decode(number) AS decode, snowid_decode(id, 't
        snowid_timestamp(id) = snowid_timestamp(number) AS timestamp, snowid_shard(id), snowid_sequence(id),
        snowid_in_range(id, '2011-09-09Z', '2011-09-10Z') AS in_range, snowid_to_base62(id), snowid_to_uuid(id), snowid_scatter(id, 2), snowid_unscatter(id, 2)
   FROM posts WHERE title = 'an ID';
+SELECT array_agg(x) = array_agg(y) AS same FROM posts, snowid.guess_layout(ARRAY[id]) AS x FULL JOIN snowid.guess_layout(ARRAY[number]) AS y USING (layout)
+ WHERE title = 'an ID';
 SELECT snowid.release_shard(snowid_shard(id)) AS last FROM posts WHERE title = 'an ID' \gset
 UPDATE posts SET id = :last + 1 WHERE title = 'an ID';
 SELECT snowid.accept_shard(snowid_shard(id), id) FROM posts WHERE title = 'an ID';
@@ -243,16 +245,21 @@ SELECT snowid.drop_partitions('events', '2024-01-01Z');
 SELECT snowid.detach_partitions('events', '2025-01-01Z');
 
 -- Watermarks find the layout by its default.
-CREATE TABLE read_in_order (id snowid PRIMARY KEY DEFAULT snowid_next(3, 'twitter'));
+CREATE TABLE read_in_order (id snowid PRIMARY KEY DEFAULT snowid_next(3, 'twitter'), note text DEFAULT snowid_next());
 INSERT INTO read_in_order DEFAULT VALUES;
 SELECT snowid_watermark('read_in_order') AS watermark \gset
-SELECT :watermark >= id AS covered, snowid_shard(:watermark, 'twitter') IS NOT NULL AS is_id FROM read_in_order;
+SELECT :watermark >= id AS covered, abs(extract(epoch FROM snowid_timestamp(:watermark, 'twitter') - now())) < 3600 AS is_of_now FROM read_in_order;
 SELECT snowid_watermark('read_in_order', 'twitter') AS watermark \gset
 SELECT :watermark >= id AS covered FROM read_in_order;
 CREATE TABLE of_two (id snowid PRIMARY KEY DEFAULT snowid_next(3, 'twitter'), other bigint DEFAULT snowid_next());
 SELECT attempt($$SELECT snowid_watermark('of_two')$$);
 
+-- Times that are ahead of the clock are found in such a column.
+CREATE TABLE ahead (id snowid PRIMARY KEY);
+INSERT INTO ahead VALUES (snowid_encode('2040-01-01Z', 5, 0));
+SELECT snowid.future_times('ahead', 'id') @> timestamptz '2040-01-01Z' AS found;
+
 -- The extension is not dropped from below a column.
 SELECT attempt('DROP EXTENSION snowid') ~ 'column id of table posts depends on type snowid' AS refused;
-DROP TABLE posts, old_replies, old_posts, others, events, events_2024, read_in_order, of_two;
+DROP TABLE posts, old_replies, old_posts, others, events, events_2024, read_in_order, of_two, ahead;
 DROP DOMAIN post_id;
