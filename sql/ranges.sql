@@ -8,10 +8,17 @@ CREATE TABLE ids (id bigint PRIMARY KEY, body int) PARTITION BY RANGE (id);
 SELECT format('CREATE TABLE ids_%s PARTITION OF ids FOR VALUES FROM (%s) TO (%s)', n, snowid_first_at(day), snowid_first_at(day + interval '1 day'))
   FROM generate_series(0, 20) AS n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 day' AS day) AS d \gexec
 INSERT INTO ids SELECT snowid_encode('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 8192, n % 1024), n FROM generate_series(0, 30239) AS n;
+-- The same times in UUIDs of version 7, and UUIDs of version 4 among them.
+CREATE TABLE uuids (id uuid PRIMARY KEY, body int) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE uuids_%s PARTITION OF uuids FOR VALUES FROM (%L) TO (%L)', n, snowid_uuidv7_first_at(day), snowid_uuidv7_first_at(day + interval '1 day'))
+  FROM generate_series(0, 20) AS n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 day' AS day) AS d \gexec
+INSERT INTO uuids SELECT CASE n % 2 WHEN 0 THEN snowid_uuidv7_first_at(moment) ELSE snowid_uuidv7_last_at(moment) END, n
+  FROM generate_series(0, 30239) AS n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 minute' AS moment) AS m;
+INSERT INTO uuids SELECT overlay(id::text PLACING '4' FROM 15)::uuid, -body FROM uuids WHERE body % 100 = 1;
 CREATE TABLE spans (name text, since timestamptz, before timestamptz, length interval, layout snowid_layout DEFAULT 'instagram');
 INSERT INTO spans VALUES ('day', '2026-01-10Z', '2026-01-11Z', '1 day'), ('noon', '2026-01-05 11:59Z', '2026-01-05 12:01Z', '2 min'),
   ('none', NULL, '2026-01-11Z', NULL), ('hour', '2026-01-07 23:00Z', '2026-01-08Z', '1 hour');
-ANALYZE ids, spans;
+ANALYZE ids, uuids, spans;
 
 -- A moment of a function that says little of itself to the planner, and one that would give another moment each time.
 CREATE FUNCTION first_day() RETURNS timestamptz STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN '2026-01-10Z'; END $$;
@@ -64,6 +71,17 @@ $$;
 CREATE FUNCTION query_of(form text, keys text, in_range text) RETURNS text LANGUAGE sql AS $$
   SELECT replace(regexp_replace(query, '\mkeys\M', keys, 'g'), 'in_range', in_range) FROM forms() AS f WHERE f.form = $1 $$;
 SELECT form, s.* FROM forms(), scans(query_of(form, 'ids', 'snowid_in_range')) AS s;
+SELECT form, s.* FROM forms(), scans(query_of(form, 'uuids', 'snowid_uuidv7_in_range')) AS s;
+-- How many rows are expected: 1440.
+CREATE FUNCTION expected(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+  plan jsonb;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN plan->0->'Plan'->>'Plan Rows';
+END $$;
+SELECT keys, expected(format('SELECT FROM %s WHERE %s(id, %L, %L)', keys, in_range, '2026-01-10Z', '2026-01-11Z')) BETWEEN 1300 AND 1600 AS right
+  FROM (VALUES ('ids', 'snowid_in_range'), ('uuids', 'snowid_uuidv7_in_range')) AS k (keys, in_range);
 
 -- Parameters, also of a plan for all values.
 SET plan_cache_mode = force_generic_plan;
@@ -176,6 +194,21 @@ SELECT snowid_in_range(9223372036854775807, '2046-06-27 17:00:49.496Z', 'infinit
   snowid_in_range(9223372036854775807, '2050-01-01Z', 'infinity') AS exception,
   snowid_in_range(9223372036854775807, '2020-01-01Z', '2046-06-27 17:00:49.496Z') AS before_it;
 
-DROP TABLE ids, spans, checked, cases CASCADE;
-DROP FUNCTION first_day, counted, scans, forms, query_of;
+-- So it is of UUIDs of version 7, and no other is in any range.
+CREATE TABLE uuid_cases AS
+  SELECT CASE WHEN n % 97 = 0 THEN NULL WHEN n % 5 = 0 THEN overlay(u::text PLACING substr('0123456689abcdef', (random() * 15)::int + 1, 1) FROM 15)::uuid
+      WHEN n % 7 = 0 THEN overlay(u::text PLACING substr('01234567cdef', (random() * 11)::int + 1, 1) FROM 20)::uuid
+      WHEN n % 11 = 0 THEN repeat(substr('0f', n % 2 + 1, 1), 32)::uuid ELSE u END AS id,
+    CASE n % 13 WHEN 0 THEN NULL WHEN 1 THEN '-infinity' WHEN 2 THEN 'infinity' ELSE '2026-01-01Z'::timestamptz + (random() * 20000)::int * interval '1 us' END AS since,
+    CASE n % 17 WHEN 0 THEN NULL WHEN 1 THEN '-infinity' WHEN 2 THEN 'infinity' ELSE '2026-01-01Z'::timestamptz + (random() * 20000)::int * interval '1 us' END AS before
+    FROM generate_series(1, 4000) AS n, LATERAL (SELECT CASE n % 3 WHEN 0 THEN snowid_uuidv7_first_at(moment) ELSE snowid_uuidv7_last_at(moment) END AS u
+      FROM (SELECT '2026-01-01Z'::timestamptz + random() * interval '20 ms' + n * interval '0') AS m (moment)) AS of_time;
+SELECT is_version_7, count(*) FILTER (WHERE is_in) > 100 AS some, count(*) FILTER (WHERE is_in IS NULL) > 10 AS unknown,
+    count(*) FILTER (WHERE is_in IS DISTINCT FROM (time >= since AND time < before AND is_version_7)) AS wrong
+  FROM (SELECT *, snowid_uuidv7_in_range(id, since, before) AS is_in, snowid_uuid_timestamp(id) AS time,
+      uuid_send(id) IS NULL OR id::text ~ '^.{14}7.{4}[89ab]' AS is_version_7 FROM uuid_cases) AS c
+ GROUP BY is_version_7 ORDER BY is_version_7;
+
+DROP TABLE ids, uuids, spans, checked, cases, uuid_cases CASCADE;
+DROP FUNCTION first_day, counted, scans, forms, query_of, expected;
 DROP SEQUENCE calls;

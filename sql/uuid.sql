@@ -21,6 +21,19 @@ SET default_transaction_read_only = on;
 SELECT attempt('SELECT snowid_uuidv7()');
 RESET default_transaction_read_only;
 
+-- The first and the last one of a millisecond, at the ends, too; and what has none.
+SELECT moment, snowid_uuidv7_first_at(moment), snowid_uuidv7_last_at(moment)
+  FROM unnest('{1970-01-01Z,2022-02-22 19:22:22.000999Z,10889-08-02 05:31:50.655999Z}'::timestamptz[]) AS moment;
+SELECT moment, attempt(format('SELECT snowid_uuidv7_first_at(%L)', moment)), left(attempt(format('SELECT snowid_uuidv7_last_at(%L)', moment)), 5) AS last
+  FROM unnest('{1969-12-31 23:59:59.999999Z,10889-08-02 05:31:50.656Z,-infinity,infinity}'::text[]) AS moment;
+SELECT num_nulls(snowid_uuidv7_first_at(NULL), snowid_uuidv7_last_at(NULL), snowid_is_uuidv7(NULL)) AS nulls;
+-- Those made just now are between them.
+SELECT bool_and(u BETWEEN snowid_uuidv7_first_at(snowid_uuid_timestamp(u)) AND snowid_uuidv7_last_at(snowid_uuid_timestamp(u))
+    AND snowid_uuidv7_in_range(u, now() - interval '1 minute', now() + interval '1 minute') AND snowid_is_uuidv7(u)) AS between
+  FROM (SELECT snowid_uuidv7() AS u FROM generate_series(1, 100)) AS made;
+SELECT u, snowid_is_uuidv7(u) FROM unnest('{017f22e2-79b0-7cc3-98c4-dc0c0c07398f,017f22e2-79b0-7cc3-d8c4-dc0c0c07398f,c232ab00-9414-11ec-b3c8-9f6bdeced846,
+  919108f7-52d1-4320-9bac-f847db4148a8,1ec9414c-232a-6b00-b3c8-9f6bdeced846,00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'::uuid[]) AS u;
+
 -- In a layout whose IDs are not in the order of time.
 SELECT snowid_to_uuid(1, 'shard:13 time:41 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
 

@@ -107,6 +107,39 @@ constexpr Uuid Uuid7Of(Tick tick, uint64_t random) {
                         SequenceOf(kUuid7, tick).value, random);
 }
 
+constexpr bool IsUuid7(Uuid uuid) { return uuid::IsOfRfc(uuid) && uuid::VersionOf(uuid) == 7; }
+
+// The least and the greatest UUID of version 7 of a millisecond. Range: 0 to kUuid7.max_time.
+constexpr Uuid LeastUuid7Of(Time time) {
+  return uuid::Assemble(7, static_cast<uint64_t>(time.value), 0, 0);
+}
+constexpr Uuid GreatestUuid7Of(Time time) {
+  return uuid::Assemble(7, static_cast<uint64_t>(time.value), 0xfff, UINT64_MAX);
+}
+
+// The least UUID of version 7 whose millisecond begins at or after `moment`, and the greatest whose
+// millisecond begins before it. Where there is none, the greatest and the least of all UUIDs, which
+// are of no version. Never fail.
+constexpr Uuid FirstUuid7From(UnixMicros moment) {
+  const Time time = FirstUnitFrom(kUuid7, moment);
+  return time > kUuid7.max_time ? Uuid{UINT64_MAX, UINT64_MAX} : LeastUuid7Of(time);
+}
+constexpr Uuid LastUuid7Before(UnixMicros moment) {
+  const Time time{FirstUnitFrom(kUuid7, moment).value - 1};
+  return time.value < 0 ? Uuid{0, 0} : GreatestUuid7Of(time);
+}
+
+// Where a bound of UUIDs lies in the order of time: the least ID of kUuid7, or the one after the
+// last, such that each UUID of version 7 below the bound has the time and the 12 bits of an earlier
+// ID.
+constexpr Id KeyOfUuidBound(Uuid bound) {
+  const int64_t start = static_cast<int64_t>(uuid::A(bound) << 12);
+  const unsigned version = uuid::VersionOf(bound);
+  if (version != 7) return {start + (version < 7 ? 0 : 1 << 12)};
+  const bool is_within = bound.low > uint64_t{0b10} << 62;
+  return {start + static_cast<int64_t>(uuid::B(bound)) + (is_within ? 1 : 0)};
+}
+
 // The time of a UUID of version 1, 6 or 7, rounded down. Fails with kNoTime for any other.
 constexpr Status TimeOfUuid(Uuid uuid, UnixMicros* moment) {
   if (!uuid::IsOfRfc(uuid)) return Status::kNoTime;

@@ -144,6 +144,90 @@ TEST(TimeOfUuid, NoOtherVersionOrVariantHasATime) {
     EXPECT_EQ(TimeOfUuid({same, same}, &moment), Status::kNoTime);
 }
 
+// The time of a UUID of version 7; of any other, none.
+bool IsIn(Uuid uuid, int64_t from, int64_t until) {
+  return FirstUuid7From({from}) <= uuid && uuid <= LastUuid7Before({until}) && IsUuid7(uuid);
+}
+
+TEST(Uuid7Bounds, AreTheLeastAndTheGreatestOfAMillisecond) {
+  EXPECT_EQ(LeastUuid7Of({0x17f22e279b0}), (Uuid{0x017f22e279b07000, 0x8000000000000000}));
+  EXPECT_EQ(GreatestUuid7Of({0x17f22e279b0}), (Uuid{0x017f22e279b07fff, 0xbfffffffffffffff}));
+  EXPECT_EQ(LeastUuid7Of({0}), (Uuid{0x7000, uint64_t{2} << 62}));
+  EXPECT_EQ(GreatestUuid7Of(kUuid7.max_time), (Uuid{0xffffffffffff7fff, 0xbfffffffffffffff}));
+}
+
+TEST(Uuid7Bounds, HoldExactlyTheMillisecondsThatBeginInIt) {
+  Random random(6);
+  for (int i = 0; i < 100000; i++) {
+    const int64_t from = RandomMoment(kUuid7, &random);
+    const int64_t until = random.Below(8) == 0 ? from + 1000 : RandomMoment(kUuid7, &random);
+    // A UUID near a bound, or any.
+    const int64_t near = random.Below(2) == 0 ? from : until;
+    const int64_t ms = std::clamp<Wide>(Wide{near} / 1000 + random.In(-1, 1), 0,
+                                        static_cast<Wide>(kUuid7.max_time.value));
+    const Uuid uuid = Uuid7Of(MakeTick(kUuid7, {ms}, {random.Below(4096)}), random.Next());
+    const bool expected = Wide{ms} * 1000 >= from && Wide{ms} * 1000 < until;
+    ASSERT_EQ(IsIn(uuid, from, until), expected) << ms << " from " << from << " until " << until;
+    for (const Uuid bound : {LeastUuid7Of({ms}), GreatestUuid7Of({ms})})
+      ASSERT_EQ(IsIn(bound, from, until), expected) << ms << " from " << from << " until " << until;
+    ASSERT_FALSE(IsIn({uuid.high ^ 0x3000, uuid.low}, from, until));
+    ASSERT_FALSE(IsIn({uuid.high, uuid.low ^ uint64_t{1} << 63}, from, until));
+  }
+}
+
+TEST(Uuid7Bounds, TakeAnyMoments) {
+  const Uuid first = LeastUuid7Of({0});
+  const Uuid last = GreatestUuid7Of(kUuid7.max_time);
+  EXPECT_TRUE(IsIn(first, INT64_MIN, INT64_MAX));
+  EXPECT_TRUE(IsIn(last, INT64_MIN, INT64_MAX));
+  EXPECT_FALSE(IsIn(first, INT64_MIN, 0));
+  EXPECT_TRUE(IsIn(first, 0, 1));
+  EXPECT_FALSE(IsIn(first, 1, INT64_MAX));
+  EXPECT_TRUE(IsIn(last, kUuid7.last_start.value, kUuid7.end.value));
+  EXPECT_FALSE(IsIn(last, kUuid7.last_start.value + 1, INT64_MAX));
+  for (const uint64_t same : {uint64_t{0}, UINT64_MAX})
+    EXPECT_FALSE(IsIn({same, same}, INT64_MIN, INT64_MAX));
+}
+
+// Each UUID below a bound has a key below the bound's, and no lesser key would do.
+TEST(KeyOfUuidBound, IsTheLeastAboveAllThatAreBelow) {
+  Random random(7);
+  const auto key_of = [](Uuid uuid) {
+    return static_cast<int64_t>(uuid.high >> 16 << 12 | (uuid.high & 0xfff));
+  };
+  for (int i = 0; i < 100000; i++) {
+    const uint64_t version = random.Below(2) == 0 ? 7 : random.Below(16);
+    const uint64_t ms = random.Below(3) + (random.Below(2) == 0 ? 0 : (uint64_t{1} << 48) - 3);
+    const uint64_t b = random.Below(2) == 0 ? random.Below(4096) : random.Below(2) * 4095;
+    const uint64_t low =
+        random.Below(4) << 62 | (random.Below(2) == 0 ? random.Below(2) : random.Next() >> 2);
+    const Uuid bound{ms << 16 | version << 12 | b, low};
+    const int64_t key = KeyOfUuidBound(bound).value;
+    // The last UUID of the key before, and the first one of the key.
+    if (key > 0) {
+      const Id before{key - 1};
+      ASSERT_LT(uuid::Assemble(7, static_cast<uint64_t>(before.value) >> 12,
+                               static_cast<uint64_t>(before.value) & 0xfff, 0),
+                bound)
+          << key;
+    }
+    if (key < int64_t{1} << 60) {
+      ASSERT_GE(uuid::Assemble(7, static_cast<uint64_t>(key) >> 12,
+                               static_cast<uint64_t>(key) & 0xfff, 0),
+                bound)
+          << key;
+    }
+    const Uuid any =
+        Uuid7Of(MakeTick(kUuid7, {static_cast<int64_t>(ms)}, {random.Below(4096)}), random.Next());
+    if (any < bound) {
+      ASSERT_LT(key_of(any), key);
+    }
+  }
+  EXPECT_EQ(KeyOfUuidBound({0, 0}).value, 0);
+  EXPECT_EQ(KeyOfUuidBound(LeastUuid7Of({5})), LeastOf(kUuid7, {5}));
+  EXPECT_EQ(KeyOfUuidBound({UINT64_MAX, UINT64_MAX}).value, int64_t{1} << 60);
+}
+
 // Stored UUIDs must be read for ever.
 TEST(ToUuid, GivesWhatItAlwaysGave) {
   Uuid uuid{};

@@ -46,6 +46,14 @@ void report_sequence_out_of_range(const core::Layout& layout, int64 sequence) {
   pg_unreachable();
 }
 
+void report_uuid_time_out_of_range() {
+  ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                  errmsg("time is out of range for UUIDs of version 7"),
+                  errdetail("Their times go from %s to before %s.", moment_text(core::kUuid7.epoch),
+                            moment_text(core::kUuid7.end))));
+  pg_unreachable();
+}
+
 void require_count(int32 count, int64 least, int64 most) {
   if (count >= least && count <= most) return;
   ereport(ERROR,

@@ -25,6 +25,9 @@ inline void require_shard(const core::Layout& layout, int64 shard) {
   if (static_cast<uint64>(shard) > layout.max_shard.value) report_shard_out_of_range(layout, shard);
 }
 
+// 22008: no UUID of version 7 has this time.
+[[noreturn]] void report_uuid_time_out_of_range();
+
 // Fails with 22023 where `count`, how many numbers are asked for, is not from `least` to `most`.
 void require_count(int32 count, int64 least, int64 most);
 

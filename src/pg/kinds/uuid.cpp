@@ -1,5 +1,5 @@
-// The SQL functions of UUIDs: making those of version 7, reading their time, and those that hold an
-// ID.
+// The SQL functions of UUIDs: making those of version 7, reading their time, ranges of time, and
+// those that hold an ID.
 //
 // Shared: snowid_uuidv7() draws from one slot that all sessions of the server share, whatever their
 // database. The random bytes belong to one process.
@@ -7,6 +7,7 @@
 #include "pg/base/errors.hpp"
 #include "pg/base/layout_type.hpp"
 #include "pg/base/random.hpp"
+#include "pg/base/uuid_datum.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/ids.hpp"
 
@@ -16,40 +17,13 @@ namespace {
 
 CommonPlace uuid_place;
 
-// Random bytes are fetched many at a time, since each fetch costs more than the bytes. Each is used
-// once, and overwritten.
-class RandomPool {
- public:
-  uint64 take() {
-    if (unlikely(left_ == 0)) {
-      fetch_random(numbers_, sizeof(numbers_));
-      left_ = lengthof(numbers_);
-    }
-    left_--;
-    const uint64 number = numbers_[left_];
-    numbers_[left_] = 0;
-    return number;
-  }
-
- private:
-  uint64 numbers_[64];
-  int left_;
-};
-
 RandomPool random_pool;
 
-Datum uuid_datum(core::Uuid uuid) {
-  auto* made = static_cast<pg_uuid_t*>(palloc(sizeof(pg_uuid_t)));
-  const uint64 words[] = {pg_hton64(uuid.high), pg_hton64(uuid.low)};
-  static_assert(sizeof(words) == sizeof(made->data));
-  memcpy(made->data, words, sizeof(words));
-  return UUIDPGetDatum(made);
-}
-
-core::Uuid uuid_arg(FunctionCallInfo fcinfo, int number) {
-  uint64 words[2];
-  memcpy(words, PG_GETARG_UUID_P(number)->data, sizeof(words));
-  return {pg_ntoh64(words[0]), pg_ntoh64(words[1])};
+// The millisecond that holds `moment`. Fails with 22008.
+core::Time uuid_time_of(TimestampTz moment) {
+  const core::Time time = TimeAt(core::kUuid7, from_timestamptz(moment));
+  if (time.value < 0 || time > core::kUuid7.max_time) report_uuid_time_out_of_range();
+  return time;
 }
 
 }  // namespace
@@ -63,6 +37,13 @@ extern "C" {
 
 SNOWID_FUNCTION(snowid_uuidv7);
 SNOWID_FUNCTION(snowid_uuid_timestamp);
+SNOWID_FUNCTION(snowid_is_uuidv7);
+SNOWID_FUNCTION(snowid_is_uuidv7_support);
+SNOWID_FUNCTION(snowid_uuidv7_first_at);
+SNOWID_FUNCTION(snowid_uuidv7_last_at);
+SNOWID_FUNCTION(snowid_first_uuidv7_from);
+SNOWID_FUNCTION(snowid_last_uuidv7_before);
+SNOWID_FUNCTION(snowid_key_of_uuid_bound);
 SNOWID_FUNCTION(snowid_to_uuid);
 SNOWID_FUNCTION(snowid_from_uuid);
 
@@ -80,6 +61,43 @@ Datum snowid_uuid_timestamp(PG_FUNCTION_ARGS) {
   core::UnixMicros moment;
   if (TimeOfUuid(uuid_arg(fcinfo, 0), &moment) != core::Status::kOk) PG_RETURN_NULL();
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(moment));
+}
+
+// snowid_is_uuidv7(uuid) → boolean
+Datum snowid_is_uuidv7(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(IsUuid7(uuid_arg(fcinfo, 0))); }
+
+// is_uuidv7_support(internal) → internal. Has the planner assume that nearly all UUIDs of a column
+// are of version 7, as it assumes that of nulls there are few. Without it, a third would be.
+Datum snowid_is_uuidv7_support(PG_FUNCTION_ARGS) {
+  auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_POINTER(nullptr);
+  reinterpret_cast<SupportRequestSelectivity*>(request)->selectivity = 0.995;
+  PG_RETURN_POINTER(request);
+}
+
+// snowid_uuidv7_first_at(moment timestamptz) → uuid
+Datum snowid_uuidv7_first_at(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::LeastUuid7Of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// snowid_uuidv7_last_at(moment timestamptz) → uuid
+Datum snowid_uuidv7_last_at(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::GreatestUuid7Of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// first_uuidv7_from(moment timestamptz) → uuid
+Datum snowid_first_uuidv7_from(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::FirstUuid7From(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// last_uuidv7_before(moment timestamptz) → uuid
+Datum snowid_last_uuidv7_before(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::LastUuid7Before(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// key_of_uuid_bound(bound uuid) → bigint
+Datum snowid_key_of_uuid_bound(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(KeyOfUuidBound(uuid_arg(fcinfo, 0)).value);
 }
 
 // snowid_to_uuid(id bigint, layout snowid_layout) → uuid

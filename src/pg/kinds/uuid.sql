@@ -10,6 +10,45 @@ CREATE FUNCTION @extschema@.snowid_uuid_timestamp(uuid pg_catalog.uuid) RETURNS 
 COMMENT ON FUNCTION @extschema@.snowid_uuid_timestamp(pg_catalog.uuid) IS
   'time at which a UUID of version 1, 6 or 7 was made; null for any other';
 
+CREATE FUNCTION snowid.is_uuidv7_support(pg_catalog.internal) RETURNS pg_catalog.internal
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_uuidv7_support';
+COMMENT ON FUNCTION snowid.is_uuidv7_support(pg_catalog.internal) IS 'Planner support for snowid_is_uuidv7().';
+
+CREATE FUNCTION @extschema@.snowid_is_uuidv7(uuid pg_catalog.uuid) RETURNS boolean
+  IMMUTABLE STRICT PARALLEL SAFE SUPPORT snowid.is_uuidv7_support LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_uuidv7';
+COMMENT ON FUNCTION @extschema@.snowid_is_uuidv7(pg_catalog.uuid) IS 'Returns whether a UUID is of version 7.';
+
+CREATE FUNCTION @extschema@.snowid_uuidv7_first_at(moment pg_catalog.timestamptz) RETURNS pg_catalog.uuid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7_first_at';
+COMMENT ON FUNCTION @extschema@.snowid_uuidv7_first_at(pg_catalog.timestamptz) IS
+  'Returns the least UUID of version 7 of the millisecond that holds a moment.';
+
+CREATE FUNCTION @extschema@.snowid_uuidv7_last_at(moment pg_catalog.timestamptz) RETURNS pg_catalog.uuid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7_last_at';
+COMMENT ON FUNCTION @extschema@.snowid_uuidv7_last_at(pg_catalog.timestamptz) IS
+  'Returns the greatest UUID of version 7 of the millisecond that holds a moment.';
+
+-- Bounds of a range of time, as snowid.first_from() and snowid.last_before() are of IDs. One that no UUID of version 7
+-- reaches is the greatest of all UUIDs, or the least.
+CREATE FUNCTION snowid.first_uuidv7_from(moment pg_catalog.timestamptz) RETURNS pg_catalog.uuid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_uuidv7_from';
+COMMENT ON FUNCTION snowid.first_uuidv7_from(pg_catalog.timestamptz) IS
+  'Returns the least UUID of version 7 with the time of a moment or a later one.';
+
+CREATE FUNCTION snowid.last_uuidv7_before(moment pg_catalog.timestamptz) RETURNS pg_catalog.uuid
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_uuidv7_before';
+COMMENT ON FUNCTION snowid.last_uuidv7_before(pg_catalog.timestamptz) IS
+  'Returns the greatest UUID of version 7 with a time before a moment.';
+
+-- Inlined as snowid_in_range() is. The bounds alone would let in UUIDs of other versions, which lie anywhere.
+CREATE FUNCTION @extschema@.snowid_uuidv7_in_range(uuid pg_catalog.uuid, since pg_catalog.timestamptz,
+    before pg_catalog.timestamptz) RETURNS boolean
+  IMMUTABLE PARALLEL SAFE SUPPORT snowid.in_range_support LANGUAGE SQL
+  RETURN uuid OPERATOR(pg_catalog.>=) snowid.first_uuidv7_from(since)
+    AND uuid OPERATOR(pg_catalog.<=) snowid.last_uuidv7_before(before) AND @extschema@.snowid_is_uuidv7(uuid);
+COMMENT ON FUNCTION @extschema@.snowid_uuidv7_in_range(pg_catalog.uuid, pg_catalog.timestamptz, pg_catalog.timestamptz) IS
+  'Returns whether a UUID of version 7 has a time from one moment on and before another; an index serves.';
+
 CREATE FUNCTION @extschema@.snowid_to_uuid(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.uuid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_to_uuid';

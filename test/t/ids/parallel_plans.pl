@@ -28,7 +28,7 @@ my %call = (
 is($node->safe_psql('postgres', <<'SQL'), join("\n", sort keys %call), 'all that makes IDs');
 SELECT p.oid::regprocedure::text COLLATE "C" FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
  WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
-   AND proname ~ '^(snowid|objectid)_(next|reserve|uuidv)' ORDER BY 1
+   AND proname ~ '^(snowid|objectid)_(next|reserve|uuidv)' AND provolatile = 'v' ORDER BY 1
 SQL
 is($node->safe_psql('postgres', <<'SQL'), "get_ceiling\nget_skipped_times\nlast_allocated\nsnowid_ceiling", 'what is volatile and parallel safe reads');
 SELECT proname COLLATE "C" FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass

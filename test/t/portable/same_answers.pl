@@ -107,6 +107,13 @@ sub moment
       $days, $ms - $days * 86_400_000, $us;
 }
 
+# Of UUIDs of version 7: of a layout, at their own ends, or anywhere.
+sub moment_of_uuid
+{
+    return moment(one_of(sort keys %layouts)) if rand() < 0.6;
+    return sprintf q((timestamptz '10889-08-02 05:31:50.656Z' + %d * interval '1 us')), one_of(0, 1, -1, -999, -1000);
+}
+
 sub shard_of
 {
     my ($layout) = @_;
@@ -157,6 +164,14 @@ my %asked = (
         my ($l, $other) = (layout(), layout());
         $other = $l if rand() < 0.5;
         return 'SELECT snowid_from_uuid(snowid_to_uuid(' . id_of($l) . ', ' . quoted($l) . '), ' . quoted($other) . ')';
+    },
+    snowid_is_uuidv7 => sub { return 'SELECT snowid_is_uuidv7(' . uuid() . ')' },
+    snowid_uuidv7_first_at => sub { return 'SELECT snowid_uuidv7_first_at(' . moment_of_uuid() . ')' },
+    snowid_uuidv7_last_at => sub { return 'SELECT snowid_uuidv7_last_at(' . moment_of_uuid() . ')' },
+    snowid_uuidv7_in_range => sub {
+        my ($since, $before) = map { moment_of_uuid() } 1 .. 2;
+        my $uuid = one_of(uuid(), map { "snowid_uuidv7_${_}_at(" . one_of('now()', q('epoch'), $since, $before) . ')' } 'first', 'last');
+        return "SELECT snowid_uuidv7_in_range($uuid, $since, $before)";
     },
     snowid_uuid_timestamp => sub { return 'SELECT snowid_uuid_timestamp(' . uuid() . ')' },
     # What makes IDs, by what does not depend on the moment.

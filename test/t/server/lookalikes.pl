@@ -44,7 +44,7 @@ my %arguments = (
     'oid,text' => 'oid, text', 'name,name' => 'name, name', 'bigint,bigint' => 'bigint, bigint',
     'timestamp with time zone,timestamp with time zone' => 'timestamptz, timestamptz',
     'timestamp with time zone,timestamp with time zone,text' => 'timestamptz, timestamptz, text',
-    'anyelement' => 'anyelement', 'anyelement,anyelement' => 'anyelement, anyelement',
+    'uuid' => 'uuid', 'anyelement' => 'anyelement', 'anyelement,anyelement' => 'anyelement, anyelement',
     'text[]' => 'VARIADIC text[]', 'anyarray' => 'VARIADIC anyarray', 'regclass,text[]' => 'regclass, VARIADIC text[]',
     'bigint,text' => q(bigint, text DEFAULT ''), 'real' => 'real DEFAULT 0', 'regclass,text,text' => q(regclass, text, text DEFAULT ''));
 
@@ -72,7 +72,7 @@ my $operators = '';
 foreach my $operator (qw(= <> < <= > >= || ~ %))
 {
     foreach my $types ('bigint, bigint', 'integer, bigint', 'bigint, integer', 'oid, oid', 'text, text', 'name, text',
-        'regclass, oid', 'oid, regclass', 'anyelement, anyelement', 'timestamptz, timestamptz', 'boolean, boolean')
+        'regclass, oid', 'oid, regclass', 'anyelement, anyelement', 'timestamptz, timestamptz', 'boolean, boolean', 'uuid, uuid')
     {
         my ($left, $right) = split /, /, $types;
         $operators .= "CREATE OPERATOR public.$operator (FUNCTION = public.spies, LEFTARG = $left, RIGHTARG = $right);\n";
@@ -82,7 +82,7 @@ my $spies = join '', map {
     my $types = $_;
     "CREATE FUNCTION public.spies($types) RETURNS boolean LANGUAGE sql AS 'SELECT public.spied() IS NULL';\n"
 } 'bigint, bigint', 'integer, bigint', 'bigint, integer', 'oid, oid', 'text, text', 'name, text',
-  'regclass, oid', 'oid, regclass', 'anyelement, anyelement', 'timestamptz, timestamptz', 'boolean, boolean';
+  'regclass, oid', 'oid, regclass', 'anyelement, anyelement', 'timestamptz, timestamptz', 'boolean, boolean', 'uuid, uuid';
 
 # Runs SQL in a database as mallory, who sets the traps; some of it fails, where a thing is there already.
 sub set_in
@@ -151,10 +151,12 @@ foreach my $creator (sort keys %kinds)
     # What it has made calls none of them either, whatever its user has in search_path.
     foreach my $path ('public, pg_catalog', 'pg_catalog', "''")
     {
-        is($node->safe_psql("traps_$creator", <<"SQL"), "t\n16", "$creator: used with search_path $path");
+        is($node->safe_psql("traps_$creator", <<"SQL"), "t|t\n16", "$creator: used with search_path $path");
 SET search_path = $path;
 SELECT public.snowid_in_range(4035658414859230209::bigint, '2026-01-01Z'::pg_catalog.timestamptz,
-  '2027-01-01Z'::pg_catalog.timestamptz, 'instagram'::public.snowid_layout);
+  '2027-01-01Z'::pg_catalog.timestamptz, 'instagram'::public.snowid_layout),
+  public.snowid_uuidv7_in_range('019c3f80-0000-7000-8000-000000000000'::pg_catalog.uuid, '2026-01-01Z'::pg_catalog.timestamptz,
+  '2027-01-01Z'::pg_catalog.timestamptz);
 SELECT pg_catalog.count(*) FROM snowid.layouts;
 SQL
     }
