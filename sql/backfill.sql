@@ -148,4 +148,22 @@ UPDATE people SET id = made.id
  WHERE people.id = made.old AND snowid_timestamp(people.id) < '2011-08-25Z';
 SELECT count(*), bool_and(snowid_timestamp(id) = created_at) AS own_time FROM people;
 SELECT count(*) FROM letters JOIN people ON person = id;
+
+-- UUIDs of version 7, too, which are distinct from all others: of their own time, in order, going on where a millisecond is full.
+TRUNCATE visits;
+INSERT INTO visits SELECT n, '2015-01-01Z'::timestamptz + n / 5000 * interval '1 ms' FROM generate_series(1, 6000) n;
+INSERT INTO visits VALUES (6001, '2016-01-01 00:00:00.0009Z'), (6002, NULL);
+SELECT count(*), count(DISTINCT id), count(DISTINCT right(id::text, 16)) AS random, bool_and(snowid_is_uuidv7(id)) AS version_7, bool_and(id > before) AS increasing,
+    min(snowid_uuid_timestamp(id)), max(snowid_uuid_timestamp(id) - created_at) AS latest FROM (
+  SELECT created_at, id, lag(id, 1, '00000000-0000-0000-0000-000000000000') OVER (ORDER BY place) AS before FROM (
+    SELECT created_at, row_number() OVER w AS place, snowid_backfill_uuidv7(created_at) OVER w AS id FROM visits WINDOW w AS (ORDER BY created_at, n)) s) t
+ WHERE created_at IS NOT NULL;
+SELECT snowid_uuid_timestamp(id), substr(id::text, 15, 4) AS sequence FROM
+  (SELECT n, snowid_backfill_uuidv7(created_at) OVER (ORDER BY created_at, n) AS id FROM visits) s WHERE n IN (1, 4096, 4097, 5000, 6001, 6002) ORDER BY n;
+SELECT count(DISTINCT u) AS each_call FROM (SELECT ARRAY[snowid_backfill_uuidv7('2015-01-01Z') OVER (), snowid_backfill_uuidv7('2015-01-01Z') OVER ()] AS two) s, unnest(two) AS u;
+SELECT w, attempt(format('SELECT snowid_backfill_uuidv7(created_at) OVER (%s) FROM visits', w))
+  FROM unnest(ARRAY['ORDER BY created_at DESC NULLS LAST', '', 'ORDER BY date_trunc(''day'', created_at)']) w;
+SELECT attempt('SELECT snowid_backfill_uuidv7(created_at) FROM visits');
+SELECT attempt(format('SELECT snowid_backfill_uuidv7(%L) OVER ()', moment))
+  FROM unnest('{1969-12-31 23:59:59.999999Z,10889-08-02 05:31:50.656Z,infinity,-infinity}'::text[]) moment;
 DROP TABLE visits, letters, people;

@@ -1,8 +1,11 @@
-// snowid_backfill: IDs for existing rows, with the rows' own times. It is a window function. It
-// counts within a partition of the window and draws from no shard, so it shares nothing.
+// snowid_backfill and snowid_backfill_uuidv7: IDs and UUIDs for existing rows, with the rows' own
+// times. They are window functions. They count within a partition of the window and draw from no
+// shard, so they share nothing.
 #include "pg/base/clock.hpp"
 #include "pg/base/errors.hpp"
 #include "pg/base/layout_type.hpp"
+#include "pg/base/random.hpp"
+#include "pg/base/uuid_datum.hpp"
 #include "pg/compat.hpp"
 
 namespace snowid::pg {
@@ -11,7 +14,7 @@ namespace {
 
 // The state of a partition of the window, from row to row. It begins with all bytes zero.
 struct Run {
-  core::LayoutSpec layout;
+  core::LayoutSpec layout;  // of IDs
   core::Backfill ids;
   // Of the last row that got an ID: its time, and its place in the partition.
   TimestampTz moment;
@@ -39,10 +42,10 @@ bool read_row(WindowObject window, Row* row) {
   return !is_null;
 }
 
-[[noreturn]] void report_order(const char* detail) {
+[[noreturn]] void report_order(const char* function, const char* detail) {
   ereport(ERROR,
           (errcode(ERRCODE_WINDOWING_ERROR),
-           errmsg("window of %s is not ordered by its first argument", "snowid_backfill()"),
+           errmsg("window of %s is not ordered by its first argument", function),
            errdetail("%s", detail),
            errhint("Use OVER (ORDER BY created_at), where created_at is the first argument.")));
   pg_unreachable();
@@ -50,13 +53,38 @@ bool read_row(WindowObject window, Row* row) {
 
 // Fails with 42P20 where the window does not order its rows by their times. Without an ORDER BY all
 // rows are peers, and their order is any, even if it is right today.
-void require_order(WindowObject window, Run* run, const Row& row, int64 position) {
-  if (!run->ids.begun || row.moment == run->moment) return;
-  if (row.moment < run->moment) report_order("A row has an earlier time than the one before it.");
+void require_order(WindowObject window, const char* function, TimestampTz moment, int64 position,
+                   Run* run) {
+  if (!run->ids.begun || moment == run->moment) return;
+  if (moment < run->moment)
+    report_order(function, "A row has an earlier time than the one before it.");
   if (run->has_order) return;
   if (WinRowsArePeers(window, run->position, position))
-    report_order("Rows with different times are peers.");
+    report_order(function, "Rows with different times are peers.");
   run->has_order = true;
+}
+
+// The window of a call. Fails with 42P20 where it has none. `function` is what the error names.
+WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
+  const WindowObject window = PG_WINDOW_OBJECT();
+  if (!WindowObjectIsValid(window))
+    ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
+                    errmsg("%s was not called as a window function", function)));
+  return window;
+}
+
+// The tick of the present row, whose time is `moment`. Fails as NextOf() does, and with 42P20.
+core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
+                       TimestampTz moment, Run* run, core::Tick* tick) {
+  const int64 position = WinGetCurrentPosition(window);
+  require_order(window, function, moment, position, run);
+  const core::Status status = NextOf(layout, from_timestamptz(moment), &run->ids, tick);
+  if (status != core::Status::kOk) return status;
+  run->moment = moment;
+  run->position = position;
+  // The row is looked at once more at most, with the next one that gets a tick.
+  WinSetMarkPosition(window, position);
+  return status;
 }
 
 // Fails with 22023 where the row's layout is another one than that of the rows before.
@@ -69,6 +97,8 @@ void require_same_layout(const Run& run, const core::LayoutSpec& spec) {
            errhint("Use PARTITION BY the layout.")));
 }
 
+RandomPool random_pool;
+
 }  // namespace
 
 }  // namespace snowid::pg
@@ -79,6 +109,7 @@ using namespace snowid::pg;
 extern "C" {
 
 SNOWID_FUNCTION(snowid_backfill);
+SNOWID_FUNCTION(snowid_backfill_uuidv7);
 
 // snowid_backfill(created_at timestamptz, shard bigint, layout snowid_layout) OVER (…) → bigint
 //
@@ -86,28 +117,32 @@ SNOWID_FUNCTION(snowid_backfill);
 // server calls it for each row of a partition in turn, and gives a partition that it begins anew
 // new memory.
 Datum snowid_backfill(PG_FUNCTION_ARGS) {
-  const WindowObject window = PG_WINDOW_OBJECT();
-  if (!WindowObjectIsValid(window))
-    ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
-                    errmsg("%s was not called as a window function", "snowid_backfill()")));
+  constexpr const char* kFunction = "snowid_backfill()";
+  const WindowObject window = window_of(fcinfo, kFunction);
   Row row;
   if (!read_row(window, &row)) PG_RETURN_NULL();
   auto* run = static_cast<Run*>(WinGetPartitionLocalMemory(window, sizeof(Run)));
-  const int64 position = WinGetCurrentPosition(window);
   require_same_layout(*run, *row.spec);
-  require_order(window, run, row, position);
-
   const core::Layout& layout = layout_of(*row.spec);
   require_shard(layout, row.shard);
   core::Tick tick;
-  const core::Status status = NextOf(layout, from_timestamptz(row.moment), &run->ids, &tick);
+  const core::Status status = next_tick(window, kFunction, layout, row.moment, run, &tick);
   if (status != core::Status::kOk) report_status(layout, status);
-
   run->layout = *row.spec;
-  run->moment = row.moment;
-  run->position = position;
-  // The row is looked at once more at most, with the next one that gets an ID.
-  WinSetMarkPosition(window, position);
   PG_RETURN_INT64(IdOf(layout, {static_cast<uint64>(row.shard)}, tick).value);
+}
+
+// snowid_backfill_uuidv7(created_at timestamptz) OVER (…) → uuid
+Datum snowid_backfill_uuidv7(PG_FUNCTION_ARGS) {
+  constexpr const char* kFunction = "snowid_backfill_uuidv7()";
+  const WindowObject window = window_of(fcinfo, kFunction);
+  bool is_null;
+  const TimestampTz moment = DatumGetTimestampTz(WinGetFuncArgCurrent(window, 0, &is_null));
+  if (is_null) PG_RETURN_NULL();
+  auto* run = static_cast<Run*>(WinGetPartitionLocalMemory(window, sizeof(Run)));
+  core::Tick tick;
+  if (next_tick(window, kFunction, core::kUuid7, moment, run, &tick) != core::Status::kOk)
+    report_uuid_time_out_of_range();
+  return uuid_datum(core::Uuid7Of(tick, random_pool.take()));
 }
 }

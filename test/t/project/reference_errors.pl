@@ -118,6 +118,9 @@ snowid.adopt 25001 BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT snowid.adopt('o
 snowid.adopt 42501 SET ROLE nobody; SELECT snowid.adopt('owned', 'id')
 snowid_backfill 42P20 SELECT snowid_backfill(t, 1) OVER () FROM unnest(ARRAY[$day, now()]) AS t
 snowid_backfill 42809 SELECT snowid_backfill(now(), 1)
+snowid_backfill_uuidv7 42P20 SELECT snowid_backfill_uuidv7(t) OVER () FROM unnest(ARRAY[$day, now()]) AS t
+snowid_uuidv7_first_at 22008 SELECT snowid_uuidv7_first_at('1969-12-31')
+snowid_uuidv7_last_at 22008 SELECT snowid_uuidv7_last_at('infinity')
 snowid.create_partitions 42809 SELECT snowid.create_partitions('narrow', '1 month', now())
 snowid.create_partitions 42804 SELECT snowid.create_partitions('by_int', '1 month', now())
 snowid.create_partitions 22023 SELECT snowid.create_partitions('by_id', '5 months', now())
