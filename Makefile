@@ -52,7 +52,7 @@ PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 PG_CONFIG ?= pg_config
 
 # In this order: setup makes what the others use.
-REGRESS = setup extension untyped next session decode ranges layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions statistics stat_counters families id_type
+REGRESS = setup extension untyped next session decode ranges layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions partitions_uuid statistics stat_counters families id_type
 # Whatever the encoding and the locale of the user's cluster.
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))

@@ -1,6 +1,24 @@
 -- Partitions by the time of IDs: which are made, what they are like, which are dropped, and what is refused.
 -- Dates are fixed: each table has a first partition made by hand, which the others go on from; and one to come, where
 -- partitions are dropped, for some must stay.
+--
+-- By IDs here; tables/partitions_by_uuid.pl has it done by UUIDs of version 7, with the same results. A column that the
+-- functions of partitions go by is of the type in "key", with its constraint. What is about layouts stays with bigint.
+
+\if :{?key}
+\else
+  \set type bigint
+  \set key bigint
+  \set next snowid_next()
+  \set first_at snowid_first_at(moment)
+  \set within 'snowid_first_at(moment) + 12345'
+  \set timestamp_of snowid_timestamp(key)
+  \set in_range 'snowid_in_range(key, since, before)'
+\endif
+CREATE FUNCTION first_at(moment timestamptz) RETURNS :type IMMUTABLE LANGUAGE sql RETURN :first_at;
+CREATE FUNCTION within(moment timestamptz) RETURNS :type IMMUTABLE LANGUAGE sql RETURN :within;
+CREATE FUNCTION timestamp_of(key :type) RETURNS timestamptz IMMUTABLE LANGUAGE sql RETURN :timestamp_of;
+CREATE FUNCTION in_time(key :type, since timestamptz, before timestamptz) RETURNS boolean IMMUTABLE LANGUAGE sql RETURN :in_range;
 
 \set SHOW_CONTEXT never
 SET timezone = 'America/New_York';
@@ -8,13 +26,15 @@ SET datestyle = 'ISO';
 SET intervalstyle = 'postgres';
 
 -- Partitions of a table, with the moments that they are from and to, in UTC.
+CREATE FUNCTION moment_of(bound text, layout snowid_layout) RETURNS timestamp LANGUAGE sql AS $$
+  SELECT CASE WHEN bound <> 'MINVALUE' AND bound <> 'MAXVALUE' THEN
+    CASE WHEN length(bound) = 36 THEN snowid_uuid_timestamp(bound::uuid) ELSE snowid_timestamp(bound::bigint, layout) END END AT TIME ZONE 'UTC' $$;
 CREATE FUNCTION parts_of(parent regclass, layout snowid_layout DEFAULT 'instagram')
   RETURNS TABLE (part regclass, begins timestamp, ends timestamp) LANGUAGE sql AS $$
-  SELECT inhrelid::regclass, snowid_timestamp(m[1]::bigint, layout) AT TIME ZONE 'UTC',
-         snowid_timestamp(m[2]::bigint, layout) AT TIME ZONE 'UTC'
+  SELECT inhrelid::regclass, moment_of(m[1], layout), moment_of(m[2], layout)
     FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid,
-         regexp_match(pg_get_expr(relpartbound, inhrelid), $x$FROM \('?(\d+)'?\) TO \('?(\d+)'?\)$x$) AS m
-   WHERE inhparent = parent ORDER BY m[1]::bigint, inhrelid::regclass::text $$;
+         regexp_match(pg_get_expr(relpartbound, inhrelid), $x$FROM \('?(.*?)'?\) TO \('?(.*?)'?\)$x$) AS m
+   WHERE inhparent = parent ORDER BY 2 NULLS FIRST, inhrelid::regclass::text $$;
 
 -- What a query looks into.
 CREATE FUNCTION scanned(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -26,8 +46,8 @@ BEGIN
 END $$;
 
 -- Months. They are UTC's, whatever the session's time zone, and begin where the last one ends.
-CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), title text) PARTITION BY RANGE (id);
-CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (snowid_first_at('2016-10-01Z'));
+CREATE TABLE photos (id :key PRIMARY KEY DEFAULT :next, title text) PARTITION BY RANGE (id);
+CREATE TABLE photos_old PARTITION OF photos FOR VALUES FROM (MINVALUE) TO (first_at('2016-10-01Z'));
 SELECT snowid.create_partitions('photos', '1 month', '2016-12-15Z');
 SELECT * FROM parts_of('photos');
 -- Again there is nothing to do, nor for a moment before.
@@ -37,12 +57,12 @@ SELECT snowid.create_partitions('photos', '1 month', '2013-01-01Z');
 SELECT * FROM snowid.create_partitions('photos', '1 month', '2017-01-01Z');
 
 -- Rows land where their time is, and snowid_in_range looks into no other partition.
-INSERT INTO photos SELECT snowid_encode(moment, 7, 0), moment::text FROM unnest(ARRAY[
+INSERT INTO photos SELECT first_at(moment), moment::text FROM unnest(ARRAY[
   '2016-09-30 23:59:59.999Z', '2016-10-01 00:00:00Z', '2016-10-31 23:59:59.999Z', '2016-11-01 00:00:00Z',
   '2016-12-31 23:59:59.999Z', '2017-01-01 00:00:00Z']::timestamptz[]) AS moment;
-SELECT tableoid::regclass, snowid_timestamp(id) AT TIME ZONE 'UTC' AS made FROM photos ORDER BY id;
-SELECT scanned($$SELECT FROM photos WHERE snowid_in_range(id, '2016-11-01Z', '2016-12-01Z')$$);
-SELECT scanned($$SELECT FROM photos WHERE snowid_in_range(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
+SELECT tableoid::regclass, timestamp_of(id) AT TIME ZONE 'UTC' AS made FROM photos ORDER BY id;
+SELECT scanned($$SELECT FROM photos WHERE in_time(id, '2016-11-01Z', '2016-12-01Z')$$);
+SELECT scanned($$SELECT FROM photos WHERE in_time(id, '2016-11-30 23:00Z', '2016-12-01 00:00:00.001Z')$$);
 
 -- Other steps go on from where the last one ended: the first is shorter, and named by where it begins.
 SELECT snowid.create_partitions('photos', '7 days', '2017-02-08Z');
@@ -54,22 +74,22 @@ SELECT * FROM parts_of('photos') WHERE begins >= '2017-02-01';
 
 -- Made by hand, with an end in the middle of a month, and in another schema; and a gap, which stays one.
 CREATE SCHEMA attic;
-CREATE TABLE odd (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2016-03-01Z'));
+CREATE TABLE odd (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE attic.odd_first PARTITION OF odd FOR VALUES FROM (MINVALUE) TO (first_at('2016-03-01Z'));
 CREATE TABLE attic.odd_other PARTITION OF odd
-  FOR VALUES FROM (snowid_first_at('2016-05-01Z')) TO (snowid_first_at('2016-06-15 13:07:01Z') + 12345);
+  FOR VALUES FROM (first_at('2016-05-01Z')) TO (within('2016-06-15 13:07:01Z'));
 SELECT snowid.create_partitions('odd', '1 month', '2016-08-01Z');
 SELECT * FROM parts_of('odd');
 -- Where the last has no end there is nothing to make.
-CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (snowid_first_at('2016-09-01Z')) TO (MAXVALUE);
+CREATE TABLE odd_rest PARTITION OF odd FOR VALUES FROM (first_at('2016-09-01Z')) TO (MAXVALUE);
 SELECT snowid.create_partitions('odd', '1 month', '2020-01-01Z');
 
 -- From now on there is no gap. Where the first partition is one to come, those before it are made from the current one on.
 SELECT date_trunc('month', now() AT TIME ZONE 'UTC') AS month \gset
-CREATE TABLE ahead (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE ahead (id :key DEFAULT :next) PARTITION BY RANGE (id);
 CREATE TABLE ahead_far PARTITION OF ahead
-  FOR VALUES FROM (snowid_first_at((:'month'::timestamp + '2 months 9 days') AT TIME ZONE 'UTC'))
-  TO (snowid_first_at((:'month'::timestamp + '3 months 9 days') AT TIME ZONE 'UTC'));
+  FOR VALUES FROM (first_at((:'month'::timestamp + '2 months 9 days') AT TIME ZONE 'UTC'))
+  TO (first_at((:'month'::timestamp + '3 months 9 days') AT TIME ZONE 'UTC'));
 CREATE VIEW ahead_now AS
   SELECT row_number() OVER w AS n, part = 'ahead_far'::regclass AS is_by_hand, begins = :'month' AS is_now,
       begins = lag(ends) OVER w AS no_gap, extract(day FROM begins) AS "from", extract(day FROM ends) AS until
@@ -84,18 +104,18 @@ DROP TABLE :next_month;
 SELECT name::text = :'next_month' AS is_it FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '5 months') AS name;
 SELECT count(*), bool_and(no_gap) FROM ahead_now;
 -- One that has no end is the last.
-CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (snowid_first_at((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
+CREATE TABLE ahead_end PARTITION OF ahead FOR VALUES FROM (first_at((:'month'::timestamp + '7 months 9 days') AT TIME ZONE 'UTC')) TO (MAXVALUE);
 SELECT count(*) FROM snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '20 months');
 SELECT snowid.create_partitions('ahead', '1 month', :'month'::timestamp + '40 months');
 DROP VIEW ahead_now;
 DROP TABLE ahead;
 
 -- The table may be a partition itself, and the column any of it.
-CREATE TABLE regions (region text, id bigint NOT NULL DEFAULT snowid_next(7)) PARTITION BY LIST (region);
+CREATE TABLE regions (region text, id :key NOT NULL DEFAULT :next) PARTITION BY LIST (region);
 CREATE TABLE regions_eu PARTITION OF regions FOR VALUES IN ('eu') PARTITION BY RANGE (id);
-CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
+CREATE TABLE regions_eu_0 PARTITION OF regions_eu FOR VALUES FROM (MINVALUE) TO (first_at('2016-11-01Z'));
 SELECT snowid.create_partitions('regions_eu', '1 month', '2016-11-01Z');
-INSERT INTO regions VALUES ('eu', snowid_first_at('2016-11-11Z'));
+INSERT INTO regions VALUES ('eu', first_at('2016-11-11Z'));
 SELECT tableoid::regclass FROM regions;
 
 -- What a partition is like: as those that PARTITION OF makes, and what is published of it too.
@@ -128,27 +148,27 @@ SELECT tgname, tgparentid <> 0 AS is_cloned FROM pg_trigger WHERE tgrelid = :par
 INSERT INTO "Its Own"."Odd ""Name""" ("Key") VALUES (snowid_first_at('2016-11-05Z'));
 SELECT tableoid::regclass, n, title, made = '2016-11-05Z' AS made FROM "Its Own"."Odd ""Name""";
 -- The index that is the replica identity is the partition's own.
-CREATE TABLE quick (id bigint NOT NULL DEFAULT snowid_next(), other bigint NOT NULL) PARTITION BY RANGE (id);
+CREATE TABLE quick (id :key NOT NULL DEFAULT :next, other bigint NOT NULL) PARTITION BY RANGE (id);
 CREATE UNIQUE INDEX quick_key ON quick (id, other);
 ALTER TABLE quick REPLICA IDENTITY USING INDEX quick_key;
-CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
+CREATE TABLE quick_0 PARTITION OF quick FOR VALUES FROM (MINVALUE) TO (first_at('2016-11-01Z'));
 SELECT snowid.create_partitions('quick', '1 month', '2016-11-01Z');
 SELECT relreplident, (SELECT count(*) FROM pg_index WHERE indrelid = pg_class.oid AND indisreplident)
   FROM pg_class WHERE relname = 'quick_2016_11';
 
 -- Names that would be too long are shortened, and those of two tables stay apart.
-CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1 (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2 (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1 (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2 (id :key DEFAULT :next) PARTITION BY RANGE (id);
 CREATE TABLE long_1 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1
-  FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
+  FOR VALUES FROM (MINVALUE) TO (first_at('2016-11-01Z'));
 CREATE TABLE long_2 PARTITION OF a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2
-  FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
+  FOR VALUES FROM (MINVALUE) TO (first_at('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, length(p::text)
   FROM pg_class c, snowid.create_partitions(c.oid, '1 month', '2016-11-01Z') p
  WHERE relname LIKE 'a_table%' ORDER BY relname;
 -- No character is cut in two.
-CREATE TABLE "xäääääääääääääääääääääääääääääää" (id bigint DEFAULT snowid_next(8191)) PARTITION BY RANGE (id);
-CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (0) TO (snowid_first_at('2016-11-01Z'));
+CREATE TABLE "xäääääääääääääääääääääääääääääää" (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE long_3 PARTITION OF "xäääääääääääääääääääääääääääääää" FOR VALUES FROM (MINVALUE) TO (first_at('2016-11-01Z'));
 SELECT regexp_replace(p::text, '_[0-9a-f]{8}_', '_HASH_') AS name, octet_length(p::text) AS bytes
   FROM snowid.create_partitions('"xäääääääääääääääääääääääääääääää"', '1 month', '2016-11-01Z') p;
 
@@ -195,25 +215,25 @@ SELECT snowid.drop_partitions('own_days', '2016-01-01 11:59:59Z'), snowid.detach
 SELECT snowid.drop_partitions('own_days', '2016-01-01 12:00Z', 'time:20 shard:10 seq:10 unit:1d epoch:2016-01-01T12:00:00Z');
 ALTER TABLE own_days ALTER id DROP DEFAULT;
 -- Partitioned ones go with theirs.
-CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2013-01-01Z')) PARTITION BY HASH (id);
+CREATE TABLE odd_hashed PARTITION OF odd FOR VALUES FROM (MINVALUE) TO (first_at('2013-01-01Z')) PARTITION BY HASH (id);
 CREATE TABLE odd_hashed_0 PARTITION OF odd_hashed FOR VALUES WITH (MODULUS 1, REMAINDER 0);
 SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 SELECT to_regclass('odd_hashed_0');
 -- A foreign table goes as one.
 CREATE FOREIGN DATA WRAPPER nothing;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
-CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (0) TO (snowid_first_at('2013-01-01Z')) SERVER nowhere;
+CREATE FOREIGN TABLE odd_far PARTITION OF odd FOR VALUES FROM (MINVALUE) TO (first_at('2013-01-01Z')) SERVER nowhere;
 SELECT snowid.drop_partitions('odd', '2013-01-01Z');
 -- What refers to rows keeps them; what does not, lets them go.
-CREATE TABLE likes (photo_id bigint REFERENCES photos);
+CREATE TABLE likes (photo_id :type REFERENCES photos);
 INSERT INTO likes SELECT id FROM photos WHERE tableoid = 'photos_2016_12'::regclass;
 SELECT snowid.detach_partitions('photos', '2016-10-01Z');
 SELECT attempt($$SELECT snowid.drop_partitions('photos', now() - interval '-1 day')$$) LIKE '22023 | cannot remove partitions of the future%' AS future;
-CREATE TABLE past (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_first_at('2019-12-01Z'));
+CREATE TABLE past (id :key PRIMARY KEY DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (MINVALUE) TO (first_at('2019-12-01Z'));
 SELECT snowid.create_partitions('past', '1 month', '2020-03-01Z');
-CREATE TABLE past_likes (past_id bigint REFERENCES past ON DELETE CASCADE);
-INSERT INTO past SELECT snowid_first_at('2020-01-15Z');
+CREATE TABLE past_likes (past_id :type REFERENCES past ON DELETE CASCADE);
+INSERT INTO past SELECT first_at('2020-01-15Z');
 INSERT INTO past_likes SELECT id FROM past;
 SELECT left(attempt($$SELECT snowid.drop_partitions('past', '2020-02-01Z')$$), 5) AS sqlstate;
 SELECT count(*) FROM past_likes;
@@ -226,13 +246,13 @@ SELECT snowid.detach_partitions('past', '2020-03-01Z');
 
 -- The default partition is never dropped. Where rows in it belong to new partitions, none is made, and nothing is
 -- moved. What is said to move them does, whatever the columns are like.
-CREATE TABLE notes (n int GENERATED ALWAYS AS IDENTITY, id bigint PRIMARY KEY DEFAULT snowid_next(),
-  day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, "the Body" text) PARTITION BY RANGE (id);
-CREATE TABLE notes_0 PARTITION OF notes FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
-CREATE TABLE "Notes' ""rest""" ("the Body" text, id bigint NOT NULL, dropped int, day date GENERATED ALWAYS AS (snowid_timestamp(id)::timestamptz AT TIME ZONE 'UTC') STORED, n int NOT NULL);
+CREATE TABLE notes (n int GENERATED ALWAYS AS IDENTITY, id :key PRIMARY KEY DEFAULT :next,
+  day date GENERATED ALWAYS AS (timestamp_of(id)::timestamptz AT TIME ZONE 'UTC') STORED, "the Body" text) PARTITION BY RANGE (id);
+CREATE TABLE notes_0 PARTITION OF notes FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
+CREATE TABLE "Notes' ""rest""" ("the Body" text, id :key NOT NULL, dropped int, day date GENERATED ALWAYS AS (timestamp_of(id)::timestamptz AT TIME ZONE 'UTC') STORED, n int NOT NULL);
 ALTER TABLE "Notes' ""rest""" DROP COLUMN dropped;
 ALTER TABLE notes ATTACH PARTITION "Notes' ""rest""" DEFAULT;
-INSERT INTO notes (id, "the Body") SELECT snowid_first_at('2019-12-31Z'::timestamptz + n * interval '10 days'), repeat('x', n * 1000) FROM generate_series(0, 9) n;
+INSERT INTO notes (id, "the Body") SELECT first_at('2019-12-31Z'::timestamptz + n * interval '10 days'), repeat('x', n * 1000) FROM generate_series(0, 9) n;
 CREATE FUNCTION hint_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   hint text;
@@ -259,10 +279,10 @@ SELECT attempt($$SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z'
 DELETE FROM far;
 SELECT snowid.create_partitions('far', '1 month', '2024-11-01Z');
 -- Owners that may not see all rows are refused by PostgreSQL itself. A superuser sees them.
-CREATE TABLE veiled (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE veiled (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE veiled_0 PARTITION OF veiled FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 CREATE TABLE veiled_default PARTITION OF veiled DEFAULT;
-INSERT INTO veiled VALUES (snowid_first_at('2020-01-05Z'));
+INSERT INTO veiled VALUES (first_at('2020-01-05Z'));
 ALTER TABLE veiled_default ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 DO $$ DECLARE t text; BEGIN
   FOREACH t IN ARRAY ARRAY['veiled', 'veiled_0', 'veiled_default'] LOOP EXECUTE format('ALTER TABLE %I OWNER TO owner_of_all', t); END LOOP;
@@ -333,8 +353,8 @@ SELECT format('CREATE TABLE %1$I (id bigint PRIMARY KEY DEFAULT snowid_next(1, %
     ('half_hours', 'time:24 shard:10 seq:20 unit:1h epoch:2020-01-01T00:30:00Z', '1 hour')) AS t (name, layout, step) \gexec
 
 -- At most so many at once, the oldest first.
-CREATE TABLE many (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE many_0 PARTITION OF many FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE many (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE many_0 PARTITION OF many FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 SELECT count(*) FROM snowid.create_partitions('many', '1 day', '2020-06-01Z');
 SELECT count(*), max(name) FROM snowid.drop_partitions('many', '2020-05-01Z') AS name;
 SELECT name FROM snowid.drop_partitions('many', '2020-05-01Z', max_partitions => 2) AS name;
@@ -393,8 +413,8 @@ SELECT step, attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', 'phot
   FROM unnest(ARRAY['0', '-1 month', '1 month 1 day', '5 months', '18 months', '5 hours', '30 minutes', '1 day 00:00:01']) step;
 SELECT attempt($$SELECT snowid.create_partitions('own_days', '1 hour', '2017-11-01Z', 'time:40 shard:5 seq:8 unit:1d epoch:1970-01-01T00:00:00Z')$$);
 -- no moments,
-SELECT moment, attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', 'photos', '1 month', moment)) AS created,
-       attempt(format('SELECT snowid.drop_partitions(%L, %L)', 'photos', moment)) AS dropped
+SELECT moment, attempt(format('SELECT snowid.create_partitions(%L, %L, %L)', 'ages', '1 month', moment)) AS created,
+       attempt(format('SELECT snowid.drop_partitions(%L, %L)', 'ages', moment)) AS dropped
   FROM unnest(ARRAY['infinity', '-infinity', '2011-08-24Z', '2046-07-01Z']) moment;
 -- more than there may be at once,
 SELECT attempt($$SELECT snowid.create_partitions('quick', '1 hour', '2020-11-01Z')$$);
@@ -411,7 +431,7 @@ SELECT attempt($$SELECT snowid.create_partitions('"Its Own"."Odd ""Name"""', '1 
 -- and a table that a statement is writing to.
 DROP VIEW quick_2016_12;
 SELECT left(attempt($$INSERT INTO quick
-  SELECT snowid_first_at('2016-11-02Z'), snowid.create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
+  SELECT first_at('2016-11-02Z'), snowid.create_partitions('quick', '1 month', '2016-12-01Z')::oid::bigint$$), 5) AS sqlstate;
 -- Nulls are refused.
 SELECT attempt(call) FROM unnest(ARRAY[$$SELECT snowid.create_partitions('quick', NULL, '2016-12-01Z')$$, $$SELECT snowid.create_partitions(NULL, '1 day', '2016-12-01Z')$$,
   $$SELECT snowid.create_partitions('quick', '1 day', NULL)$$, $$SELECT snowid.drop_partitions('quick', NULL)$$, $$SELECT snowid.detach_partitions(NULL, now())$$]) AS call;
@@ -436,11 +456,11 @@ BEGIN
   RETURN true;
 END $$;
 -- As an index's expression; as a constraint of the default partition, which PostgreSQL looks at.
-CREATE TABLE spied (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE spied_0 PARTITION OF spied FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE spied (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE spied_0 PARTITION OF spied FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 CREATE INDEX ON spied (("Its Own".who(1)));
-CREATE TABLE spying (id bigint DEFAULT snowid_next(), x int CHECK ("Its Own".who(1))) PARTITION BY RANGE (id);
-CREATE TABLE spying_0 PARTITION OF spying FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE spying (id :key DEFAULT :next, x int CHECK ("Its Own".who(1))) PARTITION BY RANGE (id);
+CREATE TABLE spying_0 PARTITION OF spying FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 CREATE TABLE spying_default PARTITION OF spying DEFAULT;
 DO $$
 DECLARE
@@ -482,8 +502,8 @@ RESET ROLE;
 
 -- A role without rights may be lent them by a SECURITY DEFINER function of the owner's. Whoever calls, role, search_path
 -- and lock_timeout are afterwards what they were, in the same transaction, and where an error was caught.
-CREATE TABLE lent (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE lent_0 PARTITION OF lent FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE lent (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE lent_0 PARTITION OF lent FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 ALTER TABLE lent OWNER TO owner_of_all;
 ALTER TABLE lent_0 OWNER TO owner_of_all;
 CREATE FUNCTION settings() RETURNS text LANGUAGE sql AS $$
@@ -528,8 +548,8 @@ DROP TABLE lent, lent_0;
 DROP FUNCTION settings, keep_lent;
 
 -- Where a partition that is to go belongs to another role, nothing is done, whoever calls; those before it can go.
-CREATE TABLE shared (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE shared (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE shared_0 PARTITION OF shared FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 ALTER TABLE shared OWNER TO owner_of_all;
 ALTER TABLE shared_0 OWNER TO owner_of_all;
 SELECT snowid.create_partitions('shared', '1 month', '2020-03-05Z');
@@ -596,8 +616,8 @@ BEGIN
   END LOOP;
 END $$;
 CREATE EVENT TRIGGER move_it ON ddl_command_end EXECUTE FUNCTION move_it();
-CREATE TABLE movable (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE movable_0 PARTITION OF movable FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
+CREATE TABLE movable (id :key DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE movable_0 PARTITION OF movable FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
 ALTER TABLE movable OWNER TO owner_of_all;
 ALTER TABLE movable_0 OWNER TO owner_of_all;
 ALTER TABLE movable RENAME TO moved;
@@ -610,11 +630,11 @@ DROP EVENT TRIGGER move_it;
 SELECT snowid.drop_partitions('moved', '2020-02-05Z');
 -- Where a foreign key refers to the table, a partition is detached and then dropped. One that is another table's after the
 -- first of these is not dropped.
-CREATE TABLE left_behind (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE left_behind_0 PARTITION OF left_behind FOR VALUES FROM (0) TO (snowid_first_at('2020-01-01Z'));
-CREATE TABLE left_behind_rest PARTITION OF left_behind FOR VALUES FROM (snowid_first_at('2020-01-01Z')) TO (MAXVALUE);
-CREATE TABLE refers (id bigint REFERENCES left_behind);
-CREATE TABLE new_home (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE TABLE left_behind (id :key PRIMARY KEY DEFAULT :next) PARTITION BY RANGE (id);
+CREATE TABLE left_behind_0 PARTITION OF left_behind FOR VALUES FROM (MINVALUE) TO (first_at('2020-01-01Z'));
+CREATE TABLE left_behind_rest PARTITION OF left_behind FOR VALUES FROM (first_at('2020-01-01Z')) TO (MAXVALUE);
+CREATE TABLE refers (id :type REFERENCES left_behind);
+CREATE TABLE new_home (id :key PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE FUNCTION take_it() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (SELECT relispartition FROM pg_class WHERE oid = 'public.left_behind_0'::regclass) THEN
@@ -670,7 +690,7 @@ DROP TABLE photos, photos_old, photos_2016_10, odd, regions, quick, ticks, ages,
 DROP TABLE a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_1,
   a_table_whose_name_is_as_long_as_a_name_can_be_in_postgresql_2, "xäääääääääääääääääääääääääääääää";
 DROP SCHEMA beside CASCADE;
-DROP FUNCTION parts_of, scanned, hint_of, same, move_it;
+DROP FUNCTION parts_of, moment_of, scanned, hint_of, same, move_it, first_at, within, timestamp_of, in_time;
 DROP FOREIGN DATA WRAPPER nothing CASCADE;
 REVOKE CREATE ON SCHEMA public FROM owner_of_all;
 DROP ROLE owner_of_all, stranger, member;

@@ -22,30 +22,32 @@ BEGIN
   ELSIF pg_get_partkeydef(parent) !~ '^RANGE [(]([[:alnum:]_]+|"([^"]|"")+")[)]$' THEN
     RAISE 'table "%" is not partitioned by range of one column', tbl.relname
       USING ERRCODE = 'wrong_object_type', DETAIL = format('It is partitioned by %s.', pg_get_partkeydef(parent));
-  ELSIF snowid.partition_key(parent) IS NULL THEN
+  ELSIF (snowid.partition_key(parent)).attnum IS NULL THEN
     RAISE 'table "%" is partitioned by a column that holds no IDs', tbl.relname
-      USING ERRCODE = 'datatype_mismatch', DETAIL = 'IDs are of type bigint, and in its order.';
+      USING ERRCODE = 'datatype_mismatch', DETAIL = 'IDs are of type bigint or uuid, and in its order.';
   END IF;
   IF NOT has_table_privilege(tbl.relowner, parent, 'UPDATE, DELETE, TRUNCATE') THEN
     RAISE 'permission denied to lock table %', tbl.relname USING ERRCODE = 'insufficient_privilege',
       HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
   END IF;
   SELECT a.attname INTO STRICT key FROM pg_attribute AS a
-   WHERE a.attrelid = parent AND a.attnum = snowid.partition_key(parent);
+   WHERE a.attrelid = parent AND a.attnum = (snowid.partition_key(parent)).attnum;
   owner := pg_get_userbyid(tbl.relowner);
 END $$;
 COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
   'refuse tables that are not partitioned by ID, or are not the caller''s';
 
--- The layout that a table's partitions go by: what the column's default says, or else what is given.
+-- The layout that a table's partitions go by: what the table says, or else what is given.
 CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
   RETURNS @extschema@.snowid_layout
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  said given%TYPE;
+  said CONSTANT given%TYPE := snowid.layout_of_key(parent);
 BEGIN
-  SELECT s.layout INTO said FROM snowid.source_of_ids(parent, snowid.partition_key(parent)) AS s;
-  IF snowid.layout_ne(said, given) THEN
+  IF given IS NOT NULL AND (snowid.partition_key(parent)).is_uuid THEN
+    RAISE 'table % is partitioned by UUIDs, which have no layout', parent
+      USING ERRCODE = 'invalid_object_definition', HINT = 'Leave the layout out.';
+  ELSIF snowid.layout_ne(said, given) THEN
     RAISE 'layout of table % is "%", not "%"', parent, said, given
       USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the column that it is partitioned by says so.',
         HINT = 'Leave the layout out.';
@@ -115,17 +117,26 @@ END $$;
 COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS
   'name of a new partition';
 
+-- The bound of a partition that begins with the first ID of a unit of time.
+CREATE FUNCTION snowid.bound_of(id bigint, layout @extschema@.snowid_layout, is_uuid boolean) RETURNS pg_catalog.text
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN CASE WHEN is_uuid THEN snowid.first_uuidv7_from(@extschema@.snowid_timestamp(id, layout))::pg_catalog.text
+    ELSE id::pg_catalog.text END;
+COMMENT ON FUNCTION snowid.bound_of(bigint, @extschema@.snowid_layout, boolean) IS 'Returns an ID as a bound of a partition.';
+
 -- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends that
 -- begins before now; between those that are there, too, from then on. A partition holds the IDs whose unit of time begins
 -- within its period. Bounds are the calendar's, but for those next to one of another width or made by hand, where it is
--- shorter; no ID is left between two. "next" is null where the layout ends within it. What is refused is refused here.
+-- shorter; no ID is left between two. "next" and the upper bound are null where the layout ends within it. What is refused
+-- is refused here.
 CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout,
-    OUT name pg_catalog.text, OUT first bigint, OUT next bigint)
+    OUT name pg_catalog.text, OUT first bigint, OUT next bigint, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
   RETURNS SETOF pg_catalog.record
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   most CONSTANT int := 1000;
+  is_uuid CONSTANT boolean := (snowid.partition_key(parent)).is_uuid;
   layout given%TYPE;
   greatest_id bigint;
   tbl CONSTANT text := (SELECT c.relname FROM pg_class AS c WHERE c.oid = parent);
@@ -146,9 +157,9 @@ BEGIN
   END IF;
   greatest_id := snowid.last_before('infinity', layout);
   now_first := snowid.first_of_unit(clock_timestamp(), layout);
-  SELECT r.next INTO first FROM snowid.ranges_of(parent) AS r
+  SELECT r.next, r.upper_bound INTO first, lower_bound FROM snowid.ranges_of(parent) AS r
    WHERE NOT r.is_default AND coalesce(r.first <= now_first, true)
-   ORDER BY r.next DESC NULLS FIRST LIMIT 1;
+   ORDER BY r.next DESC NULLS FIRST, r.upper_bound DESC LIMIT 1;
   IF FOUND AND first IS NULL THEN
     RETURN;
   ELSIF NOT FOUND THEN
@@ -156,11 +167,15 @@ BEGIN
     begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
     first := snowid.first_from(snowid.period_start(step, begins) AT TIME ZONE 'UTC', layout);
   END IF;
-  first := greatest(first, 0);
+  IF first < 0 THEN
+    first := 0;
+    lower_bound := NULL;
+  END IF;
   -- Up to each of those that are there, and after the last one.
   FOR there IN
-    SELECT r.first, r.next FROM snowid.ranges_of(parent) AS r WHERE r.first >= missing_partitions.first
-    UNION ALL SELECT NULL, NULL ORDER BY 1
+    SELECT r.first, r.next, r.lower_bound, r.upper_bound FROM snowid.ranges_of(parent) AS r
+     WHERE r.first >= missing_partitions.first
+    UNION ALL SELECT NULL, NULL, NULL, NULL ORDER BY 1, 3
   LOOP
     WHILE first <= greatest_id AND coalesce(first < there.first, true) LOOP
       begins := snowid.timestamp_of(first, layout) AT TIME ZONE 'UTC';
@@ -178,10 +193,15 @@ BEGIN
       END IF;
       name := snowid.partition_name(tbl, step, begins);
       next := nullif(least(next, there.first), 9223372036854775807);
+      -- Those of a neighbor are exact. One of UUIDs can lie within the UUIDs of one place in the order of time.
+      lower_bound := coalesce(lower_bound, snowid.bound_of(first, layout, is_uuid));
+      upper_bound := CASE WHEN next = there.first THEN there.lower_bound ELSE snowid.bound_of(next, layout, is_uuid) END;
       RETURN NEXT;
       first := next;
+      lower_bound := upper_bound;
     END LOOP;
     first := there.next;
+    lower_bound := there.upper_bound;
   END LOOP;
 END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
@@ -203,8 +223,8 @@ DECLARE
 BEGIN
   SELECT p.partdefid INTO rest FROM pg_partitioned_table AS p WHERE p.partrelid = parent AND p.partdefid <> 0;
   IF NOT FOUND THEN RETURN; END IF;
-  SELECT format('%I >= %s', key, min(m.first))
-      || CASE WHEN bool_and(m.next IS NOT NULL) THEN format(' AND %I < %s', key, max(m.next)) ELSE '' END
+  SELECT concat_ws(' AND ', format('%I >= %L', key, (array_agg(m.lower_bound ORDER BY m.first))[1]),
+      CASE WHEN bool_and(m.next IS NOT NULL) THEN format('%I < %L', key, (array_agg(m.upper_bound ORDER BY m.first DESC))[1]) END)
     INTO condition FROM snowid.missing_partitions(parent, step, until, given) AS m HAVING count(*) > 0;
   IF NOT FOUND THEN RETURN; END IF;
   count := snowid.execute(owner, format('SELECT pg_catalog.count(*) FROM %s WHERE %s', rest, condition));
@@ -226,16 +246,17 @@ COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalo
   'refuse to make partitions whose rows are in the default partition';
 
 -- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
-CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, part pg_catalog.text, first bigint, next bigint)
+CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, part pg_catalog.text, lower_bound pg_catalog.text,
+    upper_bound pg_catalog.text)
   RETURNS pg_catalog.regclass
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   made regclass;
   identity text;
 BEGIN
-  PERFORM snowid.execute(pg_get_userbyid(c.relowner), format('CREATE %sTABLE %I.%I PARTITION OF %s FOR VALUES FROM (%s) TO (%s)',
-      CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, n.nspname, part, parent, first,
-      coalesce(next::text, 'MAXVALUE')))
+  PERFORM snowid.execute(pg_get_userbyid(c.relowner), format('CREATE %sTABLE %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%s)',
+      CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED ' END, n.nspname, part, parent, lower_bound,
+      coalesce(quote_literal(upper_bound), 'MAXVALUE')))
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = parent;
   SELECT i.inhrelid INTO made FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
    WHERE i.inhparent = parent AND c.relname = part;
@@ -254,7 +275,7 @@ BEGIN
   END IF;
   RETURN made;
 END $$;
-COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.text, bigint, bigint) IS 'make a partition';
+COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text) IS 'make a partition';
 
 CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, layout @extschema@.snowid_layout DEFAULT NULL)
@@ -288,8 +309,8 @@ BEGIN
            WHERE p.partrelid = parent) AS l (relid, mode, place);
   -- Others may have made some of them meanwhile, or changed the layout; and rows may have come since they were counted.
   BEGIN
-    FOR missing IN SELECT m.name, m.first, m.next FROM snowid.missing_partitions(parent, step, until, layout) AS m LOOP
-      RETURN NEXT snowid.create_partition(parent, missing.name, missing.first, missing.next);
+    FOR missing IN SELECT m.name, m.lower_bound, m.upper_bound FROM snowid.missing_partitions(parent, step, until, layout) AS m LOOP
+      RETURN NEXT snowid.create_partition(parent, missing.name, missing.lower_bound, missing.upper_bound);
     END LOOP;
   EXCEPTION WHEN check_violation THEN
     PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
@@ -301,7 +322,8 @@ COMMENT ON FUNCTION snowid.create_partitions(pg_catalog.regclass, pg_catalog.int
   'make the partitions that a table partitioned by ID needs up to a moment, of months, days or the like; returns those made';
 
 CREATE VIEW snowid.partitions AS
-  SELECT p.partrelid::pg_catalog.regclass AS parent, r.relid::pg_catalog.regclass AS partition, s.layout,
+  SELECT p.partrelid::pg_catalog.regclass AS parent, r.relid::pg_catalog.regclass AS partition,
+    CASE WHEN NOT k.is_uuid THEN s.layout END AS layout,
     CASE WHEN r.is_default THEN NULL
       WHEN r.first IS NULL OR r.first OPERATOR(pg_catalog.<) 0::bigint THEN '-infinity'
       WHEN r.first OPERATOR(pg_catalog.>) g.id THEN 'infinity'
@@ -318,17 +340,17 @@ CREATE VIEW snowid.partitions AS
              WHERE l.relkind OPERATOR(pg_catalog.<>) 'p'::pg_catalog."char")
       ELSE NULLIF(c.reltuples, '-1'::pg_catalog.float4) END::bigint AS estimated_rows
   FROM pg_catalog.pg_partitioned_table AS p,
-    LATERAL snowid.partition_key(p.partrelid) AS k (key),
-    LATERAL snowid.source_of_ids(p.partrelid, k.key) AS s,
+    LATERAL snowid.partition_key(p.partrelid) AS k,
+    LATERAL snowid.layout_of_key(p.partrelid) AS s (layout),
     LATERAL (SELECT CASE WHEN snowid.layout_is_ordered(s.layout) THEN snowid.last_before('infinity', s.layout) END) AS g (id),
     LATERAL snowid.ranges_of(p.partrelid) AS r
   JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.relid
   WHERE s.layout IS NOT NULL;
 COMMENT ON VIEW snowid.partitions IS
-  'partitions of tables that are partitioned by IDs, where the column''s default names the layout';
+  'partitions of tables that are partitioned by UUIDs, or by IDs whose layout the column''s default names';
 COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
 COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
-COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs';
+COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs; null for UUIDs';
 COMMENT ON COLUMN snowid.partitions.range_start IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
 COMMENT ON COLUMN snowid.partitions.range_end IS 'time of the first ID after it; infinity where it has no end, null for the default one';
 COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';

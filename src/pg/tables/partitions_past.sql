@@ -38,6 +38,32 @@ END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
   'refuse a layout that the partitions were not made by';
 
+-- UUIDs of other versions lie anywhere, and those of today among the old ones. So the table has to say that it has none,
+-- by a constraint that PostgreSQL has checked for all rows.
+CREATE FUNCTION snowid.require_uuidv7(parent pg_catalog.regclass) RETURNS pg_catalog.void
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
+  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+DECLARE
+  key CONSTANT name := (snowid.require_partitioned(parent)).key;
+  wanted CONSTANT text := format('CHECK (%ssnowid_is_uuidv7(%I))', snowid.extension_prefix(), key);
+BEGIN
+  -- The column's type may be a domain.
+  IF NOT EXISTS (
+      SELECT FROM pg_constraint AS c
+       WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
+         AND replace(pg_get_constraintdef(c.oid), format('((%I)::uuid)', key), format('(%I)', key)) = wanted
+         -- Not another one of this name for a domain.
+         AND EXISTS (SELECT FROM pg_depend AS d
+             WHERE d.classid = 'pg_constraint'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_proc'::regclass
+               AND d.refobjid = to_regprocedure(snowid.extension_prefix() || 'snowid_is_uuidv7(uuid)'))) THEN
+    RAISE 'table % may have UUIDs that are not of version 7', parent
+      USING ERRCODE = 'invalid_object_definition', DETAIL = 'Those of today lie among old ones of version 7, and would go with them.',
+        HINT = format('Use ALTER TABLE %s ADD %s.', parent, wanted);
+  END IF;
+END $$;
+COMMENT ON FUNCTION snowid.require_uuidv7(pg_catalog.regclass) IS
+  'Raises an error unless a constraint keeps UUIDs of other versions out.';
+
 -- The partitions that may be dropped or detached, the oldest first, so many at most; their names, qualified. What is
 -- refused is refused here. A mistake must not cost the rows of today: so the partition of now stays, and all after it,
 -- whatever is asked for; and some partition always does.
@@ -62,7 +88,9 @@ BEGIN
   past := ARRAY(SELECT snowid.past_partitions(parent, snowid.first_of_unit(before, layout), layout));
   IF past = '{}' THEN RETURN; END IF;
 
-  IF (snowid.source_of_ids(parent, snowid.partition_key(parent))).layout IS NULL THEN
+  IF (snowid.partition_key(parent)).is_uuid THEN
+    PERFORM snowid.require_uuidv7(parent);
+  ELSIF snowid.layout_of_key(parent) IS NULL THEN
     PERFORM snowid.require_bounds_of(parent, layout, past::oid[]);
   END IF;
   -- The statements run as the table's owner, who cannot drop others' tables.

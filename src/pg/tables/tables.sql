@@ -47,33 +47,54 @@ CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_cata
   RETURN (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d);
 COMMENT ON FUNCTION snowid.unit_of(@extschema@.snowid_layout) IS 'Returns the unit of time of a layout.';
 
--- The column of a table that is partitioned by ranges of one bigint; null for every other table.
-CREATE FUNCTION snowid.partition_key(tbl pg_catalog.oid) RETURNS pg_catalog.int2
+-- The column of a table that is partitioned by ranges of one bigint or UUID, and which of these; nulls for every other
+-- table.
+CREATE FUNCTION snowid.partition_key(tbl pg_catalog.oid, OUT attnum pg_catalog.int2, OUT is_uuid boolean)
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT p.partattrs[0]
+  SELECT p.partattrs[0], c.opcname OPERATOR(pg_catalog.=) 'uuid_ops'::pg_catalog.name
     FROM pg_catalog.pg_partitioned_table AS p
     JOIN pg_catalog.pg_opclass AS c ON c.oid OPERATOR(pg_catalog.=) p.partclass[0]
    WHERE p.partrelid OPERATOR(pg_catalog.=) tbl
      AND p.partstrat OPERATOR(pg_catalog.=) 'r'::pg_catalog."char"
      AND p.partnatts OPERATOR(pg_catalog.=) 1::pg_catalog.int2
      AND p.partattrs[0] OPERATOR(pg_catalog.>) 0::pg_catalog.int2
-     AND c.opcname OPERATOR(pg_catalog.=) 'int8_ops'::pg_catalog.name
+     AND c.opcname OPERATOR(pg_catalog.=) ANY (ARRAY['int8_ops'::pg_catalog.name, 'uuid_ops'::pg_catalog.name])
      AND c.opcnamespace OPERATOR(pg_catalog.=) 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid;
 END;
-COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS 'column of a table that is partitioned by ranges of one bigint';
+COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS
+  'Returns the column of a table partitioned by ranges of one bigint or UUID.';
 
--- The partitions of such a table. A bound that is null is none; both are for the default partition. Given the table,
--- pg_get_expr() would lock it, and views of all tables wait for everybody.
+-- UUIDs of version 7 in the order of time, for what goes by IDs and their layout: the milliseconds and the next 12 bits.
+CREATE FUNCTION snowid.uuidv7_layout() RETURNS @extschema@.snowid_layout
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN 'time:48 shard:0 seq:12 unit:1ms epoch:1970-01-01T00:00:00Z'::@extschema@.snowid_layout;
+COMMENT ON FUNCTION snowid.uuidv7_layout() IS 'Returns the layout of snowid.key_of_uuid_bound().';
+
+CREATE FUNCTION snowid.key_of_uuid_bound(bound pg_catalog.uuid) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_key_of_uuid_bound';
+COMMENT ON FUNCTION snowid.key_of_uuid_bound(pg_catalog.uuid) IS
+  'Returns the place of a bound of UUIDs in the order of time, rounded up.';
+
+-- What a partition's bound, as PostgreSQL prints it, is among IDs.
+CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN CASE WHEN pg_catalog.length(bound) OPERATOR(pg_catalog.=) 36
+    THEN snowid.key_of_uuid_bound(bound::pg_catalog.uuid) ELSE bound::bigint END;
+COMMENT ON FUNCTION snowid.key_of_bound(pg_catalog.text) IS 'Returns a bigint, or the place of a UUID in the order of time.';
+
+-- The partitions of such a table: from which ID to which, and its bounds themselves. A bound that is null is none; both are
+-- for the default partition. Given the table, pg_get_expr() would lock it, and views of all tables wait for everybody.
 CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
-    OUT is_default boolean, OUT is_leaving boolean)
+    OUT is_default boolean, OUT is_leaving boolean, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT b.relid, NULLIF(b.bounds[1], 'MINVALUE')::bigint, NULLIF(b.bounds[2], 'MAXVALUE')::bigint,
-      b.bounds IS NULL, b.inhdetachpending
+  SELECT b.relid, snowid.key_of_bound(NULLIF(b.bounds[1], 'MINVALUE')), snowid.key_of_bound(NULLIF(b.bounds[2], 'MAXVALUE')),
+      b.bounds IS NULL, b.inhdetachpending, NULLIF(b.bounds[1], 'MINVALUE'), NULLIF(b.bounds[2], 'MAXVALUE')
     FROM (SELECT c.oid AS relid, i.inhdetachpending, pg_catalog.regexp_match(pg_catalog.pg_get_expr(c.relpartbound, 0),
-              '^FOR VALUES FROM [(]''?(-?[0-9]+|MINVALUE)''?[)] TO [(]''?(-?[0-9]+|MAXVALUE)''?[)]$') AS bounds
+              '^FOR VALUES FROM [(]''?(-?[0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|MINVALUE)''?[)] '
+              'TO [(]''?(-?[0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|MAXVALUE)''?[)]$') AS bounds
             FROM pg_catalog.pg_inherits AS i
             JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
            WHERE i.inhparent OPERATOR(pg_catalog.=) parent
@@ -131,6 +152,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
   'shard and layout that a column''s default draws IDs from';
+
+-- The layout that a table says the IDs are of that it is partitioned by, also by that they are UUIDs; else null.
+CREATE FUNCTION snowid.layout_of_key(tbl pg_catalog.oid) RETURNS @extschema@.snowid_layout
+  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
+BEGIN ATOMIC
+  SELECT CASE WHEN k.is_uuid THEN snowid.uuidv7_layout() ELSE (SELECT s.layout FROM snowid.source_of_ids(tbl, k.attnum) AS s) END
+    FROM snowid.partition_key(tbl) AS k;
+END;
+COMMENT ON FUNCTION snowid.layout_of_key(pg_catalog.oid) IS 'Returns the layout of a table''s partition key.';
 
 -- The first ID of the unit of time that holds a moment; also of a moment that the layout does not have. An ID has the
 -- time at which its unit began: so those of now are at or above it.

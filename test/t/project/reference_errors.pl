@@ -130,12 +130,14 @@ snowid.create_partitions 42P07 SELECT snowid.create_partitions('taken', '1 month
 snowid.create_partitions 0A000 CREATE TEMP TABLE brief (id bigint) PARTITION BY RANGE (id); SELECT snowid.create_partitions('brief', '1 month', now())
 snowid.create_partitions 22004 SELECT snowid.create_partitions('unsaid', '1 month', now())
 snowid.create_partitions 42P17 SELECT snowid.create_partitions('by_id', '1 month', now(), 'twitter')
+snowid.create_partitions 42P17 CREATE TABLE by_uuid (id uuid) PARTITION BY RANGE (id); SELECT snowid.create_partitions('by_uuid', '1 month', now(), 'twitter')
 snowid.create_partitions 55000 SELECT snowid.create_partitions('rest', '1 month', now())
 snowid.create_partitions 25001 BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT snowid.create_partitions('by_id', '1 month', now())
 snowid.create_partitions 42501 SET ROLE nobody; SELECT snowid.create_partitions('by_id', '1 month', now())
 snowid.drop_partitions 22023 SELECT snowid.drop_partitions('by_id', now(), max_partitions => 0)
 snowid.drop_partitions 55000 SELECT snowid.drop_partitions('past', now())
 snowid.drop_partitions 22023 SELECT snowid.drop_partitions('by_id', $day)
+snowid.drop_partitions 42P17 CREATE TABLE by_uuids (id uuid) PARTITION BY RANGE (id); CREATE TABLE old PARTITION OF by_uuids FOR VALUES FROM (MINVALUE) TO (snowid_uuidv7_first_at('2020-01-01')); SELECT snowid.drop_partitions('by_uuids', now())
 CALLS
 
 foreach my $call (@calls)

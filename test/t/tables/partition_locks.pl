@@ -5,17 +5,19 @@ use strict;
 use warnings;
 
 use Snowid;
+use SnowidPartitions;
 use Test::More;
 
+my $key = partition_key();
 my $node = new_server('partition_locks');
 $node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
 
 # It gives up when lock_timeout says so, all waits together, and has changed nothing.
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION snowid;
-CREATE TABLE past (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE past (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id);
+CREATE TABLE past_0 PARTITION OF past FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
 SELECT snowid.create_partitions('past', '1 month', '2016-01-31Z');
 SQL
 my $reader = open_session($node);
@@ -47,7 +49,7 @@ foreach my $call (q(snowid.create_partitions('past', '1 month', '2016-02-01Z')),
     ask($reader, 'BEGIN; SELECT FROM past');
     start_asking($maker_of_past, "SELECT $call");
     wait_until_waiting($node, $maker_of_past, 'Lock');
-    is(ask($writer, q(INSERT INTO past VALUES (snowid_first_at('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
+    is(ask($writer, qq(INSERT INTO past VALUES ($key->{first_at}('2016-01-05Z')); SELECT count(*) > 0 FROM past)), 't', "written and read beside $call");
     ask($reader, 'COMMIT');
     like(answer($maker_of_past), qr/^(public\.)?past_2016/, "$call when they are done");
     is(ask($maker_of_past, 'SHOW lock_timeout'), '0', 'lock_timeout is what it was');
@@ -56,14 +58,14 @@ foreach my $call (q(snowid.create_partitions('past', '1 month', '2016-02-01Z')),
 # Clients that write to a table and to one that it refers to, in either order, beside one that makes and drops
 # partitions all the time, with a default partition and foreign keys on both sides: no deadlock ends one of them.
 # (Whoever waits for a lock while he holds others' looks for one after deadlock_timeout.)
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE users (id int PRIMARY KEY, n int NOT NULL DEFAULT 0);
 INSERT INTO users SELECT generate_series(1, 20);
-CREATE TABLE posts (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES users) PARTITION BY RANGE (id);
-CREATE TABLE posts_0 PARTITION OF posts FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE posts (id $key->{column} PRIMARY KEY DEFAULT $key->{next}, user_id int REFERENCES users) PARTITION BY RANGE (id);
+CREATE TABLE posts_0 PARTITION OF posts FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
 CREATE TABLE posts_rest PARTITION OF posts DEFAULT;
-CREATE TABLE answers (post_id bigint REFERENCES posts);
-CREATE PROCEDURE keep_changing() LANGUAGE plpgsql AS $$
+CREATE TABLE answers (post_id $key->{type} REFERENCES posts);
+CREATE PROCEDURE keep_changing() LANGUAGE plpgsql AS \$\$
 DECLARE
   month timestamptz := '2016-01-15Z';
 BEGIN
@@ -74,7 +76,7 @@ BEGIN
     COMMIT;
     month := month + interval '1 month';
   END LOOP;
-END $$;
+END \$\$;
 SQL
 $node->append_conf('postgresql.conf', "deadlock_timeout = '200ms'");
 $node->reload;
@@ -113,9 +115,9 @@ is($node->safe_psql('postgres', 'SELECT deadlocks FROM pg_stat_database WHERE da
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'posts'::regclass)), '3', 'all are made, and dropped');
 # A partition whose DETACH CONCURRENTLY was interrupted is left alone: nobody drops it, its range stays taken, and it does
 # not count as one that stays.
-$node->safe_psql('postgres', <<'SQL');
-CREATE TABLE leaving (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE leaving (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id);
+CREATE TABLE leaving_0 PARTITION OF leaving FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
 SELECT snowid.create_partitions('leaving', '1 month', '2016-02-15Z');
 SQL
 ask($reader, 'BEGIN; SELECT FROM leaving');
@@ -132,39 +134,44 @@ is(ask($writer, "SELECT snowid.${_}_partitions('leaving', '2016-04-01Z')"), 'ERR
 is(ask($writer, 'ALTER TABLE leaving DETACH PARTITION leaving_2016_02 FINALIZE; SELECT count(*) FROM leaving_2016_02'), '0', 'it can be ended');
 
 # Who waits for the lock goes by what is there when he has it: which partitions there are, what they are from and to, and the
-# layout that the default names. While he waits, another session puts the table on another layout, whose IDs of today are old
-# ones by the first; or it moves an old partition to today, and detaches one that it wants to keep.
-$node->safe_psql('postgres', <<'SQL');
-CREATE FUNCTION add_day(days int, layout snowid_layout) RETURNS void LANGUAGE plpgsql AS $$
+# layout that the default names, or that UUIDs are of version 7. While he waits, another session puts the table on another
+# layout, whose IDs of today are old ones by the first, or lets in UUIDs of version 4; or it moves an old partition to today,
+# and detaches one that it wants to keep.
+$node->safe_psql('postgres', <<"SQL");
+CREATE FUNCTION add_day(days int, layout snowid_layout) RETURNS void LANGUAGE plpgsql AS \$\$
 DECLARE
   day CONSTANT timestamptz := date_trunc('day', now()) + days * interval '1 day';
 BEGIN
   EXECUTE format('CREATE TABLE changed_%s PARTITION OF changed FOR VALUES FROM (%s) TO (%s)', days, snowid_first_at(day, layout),
     CASE WHEN days = 2 THEN 'MAXVALUE' ELSE snowid_first_at(day + interval '1 day', layout)::text END);
-END $$;
-CREATE FUNCTION move_to_today() RETURNS void LANGUAGE plpgsql AS $$
+END \$\$;
+CREATE FUNCTION move_to_today() RETURNS void LANGUAGE plpgsql AS \$\$
 BEGIN
   ALTER TABLE changed DETACH PARTITION changed_old;
   TRUNCATE changed_old;
   ALTER TABLE changed DETACH PARTITION changed_kept;
-  EXECUTE format('ALTER TABLE changed ATTACH PARTITION changed_old FOR VALUES FROM (%s) TO (%s)', snowid_first_at(date_trunc('day', now())),
-    snowid_first_at('2040-01-01Z'));
-END $$;
+  EXECUTE format('ALTER TABLE changed ATTACH PARTITION changed_old FOR VALUES FROM (%L) TO (%L)', $key->{first_at}(date_trunc('day', now())),
+    $key->{first_at}('2040-01-01Z'));
+END \$\$;
 SQL
-my %changes = (
-    layout => q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest;
-        SELECT FROM generate_series(0, 2) AS days, add_day(days, 'twitter')),
-    bounds => 'SELECT FROM move_to_today()');
+# What it does, with a row of today, and what the one who has waited answers.
+my %changes = (bounds => [ 'SELECT FROM move_to_today(); INSERT INTO changed DEFAULT VALUES', '' ]);
+$changes{layout} = [
+    q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest;
+        SELECT FROM generate_series(0, 2) AS days, add_day(days, 'twitter'); INSERT INTO changed DEFAULT VALUES), '' ]
+  if $key->{type} eq 'bigint';
+$changes{version} = [ q(ALTER TABLE changed DROP CONSTRAINT is_version_7; INSERT INTO changed VALUES ('00c5d4a8-7a1e-4b2f-9c3d-5e6f708192a3')), 'ERROR 42P17' ]
+  if $key->{type} eq 'uuid';
 sub begin_change
 {
     my ($call) = @_;
-    $node->safe_psql('postgres', <<'SQL');
+    $node->safe_psql('postgres', <<"SQL");
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS changed, changed_old, changed_kept;
-CREATE TABLE changed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE changed_old PARTITION OF changed FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
-CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM (snowid_first_at('2016-01-01Z')) TO (snowid_first_at('2016-02-01Z'));
-CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM (snowid_first_at('2040-01-01Z')) TO (MAXVALUE);
+CREATE TABLE changed (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id);
+CREATE TABLE changed_old PARTITION OF changed FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
+CREATE TABLE changed_kept PARTITION OF changed FOR VALUES FROM ($key->{first_at}('2016-01-01Z')) TO ($key->{first_at}('2016-02-01Z'));
+CREATE TABLE changed_rest PARTITION OF changed FOR VALUES FROM ($key->{first_at}('2040-01-01Z')) TO (MAXVALUE);
 SQL
     ask($reader, 'BEGIN; LOCK TABLE changed IN SHARE MODE');
     start_asking($maker_of_past, $call);
@@ -177,18 +184,21 @@ foreach my $change (sort keys %changes)
     {
         my $name = "$verb, $change changed meanwhile";
         begin_change("SELECT snowid.${verb}_partitions('changed', now() - interval '1 year')");
-        is(ask($reader, "$changes{$change}; INSERT INTO changed DEFAULT VALUES; COMMIT"), '', "$name: with a row of today");
-        is(answer($maker_of_past), '', "$name: nothing goes any more");
+        is(ask($reader, "$changes{$change}[0]; COMMIT"), '', "$name: with a row of today");
+        is(answer($maker_of_past), $changes{$change}[1], "$name: nothing goes any more");
         is(ask($reader, 'SELECT count(*) FROM changed'), '1', "$name: no row of today is lost");
         is(ask($reader, q(SELECT count(*) FROM changed_kept)), '0', "$name: what was to be kept is there") if $change eq 'bounds';
     }
 }
-begin_change(q(SELECT snowid.create_partitions('changed', '1 month', now())));
-is(ask($reader, q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest; COMMIT)),
-    '', 'create, layout changed meanwhile');
-like(answer($maker_of_past), qr/^changed_\d+_\d+$/, 'create, layout changed meanwhile: made');
-is(ask($reader, q(SELECT layout, range_start = date_trunc('month', now()), range_end = date_trunc('month', now()) + interval '1 month'
-  FROM snowid.partitions WHERE parent = 'changed'::regclass)), 'twitter|t|t', 'create, layout changed meanwhile: by the new one');
+if ($key->{type} eq 'bigint')
+{
+    begin_change(q(SELECT snowid.create_partitions('changed', '1 month', now())));
+    is(ask($reader, q(ALTER TABLE changed ALTER id SET DEFAULT snowid_next(0, 'twitter'); DROP TABLE changed_old, changed_kept, changed_rest; COMMIT)),
+        '', 'create, layout changed meanwhile');
+    like(answer($maker_of_past), qr/^changed_\d+_\d+$/, 'create, layout changed meanwhile: made');
+    is(ask($reader, q(SELECT layout, range_start = date_trunc('month', now()), range_end = date_trunc('month', now()) + interval '1 month'
+      FROM snowid.partitions WHERE parent = 'changed'::regclass)), 'twitter|t|t', 'create, layout changed meanwhile: by the new one');
+}
 
 # A table is locked, and not another one that gets its name meanwhile.
 begin_change(q(BEGIN; SELECT snowid.drop_partitions('changed', '2016-01-01Z')));
@@ -224,7 +234,7 @@ my @pairs = (
 # Behind the first the second caller waits before it has looked; behind the other it has looked, and that is stale.
 my %holds = (
     'held.busy' => '',
-    'held.users' => 'CREATE TABLE held.answers (busy_id bigint REFERENCES held.busy)');
+    'held.users' => "CREATE TABLE held.answers (busy_id $key->{type} REFERENCES held.busy)");
 foreach my $held (sort keys %holds)
 {
     foreach my $pair (map { my ($one, $other, @rest) = @$_; ([$one, $other, @rest], [$other, $one, @rest]) } @pairs)
@@ -236,11 +246,11 @@ SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS held CASCADE;
 CREATE SCHEMA held;
 CREATE TABLE held.users (id int PRIMARY KEY);
-CREATE TABLE held.busy (id bigint PRIMARY KEY DEFAULT snowid_next(), user_id int REFERENCES held.users) PARTITION BY RANGE (id);
-CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE held.busy (id $key->{column} PRIMARY KEY DEFAULT $key->{next}, user_id int REFERENCES held.users) PARTITION BY RANGE (id);
+CREATE TABLE held.busy_0 PARTITION OF held.busy FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
 CREATE TABLE held.busy_rest PARTITION OF held.busy DEFAULT;
 SELECT snowid.create_partitions('held.busy', '1 month', '2016-03-15Z');
-INSERT INTO held.busy SELECT snowid_first_at(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
+INSERT INTO held.busy SELECT $key->{first_at}(day) FROM unnest('{2016-03-05Z, 2016-03-06Z, 2020-01-01Z}'::timestamptz[]) AS day;
 $holds{$held}
 SQL
         ask($reader, "BEGIN; LOCK TABLE $held IN ROW EXCLUSIVE MODE");
@@ -260,7 +270,7 @@ SQL
 # What its owner may not lock, such as a partition that is read-only for him, too, is locked by the statement that removes
 # it, which has its name. Where another one gets the name meanwhile, nothing goes.
 $node->safe_psql('postgres', 'GRANT CREATE ON SCHEMA public TO owner');
-foreach my $referred ('', 'CREATE TABLE renamed_answers (id bigint REFERENCES renamed)')
+foreach my $referred ('', "CREATE TABLE renamed_answers (id $key->{type} REFERENCES renamed)")
 {
     foreach my $verb ('drop', 'detach')
     {
@@ -269,10 +279,10 @@ foreach my $referred ('', 'CREATE TABLE renamed_answers (id bigint REFERENCES re
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS renamed, renamed_answers, renamed_old, renamed_today;
 SET ROLE owner;
-CREATE TABLE renamed (id bigint PRIMARY KEY DEFAULT snowid_next()) PARTITION BY RANGE (id);
-CREATE TABLE renamed_old PARTITION OF renamed FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
-CREATE TABLE renamed_today PARTITION OF renamed FOR VALUES FROM (snowid_first_at('2016-01-01Z')) TO (snowid_first_at('2040-01-01Z'));
-CREATE TABLE renamed_rest PARTITION OF renamed FOR VALUES FROM (snowid_first_at('2040-01-01Z')) TO (MAXVALUE);
+CREATE TABLE renamed (id $key->{column} PRIMARY KEY DEFAULT $key->{next}) PARTITION BY RANGE (id);
+CREATE TABLE renamed_old PARTITION OF renamed FOR VALUES FROM (MINVALUE) TO ($key->{first_at}('2016-01-01Z'));
+CREATE TABLE renamed_today PARTITION OF renamed FOR VALUES FROM ($key->{first_at}('2016-01-01Z')) TO ($key->{first_at}('2040-01-01Z'));
+CREATE TABLE renamed_rest PARTITION OF renamed FOR VALUES FROM ($key->{first_at}('2040-01-01Z')) TO (MAXVALUE);
 REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON renamed_old FROM owner;
 INSERT INTO renamed DEFAULT VALUES;
 $referred

@@ -5,8 +5,10 @@ use strict;
 use warnings;
 
 use Snowid;
+use SnowidPartitions;
 use Test::More;
 
+my $key = partition_key();
 my $node = new_server('partitions');
 $node->append_conf('postgresql.conf', "timezone = 'UTC'\nallow_in_place_tablespaces = on\nmax_connections = 30\n");
 # Fifty minutes before noon, in the clock's own time.
@@ -27,7 +29,7 @@ sub hours
 }
 
 # A table without partitions begins with the period that it is now. IDs have places from then on.
-$node->safe_psql('postgres', 'CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next(), who int) PARTITION BY RANGE (id)');
+$node->safe_psql('postgres', "CREATE TABLE events (id $key->{column} PRIMARY KEY DEFAULT $key->{next}, who int) PARTITION BY RANGE (id)");
 $node->safe_psql('postgres', q(SELECT snowid.create_partitions('events', '1 hour', now())));
 is(hours('events'), 'h11', 'the first partition is the current one');
 
@@ -55,7 +57,7 @@ sub wait_for_rows_of_hour
     wait_for(
         sub {
             $node->safe_psql('postgres',
-                "SELECT count(DISTINCT who) = 3 FROM events WHERE snowid_timestamp(id) >= date_trunc('hour', clock_timestamp())") eq 't';
+                "SELECT count(DISTINCT who) = 3 FROM events WHERE $key->{timestamp}(id) >= date_trunc('hour', clock_timestamp())") eq 't';
         },
         'rows of that hour');
 }
@@ -73,8 +75,8 @@ foreach my $now (12 .. 16)
 }
 $node->safe_psql('postgres', 'INSERT INTO ending VALUES (1)');
 is(answer($_), '', 'a session that inserted has met no error') foreach @writers;
-is($node->safe_psql('postgres', <<'SQL'), '6|t', 'there are rows in each partition, and each row is in that of its time');
-SELECT count(DISTINCT tableoid), bool_and(tableoid::regclass::text = to_char(snowid_timestamp(id), '"events_"YYYY_MM_DD_HH24')) FROM events
+is($node->safe_psql('postgres', <<"SQL"), '6|t', 'there are rows in each partition, and each row is in that of its time');
+SELECT count(DISTINCT tableoid), bool_and(tableoid::regclass::text = to_char($key->{timestamp}(id), '"events_"YYYY_MM_DD_HH24')) FROM events
 SQL
 
 my $other = open_session($node);
@@ -98,7 +100,7 @@ is(ask($other, q(SELECT snowid.create_partitions('events', '1 hour', now()))), '
 is(ask($other, q(SELECT snowid.drop_partitions('events', now() - interval '9 hours'))), '', 'nor dropped');
 ask($maker, 'COMMIT');
 # Six sessions at a time, each a new one, which has to read what partitions there are while others make some.
-$node->safe_psql('postgres', 'CREATE TABLE crowd (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
+$node->safe_psql('postgres', "CREATE TABLE crowd (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id)");
 $node->pgbench('-n -C -c 6 -j 6 -t 30', 0, [qr{actually processed: 180/180}], [qr/^(?!.*ERROR)/s], 'of six at once one makes each', {
     'one_more' => <<'SQL' });
 SELECT count(*) AS n FROM pg_inherits WHERE inhparent = 'crowd'::regclass \gset
@@ -119,7 +121,7 @@ like(ask($other, q(SELECT snowid.drop_partitions('events', now() - interval '2 h
 like(ask($other, q(SELECT snowid.detach_partitions('events', now() - interval '1 hour'))), qr/^events_\S+_14$/, 'detached the one after');
 is(ask($other, q(SELECT snowid.drop_partitions('events', now() + interval '1 hour'))), 'ERROR 22023', 'of the future none is dropped');
 is(hours('events'), 'h15 h16 h17 h18 h19', 'the others stay');
-is(ask($other, q(SELECT count(*) FROM events WHERE snowid_timestamp(id) < date_trunc('hour', now()) - interval '1 hour')), '0', 'their rows are gone');
+is(ask($other, qq(SELECT count(*) FROM events WHERE $key->{timestamp}(id) < date_trunc('hour', now()) - interval '1 hour')), '0', 'their rows are gone');
 
 # The clock may be set back: what is there is gone on from, and what is missing before it is made.
 set_clock($offset - $hour, $node);
@@ -131,19 +133,19 @@ set_clock($offset, $node);
 
 # Rows in the default partition are refused, also one that another session commits while the call waits for its lock; and so is
 # a snapshot that would not show it. Nothing is made then.
-$node->safe_psql('postgres', <<'SQL');
-CREATE TABLE notes (id bigint PRIMARY KEY DEFAULT snowid_next(), body text) PARTITION BY RANGE (id);
+$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE notes (id $key->{column} PRIMARY KEY DEFAULT $key->{next}, body text) PARTITION BY RANGE (id);
 CREATE TABLE notes_default PARTITION OF notes DEFAULT;
-INSERT INTO notes VALUES (snowid_encode(now() - interval '2 days', 0, 0), 'old');
+INSERT INTO notes VALUES ($key->{first_at}(now() - interval '2 days'), 'old');
 SQL
 my $make_notes = q(SELECT snowid.create_partitions('notes', '1 hour', now() + interval '1 hour'));
-my $late = q(INSERT INTO notes VALUES (snowid_encode(date_trunc('hour', now()) + interval '7 minutes', 0, 0), 'late'));
+my $late = qq(INSERT INTO notes VALUES ($key->{first_at}(date_trunc('hour', now()) + interval '7 minutes'), 'late'));
 ask($writers[0], "BEGIN; $late");
 start_asking($maker, $make_notes);
 wait_until_waiting($node, $maker, 'Lock');
 ask($writers[0], 'COMMIT');
 is(answer($maker), 'ERROR 55000', 'a row that has come meanwhile');
-like($maker->{err}, qr/Rows where id >= \d+ AND id < \d+: 1\..*DELETE FROM public\.notes_default/s, 'it is counted, and what moves it is said');
+like($maker->{err}, qr/Rows where id >= '$key->{key}' AND id < '$key->{key}': 1\..*DELETE FROM public\.notes_default/s, 'it is counted, and what moves it is said');
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'notes'::regclass)), '1', 'nothing is made');
 is(ask($maker, $make_notes), 'ERROR 55000', 'a row that is there');
 $node->safe_psql('postgres', q(DELETE FROM notes WHERE body = 'late'));
@@ -153,13 +155,13 @@ like(ask($maker, $make_notes), qr/^notes_\S+_16\nnotes_\S+_17$/, 'made where no 
 
 # A new partition is where the table is, and as durable.
 $node->safe_psql('postgres', q(CREATE TABLESPACE aside LOCATION ''));
-$node->safe_psql('postgres', 'CREATE TABLE placed (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id) TABLESPACE aside');
+$node->safe_psql('postgres', "CREATE TABLE placed (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id) TABLESPACE aside");
 $node->safe_psql('postgres', q(SELECT snowid.create_partitions('placed', '1 day', now())));
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class JOIN pg_tablespace t ON t.oid = reltablespace WHERE relname ~ '^placed_' AND spcname = 'aside')),
     '1', 'the tablespace is the same');
 if ($node->pg_version < 18)
 {
-    $node->safe_psql('postgres', 'CREATE UNLOGGED TABLE quick (id bigint DEFAULT snowid_next()) PARTITION BY RANGE (id)');
+    $node->safe_psql('postgres', "CREATE UNLOGGED TABLE quick (id $key->{column} DEFAULT $key->{next}) PARTITION BY RANGE (id)");
     $node->safe_psql('postgres', q(SELECT snowid.create_partitions('quick', '1 day', now())));
     is($node->safe_psql('postgres', q(SELECT relpersistence FROM pg_class WHERE relname ~ '^quick_')), 'u', 'unlogged as the table is');
 }

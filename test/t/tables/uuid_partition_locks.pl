@@ -1,0 +1,9 @@
+# tables/partition_locks, by UUIDs of version 7.
+
+use strict;
+use warnings;
+
+use Snowid;
+use SnowidPartitions;
+
+run_by_uuid('partition_locks');

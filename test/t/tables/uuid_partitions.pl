@@ -1,0 +1,9 @@
+# tables/partitions, by UUIDs of version 7.
+
+use strict;
+use warnings;
+
+use Snowid;
+use SnowidPartitions;
+
+run_by_uuid('partitions');
