@@ -254,9 +254,6 @@ all_beside() {
 # files, which are about the longest tests, or one of them would be left to end alone.
 taps() {
   local file order
-  # What libfaketime shares is named after a process, and stays where that is killed, maybe locked: another one that
-  # gets its number would wait for ever.
-  as_server_user find /dev/shm -maxdepth 1 -name '*faketime_s[eh]m_*' -user "$SERVER_USER" -mmin +60 -delete
   order=$(cd "$BUILD" && for with in -l -L; do grep -E $with "build_library|lower_bounds|'make'|make -C" "$@" | xargs -r ls -S || true; done)
   say "$# TAP tests, each in seconds to minutes, up to $((4 * $(nproc))) stages beside one another"
   for file in $order; do beside "${file#test/t/}" tap "$file"; done

@@ -1,27 +1,42 @@
-# A clock that is some seconds off the real one, by test/modules/clock: for goals that look at it millions of times, and get
-# signals meanwhile. libfaketime opens a file at each look; if PostgreSQL's handler of SIGALRM looks while a session does,
-# that waits for its own lock for ever.
+# Clocks of servers, by test/modules/clock: each is a file, which a test may change while the server runs.
 package SnowidClock;
 
 use strict;
 use warnings;
 
 use Exporter 'import';
+use Fcntl qw(:flock);
 use File::Spec;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(put_offset offset_clock);
+our @EXPORT = qw(put_offset put_time offset_clock);
 
-my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my $library;
+# Where the library is kept: all tests of a run share it, where SNOWID_LIBRARIES names a directory.
+my $library = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir()) . '/clock.so';
 
 # Has the clock of a file be so many seconds ahead of the real one, for all processes that have it.
 sub put_offset
 {
     my ($path, $seconds) = @_;
+    put_value($path, sprintf '%.0f', $seconds * 1e6);
+    return;
+}
+
+# Has it stand still at a Unix time, in seconds.
+sub put_time
+{
+    my ($path, $seconds) = @_;
+    # To the millisecond.
+    put_value($path, (1 << 62) + 1000 * sprintf '%.0f', $seconds * 1e3);
+    return;
+}
+
+sub put_value
+{
+    my ($path, $value) = @_;
     # In one piece, which all processes have mapped.
     open my $file, -e $path ? '+<' : '>', $path or die "$path: $!";
-    syswrite $file, pack 'q', $seconds * 1e6;
+    syswrite $file, pack 'q', $value;
     close $file;
     return;
 }
@@ -30,12 +45,19 @@ sub put_offset
 sub offset_clock
 {
     my ($path, @others) = @_;
-    if (!defined $library)
-    {
-        $library = "$scratch/clock.so";
-        system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $library, 'test/modules/clock/clock.c', '-ldl');
-    }
+    build() unless -e $library;
     return (LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library, @others), SNOWID_CLOCK => $path);
+}
+
+# Who finds it locked waits until another test has built it.
+sub build
+{
+    open my $lock, '>', "$library.lock" or die "$library.lock: $!";
+    flock $lock, LOCK_EX or die "$library.lock: $!";
+    return if -e $library;
+    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', "$library.new", 'test/modules/clock/clock.c', '-ldl');
+    rename "$library.new", $library or die "$library: $!";
+    return;
 }
 
 1;

@@ -6,9 +6,9 @@ use warnings;
 
 use Exporter 'import';
 use File::Spec;
-use POSIX qw(strftime);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SnowidClock;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -22,7 +22,7 @@ my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my $superuser = 'postgres';
 $ENV{PGUSER} = $superuser;
 
-# A server whose clock is faked reads it from a file of its own, at every look.
+# A server whose clock is faked has it from a file of its own.
 my %clock_files;
 
 # Sets the clock of a server to `offset` seconds from the real one; without a server, of all that
@@ -30,7 +30,7 @@ my %clock_files;
 sub set_clock
 {
     my ($offset, $node) = @_;
-    write_clock(sprintf('%+.3f', $offset), $node ? clock_file($node) : values %clock_files);
+    put_offset($_, $offset) foreach $node ? clock_file($node) : values %clock_files;
     return;
 }
 
@@ -55,20 +55,7 @@ sub jump_clock
 sub stop_clock
 {
     my ($time, $node) = @_;
-    my $millis = int($time * 1000 + 0.5);
-    my $second = strftime('%Y-%m-%d %H:%M:%S', localtime($millis / 1000));
-    write_clock(sprintf('%s.%03d', $second, $millis % 1000), clock_file($node));
-    return;
-}
-
-sub write_clock
-{
-    my ($time, @files) = @_;
-    foreach my $file (@files)
-    {
-        append_to_file("$file.new", "$time\n");
-        rename "$file.new", $file or die "$file: $!";
-    }
+    put_time(clock_file($node), $time);
     return;
 }
 
@@ -134,14 +121,8 @@ sub start_server
 sub faked_clock
 {
     my ($node) = @_;
-    my ($library) = glob '/usr/lib/*/faketime/libfaketime.so.1';
-    die 'libfaketime is not installed' unless defined $library;
     set_clock(0, $node) unless -e clock_file($node);
-    return (
-        LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library),
-        FAKETIME_TIMESTAMP_FILE => clock_file($node),
-        FAKETIME_NO_CACHE => 1,
-        FAKETIME_DONT_FAKE_MONOTONIC => 1);
+    return offset_clock(clock_file($node));
 }
 
 # Ends a server as a power cut does: the postmaster and all its children at once ('kill'), or as

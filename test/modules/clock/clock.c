@@ -1,9 +1,10 @@
 /*
- * A library to be put before the C library of a server (LD_PRELOAD): its wall clock is the real one, and as many
- * microseconds as the file says that SNOWID_CLOCK names, an int64 of 8 bytes. All processes see a change at once.
+ * A library to be put before the C library of a server (LD_PRELOAD). Its wall clock is what the file says that
+ * SNOWID_CLOCK names, an int64 of 8 bytes: so many microseconds from the real clock; or, from STANDS on, a clock that
+ * stands still so many microseconds after 1970. All processes see a change at once, and a look takes no system call.
  *
- * libfaketime would not do: a process that is forked in a signal handler while select() is under way, as the postmaster
- * up to PostgreSQL 15 does with parallel workers, has the real clock for ever.
+ * libfaketime would not do: it opens a file at each look, and allocates memory for it. PostgreSQL looks at the clock in
+ * its handler of SIGALRM, maybe while the session allocates, too, or while it holds libfaketime's lock.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic int64_t *offset_us;
+#define STANDS	(INT64_C(1) << 62)
+
+static _Atomic int64_t *clock_us;
 static int	(*real_clock_gettime) (clockid_t, struct timespec *);
 
 __attribute__((constructor)) static void
@@ -38,17 +41,20 @@ begin(void)
 		perror(path);
 		_exit(3);
 	}
-	offset_us = memory;
+	clock_us = memory;
 }
 
 /* Microseconds since 1970, as this clock has them. */
 static int64_t
 now_us(void)
 {
+	int64_t		value = clock_us == NULL ? 0 : atomic_load(clock_us);
 	struct timespec now;
 
+	if (value >= STANDS)
+		return value - STANDS;
 	real_clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000 + (offset_us == NULL ? 0 : atomic_load(offset_us));
+	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000 + value;
 }
 
 int
