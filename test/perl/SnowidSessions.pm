@@ -7,10 +7,12 @@ use warnings;
 
 use Exporter 'import';
 use File::Spec;
-use IPC::Run;
+use IO::Select;
 use PostgreSQL::Test::Utils;
+use SnowidRun;
 use SnowidServers;
 use Test::More;
+use Time::HiRes qw(time);
 
 our @EXPORT = qw(attempt sqlstate_of draw ids errors_of wait_to_draw wait_to_draw_together wait_to_go_on
   stop_drawing finish open_session ask start_asking answer backend_of is_answered wait_until_waiting
@@ -54,13 +56,11 @@ sub draw
     $from .= " WHERE generate_series % $options{pause_every} > 0 OR pg_sleep(0.001) IS NOT NULL"
       if $options{pause_every};
     my $sql = "COPY (SELECT $expression $from) TO STDOUT";
-    my $run = IPC::Run::start(
-        [
-            'psql', '-XAtq', '-v', 'VERBOSITY=verbose',
-            '-d', $node->connstr($options{dbname} // 'postgres'),
-            ($setup ? ('-c', $setup) : ()), '-c', $sql
-        ],
-        '<', \undef, '>', $file, '2>', "$file.err");
+    open my $input, '<', File::Spec->devnull or die "/dev/null: $!";
+    open my $output, '>', $file or die "$file: $!";
+    open my $errors, '>', "$file.err" or die "$file.err: $!";
+    my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr($options{dbname} // 'postgres'));
+    my $run = start_program([ @command, ($setup ? ('-c', $setup) : ()), '-c', $sql ], $input, $output, $errors);
     return { run => $run, file => $file };
 }
 
@@ -130,16 +130,35 @@ sub finish
 sub open_session
 {
     my ($node, %options) = @_;
-    # How long an answer may take.
-    my $session = { in => '', out => '', err => '', timer => IPC::Run::timeout(180) };
-    $session->{run} = IPC::Run::start(
-        [
-            'psql', '-XAtq', '-v', 'VERBOSITY=verbose', ($options{user} ? ('-U', $options{user}) : ()),
-            '-d', $node->connstr($options{dbname} // 'postgres')
-        ],
-        '<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
-        $session->{timer});
-    return $session;
+    my @theirs = map { pipe my $from, my $to or die "pipe: $!"; [ $from, $to ] } 0 .. 2;
+    my @command = ('psql', '-XAtq', '-v', 'VERBOSITY=verbose', ($options{user} ? ('-U', $options{user}) : ()),
+        '-d', $node->connstr($options{dbname} // 'postgres'));
+    my $run = start_program(\@command, $theirs[0][0], $theirs[1][1], $theirs[2][1]);
+    $theirs[0][1]->blocking(0);
+    return { run => $run, to => $theirs[0][1], from => { out => $theirs[1][0], err => $theirs[2][0] }, in => '', out => '', err => '' };
+}
+
+# Passes on what there is, both ways; waits for some, up to so many seconds. Fails where psql has ended.
+sub pump
+{
+    my ($session, $seconds) = @_;
+    die "psql has ended: $session->{err}" unless %{ $session->{from} };
+    my %part = map { fileno $session->{from}{$_} => $_ } keys %{ $session->{from} };
+    my ($can_read, $can_write) = IO::Select->select(IO::Select->new(values %{ $session->{from} }),
+        length $session->{in} ? IO::Select->new($session->{to}) : undef, undef, $seconds);
+    if ($can_write && @$can_write)
+    {
+        local $SIG{PIPE} = 'IGNORE';
+        my $written = syswrite $session->{to}, $session->{in};
+        die "psql has ended: $session->{err}" unless defined $written || $!{EAGAIN};
+        substr $session->{in}, 0, $written // 0, '';
+    }
+    foreach my $handle (@{ $can_read // [] })
+    {
+        my $part = $part{ fileno $handle };
+        sysread $handle, $session->{$part}, 65536, length $session->{$part} or delete $session->{from}{$part};
+    }
+    return $can_read && @$can_read;
 }
 
 # Has a session run a statement. Returns as attempt() does; the session goes on after an error, and
@@ -156,20 +175,21 @@ sub start_asking
 {
     my ($session, $sql) = @_;
     $session->{$_} = '' foreach qw(out err);
-    $session->{timer}->start;
     $session->{in} .= "$sql;\n\\echo end of answer\n\\warn end of answer\n";
-    # pump() would wait for an answer, too.
-    $session->{run}->pump_nb while length $session->{in};
-    do { $session->{run}->pump_nb } while length $session->{in};
+    pump($session, 1) while length $session->{in};
     return;
 }
 
 sub answer
 {
     my ($session) = @_;
-    $session->{timer}->start;
-    $session->{run}->pump
-      until $session->{out} =~ /^end of answer\n/m && $session->{err} =~ /^end of answer\n/m;
+    # How long an answer may take.
+    my $deadline = time + 180;
+    until ($session->{out} =~ /^end of answer\n/m && $session->{err} =~ /^end of answer\n/m)
+    {
+        pump($session, 1);
+        die "no answer within three minutes" if time > $deadline;
+    }
     $session->{$_} =~ s/\n?^end of answer\n//m foreach qw(out err);
     return $session->{err} =~ /ERROR:/ ? 'ERROR ' . sqlstate_of($session->{err}) : $session->{out};
 }
@@ -178,7 +198,7 @@ sub answer
 sub is_answered
 {
     my ($session) = @_;
-    $session->{run}->pump_nb;
+    1 while pump($session, 0);
     return $session->{err} =~ /^end of answer\n/m;
 }
 
@@ -204,8 +224,11 @@ sub close_session
 {
     foreach my $session (@_)
     {
-        $session->{in} .= "\\q\n";
-        eval { $session->{run}->finish };
+        # With the end of its input psql ends, when it has done what it was asked.
+        close $session->{to};
+        eval { 1 while pump($session, 180) };
+        kill 'TERM', $session->{run}{pid} if %{ $session->{from} };
+        $session->{run}->finish;
     }
     return;
 }
