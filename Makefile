@@ -8,18 +8,22 @@ EXTVERSION = 0.1.0
 TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 
 # What needs no PostgreSQL to begin with, since it may install it. Goals that share a script are told to it.
+TESTS = test test-all
+TESTS_OF_SERVER = test-server test-server-all
 BY_CHANCE = fuzz fuzz-calls test-cluster test-watermark torture smith
 HARD = check-hard check-memory
 DEMOS = demo demo-stop demo-cluster
 OTHERS = test-engines test-monitoring test-clients
 PACKAGES = deb dist docs test-docs
 ROOTS = matrix test-deb test-upgrade
-SETUP_GOALS = test test-server bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(ROOTS)
+SETUP_GOALS = $(TESTS) $(TESTS_OF_SERVER) bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(ROOTS)
 .PHONY: $(SETUP_GOALS) help
 
 ifneq ($(filter $(SETUP_GOALS) help,$(MAKECMDGOALS)),)
 
 $(SETUP_GOALS): SCRIPT = $@
+$(TESTS): SCRIPT = test
+$(TESTS_OF_SERVER): SCRIPT = test-server
 $(BY_CHANCE): SCRIPT = by-chance
 $(HARD): SCRIPT = check-hard
 $(DEMOS): SCRIPT = demo
@@ -147,8 +151,10 @@ Try
   make demo-cluster     runs three writing servers, one that collects their rows, and moves a shard under load
 
 Test
-  make test             runs all tests; ONLY="NAME..." selects some
-  make test-server      runs the tests that depend on the PostgreSQL version
+  make test             runs the tests of each promise in minutes; ONLY="NAME..." selects some
+  make test-server      runs those that depend on the PostgreSQL version
+  make test-all         runs all tests: the long ones, other compilers, sanitizers, and JIT, too
+  make test-server-all  runs those that depend on the PostgreSQL version
   make check-style      checks formatting and includes, and lints the scripts
 
 Measure
@@ -178,7 +184,7 @@ Package
   make test-docs        builds the documentation site and opens it in a browser
 
 Test on bare machines. These targets need root; MATRIX selects the releases.
-  make matrix           runs make demo and make test-server on each supported release
+  make matrix           runs make demo and make test-server-all on each supported release
   make test-deb         builds, installs, upgrades, and purges the packages on each supported release
   make test-upgrade     runs pg_upgrade from PostgreSQL 15 to 17, 18, and 19
 endef

@@ -104,18 +104,19 @@ tests_of_the_library() {
 
 # forced_jit: the regression tests with every expression compiled and snowid's bitcode linked into it.
 forced_jit() {
+  bitcode_is_used
+  has_jit || return 0
+  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="$(tests_of_the_library)"
+}
+
+# bitcode_is_used: that JIT links snowid's bitcode, where there is JIT. A function's own name is in what was compiled once
+# as what is called, and a second time where its body has come from snowid's bitcode.
+bitcode_is_used() {
+  local server=$WORK/jit log=$WORK/jit.log settings bodies
   if ! has_jit; then
     say "No test of JIT: this server is built without it."
     return
   fi
-  bitcode_is_used
-  installcheck "regression with forced JIT" "$JIT_SETTINGS" ISOLATION= REGRESS="$(tests_of_the_library)"
-}
-
-# bitcode_is_used: that JIT does what forced_jit is there for. A function's own name is in what was
-# compiled once as what is called, and a second time where its body has come from snowid's bitcode.
-bitcode_is_used() {
-  local server=$WORK/jit log=$WORK/jit.log settings bodies
   mapfile -t settings <<<"$JIT_SETTINGS"
   start_server "$server" "${settings[@]}"
   as_server_user "$BINDIR/psql" -X -q -At -h "$server" -U postgres -v ON_ERROR_STOP=1 >"$log" 2>&1 <<'SQL' || true
@@ -180,6 +181,12 @@ run_tap() {
     prove -v --exec "timeout --verbose --kill-after=60 $TAP_LIMIT perl" "$1" >"$dir.log" 2>&1 || status=$?
   echo "$status $((SECONDS - begun))" >"$dir.status"
 }
+
+# What a TAP test that takes long has a line of.
+LONG='^# Runs in make test-all'
+
+# leave_out_long: leaves of TAP those that make test runs, too.
+leave_out_long() { mapfile -t TAP < <(cd "$SOURCE" && grep -L "$LONG" "${TAP[@]}"); }
 
 # tap FILE: a TAP test as a stage.
 tap() {

@@ -2,6 +2,8 @@
 # server whose clock is behind, a database that has issued IDs of its own, one that is at work), IDs go
 # on above all that were issued in either place. Who owns the database can dump and restore it, and who may read all of
 # it can dump it. What uses layouts and the other kinds of ID is the same afterwards.
+#
+# Runs in make test-all: it dumps and restores a score of databases.
 
 use strict;
 use warnings;

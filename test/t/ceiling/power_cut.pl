@@ -30,14 +30,14 @@ my @written = ([ 'snowid_next(2)', $insert ], [ 'snowid_next()', 'INSERT INTO ro
 my @ended = map { my $end = $_; map { [ $_->[0], "BEGIN; $_->[1]; $end" ] } @written, @shown } 'COMMIT', 'ROLLBACK';
 
 # What happens between the start and the cut: how many seconds the clock goes on before each step, the ways
-# to see IDs, and how many sessions draw besides, as fast as they can. A step is as much as a few hundred
-# real milliseconds, within which the WAL writer may or may not flush.
+# to see IDs, and how many sessions draw besides, as fast as they can; and whether a WAL writer flushes. Then a step is
+# as much as a few hundred real milliseconds, within which it may or may not. (make torture cuts the power hundreds of times.)
 my @patterns = (
-    { name => 'now and then', pause => [ 0.6, 3 ], ways => [ @shown, @written, @ended ] },
-    { name => 'never flushed', pause => [ 0, 0.4 ], ways => \@shown },
-    { name => 'among commits', pause => [ 0.1, 0.5 ], ways => [ @shown, @written, @ended ] },
-    { name => 'in bursts', pause => [ 0, 0.4 ], ways => [ @shown, @many, @written ] },
-    { name => 'in a crowd', pause => [ 0.1, 1 ], ways => [ @shown, @written, @ended ], crowd => 3 });
+    { name => 'now and then', pause => [ 0.6, 3 ], ways => [ @shown, @written, @ended ], writer => 0 },
+    { name => 'never flushed', pause => [ 0, 0.4 ], ways => \@shown, writer => 0 },
+    { name => 'among commits', pause => [ 0.1, 0.5 ], ways => [ @shown, @written, @ended ], writer => 1 },
+    { name => 'in bursts', pause => [ 0, 0.4 ], ways => [ @shown, @many, @written ], writer => 0 },
+    { name => 'in a crowd', pause => [ 0.1, 1 ], ways => [ @shown, @written, @ended ], crowd => 3, writer => 1 });
 
 my $node = new_powered_server('power');
 start_server($node);
@@ -127,7 +127,7 @@ sub check_nobody_sees
 # Has sessions draw, step by step, until the power is cut.
 sub use_until_cut
 {
-    my ($number, $name, $pattern, $is_held) = @_;
+    my ($number, $name, $pattern) = @_;
     my @drawing =
       map { { next => $shown[$_][0], drawing => draw($node, $shown[$_][0], undef, pause_every => 50) } }
       1 .. ($pattern->{crowd} // 0);
@@ -139,7 +139,7 @@ sub use_until_cut
     foreach (1 .. 5 + rand 10)
     {
         go_on(between(@{ $pattern->{pause} }));
-        sleep between(0, 0.25) unless $is_held;
+        sleep between(0, 0.25) if $pattern->{writer};
         my $session = one_of(0 .. 2);
         my @ways = $session < 2 ? @{ $pattern->{ways} } : grep { $_->[1] !~ /BEGIN/ } @{ $pattern->{ways} };
         take_step($sessions[$session], one_of(@ways));
@@ -185,17 +185,14 @@ sub check_after_cut
 }
 
 my $number = 0;
-foreach my $is_held (1, 0)
+foreach my $pattern (@patterns)
 {
-    foreach my $pattern (@patterns)
-    {
-        $number++;
-        my $name = "cut $number, $pattern->{name}, " . ($is_held ? 'no WAL writer' : 'with a WAL writer');
-        power_on($node);
-        hold_wal_writer($node) if $is_held;
-        use_until_cut($number, $name, $pattern, $is_held);
-        check_after_cut($number, $name);
-    }
+    $number++;
+    my $name = "cut $number, $pattern->{name}, " . ($pattern->{writer} ? 'with a WAL writer' : 'no WAL writer');
+    power_on($node);
+    hold_wal_writer($node) unless $pattern->{writer};
+    use_until_cut($number, $name, $pattern);
+    check_after_cut($number, $name);
 }
 
 # While there is room below the ceiling, nobody waits for the disk: who raises it early leaves it at a

@@ -1,5 +1,7 @@
 # Promise 1 where a transaction replaces the ceiling's sequence, or its storage, shows IDs to its client,
 # and is rolled back, whole or in part: the server crashes, and what comes next is above what was shown.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

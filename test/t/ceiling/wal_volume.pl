@@ -5,6 +5,8 @@
 # ceiling rides on the next commit. Where IDs come often the ceiling is a step ahead and no more. The clock stands still,
 # and is moved on by hand, so the IDs' times, and not the machine, say how far that is. That an ID waits for the disk is
 # told by the place up to which the WAL is flushed.
+#
+# Runs in make test-all: it draws for long.
 
 use strict;
 use warnings;

@@ -4,6 +4,8 @@
 # under load: service goes on while allocated blocks last, whether connections are refused or never answered; then there
 # is an error at once; and it comes back by itself. A server that draws crashes, and the source fails over to its standby.
 # What logical replication brings of the table of sources counts for nothing.
+#
+# Runs in make test-all: it has four servers, which crash again and again.
 
 use strict;
 use warnings;

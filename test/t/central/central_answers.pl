@@ -4,6 +4,8 @@
 # environment variable, which is as before afterwards. Nobody on the source can hold refills up by the advisory lock that
 # they try for, nor have its role run anything. A source that is read-only is called so. Where it is, the log says, and no
 # client is told.
+#
+# Runs in make test-all: it has a source that lies, and is slow, in all ways.
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # Each server is refused, until an administrator has followed the steps of the runbook, which the test does; then all go
 # on, and no number comes twice. A source that was restarted, or has crashed, is the same one. What a server knows of its
 # source stays through crashes, rollbacks, dumps and copies of its database.
+#
+# Runs in make test-all: it loses a source in six ways.
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # every number that he was given. Room that dropped sections leave is used again; and so is that of sections
 # that nobody uses, which go on as after a start of the server. The fault: a role that had used all of it up, and
 # gone, had it for ever.
+#
+# Runs in make test-all: it fills shared memory.
 
 use strict;
 use warnings;

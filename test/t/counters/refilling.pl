@@ -8,6 +8,8 @@
 # the one who is stuck can; without that there is 08006 when connect_timeout and ten seconds are over; and all
 # are served when the source answers again. Nor does who is stuck hold up an end of his session, or a stop of
 # the server.
+#
+# Runs in make test-all: it waits until silent sources are given up.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # none before at least half as many others were used since it was; and those who come back go on above
 # every number of those who left. It takes 64 bytes a key at most, does not grow however many keys there
 # are, and is given back when the section is dropped. What memory knows of a key, and who may ask.
+#
+# Runs in make test-all: it fills shared memory.
 
 use strict;
 use warnings;

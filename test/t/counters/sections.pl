@@ -2,6 +2,8 @@
 # and restarts in the middle, through a fail-over, a dump and its restoration, and while a raise of the
 # limit is held up. The limit, which is the sequence's last value, is durable before a number below it
 # is seen. Clients record every number that they saw.
+#
+# Runs in make test-all: it goes through all sizes of blocks, with crashes and a fail-over.
 
 use strict;
 use warnings;

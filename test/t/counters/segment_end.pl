@@ -1,6 +1,8 @@
 # Sequences that have an end are used to the end, whatever happens on the way. A restart, a crash and ALTER
 # SEQUENCE skip what is in memory: at most an eighth of the numbers left, where blocks leave no numbers to others.
 # MAXVALUE can be lowered to little more than what was issued. SNOWID_SEED repeats a run.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

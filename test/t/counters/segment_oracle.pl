@@ -3,6 +3,8 @@
 # sequence holds already, ALTER SEQUENCE also where it shortens the last block; on logged sequences and on
 # those that are not. How much is allocated at a time is the model's, too: to the end of a sequence, where blocks
 # are cut short. SNOWID_SEED repeats a run.
+#
+# Runs in make test-all: it compares with nextval for long.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # sessions and without gaps; through crashes and a fail-over none comes twice; while one session refills
 # the others go on; the last numbers are all handed out. How much is allocated at a time is
 # segment_blocks.pl, what others do to the sequence meanwhile segment_changes.pl.
+#
+# Runs in make test-all: it goes through all sizes of blocks, with crashes and a fail-over.
 
 use strict;
 use warnings;

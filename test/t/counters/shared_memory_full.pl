@@ -4,6 +4,8 @@
 # then on every new key of the section failed. And a session that cannot map the keys of a section that
 # somebody has changed leaves it no worse than it was. Here a library put before the C library refuses in
 # the system's place.
+#
+# Runs in make test-all: it fills shared memory.
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # Flickr's tickets: two servers that know nothing of each other and never give the same number, since
 # their blocks interleave, or one counts odd and the other even. One dies, the other serves on; it comes
 # back, and both go on.
+#
+# Runs in make test-all: sessions draw for long.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # was in use goes on, IDs can be read, the session lives, and there is service again once there is
 # memory. Three ways to run out: the bound on shards, the server's main shared memory, dynamic shared
 # memory.
+#
+# Runs in make test-all: it uses shared memory up.
 
 use strict;
 use warnings;

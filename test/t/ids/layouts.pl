@@ -1,6 +1,8 @@
 # Every layout on real servers: each that has a name and some that have none keep the promises that
 # Instagram's keeps, under load and to the end of their time. No two of them share a tick. Clients record
 # every ID that they saw. Crashes are crash.pl, dumps ceiling/dump.pl.
+#
+# Runs in make test-all: it draws of every layout, with restarts.
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # docs/read-in-order.md, where its examples alone show nothing: the query that finds who keeps readers waiting, the lock
 # for IDs taken before the INSERT, copied IDs, versions of updated rows, subscribers and standbys, and a clock that was
 # put right. For what is said not to be covered it shows that it is not.
+#
+# Runs in make test-all: writers and readers go on for long.
 
 use strict;
 use warnings;

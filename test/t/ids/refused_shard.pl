@@ -1,6 +1,8 @@
 # A mistyped snowid.shard in ALTER DATABASE, ALTER ROLE or the configuration file, which nobody can check
 # where the library is not loaded, ended as a warning and as shard 0, which may be another server's. Until
 # it is right, whoever needs the shard is refused; who names a shard is not.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # theirs, and CREATE EXTENSION and a restore work elsewhere, whatever has been taken. What nobody uses comes back: shards of
 # dropped databases, and idle ones. An idle shard that was forgotten and is used again must not repeat an ID, whatever the
 # clock does meanwhile.
+#
+# Runs in make test-all: it fills shared memory again and again.
 
 use strict;
 use warnings;

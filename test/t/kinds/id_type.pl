@@ -1,6 +1,8 @@
 # The type snowid is a bigint to everything but JSON: the planner makes the same plans with the same estimates, ALTER
 # TABLE rewrites nothing, and dumps, replication and foreign tables carry it. PostgreSQL's own checks of a type find
 # nothing, and PostgreSQL's own objects are as they were. An ID is a string in JSON, which is read back exactly.
+#
+# Runs in make test-all: the regression test id_type has most of it.
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # UUIDs and ObjectIDs on real servers: one order for all sessions of all databases, through crashes,
 # fail-over and clocks set back. And what nobody should send, as the types and functions get it over the
 # wire.
+#
+# Runs in make test-all: the regression tests have most of it.
 
 use strict;
 use warnings;

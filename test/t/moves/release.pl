@@ -2,6 +2,8 @@
 # middle of statements and transactions, are refused at their next draw, and none of them has an ID at or
 # above the one that was returned. It stays so through crashes, fail-over, dump and restore; and a release
 # that is rolled back, or that a crash undoes, leaves the shard as it was.
+#
+# Runs in make test-all: it starts and crashes servers often.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # accepts it before that time. Once the clock is right and the database has returned to it, snowid.release_shard()
 # returns another one, by the clock and above all else that was issued here. The fault: the shard could not be opened
 # before the right clock had come to the ID, in ten years.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

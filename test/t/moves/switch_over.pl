@@ -1,6 +1,8 @@
 # The real thing: tables go to another server by logical replication while sessions write. First one shard
 # of many, with the schema that is its own; then a whole server, to one whose clock is 3 s behind. No key
 # comes twice, and no row is lost.
+#
+# Runs in make test-all: it has two servers, by the steps of the page.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # passwords, several databases of one server, more tenants than numbers, upgrading one server after the
 # other, standbys of which none answers, and a fail-over with layouts of long units. No number or ID comes twice, and
 # nodes draw on meanwhile.
+#
+# Runs in make test-all: it has three servers, by the steps of the page.
 
 use strict;
 use warnings;

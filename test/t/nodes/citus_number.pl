@@ -2,6 +2,8 @@
 # and never stored, so it is right whatever becomes of the cluster; sessions that are open learn of each change
 # at their next statement. What a group does not tell, that of a worker which Citus has not told its own, is
 # refused. (Citus itself is in no package: what fills its tables here is a stand-in.)
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # A group is one server's. A clone that has not been promoted by Citus, and an old worker that lives on after
 # citus_update_node, have the same group and would make the same IDs. snowid.check_node() has the coordinator's word on
 # which of them is the group's: the other one refuses, durably, until a check finds that it is the group's again.
+#
+# Runs in make test-all: it has three servers.
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # refused when it is used, wherever PostgreSQL keeps it meanwhile. What is set for one node or one session
 # counts: the configuration file, the connection's options, SET. But Citus carries SET LOCAL, and a distributed
 # function with its SET clause, to all nodes, so SET does not count in sessions that Citus has opened.
+#
+# Runs in make test-all: it starts hundreds of sessions.
 
 use strict;
 use warnings;

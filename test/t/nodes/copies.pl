@@ -2,6 +2,8 @@
 # another database than the one that joined, and else by the exchange of tokens, whichever of the two comes second. From
 # then on, durably, it refuses all IDs, those of shards that are named, too. A server that was promoted or restored since
 # unseats nobody by asking, nor is it stopped: both are told, until somebody states which one is the node.
+#
+# Runs in make test-all: it has five servers.
 
 use strict;
 use warnings;

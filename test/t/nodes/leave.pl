@@ -1,5 +1,7 @@
 # Leaving stops the node, at once and for good, and nobody waits for those who are drawing. The number of a node that is
 # gone is retired on the registry; should it live after all, it finds at its next check that it has lost the number.
+#
+# Runs in make test-all: it starts and crashes servers often.
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # Between a node and its registry anything may be lost: a request, an answer, either server. What is asked for again is
 # found done; a claim that is held up is the same claim when it is made again; nobody who leaves goes on. Who can change
 # the registry can answer anything, and that costs a node no more than an error.
+#
+# Runs in make test-all: it starts and crashes servers often.
 
 use strict;
 use warnings;

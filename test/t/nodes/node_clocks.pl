@@ -1,6 +1,8 @@
 # A node's clock is compared with the registry's where it joins, checks or takes a number over: one that is more
 # than 10 s off is refused, naming the difference. A copy is found out also where its clock is wrong. Who takes a
 # number over goes by the registry's clock, and as far beyond as another one may have been ahead of it.
+#
+# Runs in make test-all: it starts and crashes servers often.
 
 use strict;
 use warnings;

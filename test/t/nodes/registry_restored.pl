@@ -1,6 +1,8 @@
 # A registry that was restored, promoted or moved may have lost numbers that it gave. It gives none until somebody states
 # the greatest one; nodes warn, and go on, until it is stated on each that it goes by this registry now. No number is
 # given twice, whatever is lost, and nobody stops who should not.
+#
+# Runs in make test-all: it has five servers.
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # registry is down; one that is a copy, or whose check fails otherwise, is stopped, and a copy that starts first does
 # not stop its original. The one that takes over after a promotion: the old primary is told. And how a copy that still
 # issues IDs gets a number of its own, as the runbook has it.
+#
+# Runs in make test-all: it starts servers a score of times.
 
 use strict;
 use warnings;

@@ -1,5 +1,7 @@
 # portable/snowid.sql: the clock is set back and forward under a running server. Little of it goes unnoticed, some is
 # waited for, much is refused at once, and IDs increase through all of it. After a crash, too, with the clock behind.
+#
+# Runs in make test-all: sessions draw for long, with crashes.
 
 use strict;
 use warnings;

@@ -1,5 +1,7 @@
 # portable/snowid.sql: no ID comes twice and all are in order, whoever draws beside whom, and wherever in a draw a session
 # is stopped or cancelled. What a draw locks it lets go of at once, not when its transaction ends.
+#
+# Runs in make test-all: sessions draw for long.
 
 use strict;
 use warnings;

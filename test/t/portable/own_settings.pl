@@ -1,5 +1,7 @@
 # Settings of portable/snowid.sql are a database's own: its node's number, and how far IDs may run ahead. Logical
 # replication brings none of another server. Without their row there are the defaults.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

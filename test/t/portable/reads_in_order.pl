@@ -1,5 +1,7 @@
 # portable/snowid.sql: a watermark covers rows that later statements see, or never will; it waits for who may have written,
 # and for nobody else; and no shard issues an ID below it.
+#
+# Runs in make test-all: writers and readers go on for long.
 
 use strict;
 use warnings;

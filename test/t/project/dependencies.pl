@@ -1,6 +1,8 @@
 # Whatever changes, make builds anew what was made of it, and nothing else: with the precompiled headers, and where
 # a tree that was built with them is built without. Of what the precompiled headers include nothing was known, so
 # that after a change of one make said that there was nothing to be done.
+#
+# Runs in make test-all: it builds the library.
 
 use strict;
 use warnings;

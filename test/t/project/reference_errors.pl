@@ -1,5 +1,7 @@
 # What the reference says of errors is so: each of these calls fails with its SQLSTATE, and that stands under the
 # function, or in what the page says of all of them.
+#
+# Runs in make test-all: it raises each error of the page.
 
 use strict;
 use warnings;

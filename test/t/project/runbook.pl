@@ -1,6 +1,8 @@
 # The runbook, docs/operations.md, is searched for what somebody has read in a client or a log: so each message on it is
 # one that a server prints, with its SQLSTATE. Of snowid's the sources are asked; those that can be had of two servers
 # are had, all of PostgreSQL's own among them. Numbers and times in them may be others.
+#
+# Runs in make test-all: it takes each step of the page.
 
 use strict;
 use warnings;

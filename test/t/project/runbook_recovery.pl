@@ -1,5 +1,7 @@
 # The runbook, docs/operations.md, followed to the letter where something is to come back: an old primary after a
 # fail-over, an extension that was dropped, and a copy of a joined node that leaves while no registry is to be had.
+#
+# Runs in make test-all: it takes each step of the page, with restores.
 
 use strict;
 use warnings;

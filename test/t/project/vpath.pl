@@ -1,5 +1,7 @@
 # A build in a directory of its own (VPATH): it makes and installs what a build in the tree does, and leaves the tree as
 # it was.
+#
+# Runs in make test-all: it builds the library.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # (snowid.return_to_clock), IDs go on by the right clock at once, and step over those times when it comes to them. By a minute,
 # a month, ten years; through crashes, and a clock that jumps about. What contradicts what is known is refused; it is
 # done with the database alone, and durable whatever becomes of the transaction.
+#
+# Runs in make test-all: it goes through every kind of clock, with crashes.
 
 use strict;
 use warnings;

@@ -1,5 +1,7 @@
 # What one database has left in the server's memory is not taken for another's that gets its OID; and what one
 # holder of a number, or a session that had it, leaves behind is not taken for the next one's.
+#
+# Runs in make test-all: it has many databases.
 
 use strict;
 use warnings;

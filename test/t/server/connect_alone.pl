@@ -1,6 +1,8 @@
 # A role that may do nothing but connect cannot stop IDs. Several statements lock a relation before they check any right
 # on it: where one session keeps a weak lock, and another queues for a strong one behind it, everybody else queues, too.
 # So the extension's relations that IDs need are where this role finds none by its name.
+#
+# Runs in make test-all: it locks every relation in every way.
 
 use strict;
 use warnings;

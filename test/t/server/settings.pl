@@ -2,6 +2,8 @@
 # that has not used snowid, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM are refused to all but superusers, and
 # not checked; in one that has, and wherever the library is preloaded, they work, and bad values are refused.
 # Preloading is allowed, changes nothing else, and does no harm where the extension is not.
+#
+# Runs in make test-all: it starts a thousand sessions.
 
 use strict;
 use warnings;

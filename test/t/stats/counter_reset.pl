@@ -1,5 +1,7 @@
 # snowid_stat_reset() has the counts of segments and sections begin anew: of this database alone, beside
 # sessions that draw, and without a number lost or given twice. What is, and not counted, stays.
+#
+# Runs in make test-all: sessions draw for long.
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # cancelled or terminated. Refills, failures of a central source, keys and those that left are counted;
 # the log tells of what no client is told, and does not repeat itself. A crash begins anew, and each
 # database has its own.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

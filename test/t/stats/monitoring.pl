@@ -2,6 +2,8 @@
 # and nothing else, and gives the columns that the exporter is told of, with values; each metric that an alert
 # or the dashboard names is one of them; and each alert leads to its section of the page. (make test-monitoring runs the
 # exporter itself.)
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # snowid.adopt() refuses it, with what does it instead; that runs, and IDs are above all keys, on each node. Partitions of a
 # distributed table are made by PostgreSQL's own statements, so they work as ever. See SnowidCitus.pm for what stands in for
 # Citus here.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;

@@ -6,6 +6,8 @@
 # The sessions own nothing: no step takes a right from them that they need, and none costs a published table its replica
 # identity. Where old rows get new keys, these have the rows' times, and references follow; so do negative keys, and rows of
 # the layout's first days; rows that are older keep theirs.
+#
+# Runs in make test-all: it takes five ways of the page under load.
 
 use strict;
 use warnings;

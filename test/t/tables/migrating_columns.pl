@@ -1,5 +1,7 @@
 # docs/migrating.md as in migrating.pl, the ways with new columns: from an integer serial, where keys get 8 bytes before they
 # can be IDs, and from UUIDs, of which there are several versions, with a column for their time.
+#
+# Runs in make test-all: it takes three ways of the page under load.
 
 use strict;
 use warnings;

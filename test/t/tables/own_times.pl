@@ -1,5 +1,7 @@
 # Rows that bring their time, as docs/many-servers.md has them: an ID of the row's own time in a shard that issues none,
 # whatever is there already and whoever chooses the same one at the same time. The page's functions are those tested.
+#
+# Runs in make test-all: it goes through many forms of tables.
 
 use strict;
 use warnings;

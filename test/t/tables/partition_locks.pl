@@ -1,5 +1,7 @@
 # Who makes or drops partitions gives way to others: no client waits for long behind him, and none is ended by a deadlock,
 # whatever foreign keys there are. He gives up when lock_timeout says so, and has changed nothing then.
+#
+# Runs in make test-all: it starts many sessions.
 
 use strict;
 use warnings;
