@@ -5,14 +5,9 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use Fcntl qw(:flock);
-use File::Spec;
-use PostgreSQL::Test::Utils;
+use SnowidRun;
 
 our @EXPORT = qw(put_offset put_time offset_clock);
-
-# Where the library is kept: all tests of a run share it, where SNOWID_LIBRARIES names a directory.
-my $library = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir()) . '/clock.so';
 
 # Has the clock of a file be so many seconds ahead of the real one, for all processes that have it.
 sub put_offset
@@ -45,19 +40,7 @@ sub put_value
 sub offset_clock
 {
     my ($path, @others) = @_;
-    build() unless -e $library;
-    return (LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, $library, @others), SNOWID_CLOCK => $path);
-}
-
-# Who finds it locked waits until another test has built it.
-sub build
-{
-    open my $lock, '>', "$library.lock" or die "$library.lock: $!";
-    flock $lock, LOCK_EX or die "$library.lock: $!";
-    return if -e $library;
-    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', "$library.new", 'test/modules/clock/clock.c', '-ldl');
-    rename "$library.new", $library or die "$library: $!";
-    return;
+    return (LD_PRELOAD => join(':', grep { defined } $ENV{LD_PRELOAD}, preload_library('clock'), @others), SNOWID_CLOCK => $path);
 }
 
 1;

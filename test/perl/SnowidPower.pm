@@ -9,20 +9,18 @@ use warnings;
 use Exporter 'import';
 use File::Spec;
 use PostgreSQL::Test::Utils;
+use SnowidRun;
 use SnowidServers;
 
 our @EXPORT = qw(new_powered_server power_on cut_power hold_wal_writer hang_disk);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my $library = "$scratch/aside.so";
 
 # A new server that can be used with the others, not started. Nothing but sessions and the WAL writer
 # writes or syncs WAL.
 sub new_powered_server
 {
     my ($name) = @_;
-    system_or_bail('gcc', '-shared', '-fPIC', '-O1', '-o', $library, 'test/modules/aside/aside.c', '-ldl')
-      unless -e $library;
     my $node = new_server($name, extra => ['--wal-segsize=1']);
     $node->append_conf('postgresql.conf', <<'CONF');
 wal_level = replica
@@ -44,7 +42,7 @@ sub power_on
     # In the files of now alone: nothing cuts the power of the server that comes after.
     $node->append_conf('postgresql.conf', "fsync = on\n");
     {
-        local %ENV = (%ENV, LD_PRELOAD => $library, SNOWID_ASIDE => $aside);
+        local %ENV = (%ENV, LD_PRELOAD => preload_library('aside'), SNOWID_ASIDE => $aside);
         ($start // \&start_server)->($node);
     }
     # That the server runs is synced before it serves, and has the next one recover.
