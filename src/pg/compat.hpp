@@ -13,17 +13,25 @@ static_assert(BLCKSZ >= 4096, "snowid supports block sizes from 4 kB");
 
 namespace snowid::pg {
 
-// PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator.
+// PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator. has_new_storage():
+// whether this transaction has given a relation other storage than it was made with, in a part that
+// is not rolled back.
 #if PG_VERSION_NUM >= 160000
 using FileNumber = RelFileNumber;
 using FileLocator = RelFileLocator;
 inline FileLocator locator_of(Relation relation) { return relation->rd_locator; }
 inline FileNumber file_of(const FileLocator& locator) { return locator.relNumber; }
+inline bool has_new_storage(Relation relation) {
+  return relation->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+}
 #else
 using FileNumber = Oid;
 using FileLocator = RelFileNode;
 inline FileLocator locator_of(Relation relation) { return relation->rd_node; }
 inline FileNumber file_of(const FileLocator& locator) { return locator.relNode; }
+inline bool has_new_storage(Relation relation) {
+  return relation->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+}
 #endif
 inline FileNumber file_of(Relation relation) { return file_of(locator_of(relation)); }
 
@@ -79,15 +87,6 @@ inline uint32 remote_wait_event() {
 inline uint32 refill_wait_event() {
   static uint32 event = 0;
   return named_wait_event(&event, "SnowidRefill");
-}
-
-// How many blocks the main fork of a storage of this server has.
-inline BlockNumber block_count(const FileLocator& storage) {
-#if PG_VERSION_NUM >= 170000
-  return smgrnblocks(smgropen(storage, INVALID_PROC_NUMBER), MAIN_FORKNUM);
-#else
-  return smgrnblocks(smgropen(storage, InvalidBackendId), MAIN_FORKNUM);
-#endif
 }
 
 // Whether the server is to have synchronous standbys, as the checkpointer has last read it. The

@@ -113,7 +113,6 @@ extern "C" {
 #include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "storage/sinval.h"
-#include "storage/smgr.h"
 #include "tcop/pquery.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"

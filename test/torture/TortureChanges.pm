@@ -24,7 +24,7 @@ sub run_changes
     my %databases = %{ $session->{databases} };
     while (is_on($session))
     {
-        my $character = is_late($session) ? 'plain' : pick('plain', 'counters');
+        my $character = pick('plain', 'counters');
         if (!$session->{dbh} || $session->{character} ne $character)
         {
             eval { $session->{dbh}->disconnect } if $session->{dbh};
@@ -66,34 +66,32 @@ my @id_changes = (qw(replace_in_transaction alter_ceiling move_shard), sort keys
 sub change_ids
 {
     my ($session) = @_;
-    my $change = is_late($session) ? pick(qw(replace_in_transaction alter_ceiling)) : pick(@id_changes);
+    my $change = pick(@id_changes);
     return if $session->{is_rewound} && $change eq 'replace_apart';
     $session->{counts}{$change}++ if try($session, sub { $id_changes{$change}->($session) });
     return;
 }
 
-# Whether the clock is about to jump, and the server to go down after that: then numbers of a ceiling that is made anew, and
-# is rolled back or lost, are the last that are seen.
-sub is_late
-{
-    my ($session) = @_;
-    return defined $session->{jump_at} && monotonic() > $session->{jump_at} - 0.2;
-}
-
-# A transaction of these statements, with numbers drawn after each. How it ends: a transaction that has replaced a ceiling
-# which knows of wild times is rolled back.
+# A transaction of these statements. It may draw before the first, and gets no IDs after one that alters or drops the ceiling.
+# How it ends: one that has replaced a ceiling which knows of wild times is rolled back.
 sub transact
 {
     my ($session, @statements) = @_;
     my $dbh = $session->{dbh};
     $dbh->do('BEGIN');
+    draw_something($session) foreach 1 .. int rand 3;
     foreach my $statement (@statements)
     {
         $dbh->do($statement);
         next if $statement =~ /^(?:DROP|SAVEPOINT|ROLLBACK)/;
-        draw_something($session) foreach 1 .. int rand 3;
+        $dbh->do('SAVEPOINT refused');
+        if (eval { $dbh->do('SELECT snowid_next(0)'); 1 })
+        {
+            print { $session->{findings} } "an ID in a transaction that has done: $statement\n";
+        }
+        elsif ($dbh->state ne '55000') { die $@ }
+        $dbh->do('ROLLBACK TO refused');
     }
-    if (is_late($session)) { draw_something($session) while is_on($session) && chance(0.98) }
     $dbh->do($session->{is_rewound} || chance(0.5) ? 'ROLLBACK' : 'COMMIT');
     return;
 }

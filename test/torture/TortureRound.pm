@@ -57,7 +57,7 @@ sub begin_sessions
     my $node = $server->{node};
     my %common = (
         until => $plan->{until} + ($plan->{jump} && $plan->{is_down} ? 1 : 0), dir => $dir, stop => "$dir/stop", host => $node->host, port => $node->port, quiet => $plan->{quiet},
-        jump_at => defined $plan->{jump} && $plan->{is_down} ? $plan->{until} - $plan->{jump_before} : undef, is_lasting => !$plan->{crashes}, is_rewound => $plan->{is_rewound}, databases => $server->{databases});
+        is_lasting => !$plan->{crashes}, is_rewound => $plan->{is_rewound}, databases => $server->{databases});
     my @children;
     my $number = 0;
     foreach my $character (@{ $plan->{characters} }, $plan->{changes} ? 'changes' : ())

@@ -47,17 +47,6 @@ CeilingPage ceiling_page_lock(Relation relation) {
   return page;
 }
 
-CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as) {
-  constexpr bool kIsPermanent = true;
-  CeilingPage page{sequence_page_lock_of(form, log_as), InvalidBuffer};
-  const FileLocator storage = storage_of(form);
-  if (block_count(storage) <= kSecondBlock) return page;
-  page.second = ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, kSecondBlock, RBM_NORMAL, nullptr,
-                                          kIsPermanent);
-  LockBuffer(page.second, BUFFER_LOCK_EXCLUSIVE);
-  return page;
-}
-
 void ceiling_page_unlock(const CeilingPage& page) {
   if (BufferIsValid(page.second)) UnlockReleaseBuffer(page.second);
   sequence_page_unlock(page.sequence);

@@ -25,9 +25,6 @@ struct CeilingPage {
 CeilingPage ceiling_page_lock(Relation relation);
 void ceiling_page_unlock(const CeilingPage& page);
 
-// As sequence_page_lock_of().
-CeilingPage ceiling_page_lock_of(Form_pg_class form, Relation log_as);
-
 // Reads the pages. Fails with 0A000 where the second one is of another version.
 struct CeilingOnPages {
   core::UnixMillis ceiling;  // the greater of the two

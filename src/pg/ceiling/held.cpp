@@ -72,15 +72,6 @@ Relation open_ceiling(Urgency urgency) {
   return relation;
 }
 
-bool is_made_here(Relation relation) {
-  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
-  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relation->rd_id);
-  const bool is_made_here =
-      TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data));
-  ReleaseSysCache(row);
-  return is_made_here;
-}
-
 HeldCeiling lock_ceiling_in(Relation relation) {
   second_page_extend(relation);
   // Before the lock is taken, since catalogs are read. A subscription is there before it sets the

@@ -32,10 +32,11 @@ void require_no_recovery();
 // wait for the lock. Fails with 55000 where it is missing, or not a permanent sequence.
 Relation open_ceiling(Urgency urgency);
 
-// Whether this transaction has made the sequence or its storage, so that no other session sees
-// them, and none will if it rolls back. (It is true as well where the transaction has changed
-// something else about the sequence, which does no harm.)
-bool is_made_here(Relation relation);
+// Whether this transaction has made the sequence, so that no other session sees it, and none will
+// if it rolls back.
+inline bool is_made_here(Relation relation) {
+  return relation->rd_createSubid != InvalidSubTransactionId;
+}
 
 // Opens the sequence and takes the lock of the ceiling that this session goes by. Returns nullptr
 // as open_ceiling() does, with no lock taken. ceiling_learn() must have been called. Fails as

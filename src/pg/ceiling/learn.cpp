@@ -4,6 +4,7 @@
 #include "pg/base/locks.hpp"
 #include "pg/ceiling/held.hpp"
 #include "pg/ceiling/publish.hpp"
+#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 
@@ -23,14 +24,13 @@ bool is_as_written(const HeldCeiling& held) {
 // goes on to hold the ceiling until ceiling_carry_over().
 bool is_as_shared(HeapTuple row) {
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
-  if (TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data)) ||
-      form->relkind != RELKIND_SEQUENCE || form->relpersistence != RELPERSISTENCE_PERMANENT ||
+  if (form->relkind != RELKIND_SEQUENCE || form->relpersistence != RELPERSISTENCE_PERMANENT ||
       strcmp(NameStr(form->relname), kCeilingName) != 0)
     return false;
   LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
   bool is_same = shared_ceiling->relation == form->oid && shared_ceiling->file == form->relfilenode;
   if (is_same) {
-    const SequencePage page = sequence_page_lock_of(form, nullptr);
+    const SequencePage page = sequence_page_lock_of(form);
     is_same = SequencePageValue(page).last == shared_ceiling->written_us / 1000;
     sequence_page_unlock(page);
   }
@@ -61,10 +61,35 @@ void recognize_ceiling() {
   UnlockRelationOid(relid, RowExclusiveLock);
 }
 
+// 55000. Where such a transaction is rolled back, or a part of it, what it goes back to is below
+// the IDs that it would have shown.
+[[noreturn]] void report_altered() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
+                  "\"%s.%s\"",
+                  kInternalSchemaName, kCeilingName),
+           errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
+           errhint("Commit the transaction, or roll it back.")));
+  pg_unreachable();
+}
+
+// Whether this transaction, which has made the sequence, has dropped the one that the shared
+// ceiling is durable in.
+bool has_dropped_shared() {
+  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+  const Oid relid = shared_ceiling->relation;
+  LWLockRelease(&shared_ceiling->lock);
+  LOCKTAG tag;
+  SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+  return OidIsValid(relid) && has_lock(tag, AccessExclusiveLock);
+}
+
 // Makes sure that the ceiling in memory is durable in the extension's sequence, and sets
 // ceiling_known, unless this transaction has made the sequence.
 void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
+  if (has_new_storage(relation)) report_altered();
   use_stand_in(is_made_here(relation));
   const HeldCeiling held = lock_ceiling_in(relation);
   if (!is_durable_in(held) || !is_as_written(held)) {
@@ -98,6 +123,7 @@ void ceiling_learn() {
   recognize_ceiling();
   if (ceiling_known) return;
   look_at_ceiling();
+  if (HasStandIn() && has_dropped_shared()) report_altered();
 }
 
 void ceiling_carry_over() {

@@ -3,7 +3,6 @@
 
 #include "pg/base/locks.hpp"
 #include "pg/ceiling/ceiling_page.hpp"
-#include "pg/ceiling/earlier_storage.hpp"
 #include "pg/ceiling/raises.hpp"
 #include "pg/ceiling/settings.hpp"
 #include "pg/ceiling/wild.hpp"
@@ -33,34 +32,6 @@ core::UnixMillis raise_sequence(const HeldCeiling& held, core::UnixMillis target
   return before;
 }
 
-// Raises the ceiling in the storage that counts again if this transaction, which has a stand-in, is
-// rolled back. The shared entry notes that, so that the next session does not take it for a setval:
-// the shared slots are above what was issued.
-void cover_rollback(const HeldCeiling& held, core::UnixMillis target) {
-  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
-  const KnownCeiling known{shared_ceiling->relation, shared_ceiling->file};
-  LWLockRelease(&shared_ceiling->lock);
-  // Without that lock, since catalogs are read. Nobody else can raise that storage meanwhile.
-  const RaisedStorage raised = raise_earlier_storage(held.relation, known, target);
-  learn_wild(held, raised.wild);
-  if (!XLogRecPtrIsInvalid(raised.known)) {
-    LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
-    shared_ceiling->written_us = std::max(shared_ceiling->written_us, target.value * 1000);
-    shared_ceiling->written_lsn = std::max(shared_ceiling->written_lsn, raised.known);
-    LWLockRelease(&shared_ceiling->lock);
-  }
-  if (!XLogRecPtrIsInvalid(raised.last)) held.ceiling->written_lsn = raised.last;
-}
-
-// The end of the record that has last raised the shared ceiling. The stand-in of this transaction
-// began with that ceiling, and the record need not be durable yet.
-XLogRecPtr shared_written_lsn() {
-  LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
-  const XLogRecPtr lsn = shared_ceiling->written_lsn;
-  LWLockRelease(&shared_ceiling->lock);
-  return lsn;
-}
-
 }  // namespace
 
 void lift_slots_to(const HeldCeiling& held, core::UnixMicros floor) {
@@ -74,11 +45,6 @@ void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
   AssertHoldsExclusively(held.ceiling->lock);
   const core::UnixMillis known{held.ceiling->written_us / 1000};
   XLogRecPtr lsn;
-  // First the earlier storage, so that the record of this transaction's own is the later one. A
-  // caller that only looks issues no IDs above the present ceiling, and need not raise it; but the
-  // wild times, which new storage lacks, have to be read from there.
-  const bool is_wild_known = shared_wild->has_any.load(std::memory_order_acquire);
-  if (held.IsStandIn() && (target.value > 0 || !is_wild_known)) cover_rollback(held, target);
   target = std::max(target, known);
   const core::UnixMillis before = raise_sequence(held, target, &lsn);
   // The sequence holds more than this server has written to it: the server has started, or a dump
@@ -88,8 +54,6 @@ void write_ceiling(const HeldCeiling& held, core::UnixMillis target) {
   held.ceiling->written_us = std::max(before, target).value * 1000;
   // Invalid where wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) held.ceiling->written_lsn = lsn;
-  if (held.IsStandIn())
-    held.ceiling->written_lsn = std::max(held.ceiling->written_lsn, shared_written_lsn());
 }
 
 bool is_written_ahead(const HeldCeiling& held) {

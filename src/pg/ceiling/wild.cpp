@@ -8,13 +8,10 @@ namespace snowid::pg {
 void learn_wild(const HeldCeiling& held, const core::WildTimes& wild) {
   AssertHoldsExclusively(held.ceiling->lock);
   if (wild.count == 0 || shared_wild->has_any.load(std::memory_order_acquire)) return;
-  const bool is_locked = held.ceiling == shared_ceiling;
-  if (!is_locked) LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
-  if (!shared_wild->has_any.load(std::memory_order_relaxed)) {
-    shared_wild->times = wild;
-    shared_wild->has_any.store(true, std::memory_order_release);
-  }
-  if (!is_locked) LWLockRelease(&shared_ceiling->lock);
+  // A sequence that this transaction has made has those of memory.
+  Assert(!held.IsStandIn());
+  shared_wild->times = wild;
+  shared_wild->has_any.store(true, std::memory_order_release);
 }
 
 }  // namespace snowid::pg

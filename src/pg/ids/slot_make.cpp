@@ -36,9 +36,6 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
     RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, lock_shard(layout, shard));
   }
-  // This session's stand-in may have a higher floor than the shared entry, by which another session
-  // may have made the slot since lift_slots().
-  if (HasStandIn()) RaiseTo(slot->last_tick, MyStartTick(layout));
   Hold(slot);
   table_release(slots, slot);
   if (is_new) unlock_shard(layout, shard);

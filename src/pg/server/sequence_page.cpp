@@ -35,18 +35,15 @@ SequencePage sequence_page_lock(Relation relation) {
   return {relation, buffer};
 }
 
-FileLocator storage_of(Form_pg_class form) {
+SequencePage sequence_page_lock_of(Form_pg_class form) {
+  constexpr bool kIsPermanent = true;
   const Oid tablespace =
       OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
-  return {tablespace, MyDatabaseId, form->relfilenode};
-}
-
-SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as) {
-  constexpr bool kIsPermanent = true;
-  Buffer buffer = ReadBufferWithoutRelcache(storage_of(form), MAIN_FORKNUM, 0, RBM_NORMAL, nullptr,
-                                            kIsPermanent);
+  const FileLocator storage{tablespace, MyDatabaseId, form->relfilenode};
+  Buffer buffer =
+      ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, 0, RBM_NORMAL, nullptr, kIsPermanent);
   LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-  return {log_as, buffer};
+  return {nullptr, buffer};
 }
 
 void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }

@@ -34,13 +34,8 @@ struct SequencePage {
 SequencePage sequence_page_lock(Relation relation);
 void sequence_page_unlock(const SequencePage& page);
 
-// The same of a storage of this database that is not, or no longer, a relation's as the catalogs
-// have it: `form` is the row of pg_class that says so. log_as: an open relation whose changes are
-// logged, or not, as those of the storage.
-SequencePage sequence_page_lock_of(Form_pg_class form, Relation log_as);
-
-// That storage.
-FileLocator storage_of(Form_pg_class form);
+// The same of a sequence by its row of pg_class, only to read the page.
+SequencePage sequence_page_lock_of(Form_pg_class form);
 
 SequenceValue SequencePageValue(const SequencePage& page);
 

@@ -131,9 +131,9 @@ foreach my $offset (0, 600, -600)
     start_anew();
 }
 
-# So too where the clock is set back once they were forgotten, and where a transaction uses them that has replaced the
-# storage of the ceiling's sequence.
-foreach my $round ([ 0, '' ], [ 120, 'BEGIN; ALTER SEQUENCE snowid_internal.ceiling RESTART' ])
+# So too where the clock is set back once they were forgotten, and where a transaction uses them that has made the
+# ceiling's sequence.
+foreach my $round ([ 0, '' ], [ 120, 'DROP EXTENSION snowid; BEGIN; CREATE EXTENSION snowid' ])
 {
     my ($offset, $begin) = @$round;
     my $name = "forgotten, then set back: $begin";

@@ -58,7 +58,7 @@ my $tenant = open_session($node, dbname => 'tenant');
 ask($tenant, 'SET ROLE tenant');
 foreach my $how ('set', 'in a transaction that is rolled back')
 {
-    ask($tenant, 'BEGIN; DROP EXTENSION snowid; CREATE EXTENSION snowid') if $how ne 'set';
+    ask($tenant, 'DROP EXTENSION snowid; BEGIN; CREATE EXTENSION snowid') if $how ne 'set';
     ask($tenant, q(SELECT setval('snowid_internal.ceiling', 253402300799000)));
     foreach my $call ('snowid_next(1)', @calls)
     {

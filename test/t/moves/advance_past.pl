@@ -87,29 +87,16 @@ check_above('a clock that has gone back', $moment);
 set_clock(0);
 close_session($holder, $advancing);
 
-# In a transaction that has made the sequence, or its storage.
-foreach my $change ('DROP EXTENSION snowid; CREATE EXTENSION snowid', 'ALTER SEQUENCE snowid_internal.ceiling INCREMENT 1')
+# In a transaction that has made the sequence. What is rolled back has advanced the shards in memory.
+foreach my $end ('ROLLBACK', 'COMMIT')
 {
-    foreach my $end ('ROLLBACK', 'COMMIT', 'a crash')
-    {
-        my $session = open_session($node);
-        ask($session, "$far_ahead; BEGIN; $change; SELECT snowid_next(1)");
-        $moment = ahead();
-        is(ask($session, "SELECT snowid.advance_past(timestamptz '$moment')"), '', "$change: advanced");
-        if ($end eq 'a crash')
-        {
-            crash($node, 'kill');
-            close_session($old);
-            start_server($node);
-            $old = open_session($node);
-        }
-        else
-        {
-            ask($session, $end);
-        }
-        check_above("$change: $end", $moment);
-        close_session($session);
-    }
+    my $session = open_session($node);
+    ask($session, "$far_ahead; DROP EXTENSION snowid; BEGIN; CREATE EXTENSION snowid; SELECT snowid_next(1)");
+    $moment = ahead();
+    is(ask($session, "SELECT snowid.advance_past(timestamptz '$moment')"), '', "$end: advanced");
+    ask($session, "$end; CREATE EXTENSION IF NOT EXISTS snowid");
+    check_above("made and advanced: $end", $moment);
+    close_session($session);
 }
 
 # The ceiling, read by anybody, while sessions draw.

@@ -183,27 +183,7 @@ is(answer($teller), 'told', 'ahead: told');
 like(answer($drawing), qr/^\d+$/, 'ahead: and draws');
 close_session($teller, $drawing);
 
-# 11. After a start it is a transaction that has given the ceiling new storage that comes to the range first. Both storages
-# have it.
-set_clock(0);
-$node->stop;
-start_server($node);
-make('altered');
-told('altered', 'told', ahead(3600, 7200));
-foreach my $end ('ROLLBACK', 'COMMIT')
-{
-    $node->stop;
-    set_clock(5000);
-    start_server($node);
-    at('altered', "BEGIN; ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 3; SELECT snowid_next(1) AS id \\gset\n$end; INSERT INTO ids VALUES (:id)");
-    is($node->safe_psql('altered', 'SELECT count(*), count(skipped) FROM ids LEFT JOIN snowid.skipped_times ON skipped @> snowid_timestamp(id)'),
-        $end eq 'ROLLBACK' ? '2|0' : '3|0', "altered, $end: stepped over");
-    crash($node, 'kill');
-    start_server($node);
-    is($node->safe_psql('altered', 'SELECT count(*) FROM snowid.skipped_times'), 1, "altered, $end: known");
-}
-
-# 12. New storage has the ranges with the next ID, also where that needs no raise of the ceiling. The clock stands.
+# 11. New storage has the ranges with the next ID, also where that needs no raise of the ceiling. The clock stands.
 set_clock(0);
 $node->stop;
 start_server($node);
@@ -216,20 +196,7 @@ like(at('storage', 'SELECT snowid_next(1)'), qr/^\d+$/, 'storage: an ID');
 crash($node, 'kill');
 start_server($node);
 is($node->safe_psql('storage', 'SELECT count(*) FROM snowid.skipped_times'), 1, 'storage: known after a crash');
-# And storage that counts again has the ceiling of what was shown meanwhile, also where its ranges are known already.
-my ($shown) = at('storage', <<'SQL') =~ /^(\d{15,})\z/m;
-SET snowid.max_lead = '1h';
-BEGIN;
-ALTER SEQUENCE snowid_internal.ceiling INCREMENT BY 4;
-DO 'BEGIN PERFORM snowid.advance_shard(snowid_encode(clock_timestamp() + interval ''30 s'', 1, 1)); END';
-SELECT snowid_next(1);
-ROLLBACK;
-SQL
-crash($node, 'kill');
-start_server($node);
-is(at('storage', "SET snowid.max_lead = '1h'; SELECT snowid_next(1) > $shown"), 't', 'storage: above what was shown');
-
-# 13. What snowid.future_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
+# 12. What snowid.future_times() finds: an ID that is ahead, with the margin on both sides, but nothing that is too near; the
 # ceiling, where no row tells.
 set_clock(0);
 $node->stop;
