@@ -136,6 +136,13 @@ CALL enter('million', 'snowid_segment_batch of 1M ÷ generate_series', $$
   ratio('million', 'snowid_segment_batch(''segment'', 1000000)',
         'generate_series(1::bigint, 1000000)') $$, at_most => 1.5);
 
+-- A column of type snowid has the plans of one of bigint, and takes no longer.
+INSERT INTO figures (race, figure, expression, at_most)
+  SELECT 'idtype', format('%s by a column of type snowid ÷ one of bigint', run), format('ratio(''idtype'', %L, %L)', run || ', snowid', run || ', bigint'), 1.02
+  FROM typed_runs ORDER BY place;
+CALL enter('idtype', 'lookups, each parsed and planned, by a column of type snowid ÷ one of bigint', $$
+  ratio('idtype', 'statements, snowid', 'statements, bigint') $$);
+
 CALL enter('shards', 'snowid_next(shard): 8,192 shards ÷ one, over an empty C function', $$
   excess('shards', 'snowid_next of 8,192', 'empty of 8,192') /
   excess('shards', 'snowid_next of one', 'empty of one') $$, at_most => 1.25);
