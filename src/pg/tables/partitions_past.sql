@@ -47,10 +47,10 @@ DECLARE
   key CONSTANT name := (snowid.require_partitioned(parent)).key;
   wanted CONSTANT text := format('CHECK (%ssnowid_is_uuidv7(%I))', snowid.extension_prefix(), key);
 BEGIN
-  -- The column's type may be a domain.
+  -- The column's type may be a domain. What need not hold for all rows has more words.
   IF NOT EXISTS (
       SELECT FROM pg_constraint AS c
-       WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
+       WHERE c.conrelid = parent AND c.contype = 'c'
          AND replace(pg_get_constraintdef(c.oid), format('((%I)::uuid)', key), format('(%I)', key)) = wanted
          -- Not another one of this name for a domain.
          AND EXISTS (SELECT FROM pg_depend AS d

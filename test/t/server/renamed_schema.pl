@@ -103,6 +103,8 @@ CREATE TABLE $role.events_0 PARTITION OF $role.events FOR VALUES FROM (0) TO (sn
 CREATE TABLE $role.events_rest PARTITION OF $role.events DEFAULT;
 CREATE TABLE $role.unsaid (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE $role.unsaid_0 PARTITION OF $role.unsaid FOR VALUES FROM (0) TO (snowid_first_at('2016-01-01Z'));
+CREATE TABLE $role.orders (id uuid DEFAULT snowid_uuidv7() CHECK (snowid_is_uuidv7(id))) PARTITION BY RANGE (id);
+CREATE TABLE $role.orders_0 PARTITION OF $role.orders FOR VALUES FROM (MINVALUE) TO (snowid_uuidv7_first_at('2016-01-01Z'));
 SQL
     is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: adopted");
     is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: and found adopted");
@@ -115,6 +117,8 @@ SQL
         "$role: partitions by a layout given");
     is(in_app("SELECT snowid.drop_partitions('$role.events', '2016-01-01Z')", $role), "$role.events_0", "$role: dropped");
     is(in_app("SELECT snowid.detach_partitions('$role.unsaid', '2016-01-01Z', 'instagram')", $role), "$role.unsaid_0", "$role: detached");
+    is(in_app("SELECT count(*) FROM snowid.create_partitions('$role.orders', '1 month', '2016-02-15Z')", $role), '2', "$role: partitions by UUID");
+    is(in_app("SELECT snowid.drop_partitions('$role.orders', '2016-01-01Z')", $role), "$role.orders_0", "$role: dropped, by UUID");
     is(in_app("SELECT range_start = '2016-01-01Z', range_end = '2016-02-01Z' FROM snowid.partitions WHERE partition = '$role.events_2016_01'::regclass", $role),
         't|t', "$role: shown");
     is_untouched("tables, $role");
