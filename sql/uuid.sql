@@ -31,6 +31,16 @@ SELECT num_nulls(snowid_uuidv7_first_at(NULL), snowid_uuidv7_last_at(NULL), snow
 SELECT bool_and(u BETWEEN snowid_uuidv7_first_at(snowid_uuid_timestamp(u)) AND snowid_uuidv7_last_at(snowid_uuid_timestamp(u))
     AND snowid_uuidv7_in_range(u, now() - interval '1 minute', now() + interval '1 minute') AND snowid_is_uuidv7(u)) AS between
   FROM (SELECT snowid_uuidv7() AS u FROM generate_series(1, 100)) AS made;
+-- So are PostgreSQL's own, which there are from 18 on.
+DO $$
+DECLARE
+  is_in boolean;
+BEGIN
+  IF to_regprocedure('pg_catalog.uuidv7()') IS NULL THEN RETURN; END IF;
+  EXECUTE $x$SELECT bool_and(snowid_uuidv7_in_range(u, now() - interval '1 minute', now() + interval '1 minute') AND snowid_is_uuidv7(u))
+    FROM (SELECT pg_catalog.uuidv7() AS u FROM generate_series(1, 100)) AS made$x$ INTO is_in;
+  IF is_in IS DISTINCT FROM true THEN RAISE 'a UUID of PostgreSQL''s own is not in the range of its time'; END IF;
+END $$;
 SELECT u, snowid_is_uuidv7(u) FROM unnest('{017f22e2-79b0-7cc3-98c4-dc0c0c07398f,017f22e2-79b0-7cc3-d8c4-dc0c0c07398f,c232ab00-9414-11ec-b3c8-9f6bdeced846,
   919108f7-52d1-4320-9bac-f847db4148a8,1ec9414c-232a-6b00-b3c8-9f6bdeced846,00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff}'::uuid[]) AS u;
 
