@@ -156,14 +156,6 @@ inline int64 area_size(dsa_area* area) {
 #endif
 }
 
-// Memory for what a setting's check hook hands to its assign hook, nullptr where there is none. It
-// is PostgreSQL that frees it: with free() up to 15, in a way of its own from 16 on.
-#if PG_VERSION_NUM >= 160000
-inline void* setting_extra(size_t size) { return guc_malloc(LOG, size); }
-#else
-inline void* setting_extra(size_t size) { return malloc(size); }
-#endif
-
 // HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }

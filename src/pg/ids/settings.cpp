@@ -9,7 +9,7 @@ namespace snowid::pg {
 
 int64 default_shard = kUnresolvedShard;
 uint64 changes_seen = 0;
-ShardSetting shard_setting = {kOwnNumber, PGC_S_DEFAULT};
+int64 shard_setting = kOwnNumber;
 int max_lead_ms = 1000;
 int max_wait_ms = kDefaultMaxWaitMs;
 
@@ -31,25 +31,13 @@ bool ReadShard(std::string_view text, int64* shard) {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Stores where a value comes from in `extra`, for assign_shard(), which has no argument for that:
-// PostgreSQL passes `extra` along with the value, also when it restores an earlier value. Returns
-// false where there is no memory.
-bool store_source(void** extra, GucSource source) {
-  if (!MayBeShared(source)) return true;
-  auto* stored = static_cast<GucSource*>(setting_extra(sizeof(GucSource)));
-  if (stored == nullptr) return false;
-  *stored = source;
-  *extra = stored;
-  return true;
-}
-
 // Refuses an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it where it
 // comes from the configuration file, or was stored before the library was loaded: PostgreSQL would
 // only warn, and go on with the default. The first use of the shard then fails. ALTER SYSTEM asks
 // with the file as the source; but while a statement is executed the file itself is not read.
-bool check_shard(char** value, void** extra, GucSource source) {
+bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
-  if (ReadShard(*value, &shard)) return store_source(extra, source);
+  if (ReadShard(*value, &shard)) return true;
   if (is_registering || InitializingParallelWorker ||
       (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
     return true;
@@ -58,9 +46,8 @@ bool check_shard(char** value, void** extra, GucSource source) {
   return false;
 }
 
-void assign_shard(const char* value, void* extra) {
-  if (!ReadShard(value, &shard_setting.shard)) shard_setting.shard = kRefusedShard;
-  shard_setting.source = extra == nullptr ? PGC_S_DEFAULT : *static_cast<const GucSource*>(extra);
+void assign_shard(const char* value, void*) {
+  if (!ReadShard(value, &shard_setting)) shard_setting = kRefusedShard;
   default_shard_forget();
 }
 
@@ -72,15 +59,12 @@ void default_shard_forget() {
 }
 
 int64 shard_resolve() {
-  const ShardSetting setting = shard_setting;
   // Where it fails below the session has no default shard, instead of the previous one. The changes
   // are read first, so that the next caller notices one that comes meanwhile.
   default_shard = kUnresolvedShard;
   changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
-  if (setting.shard == kRefusedShard) report_refused_shard();
-  if (setting.shard >= 0 && !MayBeShared(setting.source)) return default_shard = setting.shard;
   const uint64 before = times_forgotten;
-  const int64 shard = shard_of_setting(setting);
+  const int64 shard = shard_of_setting();
   // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
   if (times_forgotten == before) default_shard = shard;
   return shard;

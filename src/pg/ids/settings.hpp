@@ -14,28 +14,14 @@ inline constexpr int64 kUnresolvedShard = -1;
 // How often the node's own number had changed when it was resolved.
 extern uint64 changes_seen;
 
-// snowid.shard as it was given.
-struct ShardSetting {
-  int64 shard;       // 0 or more, or one of the next two
-  GucSource source;  // where from, if MayBeShared(); else PGC_S_DEFAULT
-};
+// snowid.shard: 0 or more, or one of the next two.
+extern int64 shard_setting;
 inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
 inline constexpr int64 kRefusedShard = -2;  // the value is no shard
-extern ShardSetting shard_setting;
 
-// Whether a setting comes from ALTER DATABASE or ALTER ROLE, of whatever form: from a catalog,
-// which a cluster of servers may copy to all of its nodes.
-inline bool IsStored(GucSource source) {
-  return source >= PGC_S_GLOBAL && source <= PGC_S_DATABASE_USER;
-}
-
-// Whether other servers of a cluster may have the same setting: also from SET, SET LOCAL, or a
-// function's SET clause, which a cluster may carry along with a statement.
-inline bool MayBeShared(GucSource source) { return IsStored(source) || source == PGC_S_SESSION; }
-
-// The shard where the setting is kOwnNumber or MayBeShared(); used until default_shard_forget().
-// Defined in nodes/node_number.cpp. Raises 55000 if there is none.
-int64 shard_of_setting(const ShardSetting& setting);
+// The shard that the setting stands for; used until default_shard_forget(). Defined in
+// nodes/node_number.cpp. Raises 55000 if there is none, or if a node of Citus has a shard set.
+int64 shard_of_setting();
 
 // Makes the next call of shard_by_default() resolve the shard anew. Never fails, and reads no
 // catalog.

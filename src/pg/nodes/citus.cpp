@@ -24,6 +24,14 @@ bool is_of_citus(Oid relid) {
   return OidIsValid(extension) && extension == get_extension_oid(kCitusName, true);
 }
 
+// Whether Citus has opened this session, as its application_name says.
+bool is_own_session() {
+  if (application_name == nullptr) return false;
+  for (const char* beginning : kOwnSessions)
+    if (strncmp(application_name, beginning, strlen(beginning)) == 0) return true;
+  return false;
+}
+
 // Opens a table of this name in pg_catalog. Returns nullptr where there is none.
 Relation open_table(const char* name) {
   for (;;) {
@@ -98,15 +106,8 @@ CitusNode citus_read() {
   // Else it is a Citus without a cluster, or a worker that is not synchronized; this session cannot
   // know which, and a pooler may give it to another client.
   node.is_lasting = false;
-  if (citus_is_own_session()) node.state = CitusState::kUnsynchronized;
+  if (is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;
-}
-
-bool citus_is_own_session() {
-  if (application_name == nullptr) return false;
-  for (const char* beginning : kOwnSessions)
-    if (strncmp(application_name, beginning, strlen(beginning)) == 0) return true;
-  return false;
 }
 
 void report_no_group(CitusState state) {
@@ -135,8 +136,7 @@ void report_no_group(CitusState state) {
            errmsg("table \"pg_catalog.%s\" is not as Citus makes it", kGroupTable),
            errdetail("It should have one row, with a column \"groupid\" of type integer that is "
                      "0 or more."),
-           errhint("Set \"snowid.shard\" in the configuration file to a number that no other "
-                   "node has.")));
+           errhint("Restore the table, which CREATE EXTENSION citus makes.")));
   }
   pg_unreachable();
 }

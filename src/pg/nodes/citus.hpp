@@ -32,9 +32,6 @@ struct CitusNode {
 // Needs a transaction; may be called in a parallel worker and during recovery.
 CitusNode citus_read();
 
-// Whether this session is one that Citus has opened, as its application_name says.
-bool citus_is_own_session();
-
 // 55000: Citus is there, and this node's number is not.
 [[noreturn]] void report_no_group(CitusState state);
 // 55000: Citus gives the nodes of its cluster their numbers.

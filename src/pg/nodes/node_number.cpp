@@ -32,41 +32,16 @@ void forget_number(bool, void*) { default_shard_forget(); }
 // Whether the number that this session remembers holds for this transaction only.
 bool ends_with_transaction = false;
 
-// 55000: Citus copies what is set like this to all nodes.
-[[noreturn]] void report_stored_setting(GucSource source) {
-  const char* set = source == PGC_S_DATABASE        ? "ALTER DATABASE"
-                    : source == PGC_S_USER          ? "ALTER ROLE"
-                    : source == PGC_S_DATABASE_USER ? "ALTER ROLE ... IN DATABASE"
-                                                    : "ALTER ROLE ALL";
+// 55000: Citus copies ALTER DATABASE and ALTER ROLE to all nodes, and carries SET there.
+[[noreturn]] void report_shard_under_citus() {
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("parameter \"%s\" is set by %s on a node of Citus", "snowid.shard", set),
-       errdetail("Citus copies such settings to all nodes, which would then make the same IDs."),
-       errhint("RESET it there: the node's number comes from Citus. To give this node another one, "
-               "set it in the configuration file, or with SET.")));
+       errmsg("parameter \"%s\" is set on a node of Citus", "snowid.shard"),
+       errdetail("Citus copies settings to other nodes, which would then generate the same IDs."),
+       errhint("Reset it: the node's number comes from Citus. To use another shard, name it in "
+               "the call, as in snowid_next(7).")));
   pg_unreachable();
-}
-
-// 55000: so it may be on all nodes that a statement of Citus' is carried to.
-[[noreturn]] void report_carried_setting() {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("parameter \"%s\" is set by SET in a session of Citus", "snowid.shard"),
-           errdetail("Citus carries SET LOCAL, and the SET clause of a function, to all nodes, "
-                     "which would then make the same IDs."),
-           errhint("Leave it out: the node's number comes from Citus. To draw from a shard, name "
-                   "it in the call, as in snowid_next(7).")));
-  pg_unreachable();
-}
-
-// 55000, where Citus may have brought a shard that was set: on its nodes.
-void require_own_setting(const CitusNode& citus, GucSource source) {
-  if (citus.state == CitusState::kNone) return;
-  if (IsStored(source)) report_stored_setting(source);
-  if (citus_is_own_session()) report_carried_setting();
-  // The next transaction may be another client's.
-  ends_with_transaction = true;
 }
 
 // 55000, where snowid.require_node_number is on.
@@ -121,14 +96,16 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
 // membership. Fills the answer in as far as it gets. Fails with 55000 where there is no number,
 // with 22023 where snowid.shard is none, and as membership_read() does. wants_names: of the node
 // and its registry.
-void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_names) {
+void resolve_number(NodeNumber* result, bool wants_names) {
   result->source = "setting";
-  result->number = setting.shard;
-  if (setting.shard == kRefusedShard) report_refused_shard();
-  if (setting.shard >= 0 && !MayBeShared(setting.source)) return;
+  result->number = shard_setting;
+  if (shard_setting == kRefusedShard) report_refused_shard();
   const CitusNode citus = citus_read();
   ends_with_transaction = ends_with_transaction || !citus.is_lasting;
-  if (setting.shard >= 0) return require_own_setting(citus, setting.source);
+  if (shard_setting >= 0) {
+    if (citus.state != CitusState::kNone) report_shard_under_citus();
+    return;
+  }
   // A standby gets no invalidation when its primary writes the words; and it may be promoted.
   const bool is_standby = RecoveryInProgress();
   ends_with_transaction = ends_with_transaction || is_standby;
@@ -141,7 +118,7 @@ void resolve_number(const ShardSetting& setting, NodeNumber* result, bool wants_
 // Resolves the number as a draw with the default layout does, for a subtransaction.
 void try_to_resolve(void* result) {
   auto* node = static_cast<NodeNumber*>(result);
-  resolve_number(shard_setting, node, true);
+  resolve_number(node, true);
   node->has_number = true;
   require_shard(core::kInstagram, node->number);
   // Fails where the library was replaced by one that arranges shared memory differently.
@@ -156,9 +133,9 @@ bool SaysWhy(const ErrorData* error) {
 
 }  // namespace
 
-int64 shard_of_setting(const ShardSetting& setting) {
+int64 shard_of_setting() {
   NodeNumber result{};
-  resolve_number(setting, &result, false);
+  resolve_number(&result, false);
   return result.number;
 }
 
