@@ -28,11 +28,7 @@ void make_memory() {
 
 // Whether a function is one of snowid's that make IDs, and could stand in a default.
 bool is_maker(Oid function) {
-  const char* name = get_func_name(function);
-  if (name == nullptr || (strcmp(name, "snowid_next") != 0 && strcmp(name, "snowid_reserve") != 0))
-    return false;
-  const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
-  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+  return is_own_function(function, "snowid_next") || is_own_function(function, "snowid_reserve");
 }
 
 DefaultLayout layout_of_call(const FuncExpr* call) {

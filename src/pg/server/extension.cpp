@@ -34,6 +34,13 @@ bool is_own_relation(Oid relid) {
   return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
 }
 
+bool is_own_function(Oid function, const char* name) {
+  const char* found = get_func_name(function);
+  if (found == nullptr || strcmp(found, name) != 0) return false;
+  const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+}
+
 const char* qualified_name(Oid relid) {
   return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
                                     get_rel_name(relid));

@@ -20,6 +20,9 @@ Oid extension_relation(const char* name);
 // Whether a relation is one of the extension's, wherever it may have been moved to.
 bool is_own_relation(Oid relid);
 
+// Whether a function is one of the extension's, of this name.
+bool is_own_function(Oid function, const char* name);
+
 // The name of a relation, which must exist, with its schema: quoted, as SQL has it.
 const char* qualified_name(Oid relid);
 

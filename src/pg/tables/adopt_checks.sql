@@ -170,33 +170,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
--- Whether an expression, as a catalog stores it, runs nobody's code and has no effect, whoever evaluates it: it is made
--- of constants, columns and immutable functions of PostgreSQL's own, and of nothing else. This extension's do not
--- count: its owner, who may be the database's, can add functions to it.
-CREATE FUNCTION snowid.is_plain(tree pg_catalog.text) RETURNS boolean
-  STABLE STRICT PARALLEL SAFE LANGUAGE SQL
-BEGIN ATOMIC
-  SELECT NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, '[{]([[:alnum:]_]+)', 'g') AS n (node)
-       WHERE n.node[1] OPERATOR(pg_catalog.<>) ALL (ARRAY['VAR', 'CONST', 'OPEXPR', 'FUNCEXPR', 'BOOLEXPR', 'NULLTEST',
-         'BOOLEANTEST', 'RELABELTYPE', 'SCALARARRAYOPEXPR', 'CASEEXPR', 'CASEWHEN', 'CASETESTEXPR', 'COALESCEEXPR', 'NULLIFEXPR',
-         'DISTINCTEXPR', 'ARRAYEXPR']))
-    -- Types too: functions of PostgreSQL's own call those of somebody's range type.
-    AND NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:opno|[[:alnum:]_]*type(?:id)?) ([0-9]+)', 'gi') AS o (id)
-       WHERE o.id[1]::bigint OPERATOR(pg_catalog.>=) 16384::bigint AND NOT snowid.is_id_type(o.id[1]::pg_catalog.oid))
-    AND tree OPERATOR(pg_catalog.!~) ':(?:op)?funcid 0 '
-    AND NOT EXISTS (
-      SELECT FROM pg_catalog.regexp_matches(tree, ':(?:|op|hash|neg)funcid ([0-9]+)', 'g') AS f (func)
-       WHERE f.func[1] OPERATOR(pg_catalog.<>) '0' AND NOT EXISTS (
-         SELECT FROM pg_catalog.pg_proc AS p
-          WHERE p.oid OPERATOR(pg_catalog.=) f.func[1]::pg_catalog.oid
-            AND p.oid::bigint OPERATOR(pg_catalog.<) 16384::bigint
-            AND p.provolatile OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
-            AND p.prolang OPERATOR(pg_catalog.=) (SELECT l.oid FROM pg_catalog.pg_language AS l
-              WHERE l.lanname OPERATOR(pg_catalog.=) 'internal'::pg_catalog.name)));
-END;
-COMMENT ON FUNCTION snowid.is_plain(pg_catalog.text) IS 'whether a stored expression can be evaluated by anybody';
+-- Whether an expression runs nobody's code and has no effect, whoever evaluates it: it is made of constants, columns and
+-- immutable functions of PostgreSQL's own, and of nothing else.
+CREATE FUNCTION snowid.is_plain(tree pg_catalog.pg_node_tree) RETURNS boolean
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_plain';
+COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS
+  'Returns whether a stored expression can be evaluated by anybody.';
+
+CREATE FUNCTION snowid.reads_row(tree pg_catalog.pg_node_tree) RETURNS boolean
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reads_row';
+COMMENT ON FUNCTION snowid.reads_row(pg_catalog.pg_node_tree) IS
+  'Returns whether a stored expression reads a whole row or a system column.';
 
 -- What looks at each new row of a table: checks, generated columns, expressions and predicates of indexes, triggers. An
 -- expression is null where it needs more than this column. has_code says whether it may run code of the owner's, which
@@ -207,21 +191,21 @@ CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, 
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY
-    WITH looker(classid, objid, objsubid, is_check, expression, own, tree) AS (
-      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0, c.conbin::text FROM pg_constraint AS c
+    WITH looker(classid, objid, objsubid, is_check, expression, own, tree, predicate) AS (
+      SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0, c.conbin, NULL::pg_node_tree FROM pg_constraint AS c
        WHERE c.conrelid = tbl AND c.contype = 'c' AND coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true)
       UNION ALL
       -- With the cast to the column's type, which is stored and not printed; one to varchar would cut.
       SELECT 'pg_attrdef'::regclass, d.oid, 0, true,
           format(CASE WHEN a.attnotnull THEN '(%1$s)::%2$s IS NOT NULL' ELSE '((%1$s)::%2$s IS NULL OR true)' END
             || CASE WHEN a.atttypid = 'varchar'::regtype THEN ' AND (%1$s)::%2$s::text IS NOT DISTINCT FROM (%1$s)::text' ELSE '' END,
-            pg_get_expr(d.adbin, tbl), format_type(a.atttypid, a.atttypmod)), a.attnum, d.adbin::text
+            pg_get_expr(d.adbin, tbl), format_type(a.atttypid, a.atttypmod)), a.attnum, d.adbin, NULL
         FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = tbl AND a.attnum = d.adnum
        WHERE d.adrelid = tbl AND a.attgenerated <> ''
       UNION ALL
       SELECT 'pg_class'::regclass, i.indexrelid, 0, false,
           format(CASE WHEN i.indpred IS NULL THEN 'ROW(%s)' ELSE 'CASE WHEN %2$s THEN ROW(%1$s) END' END,
-            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0, concat(i.indexprs::text, i.indpred::text)
+            pg_get_expr(i.indexprs, tbl), pg_get_expr(i.indpred, tbl)), 0, i.indexprs, i.indpred
         FROM pg_index AS i WHERE i.indrelid = tbl AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)),
     depending AS (
       SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
@@ -230,7 +214,9 @@ BEGIN
            -- Up to PostgreSQL 15 it is the generated column that depends on others.
            OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
     SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
-        CASE WHEN u.columns = ARRAY[col]::int[] AND l.tree !~ ':varattno (0|-)' THEN l.expression END, NOT snowid.is_plain(l.tree)
+        CASE WHEN u.columns = ARRAY[col]::int[] AND snowid.reads_row(l.tree) IS NOT TRUE
+          AND snowid.reads_row(l.predicate) IS NOT TRUE THEN l.expression END,
+        snowid.is_plain(l.tree) IS FALSE OR snowid.is_plain(l.predicate) IS FALSE
       FROM looker AS l, LATERAL (
         SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
               AND d.refobjsubid > 0) AS columns

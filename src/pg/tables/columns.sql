@@ -19,12 +19,13 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
      WHERE e.extname = 'snowid'
   ), expression AS (
     SELECT 'pg_attrdef'::regclass::oid AS class, d.oid AS object, a.attrelid, a.attnum, a.attname,
-        pg_get_expr(d.adbin, 0) AS text, NULL::oid AS domain
+        pg_get_expr(d.adbin, 0) AS text, d.adbin AS tree, NULL::oid AS domain
       FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
      WHERE a.attgenerated = ''
     UNION ALL
     -- A column of the domain's type, unless it has a default of its own.
-    SELECT 'pg_type'::regclass, t.oid, a.attrelid, a.attnum, a.attname, pg_get_expr(t.typdefaultbin, 0), t.oid
+    SELECT 'pg_type'::regclass, t.oid, a.attrelid, a.attnum, a.attname, pg_get_expr(t.typdefaultbin, 0),
+        t.typdefaultbin, t.oid
       FROM pg_type AS t
       JOIN pg_attribute AS a ON a.atttypid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
       JOIN pg_class AS c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f', 'v')
@@ -56,7 +57,7 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
         CASE r.how WHEN 1 THEN 'function ' || r.by::regprocedure WHEN 2 THEN 'text of function ' || r.by::regprocedure END)
     FROM expression AS x
     JOIN reached AS r ON r.class = x.class AND r.object = x.object,
-      LATERAL snowid.source_of_expression(x.text, x.class, x.object) AS s
+      LATERAL snowid.source_of_expression(x.tree) AS s
    ORDER BY x.attrelid, x.attnum, r.how, r.by
 $$;
 COMMENT ON FUNCTION snowid.get_columns() IS 'what the view snowid.columns shows';

@@ -38,27 +38,23 @@ END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
   'refuse a layout that the partitions were not made by';
 
+CREATE FUNCTION snowid.is_check_of_uuidv7(tree pg_catalog.pg_node_tree, col pg_catalog.int2) RETURNS boolean
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_check_of_uuidv7';
+COMMENT ON FUNCTION snowid.is_check_of_uuidv7(pg_catalog.pg_node_tree, pg_catalog.int2) IS
+  'Returns whether a stored expression is snowid_is_uuidv7() of a column.';
+
 -- UUIDs of other versions lie anywhere, and those of today among the old ones. So the table has to say that it has none,
 -- by a constraint that PostgreSQL has checked for all rows.
 CREATE FUNCTION snowid.require_uuidv7(parent pg_catalog.regclass) RETURNS pg_catalog.void
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
-  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   key CONSTANT name := (snowid.require_partitioned(parent)).key;
-  wanted CONSTANT text := format('CHECK (%ssnowid_is_uuidv7(%I))', snowid.extension_prefix(), key);
 BEGIN
-  -- The column's type may be a domain. What need not hold for all rows has more words.
-  IF NOT EXISTS (
-      SELECT FROM pg_constraint AS c
-       WHERE c.conrelid = parent AND c.contype = 'c'
-         AND replace(pg_get_constraintdef(c.oid), format('((%I)::uuid)', key), format('(%I)', key)) = wanted
-         -- Not another one of this name for a domain.
-         AND EXISTS (SELECT FROM pg_depend AS d
-             WHERE d.classid = 'pg_constraint'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_proc'::regclass
-               AND d.refobjid = to_regprocedure(snowid.extension_prefix() || 'snowid_is_uuidv7(uuid)'))) THEN
+  IF NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
+      AND snowid.is_check_of_uuidv7(c.conbin, (snowid.partition_key(parent)).attnum)) THEN
     RAISE 'table % may have UUIDs that are not of version 7', parent
       USING ERRCODE = 'invalid_object_definition', DETAIL = 'Those of today lie among old ones of version 7, and would go with them.',
-        HINT = format('Use ALTER TABLE %s ADD %s.', parent, wanted);
+        HINT = format('Use ALTER TABLE %s ADD CHECK (%ssnowid_is_uuidv7(%I)).', parent, snowid.extension_prefix(), key);
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_uuidv7(pg_catalog.regclass) IS

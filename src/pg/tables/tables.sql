@@ -105,49 +105,22 @@ COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
   'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
 
 -- What an expression draws from, where that is a call of snowid_next() with constants, however it is written; else
--- nulls. The shard is null for that of snowid_default_shard(). Nothing of it is run. `expression` is as pg_get_expr()
--- prints it with all names qualified; the other two are the object that has it, whose dependencies tell whether its
--- functions are this extension's.
-CREATE FUNCTION snowid.source_of_expression(expression pg_catalog.text, class pg_catalog.oid, object pg_catalog.oid,
+-- nulls. The shard is null for that of snowid_default_shard(). Nothing of it is run.
+CREATE FUNCTION snowid.source_of_expression(tree pg_catalog.pg_node_tree,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  own CONSTANT text := snowid.extension_prefix();
-  -- Of a schema, as it is printed before a name.
-  prefix CONSTANT text := '((?:(?:[a-z0-9_]+|"(?:[^"]|"")+")[.])?)';
-  reversed text[];
-  parts text[];
-BEGIN
-  -- Arguments may be named, and named ones in either order.
-  reversed := regexp_match(expression, '^(.*[(])(layout => .*), (shard => .*)[)]$');
-  IF reversed IS NOT NULL THEN
-    expression := concat(reversed[1], reversed[3], ', ', reversed[2], ')');
-  END IF;
-  parts := regexp_match(expression, concat('^', prefix, 'snowid_next[(](?:(?:shard => )?(?:[(]([0-9]+)[)]::bigint|''([0-9]+)''::bigint|',
-    prefix, 'snowid_default_shard[(][)])(?:, (?:layout => )?''([^'']*)''::', prefix, 'snowid_layout)?)?[)]$'));
-  IF parts[1] = own AND coalesce(parts[4], own) = own AND coalesce(parts[6], own) = own
-      AND (SELECT bool_and(EXISTS (SELECT FROM pg_depend AS m JOIN pg_extension AS e ON e.oid = m.refobjid
-              WHERE m.classid = f.refclassid AND m.objid = f.refobjid AND m.deptype = 'e'
-                AND m.refclassid = 'pg_extension'::regclass AND e.extname = 'snowid'))
-            FROM pg_depend AS f
-           WHERE f.classid = class AND f.objid = object AND f.refclassid = 'pg_proc'::regclass) THEN
-    shard := coalesce(parts[2], parts[3]);
-    layout := coalesce(parts[5], 'instagram');
-  END IF;
-END $$;
-COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.text, pg_catalog.oid, pg_catalog.oid) IS
-  'shard and layout that a default draws IDs from';
+  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_source_of_expression';
+COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.pg_node_tree) IS
+  'Returns the shard and layout that a default draws IDs from.';
 
 -- The same of a column's default.
 CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
-  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql
-  SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off AS $$
+  STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   SELECT s.shard, s.layout INTO shard, layout
     FROM pg_attrdef AS d
     JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated = '',
-      LATERAL snowid.source_of_expression(pg_get_expr(d.adbin, 0), 'pg_attrdef'::regclass, d.oid) AS s
+      LATERAL snowid.source_of_expression(d.adbin) AS s
    WHERE d.adrelid = tbl AND d.adnum = col;
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS

@@ -58,7 +58,7 @@ CREATE TABLE looked_at (id bigint CHECK (noted(id)), plain bigint CHECK (plain +
 CREATE TABLE messages (id bigint DEFAULT snowid_next(layout => 'discord', shard => 5) PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE orders (id uuid CHECK (snowid_is_uuidv7(id))) PARTITION BY RANGE (id);
 CREATE TABLE orders_0 PARTITION OF orders FOR VALUES FROM (MINVALUE) TO (snowid_uuidv7_first_at('2016-01-01Z'))));
-is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin::text)::text, ' ' ORDER BY conname)
+is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin)::text, ' ' ORDER BY conname)
     FROM pg_constraint WHERE conrelid = 'looked_at'::regclass AND contype = 'c')), 'false true', 'whose expressions are code');
 $node->safe_psql('postgres', q(CREATE FUNCTION public.made() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowid_next(); END';
 CREATE TABLE by_text (id bigint DEFAULT made())));
