@@ -87,18 +87,20 @@ constexpr long NextNap(long nap_ms) { return std::min(2 * nap_ms, 10L); }
 SNOWID_BOUND(log_every, 60);
 
 inline int64 LogEveryUs() { return log_every * USECS_PER_SEC; }
+// What is told once a day.
+inline int64 LogDailyUs() { return 24 * 60 * LogEveryUs(); }
 
 // Waits, for the clock or the disk, that are longer than this are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
 // Whether to log now; if so, it counts as logged. logged_us: when that was last done, by a clock
 // that cannot be set; 0 for never.
-inline bool MayLog(std::atomic<int64_t>* logged_us) {
+inline bool MayLog(std::atomic<int64_t>* logged_us, int64 every_us = LogEveryUs()) {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
   const int64 now_us = static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
   int64_t last = logged_us->load(std::memory_order_relaxed);
-  return (last == 0 || now_us - last >= LogEveryUs()) &&
+  return (last == 0 || now_us - last >= every_us) &&
          logged_us->compare_exchange_strong(last, now_us, std::memory_order_relaxed);
 }
 

@@ -8,11 +8,9 @@ namespace snowid::pg {
 namespace {
 
 // Whether to log a failure that is not counted yet. If so, it counts as logged.
-bool MayLogFailure(FailureCounts* counts, int sqlstate, core::UnixMicros now) {
-  const bool is_new = counts->sqlstate.load() != static_cast<uint32_t>(sqlstate);
-  if (!is_new && IsRecent({counts->logged_us.load()}, LogEveryUs(), now)) return false;
-  counts->logged_us.store(now.value);
-  return true;
+bool MayLogFailure(FailureCounts* counts, int sqlstate) {
+  if (counts->sqlstate.load() != static_cast<uint32_t>(sqlstate)) counts->logged_us.store(0);
+  return MayLog(&counts->logged_us);
 }
 
 // Whether the source failed when it was last tried. False where the sequence was attached to
@@ -40,7 +38,7 @@ void note_failure(const SourceUser& user, const CentralSource& source, const Fai
   user.last->retry_us.store(now.value +
                             std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
   const bool is_to_be_logged =
-      urgency == Urgency::kEarly && MayLogFailure(user.counts, failure.sqlstate, now);
+      urgency == Urgency::kEarly && MayLogFailure(user.counts, failure.sqlstate);
   CountFailure(user.counts, failure.sqlstate);
   if (!is_to_be_logged) return;
   // A client must not learn where the server is.

@@ -32,7 +32,7 @@ struct LastFailure {
 struct FailureCounts {
   std::atomic<uint64_t> failures;
   std::atomic<int64_t> failed_us;  // the last one; Unix microseconds
-  std::atomic<int64_t> logged_us;  // the last one that was logged; Unix microseconds, 0 for never
+  std::atomic<int64_t> logged_us;  // when one was last logged, see MayLog()
   std::atomic<uint32_t> sqlstate;  // the last one's, as errcode() has it; 0 where there is none
 };
 

@@ -11,8 +11,6 @@ namespace snowid::pg {
 
 namespace {
 
-constexpr int64 kSlowUs = USECS_PER_SEC;
-
 constexpr double Milliseconds(uint64_t us) { return static_cast<double>(us) / 1000; }
 
 }  // namespace
@@ -28,10 +26,7 @@ int64 CountRefill(RefillCounts* counts, instr_time began) {
 }
 
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
-  if (took_us < kSlowUs) return;
-  const core::UnixMicros now = unix_now();
-  if (IsRecent({counts->logged_us.load(std::memory_order_relaxed)}, LogEveryUs(), now)) return;
-  counts->logged_us.store(now.value, std::memory_order_relaxed);
+  if (took_us < kLongWaitUs || !MayLog(&counts->logged_us)) return;
   const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
   const double total_ms = Milliseconds(counts->total_us.load(std::memory_order_relaxed));
   // For the log only: the client got its numbers.

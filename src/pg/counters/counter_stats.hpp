@@ -2,8 +2,7 @@
 // and reading and resetting the counts.
 //
 // Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. The process
-// that has the right to refill adds to them; counters_reset_counts() zeroes them at any time. Two
-// sessions that log at the same time may both do so.
+// that has the right to refill adds to them; counters_reset_counts() zeroes them at any time.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -15,7 +14,7 @@ struct RefillCounts {
   std::atomic<uint64_t> refills;
   std::atomic<uint64_t> total_us;
   std::atomic<uint64_t> longest_us;
-  std::atomic<int64_t> logged_us;  // when a slow one was last logged; Unix, 0 for never
+  std::atomic<int64_t> logged_us;  // when a slow one was last logged, see MayLog()
 };
 
 // Counts a refill that began then and is done. Returns how long it took, in microseconds.

@@ -22,7 +22,7 @@
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeyTable too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 4
+#define SNOWID_COUNTERS_ABI 5
 #endif
 
 namespace snowid::pg {

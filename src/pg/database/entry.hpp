@@ -9,17 +9,17 @@
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
-// The number of the family's ABI: of the form of Database, of Slot, ShardEvents and Warnings, and
-// of what their fields mean.
+// The number of the family's ABI: of the form of Database, of Slot and ShardEvents, and of what
+// their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 6
+#define SNOWID_IDS_ABI 7
 #endif
 
 namespace snowid::pg {
 
 // Kinds of events that are logged, see ids/events.hpp.
-enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal };
-inline constexpr int kEventKinds = 3;
+enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal, kLayoutEnds };
+inline constexpr int kEventKinds = 4;
 
 struct Ceiling {
   // Held, in exclusive mode, to raise the ceiling. It guards the next four fields and the storing
@@ -123,11 +123,11 @@ SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN(Database, clock_us, kLockSize + 96);
 SNOWID_PIN(Database, raises, kLockSize + 104);
 SNOWID_PIN(Database, logged_us, kLockSize + 136);
-SNOWID_PIN(Database, wild, kLockSize + 160);
-SNOWID_PIN(Database, longest_unit_us, kLockSize + 688);
-SNOWID_PIN(Database, may_issue, kLockSize + 696);
-SNOWID_PIN(Database, watermark_us, kLockSize + 704);
-SNOWID_PIN_SIZE(Database, kLockSize + 712);
+SNOWID_PIN(Database, wild, kLockSize + 168);
+SNOWID_PIN(Database, longest_unit_us, kLockSize + 696);
+SNOWID_PIN(Database, may_issue, kLockSize + 704);
+SNOWID_PIN(Database, watermark_us, kLockSize + 712);
+SNOWID_PIN_SIZE(Database, kLockSize + 720);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;

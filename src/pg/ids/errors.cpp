@@ -15,13 +15,6 @@ void report_used_up(const core::Layout& layout) {
   pg_unreachable();
 }
 
-void warn_of_end(const core::Layout& layout) {
-  ereport(LOG_SERVER_ONLY, (errmsg("the time of ID layout \"%s\" is used up within a year",
-                                   layout_text(layout.spec)),
-                            errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
-                            errhint("Move to another layout before then.")));
-}
-
 namespace {
 
 constexpr int64 kMinuteUs = SECS_PER_MINUTE * USECS_PER_SEC;

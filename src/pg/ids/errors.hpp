@@ -8,9 +8,6 @@ namespace snowid::pg {
 // 2200H: the layout has no IDs left.
 [[noreturn]] void report_used_up(const core::Layout& layout);
 
-// Logs that the layout will have none left within a year.
-void warn_of_end(const core::Layout& layout);
-
 // The ID that a caller cannot wait for.
 struct NextId {
   const core::Layout& layout;

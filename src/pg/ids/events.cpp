@@ -107,6 +107,15 @@ void note_refusal(const EventOf& event, const char* reason) {
              errdetail("%s Refused by this shard so far: " UINT64_FORMAT ".", reason, count)));
 }
 
+void note_end(const core::Layout& layout) {
+  if (MayLog(&shared_database->logged_us[static_cast<int>(EventKind::kLayoutEnds)], LogDailyUs()))
+    ereport(
+        LOG_SERVER_ONLY,
+        (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
+         errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+         errhint("Move to another layout before then.")));
+}
+
 void note_lead(const Slot* slot, int64 lead_us) {
   if (lead_us <= 0) return;
   ShardEvents* events = events_of(slot);

@@ -1,5 +1,6 @@
 // Events that are counted and logged: callers that wait for the clock or are refused, a clock that
-// was set back. All of them are noted on the slow path, or once in a transaction.
+// was set back; and a layout's end, which is only logged. All of them are noted on the slow path,
+// or once in a transaction.
 //
 // Shared: ShardEvents, an entry of the table "shard events" for each slot that has something to
 // count, and the last fields of Database; all of them atomics that no promise rests on. An entry is
@@ -56,6 +57,14 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
 
 // A draw is about to be refused. reason: for the log, a sentence.
 void note_refusal(const EventOf& event, const char* reason);
+
+// From here on note_end() logs, once a day in each database, that a layout's time is almost used
+// up.
+constexpr core::UnixMicros warn_from(const core::Layout& layout) {
+  constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
+  return {layout.end.value - kYearUs};
+}
+void note_end(const core::Layout& layout);
 
 // An ID was issued `lead_us` ahead of the clock; nothing is counted where that is not above 0.
 void note_lead(const Slot* slot, int64 lead_us);

@@ -16,8 +16,6 @@ constexpr int64 kLongestStartUs = int64{kDefaultMaxWaitMs} * 1000;
 void ids_learn_ceiling() {
   require_can_issue();
   slots_attach();
-  // So that no session is refused an ID because it cannot be made later.
-  warnings_attach();
   if (database_may_be_another()) {
     close_released();
     database_confirm();

@@ -108,7 +108,7 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
 core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
   const core::Layout& layout = draw.layout;
   const core::UnixMicros now = reach.clock;
-  if (next >= warn_from(layout)) warn_daily(layout, now);
+  if (next >= warn_from(layout)) note_end(layout);
   make_room_below_ceiling(next, now, draw.is_common);
   const core::UnixMicros limit{
       std::min({reach.lead_from.value + max_lead_us(),

@@ -12,7 +12,6 @@
 #include "pg/ids/events.hpp"
 #include "pg/ids/place.hpp"
 #include "pg/ids/settings.hpp"
-#include "pg/ids/warnings.hpp"
 
 namespace snowid::pg {
 
@@ -44,9 +43,8 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
 
 // Takes up to `want` IDs of a shard, as core::Take() does, and at least one. The ceiling must be
 // known. Fails with 2200H where the layout's time is used up, with 55000 where the shard is closed,
-// with SN001 (kClockBehind) where the clock is too far behind, as ceiling_raise() does, and as
-// warn_daily() does in the last year of a layout. Inlined, so that a layout that the compiler knows
-// costs no division.
+// with SN001 (kClockBehind) where the clock is too far behind, and as ceiling_raise() does.
+// Inlined, so that a layout that the compiler knows costs no division.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // While the clock is read the tick can come from wherever it was used last.

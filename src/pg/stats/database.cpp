@@ -9,8 +9,8 @@ namespace snowid::pg {
 namespace {
 
 // The tables of each family.
-constexpr const char* kOfIds[] = {"databases",    "slots",           "warnings",
-                                  "shard events", "usage of shards", "usage of other shards"};
+constexpr const char* kOfIds[] = {"databases", "slots", "shard events", "usage of shards",
+                                  "usage of other shards"};
 constexpr const char* kOfKinds[] = {"objectid"};
 constexpr const char* kUsageOfKeys = "usage of keys";
 constexpr const char* kOfCounters[] = {"segments", "sections", "usage of counters", kUsageOfKeys};

@@ -1,6 +1,8 @@
 # Promise 1 where a transaction alters or drops the ceiling's sequence: it gets no IDs until it ends, since it could be
 # rolled back to a ceiling below them. What it has shown before does not come again, not after a crash either. A
 # transaction that creates the extension, where there was none, gets IDs.
+#
+# Runs in make test-all: it starts many servers.
 
 use strict;
 use warnings;
