@@ -10,7 +10,7 @@ namespace {
 
 Bounds bounds_of_keys() {
   const uint64 limit = std::max(section_keys, least_section_keys);
-  return {200 * limit, 50 * limit, limit};
+  return {200 * limit, 50 * limit};
 }
 
 void free_table(dsa_pointer table, Oid database) {

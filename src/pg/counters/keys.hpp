@@ -14,8 +14,8 @@
 namespace snowid::pg {
 
 // The keys that there is room for. With L the greater of snowid.section_keys and its default, a
-// database may have 50 L and the server 200 L; each database may have L, however many others have.
-// The functions below need the session to be attached to it.
+// database may have 50 L and the server 200 L. The functions below need the session to be attached
+// to it.
 extern Quota key_quota;
 
 // The table of keys at an address in shared memory; nullptr for InvalidDsaPointer. The section's

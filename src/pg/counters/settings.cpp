@@ -23,7 +23,6 @@ void counter_settings_register() {
       &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   bound_register("snowid.debug_max_counters", &max_counters);
   bound_register("snowid.debug_max_counters_of_database", &max_counters_of_database);
-  bound_register("snowid.debug_reserved_counters", &reserved_counters);
   bound_register("snowid.debug_least_section_keys", &least_section_keys);
 }
 

@@ -19,8 +19,6 @@ void counter_settings_register();
 // sections have bounds of their own, see keys.hpp.
 SNOWID_BOUND(max_counters, 100000);
 SNOWID_BOUND(max_counters_of_database, 25000);
-// A database that has fewer can make more even where the server is full.
-SNOWID_BOUND(reserved_counters, 1000);
 // A section's keys are counted as this many where snowid.section_keys is less: its default.
 SNOWID_BOUND(least_section_keys, kDefaultSectionKeys);
 

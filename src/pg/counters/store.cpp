@@ -38,8 +38,7 @@ SharedTable sections = {
     nullptr};
 
 Bounds bounds_of_counters() {
-  return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database),
-          static_cast<uint64>(reserved_counters)};
+  return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database)};
 }
 Quota quota = QuotaOf("segments and sections", bounds_of_counters, "usage of counters");
 

@@ -6,11 +6,9 @@
 
 namespace snowid::pg {
 
-// Slots of other layouts: of a server, of a database, and those that a database may have whatever
-// others have.
+// Slots of other layouts: of a server, and of a database.
 SNOWID_BOUND(max_shards, 1000000);
 SNOWID_BOUND(max_shards_of_database, 250000);
-SNOWID_BOUND(reserved_shards, 10000);
 // How many slots of the default layout are made before dropped databases are looked for again.
 SNOWID_BOUND(shards_between_sweeps, 10000);
 // The most slots that one sweep removes, which bounds its memory. The next one can come soon.

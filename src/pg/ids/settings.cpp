@@ -101,7 +101,6 @@ void id_settings_register() {
       kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   bound_register("snowid.debug_max_shards", &max_shards);
   bound_register("snowid.debug_max_shards_of_database", &max_shards_of_database);
-  bound_register("snowid.debug_reserved_shards", &reserved_shards);
   bound_register("snowid.debug_shards_between_sweeps", &shards_between_sweeps);
   bound_register("snowid.debug_most_idle_shards", &most_idle_shards);
   bound_register("snowid.debug_log_every", &log_every);

@@ -22,16 +22,11 @@ namespace snowid::pg {
 
 namespace {
 
-constexpr uint64 kDefaultShards = core::kInstagram.max_shard.value + 1;
-
-// The bounds of slots of the default layout: each database has room for all. And of those of
-// others.
-Bounds default_bounds() { return {0, kDefaultShards, kDefaultShards}; }
+// Slots of the default layout are only counted: each database has room for all.
 Bounds other_bounds() {
-  return {static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database),
-          static_cast<uint64>(reserved_shards)};
+  return {static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
 }
-Quota default_quota = QuotaOf(nullptr, default_bounds, "usage of shards");
+Quota default_quota = QuotaOf(nullptr, nullptr, "usage of shards");
 Quota other_quota =
     QuotaOf("shards of layouts other than \"instagram\"", other_bounds, "usage of other shards");
 
@@ -201,14 +196,13 @@ void sweep_slots(Bound bound) {
 }  // namespace
 
 Quota& slots_require_room(const SlotKey& key) {
-  Quota& quota = quota_of(key);
-  quota_require_room(&quota, sweep_slots);
+  if (!IsOfDefaultLayout(key)) quota_require_room(&other_quota, sweep_slots);
   quota_attach(&default_quota);
   if (HasGrown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
     sweep_slots(Bound::kNone);
     NoteSwept(default_quota);
   }
-  return quota;
+  return quota_of(key);
 }
 
 }  // namespace snowid::pg

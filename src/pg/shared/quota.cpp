@@ -21,10 +21,8 @@ uint32 Read(const std::atomic<uint32_t>& count) { return count.load(std::memory_
                     errhint("End the sessions that no longer need theirs, in this database.")));
   ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                   errmsg("too many %s are in use", quota.counted),
-                  errdetail("The server has " UINT64_FORMAT
-                            ", which is all that it can have; each database can have " UINT64_FORMAT
-                            " even so.",
-                            bounds.server, bounds.reserved),
+                  errdetail("The server has " UINT64_FORMAT ", which is all that it can have.",
+                            bounds.server),
                   errhint("End the sessions that no longer need theirs, in any database.")));
   pg_unreachable();
 }
@@ -50,10 +48,8 @@ uint32 count_of_database(const Quota& quota, Oid database) {
 Bound bound_of(const Quota& quota, uint64 more) {
   AssertHoldsNone();
   const Bounds bounds = quota.bounds();
-  const uint64 database = count_of_database(quota, MyDatabaseId) + more;
-  if (database > bounds.database) return Bound::kDatabase;
-  const bool is_full = CountOfServer(quota) + more > bounds.server;
-  return is_full && database > bounds.reserved ? Bound::kServer : Bound::kNone;
+  if (count_of_database(quota, MyDatabaseId) + more > bounds.database) return Bound::kDatabase;
+  return CountOfServer(quota) + more > bounds.server ? Bound::kServer : Bound::kNone;
 }
 
 bool begin_sweep(const Quota& quota, Bound bound) {

@@ -1,8 +1,8 @@
 // Bounds on how much of shared memory a database may use. Callers choose shards and sequences, so
 // without bounds one database could use all of it.
 //
-// For each kind of entry there is a greatest number for a database, and one for the server. Where
-// the server has as many, a database that has few of them can still make some.
+// For each kind of entry there is a greatest number for a database, and one for the server, which
+// is a few times as many.
 //
 // Shared: for each kind a table of Usage: an entry for each database that has some, and one for the
 // server, which is never deleted. To make or delete something, a session locks the partition of its
@@ -39,7 +39,6 @@ SNOWID_PIN_SIZE(Usage, 24);
 struct Bounds {
   uint64 server;
   uint64 database;
-  uint64 reserved;  // a database may have as many, whatever others have
 };
 
 // A kind of entry that is bounded, such as slots. Belongs to one process, except the usages.

@@ -9,8 +9,8 @@ use PostgreSQL::Test::Utils;
 use Snowid;
 use Test::More;
 
-# A database has 200 shards of other layouts, the server 800; 10 for each database even so.
-my %low = (max_shards => 800, max_shards_of_database => 200, reserved_shards => 10);
+# A database has 200 shards of other layouts, the server 800.
+my %low = (max_shards => 800, max_shards_of_database => 200);
 my $other = q('time:41 shard:13 seq:10 unit:1ms epoch:2012-01-01T00:00:00Z');
 my $node = new_server('room');
 start_server($node);
@@ -52,9 +52,9 @@ foreach my $dbname (@databases[ 0 .. 3 ])
 }
 like($keeping[0]{err}, qr/^ERROR:  53400: too many shards of layouts other than "instagram" are in use\nDETAIL:  This database has 200, .*\nHINT:  End the sessions/,
     'they are told of the bound');
-my ($late, $reserve) = fill('d5', 'mallory', 0);
-is($reserve, 10, 'where the server is full, a database has its reserve');
-like($late->{err}, qr/DETAIL:  The server has 800, .*can have 10 even so\.\nHINT:/, 'and its bound is told');
+my ($late, $more) = fill('d5', 'mallory', 0);
+is($more, 0, 'where the server is full, another database has none');
+like($late->{err}, qr/DETAIL:  The server has 800, .*\nHINT:  .*in any database/, 'and its bound is told');
 foreach my $session (@keeping, $late)
 {
     wait_for(sub { ask($session, "SELECT snowid_next(5000, $other)") eq 'ERROR 53400' }, 'the next one to be refused');

@@ -50,8 +50,8 @@ sub check_unharmed
 }
 
 # 1. The bounds on shards of other layouts than the default one: of the server, and of one database. Here they are low,
-# with nothing in reserve, and all shards are in use.
-my %low = (max_shards => 100, max_shards_of_database => 25, reserved_shards => 0);
+# and all shards are in use.
+my %low = (max_shards => 100, max_shards_of_database => 25);
 my $next = q(snowid_next(n, 'twitter'));
 lower_bounds($node, $_, %low) foreach @databases, @more_databases, 'fifth';
 $node->restart;

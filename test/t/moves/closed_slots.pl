@@ -11,7 +11,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 # A server has 100 slots of other layouts than the default one, a database 25; a sweep forgets 5 at a time.
-my %low = (max_shards => 100, max_shards_of_database => 25, reserved_shards => 0, most_idle_shards => 5);
+my %low = (max_shards => 100, max_shards_of_database => 25, most_idle_shards => 5);
 my $node = new_server('node');
 start_server($node);
 my @databases = map { "d$_" } 1 .. 4;

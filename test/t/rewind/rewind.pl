@@ -388,7 +388,7 @@ foreach my $name ('dumped', 'restored')
 # 13. Slots that a sweep has removed under the wrong clock. A database has 25.
 set_clock(0);
 $node->stop;
-my %low = (max_shards => 100, max_shards_of_database => 25, reserved_shards => 0);
+my %low = (max_shards => 100, max_shards_of_database => 25);
 my $hours = "'time:20 shard:10 seq:10 unit:1h epoch:2020-01-01T00:00:00Z'";
 my $full_hour = 2 * 3600 - time % 3600;
 set_clock($full_hour - 3600);
