@@ -24,7 +24,8 @@ SELECT count(*) FROM snowid.stat_database WHERE total_memory IS NULL
 -- All begins anew.
 SELECT snowid_stat_reset();
 SELECT issued, last_id, last_time, lead FROM snowid.stat_shards WHERE layout = 'instagram' AND shard = 7001;
-SELECT ceiling_raises, wal_flushes, wal_flush_time, stats_reset > now() - interval '1 h' AS reset FROM snowid.stat_database;
+SELECT ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, refusals, clock_steps_back, max_lead,
+       stats_reset > now() - interval '1 h' AS reset FROM snowid.stat_database;
 
 -- Not for everyone. They can be looked at in a read-only transaction.
 CREATE ROLE regress_snowid_plain;

@@ -197,10 +197,10 @@ foreach my $times (1 .. 20)
     set_clock(-3 * $times);
     $node->safe_psql('app', 'SELECT snowid_next()');
     $text = scrape();
-    last if values_of($text, 'snowid_layout_waits_total', qr/"instagram"/);
+    last if values_of($text, 'snowid_database_waits_total', qr/datname/);
 }
-cmp_ok(values_of($text, 'snowid_layout_waits_total', qr/"instagram"/), '>', 0, 'a caller has waited');
-my $waited = values_of($text, 'snowid_layout_wait_seconds_total', qr/"instagram"/);
+cmp_ok(values_of($text, 'snowid_database_waits_total', qr/datname/), '>', 0, 'a caller has waited');
+my $waited = values_of($text, 'snowid_database_wait_seconds_total', qr/datname/);
 ok($waited > 0 && $waited < 10, 'for seconds') or diag($waited);
 
 # And by an hour:

@@ -9,10 +9,9 @@
 #include "pg/shared/abi.hpp"
 #include "pg/shared/table.hpp"
 
-// The number of the family's ABI: of the form of Database, of Slot and ShardEvents, and of what
-// their fields mean.
+// The number of the family's ABI: of the form of Database and Slot, and of what their fields mean.
 #ifndef SNOWID_IDS_ABI
-#define SNOWID_IDS_ABI 7
+#define SNOWID_IDS_ABI 8
 #endif
 
 namespace snowid::pg {
@@ -58,6 +57,16 @@ struct RaiseCounts {
   std::atomic<int64_t> logged_us;   // when a slow one was last logged, see MayLog()
 };
 
+// Events that are counted, since the start of the server or the last reset, see ids/events.hpp.
+struct EventCounts {
+  std::atomic<uint64_t> waits;    // callers that waited for the clock
+  std::atomic<int64_t> waits_us;  // for how long in all
+  std::atomic<uint64_t> refusals;
+  std::atomic<uint64_t> clock_steps_back;
+  // How far ahead of the clock IDs were at most, of those that were issued on the slow path.
+  std::atomic<int64_t> max_lead_us;
+};
+
 struct Database {
   Oid oid;  // the key
   std::atomic<uint32_t> users;
@@ -79,6 +88,7 @@ struct Database {
   // When each kind of event was last logged, in microseconds of a clock that cannot be set; 0 for
   // never.
   std::atomic<int64_t> logged_us[kEventKinds];
+  EventCounts events;
 
   SharedWild wild;
   // The longest unit of time that any slot of it may have, in microseconds.
@@ -112,6 +122,12 @@ SNOWID_PIN(RaiseCounts, flushes, 8);
 SNOWID_PIN(RaiseCounts, flushes_us, 16);
 SNOWID_PIN(RaiseCounts, logged_us, 24);
 SNOWID_PIN_SIZE(RaiseCounts, 32);
+SNOWID_PIN(EventCounts, waits, 0);
+SNOWID_PIN(EventCounts, waits_us, 8);
+SNOWID_PIN(EventCounts, refusals, 16);
+SNOWID_PIN(EventCounts, clock_steps_back, 24);
+SNOWID_PIN(EventCounts, max_lead_us, 32);
+SNOWID_PIN_SIZE(EventCounts, 40);
 SNOWID_PIN(Database, oid, 0);
 SNOWID_PIN(Database, users, 4);
 SNOWID_PIN(Database, ceiling, 8);
@@ -123,11 +139,12 @@ SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN(Database, clock_us, kLockSize + 96);
 SNOWID_PIN(Database, raises, kLockSize + 104);
 SNOWID_PIN(Database, logged_us, kLockSize + 136);
-SNOWID_PIN(Database, wild, kLockSize + 168);
-SNOWID_PIN(Database, longest_unit_us, kLockSize + 696);
-SNOWID_PIN(Database, may_issue, kLockSize + 704);
-SNOWID_PIN(Database, watermark_us, kLockSize + 712);
-SNOWID_PIN_SIZE(Database, kLockSize + 720);
+SNOWID_PIN(Database, events, kLockSize + 168);
+SNOWID_PIN(Database, wild, kLockSize + 208);
+SNOWID_PIN(Database, longest_unit_us, kLockSize + 736);
+SNOWID_PIN(Database, may_issue, kLockSize + 744);
+SNOWID_PIN(Database, watermark_us, kLockSize + 752);
+SNOWID_PIN_SIZE(Database, kLockSize + 760);
 
 // The table of databases. Declared here because sweeps of slots look at all of its entries.
 extern SharedTable databases;

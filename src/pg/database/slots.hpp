@@ -7,7 +7,7 @@
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
-// slots (shared/quota.hpp), that of "slots", that of "shard events".
+// slots (shared/quota.hpp), that of "slots".
 #pragma once
 
 #include "pg/base/debug.hpp"

@@ -15,15 +15,15 @@ bool has_begun = false;
 
 // Called for the first ID of a transaction. Looks at the clock once more: one that was set back by
 // less than what the lead allows would be noticed nowhere else.
-void begin_counting(const Slot* slot) {
+void begin_counting() {
   has_begun = true;
-  note_clock(slot);
+  note_clock();
 }
 
 }  // namespace
 
-Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot) {
-  if (!has_begun) begin_counting(slot);
+Uncounted* count_begin(const PlaceDirectory* directory, uint64 number) {
+  if (!has_begun) begin_counting();
   Uncounted* of_chunk = directory->all_uncounted[number];
   directory->uncounted[number] = of_chunk;
   of_chunk->next = listed;
@@ -32,7 +32,7 @@ Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slo
 
 void count_many(Slot* slot, uint32 count) {
   AddIssued(slot, count);
-  if (!has_begun) begin_counting(slot);
+  if (!has_begun) begin_counting();
 }
 
 void CountsFlush() {

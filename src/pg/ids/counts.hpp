@@ -9,11 +9,10 @@
 
 namespace snowid::pg {
 
-// Makes the directory point to the counts of a chunk, for its first ID in this transaction. Fails
-// as note_clock() does.
-Uncounted* count_begin(const PlaceDirectory* directory, uint64 number, const Slot* slot);
+// Makes the directory point to the counts of a chunk, for its first ID in this transaction.
+Uncounted* count_begin(const PlaceDirectory* directory, uint64 number);
 
-// Counts `count` IDs that the session got at once, in the slot at once. Fails as note_clock() does.
+// Counts `count` IDs that the session got at once, in the slot at once.
 void count_many(Slot* slot, uint32 count);
 
 // Counts an ID of a shard. place: the shard's. For shards that are found by hash it is counted in
@@ -23,7 +22,7 @@ inline void count_one(const PlaceDirectory* directory, const Place* place, int64
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
   if (unlikely(number >= directory->capacity)) return count_many(place->slot, 1);
   Uncounted* uncounted = directory->uncounted[number];
-  if (unlikely(uncounted == nullptr)) uncounted = count_begin(directory, number, place->slot);
+  if (unlikely(uncounted == nullptr)) uncounted = count_begin(directory, number);
   if (unlikely(++uncounted->ids[at] == 0)) AddIssued(place->slot, uint64{PG_UINT8_MAX} + 1);
 }
 

@@ -27,7 +27,7 @@ struct SlowDraw {
   bool is_common;  // whether the IDs are of a kind that all databases share
   ClockWait wait;
 
-  EventOf Event() const { return {layout, shard, slot}; }
+  EventOf Event() const { return {layout, shard, !is_common}; }
 };
 
 // How far its IDs may go. Those of a kind that all databases share go by the clock alone, through
@@ -117,7 +117,7 @@ core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixM
       Take(draw.slot->last_tick, layout, TimeAt(layout, now), limit, draw.want, draw.span);
   if (grant.count > 0) {
     const core::Tick end{grant.first.value + grant.count - 1};
-    note_lead(draw.slot, StartOf(layout, TimeOf(layout, end)).value - now.value);
+    note_lead(StartOf(layout, TimeOf(layout, end)).value - now.value);
   }
   return grant;
 }
@@ -153,7 +153,7 @@ void wait_until_allowed(const char* what, core::UnixMicros moment) {
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span) {
   SlowDraw draw{layout, shard, slot, want, span, !OidIsValid(slot->key.database), {}};
-  note_clock(slot);
+  note_clock();
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     // Read before the reach: a session that lifts slots over a wild time raises the floor first.

@@ -114,7 +114,7 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
       (is_found && !moved.is_open) || (IsAtEnd(slot, layout) && !IsUsedUp(layout));
   unlock_shard(layout, number);
   if (!is_closed) return;
-  note_refusal({layout, shard, slot}, "It was released.");
+  note_refusal({layout, shard, true}, "It was released.");
   report_released(layout, shard, is_found ? &moved : nullptr);
 }
 

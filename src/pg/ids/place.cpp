@@ -2,7 +2,6 @@
 #include "pg/ids/place.hpp"
 
 #include "pg/base/errors.hpp"
-#include "pg/ids/events.hpp"
 #include "pg/ids/slot_make.hpp"
 
 namespace snowid::pg {
@@ -150,7 +149,6 @@ Place* place_make(PlaceDirectory* directory, int64 shard) {
 // At the process's exit. What was counted in its places has been added to the slots before
 // (counts.cpp).
 void at_exit_places() {
-  ForgetEvents();
   for_each_chunk([](PlaceChunk* chunk) {
     for (Place& place : chunk->places) LetGo(place.slot);
   });

@@ -16,7 +16,6 @@
 
 #include "pg/base/clock.hpp"
 #include "pg/ids/bounds.hpp"
-#include "pg/ids/events.hpp"
 
 namespace snowid::pg {
 
@@ -119,13 +118,6 @@ void raise_floor_of(const Swept& swept) {
   table_release(databases, database);
 }
 
-// Removes the events of a slot that is about to be removed. The slot's partition is locked, and it
-// has no users: so no process has a pointer to the events, or makes them anew.
-void remove_events(const Slot& slot) {
-  void* events = table_find(shard_events, &slot.key, true);
-  if (events != nullptr) table_delete(shard_events, events);
-}
-
 // Reads where the slots of the database start again for each of them, since rewinding may have
 // lowered it. Locked in this order: the database, as in remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
@@ -138,7 +130,6 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
     core::Layout recent = core::kInstagram;
     if (!IsInUse(slot) &&
         IsBehind(slot, LayoutOf(slot, &recent), SlotStartOf(database), is_dropped)) {
-      remove_events(*slot);
       table_delete(slots, slot);
       CountGone(quota, usage);
     } else {
@@ -164,7 +155,6 @@ void remove_database(Oid oid) {
 
 // Removes slots that nobody uses and that count for the bound, and those of dropped databases.
 void sweep_slots(Bound bound) {
-  table_attach(&shard_events);
   quota_attach(&default_quota);
   quota_attach(&other_quota);
   HTAB* found = sweep_databases(bound);

@@ -1,8 +1,7 @@
 // Removing slots that nobody uses: where a server or a database has as many of other layouts than
 // the default one as it may, those; and whatever dropped databases have left.
 //
-// Shared: the entries of the tables "databases", "slots" and "shard events", locked as slots.hpp
-// says.
+// Shared: the entries of the tables "databases" and "slots", locked as slots.hpp says.
 #pragma once
 
 #include "pg/database/database.hpp"

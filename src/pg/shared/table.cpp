@@ -158,17 +158,6 @@ void table_attach_now(SharedTable* table) {
   table->attached = attached;
 }
 
-bool table_attach_if_there(SharedTable* table) {
-  if (table->attached != nullptr) return true;
-  Assert(root != nullptr);
-  LWLockAcquire(&root->lock, LW_SHARED);
-  const Listed* listed = FindListed(table->form.name);
-  LWLockRelease(&root->lock);
-  if (listed == nullptr || listed->abi != table->form.abi) return false;
-  table_attach_now(table);
-  return true;
-}
-
 int64 table_memory(const char* name) {
   // dshash keeps a pointer and a hash before each entry, and does not say so.
   constexpr Size kHeaderSize = 16;

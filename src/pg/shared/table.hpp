@@ -61,10 +61,6 @@ inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// Attaches to the table if it exists and this library can use it, and returns whether it did. The
-// session must be attached to one of the tables. Fails where memory cannot be mapped.
-bool table_attach_if_there(SharedTable* table);
-
 // As table_attach(), and returns an entry, made where there is none, that is never deleted: without
 // a lock.
 void* table_attach_entry(SharedTable* table, const void* key);

@@ -1,18 +1,19 @@
 -- Statistics of the database
 
 CREATE FUNCTION snowid.database_statistics(OUT ceiling pg_catalog.timestamptz, OUT ceiling_raises bigint,
-    OUT wal_flushes bigint, OUT wal_flush_time double precision, OUT ids_memory bigint, OUT kinds_memory bigint,
-    OUT counters_memory bigint, OUT total_memory bigint, OUT stats_reset pg_catalog.timestamptz)
+    OUT wal_flushes bigint, OUT wal_flush_time double precision, OUT waits bigint, OUT wait_time double precision,
+    OUT refusals bigint, OUT clock_steps_back bigint, OUT max_lead double precision, OUT ids_memory bigint,
+    OUT kinds_memory bigint, OUT counters_memory bigint, OUT total_memory bigint, OUT stats_reset pg_catalog.timestamptz)
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_database_statistics';
 COMMENT ON FUNCTION snowid.database_statistics() IS 'what the view snowid.stat_database shows';
 
 CREATE VIEW snowid.stat_database AS
   SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
-    s.ids_memory, s.kinds_memory, s.counters_memory, s.total_memory,
-    s.stats_reset
+    s.waits, s.wait_time, s.refusals, s.clock_steps_back, s.max_lead,
+    s.ids_memory, s.kinds_memory, s.counters_memory, s.total_memory, s.stats_reset
   FROM snowid.database_statistics() s;
 COMMENT ON VIEW snowid.stat_database IS
-  'one row: the ceiling and memory of this database; counts are since the server started or '
+  'one row: the ceiling, events and memory of this database; counts are since the server started or '
   'statistics were reset';
 COMMENT ON COLUMN snowid.stat_database.database IS 'name of the database';
 COMMENT ON COLUMN snowid.stat_database.ceiling IS
@@ -21,6 +22,13 @@ COMMENT ON COLUMN snowid.stat_database.ceiling_raises IS 'how often the ceiling 
 COMMENT ON COLUMN snowid.stat_database.wal_flushes IS
   'how often a caller has waited for that to be on disk, here and on synchronous standbys';
 COMMENT ON COLUMN snowid.stat_database.wal_flush_time IS 'milliseconds that they have waited';
+COMMENT ON COLUMN snowid.stat_database.waits IS 'callers that have waited for the clock';
+COMMENT ON COLUMN snowid.stat_database.wait_time IS 'milliseconds that they have waited';
+COMMENT ON COLUMN snowid.stat_database.refusals IS
+  'draws that were refused: the clock was too far behind, the layout used up, or the shard closed';
+COMMENT ON COLUMN snowid.stat_database.clock_steps_back IS 'how often a caller has seen that the clock had been set back';
+COMMENT ON COLUMN snowid.stat_database.max_lead IS
+  'the most that an ID was ahead of the clock, in milliseconds, as seen twice in each snowid.ceiling_step and after each wait';
 COMMENT ON COLUMN snowid.stat_database.ids_memory IS
   'bytes of shared memory that entries for IDs take, of all databases of the server';
 COMMENT ON COLUMN snowid.stat_database.kinds_memory IS 'the same for other kinds of ID';

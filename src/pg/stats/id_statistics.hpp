@@ -1,8 +1,8 @@
-// Reading the statistics of IDs, as copies of the counts in slots, their events and the database's
-// entry; and resetting them.
+// Reading the statistics of IDs, as copies of the counts in slots and in the database's entry; and
+// resetting them.
 //
-// Shared: slots, ShardEvents and Database, read with their partitions locked. Each count is read by
-// itself: what comes meanwhile may be in one and not yet in another.
+// Shared: slots, read with their partitions locked, and Database. Each count is read by itself:
+// what comes meanwhile may be in one and not yet in another.
 #pragma once
 
 #include "pg/database/database.hpp"
@@ -10,16 +10,11 @@
 
 namespace snowid::pg {
 
-// A slot of this database. Times are in microseconds.
+// A slot of this database.
 struct ShardStatistics {
   SlotKey key;
   core::Tick last;  // see Slot
   uint64 issued;
-  uint64 waits;
-  int64 waits_us;
-  uint64 refusals;
-  uint64 clock_steps_back;
-  int64 max_lead_us;
 };
 
 struct ShardStatisticsList {
@@ -39,6 +34,11 @@ struct DatabaseStatistics {
   uint64 raises;
   uint64 flushes;
   int64 flushes_us;
+  uint64 waits;
+  int64 waits_us;
+  uint64 refusals;
+  uint64 clock_steps_back;
+  int64 max_lead_us;
   core::UnixMicros reset;  // 0 where never
 };
 

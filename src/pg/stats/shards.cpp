@@ -12,14 +12,12 @@ extern "C" {
 SNOWID_FUNCTION(snowid_shard_statistics);
 
 // snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
-// bigint, last_time timestamptz, lead double precision, max_lead double precision, waits bigint,
-// wait_time double precision, refusals bigint, clock_steps_back bigint, layout_end timestamptz)
+// bigint, last_time timestamptz, lead double precision, layout_end timestamptz)
 Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   const ShardStatisticsList list = read_shard_statistics();
   const core::UnixMicros now = unix_now();
-  const auto millis = [](int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); };
   const auto count = [](uint64 n) { return Int64GetDatum(static_cast<int64>(n)); };
   for (uint64 i = 0; i < list.count; i++) {
     CHECK_FOR_INTERRUPTS();
@@ -33,12 +31,7 @@ Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
                       count(shard.issued),
                       Int64GetDatum(IdOf(layout, {shard.key.shard}, shard.last).value),
                       TimestampTzGetDatum(to_timestamptz(last_time)),
-                      millis(lead_us),
-                      millis(shard.max_lead_us),
-                      count(shard.waits),
-                      millis(shard.waits_us),
-                      count(shard.refusals),
-                      count(shard.clock_steps_back),
+                      Float8GetDatum(static_cast<double>(lead_us) / 1000),
                       TimestampTzGetDatum(to_timestamptz(layout.end))};
     bool nulls[lengthof(values)] = {};
     nulls[3] = nulls[4] = !has_last;

@@ -63,7 +63,8 @@ sub value_of
     my ($query, $column, $where) = @_;
     return watch("SELECT $column FROM ($queries{$query}{sql}) AS rows WHERE datname = 'postgres' AND $where");
 }
-is(value_of('snowid_layout', 'shards, ids_total, waits_total, refusals_total', q(layout = 'instagram')), '102|5100|0|0', 'a layout');
+is(value_of('snowid_layout', 'shards, ids_total', q(layout = 'instagram')), '102|5100', 'a layout');
+is(value_of('snowid_database', 'waits_total, refusals_total, clock_steps_back_total', 'true'), '0|0|0', 'what has happened in a database');
 is(value_of('snowid_layout', 'to_timestamp(end_timestamp_seconds) > now()', q(layout = 'twitter')), 't', 'when it ends');
 is(value_of('snowid_shard', 'count(*), min(ids_total)', 'true'), '100|50', 'the busiest shards alone');
 is(value_of('snowid_database', 'ceiling_ahead_seconds < 10, abs(ceiling_timestamp_seconds - extract(epoch FROM now()) - ceiling_ahead_seconds) < 60, max_lead_seconds', 'true'),
