@@ -90,24 +90,28 @@ COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, 
 -- A layout with the right epoch and widths gives times that can be, for all IDs; another one gives some before it was
 -- made, or to come. Of IDs of today the right layout's times are the latest, which the others miss by months or years.
 -- The first IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
+--
+-- Layouts are told apart by their text: pg_upgrade creates this function before the operator class that DISTINCT and
+-- GROUP BY would take.
 CREATE FUNCTION snowid.guess_layout(ids bigint[], OUT layout @extschema@.snowid_layout,
     OUT earliest pg_catalog.timestamptz, OUT latest pg_catalog.timestamptz, OUT shards bigint)
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE ROWS 5 LANGUAGE SQL
 BEGIN ATOMIC
-  SELECT n.layout, pg_catalog.min(d.created_at), pg_catalog.max(d.created_at), pg_catalog.count(DISTINCT d.shard)
-    FROM (SELECT DISTINCT a.layout FROM snowid.layout_names() AS a) AS n,
-      @extschema@.snowid_layout_describe(n.layout) AS l,
+  SELECT n.name::@extschema@.snowid_layout, pg_catalog.min(d.created_at), pg_catalog.max(d.created_at),
+      pg_catalog.count(DISTINCT d.shard)
+    FROM (SELECT DISTINCT a.layout::pg_catalog.text COLLATE pg_catalog."C" AS name FROM snowid.layout_names() AS a) AS n,
+      @extschema@.snowid_layout_describe(n.name::@extschema@.snowid_layout) AS l,
       pg_catalog.unnest(ids) AS i (id),
-      @extschema@.snowid_decode(i.id, n.layout) AS d
+      @extschema@.snowid_decode(i.id, n.name::@extschema@.snowid_layout) AS d
    WHERE i.id IS NOT NULL
-   GROUP BY n.layout
+   GROUP BY n.name
   HAVING pg_catalog.bool_and(COALESCE(
       d.created_at OPERATOR(pg_catalog.>=) GREATEST('2010-11-01Z'::pg_catalog.timestamptz,
         l.epoch OPERATOR(pg_catalog.+) '1 day'::pg_catalog.interval)
       AND d.created_at OPERATOR(pg_catalog.<=)
         (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) '1 minute'::pg_catalog.interval), false))
-   ORDER BY pg_catalog.max(d.created_at) DESC, pg_catalog.count(DISTINCT d.shard), n.layout;
+   ORDER BY pg_catalog.max(d.created_at) DESC, pg_catalog.count(DISTINCT d.shard), n.name;
 END;
 COMMENT ON FUNCTION snowid.guess_layout(bigint[]) IS
   'Returns the named layouts in which all IDs have possible times, the likeliest first.';
