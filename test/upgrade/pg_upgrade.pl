@@ -22,6 +22,7 @@ sub old_server { my ($name) = @_; return new_server($name, install_path => $old_
 my %kinds = (
     node => 'bigint DEFAULT snowid_next()',
     shard => 'bigint DEFAULT snowid_next(3)',
+    typed => 'snowid DEFAULT snowid_next(6)',
     twitter => q(bigint DEFAULT snowid_next(42, 'twitter')),
     seconds => q(bigint DEFAULT snowid_next(5, 'time:39 shard:4 seq:20 unit:1s epoch:2020-01-01T00:00:00Z')),
     uuid => 'uuid DEFAULT snowid_uuidv7()',
@@ -30,7 +31,7 @@ my %kinds = (
     central => q(bigint DEFAULT snowid_segment_next('shipment_seq')),
     section => q(bigint DEFAULT snowid_section_next('inbox_seq', 7)));
 # Those that are made of the time.
-my @timed = qw(shard twitter seconds uuid mongo);
+my @timed = qw(shard typed twitter seconds uuid mongo);
 
 # Draws a thousand of a kind, of this round. Returns what attempt() does.
 sub draw_rows
@@ -113,6 +114,10 @@ $node->safe_psql('postgres', join ";\n",
     q(SELECT snowid_segment_attach('shipment_seq', 'registry', 'public.shipment_seq')),
     (map { "CREATE TABLE $_ (id $kinds{$_} PRIMARY KEY, round int)" } sort keys %kinds),
     'CREATE INDEX ON shard (snowid_timestamp(id))',
+    'CREATE TABLE events (id snowid PRIMARY KEY DEFAULT snowid_next(8), parent snowid REFERENCES typed) PARTITION BY RANGE (id)',
+    'CREATE TABLE events_old PARTITION OF events FOR VALUES FROM (0) TO (11637205501278089)',
+    'CREATE TABLE events_new PARTITION OF events FOR VALUES FROM (11637205501278089) TO (MAXVALUE)',
+    'CREATE INDEX ON events USING hash (parent)',
     'CREATE TABLE inbox (key bigint, number bigint, PRIMARY KEY (key, number))',
     'GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO alice',
     q(ALTER DATABASE shop SET snowid.max_wait = '2s'), 'ALTER ROLE alice SET snowid.shard = 9');
@@ -120,6 +125,7 @@ is(attempt($node, q(SELECT snowid.join('registry', 'the node'))), '1', 'a node h
 is(attempt($node, q(SELECT snowid.join('registry', 'the shop')), dbname => 'shop'), '2', 'another has');
 is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => 'shop'), '2', 'and draws');
 is(draw_rows($node, $_, 1), '', "$_: drawn") foreach sort keys %kinds;
+is(attempt($node, 'INSERT INTO events (parent) SELECT id FROM typed; INSERT INTO events SELECT 5, min(id) FROM typed'), '', 'and rows that refer to IDs');
 my $inbox = q(INSERT INTO inbox SELECT key, snowid_section_next('inbox_seq', key) FROM generate_series(1, 5000) AS n, LATERAL (SELECT n % 50) AS k (key));
 is(attempt($node, $inbox), '', 'drawn for keys');
 my $greatest = $node->safe_psql('postgres', 'SELECT max(number) FROM inbox');
@@ -127,7 +133,7 @@ my $released = attempt($node, q(SELECT snowid.release_shard(7, moved_to => 'else
 cmp_ok($released, '>', 0, 'a shard is released');
 my @databases = qw(postgres shop alices bare);
 my %before = map { $_ => contents($node, $_) } @databases;
-like($before{postgres}, qr/^snowid\.released_shards: 1\|.*^snowid\.segment_sources: 1\|/ms, 'which is among what is compared');
+like($before{postgres}, qr/^snowid_internal\.moved_shards: 1\|.*^snowid_internal\.segment_sources: 1\|/ms, 'which is among what is compared');
 
 # 2. The node is upgraded, its files copied, and its clock is an hour behind.
 my $new = upgrade($node, 'new_node', -3600, '--copy');
@@ -137,6 +143,17 @@ is($new->safe_psql('shop', 'SHOW snowid.max_wait'), '2s', 'a setting of a databa
 is($new->safe_psql('postgres', 'SHOW snowid.shard', extra_params => [ '-U', 'alice' ]), '9', 'one of a role');
 is($new->safe_psql('postgres', "SELECT has_function_privilege('alice', 'snowid.advance_shard(bigint, snowid_layout)', 'EXECUTE'), has_function_privilege('alice', 'snowid.accept_shard(bigint, bigint, snowid_layout)', 'EXECUTE')"),
     't|f', 'rights that were granted, and others');
+
+# Columns of type snowid: indexes, partitions and foreign keys are what they were.
+my $typed = "SET enable_seqscan = off; SET enable_bitmapscan = off;";
+foreach my $query ('SELECT count(*) FROM events WHERE id = 5', 'SELECT count(*) FROM events_new WHERE parent = (SELECT min(id) FROM typed)', 'SELECT count(*) FROM typed WHERE id = (SELECT max(parent) FROM events)')
+{
+    like(attempt($new, "$typed EXPLAIN (COSTS OFF) $query"), qr/Index.* Cond: .*\b(?:id|parent)\b/, "by an index: $query");
+    is(attempt($new, "$typed $query"), '1', "and finds it: $query");
+}
+unlike(attempt($new, 'EXPLAIN (COSTS OFF) SELECT * FROM events WHERE id < 9'), qr/events_new/, 'a partition is pruned');
+is(attempt($new, 'INSERT INTO events VALUES (6, 7)'), 'ERROR 23503', 'a foreign key is checked');
+is(attempt($new, 'SELECT jsonb_typeof(to_jsonb(id)), pg_typeof(id) FROM events WHERE id = 5'), 'string|snowid', 'in JSON');
 
 is(draw_rows($new, $_, 2), 'ERROR SN001', "clock behind: $_: refused") foreach @timed;
 foreach my $kind (@timed)
