@@ -44,6 +44,11 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('timestamp', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 BC', '294276-12-31 23:59:59.999999', '2026-01-01']),
   ('text', ARRAY[NULL, '', 'B0CRIXKjCuH', 'seq_1_to_3', 'seq_1_to_9223372036854775808', 'x'';--', repeat('0', 3000)]),
   ('name', ARRAY[NULL, '', 'nowhere', 'n']),
+  -- Of these nobody makes values: they are what catalogs have.
+  ('pg_node_tree', ARRAY[NULL, '(SELECT ev_action FROM pg_rewrite LIMIT 1)', '(SELECT conbin FROM pg_constraint WHERE contype = ''c'' LIMIT 1)',
+                         '(SELECT relpartbound FROM pg_class WHERE relpartbound IS NOT NULL LIMIT 1)',
+                         '(SELECT adbin FROM pg_attrdef LIMIT 1)', '(SELECT proargdefaults FROM pg_proc WHERE pronargdefaults > 1 LIMIT 1)',
+                         '(SELECT prosqlbody FROM pg_proc WHERE prosqlbody IS NOT NULL LIMIT 1)']),
   ('bytea', ARRAY[NULL, '', '\x507f1f77bcf86cd799439011', '\x507f1f77bcf86cd7994390']),
   ('cstring', ARRAY[NULL, '', 'twitter', '507f1f77bcf86cd799439011', 'time:63 shard:0 seq:1 unit:1d epoch:-62135596800000']),
   ('timestamptz', ARRAY[NULL, '-infinity', 'infinity', '4714-11-24 00:00:00Z BC', '294276-12-31 23:59:59.999999Z',
@@ -98,7 +103,8 @@ BEGIN
     FOR i IN 0 .. coalesce(array_length(types, 1), 0) - 1 LOOP
       n := (SELECT count(*) FROM edges WHERE type = types[i] AND (value = but_for) IS NOT TRUE);
       arguments := arguments || CASE WHEN i > 0 THEN ', ' ELSE '' END || (
-        SELECT format('CAST(%L AS %s)', value, types[i]::regtype)
+        SELECT CASE WHEN types[i] = 'pg_node_tree'::regtype AND value IS NOT NULL THEN value
+            ELSE format('CAST(%L AS %s)', value, types[i]::regtype) END
           FROM (SELECT value, row_number() OVER (ORDER BY value) - 1 AS place FROM edges
                 WHERE type = types[i] AND (value = but_for) IS NOT TRUE) e
          WHERE place = pick % n);

@@ -76,7 +76,8 @@ bool has_code(Node* node, void*) {
 
 // A walker: whether an expression reads a whole row, or a system column.
 bool reads_row(Node* node, void*) {
-  if (node == nullptr) return false;
+  // The one kind of tree in catalogs that PostgreSQL's own walker does not know.
+  if (node == nullptr || IsA(node, PartitionBoundSpec)) return false;
   if (IsA(node, Var)) return castNode(Var, node)->varattno <= 0;
   return walk_expression(node, reads_row, nullptr);
 }
