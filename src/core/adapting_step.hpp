@@ -20,7 +20,8 @@ struct Lasting {
 // How many blocks of `size` numbers to take after `blocks` were taken, and lasted for so many
 // microseconds: twice as many if that was too short, but no more than kMostNumbers numbers; half if
 // it was too long, but at least one. blocks: at least 1.
-constexpr uint64_t AdaptedStep(uint64_t blocks, uint64_t size, int64_t lasted_us, Lasting wanted) {
+constexpr uint64_t adapted_step(uint64_t blocks, uint64_t size, int64_t lasted_us,
+                                Lasting wanted) noexcept {
   if (lasted_us < wanted.least_us) {
     if (blocks <= kMostNumbers / size / 2) return blocks * 2;
   } else if (lasted_us > wanted.most_us) {

@@ -19,12 +19,13 @@ struct Backfill {
 // get the same ones as together. Where the unit is full, or rows of before have used it, the tick
 // follows the last one. So ticks increase whatever the times are. Fails with kTimeOutOfRange where
 // the layout cannot hold the time, or the one to go on with; then the run is as it was.
-constexpr Status NextOf(const Layout& layout, UnixMicros moment, Backfill* run, Tick* tick) {
-  const Time time = TimeAt(layout, moment);
+constexpr Status next_of(const Layout& layout, UnixMicros moment, Backfill* run,
+                         Tick* tick) noexcept {
+  const Time time = time_at(layout, moment);
   if (time.value < 0 || time > layout.max_time) return Status::kTimeOutOfRange;
-  Tick next = MakeTick(layout, time, {0});
+  Tick next = make_tick(layout, time, {0});
   if (run->begun && next <= run->last) next = {run->last.value + 1};
-  if (TimeOf(layout, next) > layout.max_time) return Status::kTimeOutOfRange;
+  if (time_of(layout, next) > layout.max_time) return Status::kTimeOutOfRange;
   *run = {true, next};
   *tick = next;
   return Status::kOk;

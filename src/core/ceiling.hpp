@@ -29,7 +29,8 @@ struct CeilingWish {
 // The wish of an ID with the time `moment` that passes the alert. If the clock, at `now`, is past
 // the alert by more than a 64th of a step, no ID was issued meanwhile: they come seldom. step_us:
 // at least 1.
-constexpr CeilingWish WishOf(UnixMicros moment, UnixMicros now, UnixMicros alert, int64_t step_us) {
+constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, UnixMicros alert,
+                              int64_t step_us) noexcept {
   int64_t target = moment.value + step_us;
   if (now.value - alert.value > step_us / 64) {
     const int64_t far = step_us * kSeldomNumerator / kSeldomDenominator;
@@ -43,7 +44,7 @@ inline constexpr int64_t kClocksDifferUs = 10000000;
 
 // What counts of a ceiling that somebody has set from outside, where snowid has kept `own`. most:
 // what counts at most of what another server has said.
-constexpr UnixMillis SetCeiling(UnixMillis set, UnixMillis own, UnixMillis most) {
+constexpr UnixMillis set_ceiling(UnixMillis set, UnixMillis own, UnixMillis most) noexcept {
   return std::max(own, std::min(set, most));
 }
 
@@ -67,7 +68,8 @@ enum class RaiseStep : uint8_t {
 };
 
 // The step for an ID with the time `moment`.
-constexpr RaiseStep StepOf(UnixMicros moment, const CeilingWish& wish, const CeilingFound& found) {
+constexpr RaiseStep step_of(UnixMicros moment, const CeilingWish& wish,
+                            const CeilingFound& found) noexcept {
   const bool is_low = found.written < wish.enough;
   if (found.is_replaced) return RaiseStep::kWriteAndPublish;
   if (moment > found.ceiling) return is_low ? RaiseStep::kWriteAndPublish : RaiseStep::kPublish;
@@ -78,8 +80,8 @@ constexpr RaiseStep StepOf(UnixMicros moment, const CeilingWish& wish, const Cei
 
 // The alert after that step, at or below the ceiling. next: the alert while the ceiling is being
 // raised.
-constexpr UnixMicros AlertOf(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
-                             UnixMicros written, UnixMicros ceiling) {
+constexpr UnixMicros alert_of(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
+                              UnixMicros written, UnixMicros ceiling) noexcept {
   // What was written ahead is to be published before the ceiling is reached.
   if (written > ceiling) return std::min(next, ceiling);
   return {ceiling.value - (wish.enough.value - moment.value)};

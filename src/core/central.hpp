@@ -39,13 +39,13 @@ struct TakenBlocks {
 };
 
 // The number that is so far above another. The caller knows that there is one.
-constexpr int64_t Above(int64_t number, uint64_t distance) {
+constexpr int64_t numbers_above(int64_t number, uint64_t distance) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
 }
 
 // Takes blocks that begin at or above own.next. What the sequence here says then, whatever its own
 // increment is, is above all that was taken.
-constexpr TakenBlocks TakeBlocks(const GivenBlocks& given, const OwnNumbers& own) {
+constexpr TakenBlocks take_blocks(const GivenBlocks& given, const OwnNumbers& own) noexcept {
   const int64_t max = std::min(own.max, given.max);
   if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
   const auto increment = static_cast<uint64_t>(given.increment);
@@ -53,11 +53,11 @@ constexpr TakenBlocks TakeBlocks(const GivenBlocks& given, const OwnNumbers& own
   if (given.first > max) return {Taking::kExhausted, 0, 0, 0, false, 0};
   const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(given.first);
   const uint64_t blocks = std::min(static_cast<uint64_t>(given.blocks), room / increment + 1);
-  const int64_t last = Above(given.first, (blocks - 1) * increment);
+  const int64_t last = numbers_above(given.first, (blocks - 1) * increment);
   const bool has_next = increment <= static_cast<uint64_t>(own.max) - static_cast<uint64_t>(last);
   return {Taking::kTaken, given.first,
           blocks,         max,
-          has_next,       has_next ? Above(last, increment) : own.max};
+          has_next,       has_next ? numbers_above(last, increment) : own.max};
 }
 
 }  // namespace snowid::core

@@ -37,7 +37,7 @@ struct Known {
 };
 
 // Whether the page of this storage is as it was after the last change.
-inline bool IsAsKnown(const Known& known, uint32_t file, const PageSays& page) {
+inline bool is_as_known(const Known& known, uint32_t file, const PageSays& page) noexcept {
   const uint64_t lsn = known.lsn_after.load(std::memory_order_acquire);
   return known.file.load(std::memory_order_acquire) == file &&
          page.last == known.after.load(std::memory_order_acquire) &&
@@ -47,8 +47,8 @@ inline bool IsAsKnown(const Known& known, uint32_t file, const PageSays& page) {
 }
 
 // Whether the page is as it was before a change that is under way, and the numbers in memory were
-// valid then: Announce() sets `file` to 0 first where others have changed the sequence.
-inline bool IsAsBefore(const Known& known, uint32_t file, const PageSays& page) {
+// valid then: announce() sets `file` to 0 first where others have changed the sequence.
+inline bool is_as_before(const Known& known, uint32_t file, const PageSays& page) noexcept {
   return page.last == known.before.load(std::memory_order_acquire) &&
          page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
          page.lsn == known.lsn_before.load(std::memory_order_acquire) &&
@@ -57,10 +57,10 @@ inline bool IsAsBefore(const Known& known, uint32_t file, const PageSays& page) 
 
 // A change has three steps. The first comes before the page, which says `page`, is changed to
 // `last` and is_called. If others have changed it, the numbers in memory are not valid from here
-// until Settle().
-inline void Announce(Known& known, uint32_t file, const PageSays& page, int64_t last,
-                     bool is_called) {
-  if (!IsAsKnown(known, file, page)) known.file.store(0, std::memory_order_release);
+// until settle().
+inline void announce(Known& known, uint32_t file, const PageSays& page, int64_t last,
+                     bool is_called) noexcept {
+  if (!is_as_known(known, file, page)) known.file.store(0, std::memory_order_release);
   known.before.store(page.last, std::memory_order_release);
   known.lsn_before.store(page.lsn, std::memory_order_release);
   known.lsn_after.store(0, std::memory_order_release);
@@ -69,13 +69,13 @@ inline void Announce(Known& known, uint32_t file, const PageSays& page, int64_t 
 }
 
 // The second step: the page says `page` now, and nobody else could change it meanwhile.
-inline void NoteChanged(Known& known, const PageSays& page) {
+inline void note_own_change(Known& known, const PageSays& page) noexcept {
   known.log_cnt.store(page.log_cnt, std::memory_order_release);
   known.lsn_after.store(page.lsn, std::memory_order_release);
 }
 
 // The third step: the change is durable, and the numbers in memory are those that it has allocated.
-inline void Settle(Known& known, uint32_t file) {
+inline void settle(Known& known, uint32_t file) noexcept {
   known.before.store(known.after.load(std::memory_order_relaxed), std::memory_order_release);
   known.lsn_before.store(known.lsn_after.load(std::memory_order_relaxed),
                          std::memory_order_release);

@@ -48,7 +48,7 @@ struct LayoutSpec {
   uint64_t order : 3;       // an Order
 
   // All but the epoch in one number.
-  constexpr uint64_t Fields() const {
+  constexpr uint64_t fields_of() const noexcept {
     return unit_us | uint64_t{time_bits} << 40 | uint64_t{shard_bits} << 47 |
            uint64_t{seq_bits} << 54 | uint64_t{order} << 61;
   }
@@ -56,13 +56,13 @@ struct LayoutSpec {
   friend constexpr bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
   friend constexpr std::strong_ordering operator<=>(const LayoutSpec& a, const LayoutSpec& b) {
     const auto by_epoch = a.epoch_us <=> b.epoch_us;
-    return by_epoch != 0 ? by_epoch : a.Fields() <=> b.Fields();
+    return by_epoch != 0 ? by_epoch : a.fields_of() <=> b.fields_of();
   }
 };
 static_assert(sizeof(LayoutSpec) == 16);
 
 // Whether every field is in its range.
-constexpr bool IsValid(const LayoutSpec& spec) {
+constexpr bool is_valid(const LayoutSpec& spec) noexcept {
   return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
          spec.unit_us >= 1 && spec.unit_us <= kLongestUnitUs && spec.time_bits >= 1 &&
          spec.time_bits <= 63 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
@@ -71,7 +71,7 @@ constexpr bool IsValid(const LayoutSpec& spec) {
 
 // The same layout in its canonical form: where a shard or a sequence has no bits, its place among
 // the fields means nothing, so one place is chosen.
-constexpr LayoutSpec Canonical(LayoutSpec spec) {
+constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
   const bool time_is_above_seq = spec.order <= kShardTimeSeq;
   const bool time_is_above_shard = spec.order <= kTimeSeqShard || spec.order == kSeqTimeShard;
   if (spec.seq_bits == 0)
@@ -118,9 +118,9 @@ struct Layout {
 __extension__ typedef unsigned __int128 Uint128;
 
 // The layout of a valid specification.
-constexpr Layout MakeLayout(LayoutSpec spec) {
+constexpr Layout make_layout(LayoutSpec spec) noexcept {
   Layout layout{};
-  layout.spec = spec = Canonical(spec);
+  layout.spec = spec = canonical(spec);
   layout.epoch = {spec.epoch_us};
   layout.unit_us = static_cast<int64_t>(spec.unit_us);
   layout.sequence_goes_on = spec.unit_us <= 1'000'000;
@@ -168,7 +168,7 @@ constexpr Layout MakeLayout(LayoutSpec spec) {
 // Instagram's: 41 bits of milliseconds since 2011-08-24 21:07:01.721 UTC, 13 of shard, 10 of
 // sequence. Positive until 2046-06-27 17:00:49.497 UTC.
 inline constexpr Layout kInstagram =
-    MakeLayout({1314220021721000, 1000, 41, 13, 10, kTimeShardSeq});
+    make_layout({1314220021721000, 1000, 41, 13, 10, kTimeShardSeq});
 
 // An ID's parts.
 struct Parts {
@@ -178,13 +178,13 @@ struct Parts {
 };
 
 // When a time unit begins. Range: any time from 0 to max_time + 1.
-constexpr UnixMicros StartOf(const Layout& layout, Time time) {
+constexpr UnixMicros start_of(const Layout& layout, Time time) noexcept {
   return {layout.epoch.value + time.value * layout.unit_us};
 }
 
 // The time unit that holds `moment`; every moment from the end on gives max_time + 1, so that the
 // result can be shifted without overflow. Negative for moments before the epoch.
-constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
+constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   if (moment >= layout.end) [[unlikely]]
     return {layout.max_time.value + 1};
   if (moment < layout.epoch) [[unlikely]] {
@@ -201,7 +201,7 @@ constexpr Time TimeAt(const Layout& layout, UnixMicros moment) {
 }
 
 // The ID with these parts, each of which must be in the layout's range.
-constexpr Id Compose(const Layout& layout, Parts parts) {
+constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   const uint64_t bits = (static_cast<uint64_t>(parts.time.value) << layout.time_shift) |
                         (parts.shard.value << layout.shard_shift) |
                         (parts.sequence.value << layout.seq_shift);
@@ -210,7 +210,7 @@ constexpr Id Compose(const Layout& layout, Parts parts) {
 
 // The parts of an ID. Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange, where the layout's
 // bits can hold the time and UnixMicros cannot.
-constexpr Status Decompose(const Layout& layout, Id id, Parts* parts) {
+constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   if (id.value < 0) return Status::kNegativeId;
   if (id > layout.max_id) return Status::kIdOutOfRange;
   const uint64_t bits = static_cast<uint64_t>(id.value);
@@ -225,54 +225,56 @@ constexpr Status Decompose(const Layout& layout, Id id, Parts* parts) {
 
 // The ID made at `moment` with this shard and sequence. Fails with kTimeOutOfRange,
 // kShardOutOfRange or kSequenceOutOfRange.
-constexpr Status Encode(const Layout& layout, UnixMicros moment, int64_t shard, int64_t sequence,
-                        Id* id) {
-  const Time time = TimeAt(layout, moment);
+constexpr Status encode(const Layout& layout, UnixMicros moment, int64_t shard, int64_t sequence,
+                        Id* id) noexcept {
+  const Time time = time_at(layout, moment);
   if (time.value < 0 || time > layout.max_time) return Status::kTimeOutOfRange;
   if (shard < 0 || static_cast<uint64_t>(shard) > layout.max_shard.value)
     return Status::kShardOutOfRange;
   if (sequence < 0 || static_cast<uint64_t>(sequence) > layout.max_sequence.value)
     return Status::kSequenceOutOfRange;
-  *id = Compose(layout, {time, {static_cast<uint64_t>(shard)}, {static_cast<uint64_t>(sequence)}});
+  *id = compose(layout, {time, {static_cast<uint64_t>(shard)}, {static_cast<uint64_t>(sequence)}});
   return Status::kOk;
 }
 
 // The least and the greatest ID of a time unit, over all shards and sequences.
 // Range: 0 to max_time.
-constexpr Id LeastOf(const Layout& layout, Time time) { return Compose(layout, {time, {0}, {0}}); }
-constexpr Id GreatestOf(const Layout& layout, Time time) {
-  return Compose(layout, {time, layout.max_shard, layout.max_sequence});
+constexpr Id least_id_of(const Layout& layout, Time time) noexcept {
+  return compose(layout, {time, {0}, {0}});
+}
+constexpr Id greatest_id_of(const Layout& layout, Time time) noexcept {
+  return compose(layout, {time, layout.max_shard, layout.max_sequence});
 }
 
 // The first time unit that begins at or after `moment`; max_time + 1 where none does. Never fails.
-constexpr Time FirstUnitFrom(const Layout& layout, UnixMicros moment) {
+constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept {
   if (moment <= layout.epoch) return {0};
-  const Time time = TimeAt(layout, moment);
+  const Time time = time_at(layout, moment);
   if (time > layout.max_time) return time;
-  return {time.value + (StartOf(layout, time) < moment ? 1 : 0)};
+  return {time.value + (start_of(layout, time) < moment ? 1 : 0)};
 }
 
 // The place of an ID in the order of time: where time_is_first the ID itself, so that an index on
 // IDs serves; else its time unit, or -1 for what is no ID of the layout.
-constexpr int64_t TimeKey(const Layout& layout, Id id) {
+constexpr int64_t time_key(const Layout& layout, Id id) noexcept {
   if (layout.time_is_first) return id.value;
   Parts parts{};
-  return Decompose(layout, id, &parts) == Status::kOk ? parts.time.value : -1;
+  return decompose(layout, id, &parts) == Status::kOk ? parts.time.value : -1;
 }
 
 // The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX where there is
 // none; and the greatest of those whose unit begins before it, -1 where there is none. Never fail.
 // IDs between the two are those of a range of time, but for the ID INT64_MAX of layouts that have
 // it: no bound excludes it from a range that begins after the layout's last unit.
-constexpr int64_t FirstKeyFrom(const Layout& layout, UnixMicros moment) {
-  const Time unit = FirstUnitFrom(layout, moment);
+constexpr int64_t first_key_from(const Layout& layout, UnixMicros moment) noexcept {
+  const Time unit = first_unit_from(layout, moment);
   if (unit > layout.max_time) return INT64_MAX;
-  return layout.time_is_first ? LeastOf(layout, unit).value : unit.value;
+  return layout.time_is_first ? least_id_of(layout, unit).value : unit.value;
 }
-constexpr int64_t LastKeyBefore(const Layout& layout, UnixMicros moment) {
-  const Time unit{FirstUnitFrom(layout, moment).value - 1};
+constexpr int64_t last_key_before(const Layout& layout, UnixMicros moment) noexcept {
+  const Time unit{first_unit_from(layout, moment).value - 1};
   if (unit.value < 0) return -1;
-  return layout.time_is_first ? GreatestOf(layout, unit).value : unit.value;
+  return layout.time_is_first ? greatest_id_of(layout, unit).value : unit.value;
 }
 
 }  // namespace snowid::core

@@ -53,7 +53,7 @@ inline constexpr NamedLayout kNamedLayouts[] = {
 };
 
 // The layout's name, empty where it has none.
-constexpr std::string_view NameOf(const LayoutSpec& spec) {
+constexpr std::string_view unit_name(const LayoutSpec& spec) noexcept {
   for (const NamedLayout& named : kNamedLayouts)
     if (named.spec == spec) return named.name;
   return {};
@@ -101,31 +101,31 @@ struct Unit {
 inline constexpr Unit kUnits[] = {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {"min", 60'000'000},
                                   {"s", 1'000'000},      {"ms", 1000},         {"us", 1}};
 
-constexpr bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 // Takes the text up to the next space, and the spaces after it.
-constexpr std::string_view TakeWord(std::string_view* text) {
+constexpr std::string_view cut_word(std::string_view* text) noexcept {
   size_t end = 0;
-  while (end < text->size() && !IsSpace((*text)[end])) end++;
+  while (end < text->size() && !is_space((*text)[end])) end++;
   const std::string_view word(text->data(), end);
-  while (end < text->size() && IsSpace((*text)[end])) end++;
+  while (end < text->size() && is_space((*text)[end])) end++;
   text->remove_prefix(end);
   return word;
 }
 
 // Takes digits alone. Fails with kMalformed where there are none, and with kNumberOutOfRange,
 // having taken them, where they make more than a uint64_t.
-inline Status TakeNumber(std::string_view* text, uint64_t* number) {
-  if (text->empty() || !IsDigit(text->front())) return Status::kMalformed;
+inline Status cut_number(std::string_view* text, uint64_t* number) noexcept {
+  if (text->empty() || !is_digit(text->front())) return Status::kMalformed;
   const auto [rest, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
   text->remove_prefix(static_cast<size_t>(rest - text->data()));
   return error == std::errc{} ? Status::kOk : Status::kNumberOutOfRange;
 }
 
-inline Status ParseUnit(std::string_view text, uint64_t* unit_us) {
+inline Status parse_unit(std::string_view text, uint64_t* unit_us) noexcept {
   uint64_t number = 0;
-  const Status status = TakeNumber(&text, &number);
+  const Status status = cut_number(&text, &number);
   if (status == Status::kMalformed) return status;
   for (const Unit& unit : kUnits) {
     if (unit.name != text) continue;
@@ -138,11 +138,11 @@ inline Status ParseUnit(std::string_view text, uint64_t* unit_us) {
 }
 
 // Reads an epoch in Unix milliseconds, of digits alone, with a minus where it is before 1970.
-inline Status ParseUnixEpoch(std::string_view text, int64_t* epoch_us) {
+inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   const bool is_negative = !text.empty() && text.front() == '-';
   if (is_negative) text.remove_prefix(1);
   uint64_t ms = 0;
-  const Status status = TakeNumber(&text, &ms);
+  const Status status = cut_number(&text, &ms);
   if (status == Status::kMalformed || !text.empty()) return Status::kMalformed;
   const int64_t most_us = is_negative ? -kFirstEpoch.value : kLastEpoch.value;
   if (status != Status::kOk || ms > static_cast<uint64_t>(most_us / 1000))
@@ -153,12 +153,13 @@ inline Status ParseUnixEpoch(std::string_view text, int64_t* epoch_us) {
 
 // Reads an epoch: 2011-08-24T21:07:01.721Z, with one to six digits after the point, or without it;
 // or in Unix milliseconds.
-inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
+inline Status parse_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  if (text.empty() || text.back() != 'Z') return ParseUnixEpoch(text, epoch_us);
+  if (text.empty() || text.back() != 'Z') return parse_unix_epoch(text, epoch_us);
   if (text.size() < kForm.size() + 1) return Status::kMalformed;
   for (size_t at = 0; at < kForm.size(); at++)
-    if (IsDigit(kForm[at]) ? !IsDigit(text[at]) : text[at] != kForm[at]) return Status::kMalformed;
+    if (is_digit(kForm[at]) ? !is_digit(text[at]) : text[at] != kForm[at])
+      return Status::kMalformed;
   const auto number = [text](size_t at, size_t digits) {
     int value = 0;
     for (size_t i = at; i < at + digits; i++) value = value * 10 + (text[i] - '0');
@@ -174,7 +175,7 @@ inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
       return Status::kMalformed;
     for (size_t at = 1; at <= 6; at++) {
       const char digit = at < fraction.size() ? fraction[at] : '0';
-      if (!IsDigit(digit)) return Status::kMalformed;
+      if (!is_digit(digit)) return Status::kMalformed;
       fraction_us = fraction_us * 10 + (digit - '0');
     }
   }
@@ -195,9 +196,11 @@ inline Status ParseEpoch(std::string_view text, int64_t* epoch_us) {
 struct Writer {
   char* at;
 
-  constexpr void Put(std::string_view text) { at = std::copy(text.begin(), text.end(), at); }
+  constexpr void put_field(std::string_view text) noexcept {
+    at = std::copy(text.begin(), text.end(), at);
+  }
   // In decimal, with zeros in front where there are fewer digits than `digits`.
-  constexpr void PutNumber(uint64_t number, int digits = 1) {
+  constexpr void put_number(uint64_t number, int digits = 1) noexcept {
     char reversed[20];
     int length = 0;
     for (; number > 0 || length < digits; number /= 10)
@@ -206,28 +209,28 @@ struct Writer {
   }
 };
 
-inline void FormatEpoch(int64_t epoch_us, Writer* out) {
+inline void format_epoch(int64_t epoch_us, Writer* out) noexcept {
   const std::chrono::sys_time<std::chrono::microseconds> epoch{std::chrono::microseconds{epoch_us}};
   const auto midnight = std::chrono::floor<std::chrono::days>(epoch);
   const std::chrono::year_month_day day{midnight};
   const uint64_t us = static_cast<uint64_t>((epoch - midnight).count());
-  out->PutNumber(static_cast<uint64_t>(static_cast<int>(day.year())), 4);
-  out->Put("-");
-  out->PutNumber(static_cast<unsigned>(day.month()), 2);
-  out->Put("-");
-  out->PutNumber(static_cast<unsigned>(day.day()), 2);
-  out->Put("T");
-  out->PutNumber(us / 3'600'000'000, 2);
-  out->Put(":");
-  out->PutNumber(us / 60'000'000 % 60, 2);
-  out->Put(":");
-  out->PutNumber(us / 1'000'000 % 60, 2);
+  out->put_number(static_cast<uint64_t>(static_cast<int>(day.year())), 4);
+  out->put_field("-");
+  out->put_number(static_cast<unsigned>(day.month()), 2);
+  out->put_field("-");
+  out->put_number(static_cast<unsigned>(day.day()), 2);
+  out->put_field("T");
+  out->put_number(us / 3'600'000'000, 2);
+  out->put_field(":");
+  out->put_number(us / 60'000'000 % 60, 2);
+  out->put_field(":");
+  out->put_number(us / 1'000'000 % 60, 2);
   if (us % 1'000'000 != 0) {
-    out->Put(".");
+    out->put_field(".");
     const bool has_micros = us % 1000 != 0;
-    out->PutNumber(has_micros ? us % 1'000'000 : us % 1'000'000 / 1000, has_micros ? 6 : 3);
+    out->put_number(has_micros ? us % 1'000'000 : us % 1'000'000 / 1000, has_micros ? 6 : 3);
   }
-  out->Put("Z");
+  out->put_field("Z");
 }
 
 // What has been read of a specification.
@@ -241,11 +244,11 @@ struct Words {
 };
 
 // The fault of a part's value, by what reading it has given.
-constexpr LayoutFault FaultOf(Status status, LayoutFault form, LayoutFault range) {
+constexpr LayoutFault fault_of(Status status, LayoutFault form, LayoutFault range) noexcept {
   return status == Status::kOk ? LayoutFault::kNone : status == Status::kMalformed ? form : range;
 }
 
-inline LayoutFault ParsePart(std::string_view part, Words* words) {
+inline LayoutFault parse_part(std::string_view part, Words* words) noexcept {
   const size_t colon = part.find(':');
   const std::string_view key_name(part.data(), std::min(colon, part.size()));
   const auto* name = std::find(std::begin(kKeyNames), std::end(kKeyNames), key_name);
@@ -257,25 +260,25 @@ inline LayoutFault ParsePart(std::string_view part, Words* words) {
   part.remove_prefix(colon + 1);
 
   if (key == kUnitKey)
-    return FaultOf(ParseUnit(part, &words->unit_us), LayoutFault::kUnitForm,
-                   LayoutFault::kUnitRange);
+    return fault_of(parse_unit(part, &words->unit_us), LayoutFault::kUnitForm,
+                    LayoutFault::kUnitRange);
   if (key == kEpochKey)
-    return FaultOf(ParseEpoch(part, &words->epoch_us), LayoutFault::kEpochForm,
-                   LayoutFault::kEpochRange);
+    return fault_of(parse_epoch(part, &words->epoch_us), LayoutFault::kEpochForm,
+                    LayoutFault::kEpochRange);
   words->order[words->fields++] = static_cast<Field>(key);
   uint64_t* width = &words->widths[key];
-  const Status status = TakeNumber(&part, width);
+  const Status status = cut_number(&part, width);
   if (status == Status::kMalformed || !part.empty()) return LayoutFault::kWidthForm;
   const bool is_time = key == kTimeField;
   if (status == Status::kOk && *width <= 63 && (!is_time || *width >= 1)) return LayoutFault::kNone;
   return is_time ? LayoutFault::kTimeWidth : LayoutFault::kWidth;
 }
 
-inline LayoutError ParseSpec(std::string_view text, LayoutSpec* spec) {
+inline LayoutError parse_spec(std::string_view text, LayoutSpec* spec) noexcept {
   Words words{};
   while (!text.empty()) {
-    const std::string_view part = TakeWord(&text);
-    const LayoutFault fault = ParsePart(part, &words);
+    const std::string_view part = cut_word(&text);
+    const LayoutFault fault = parse_part(part, &words);
     if (fault != LayoutFault::kNone) return {fault, part};
   }
   for (unsigned key = 0; key < std::size(kKeyNames); key++)
@@ -285,7 +288,7 @@ inline LayoutError ParseSpec(std::string_view text, LayoutSpec* spec) {
   uint64_t order = 0;
   while (!std::equal(std::begin(words.order), std::end(words.order), kFieldsInOrder[order]))
     order++;
-  *spec = Canonical({words.epoch_us, words.unit_us, words.widths[kTimeField],
+  *spec = canonical({words.epoch_us, words.unit_us, words.widths[kTimeField],
                      words.widths[kShardField], words.widths[kSeqField], order});
   return {};
 }
@@ -294,32 +297,32 @@ inline LayoutError ParseSpec(std::string_view text, LayoutSpec* spec) {
 
 // Writes the canonical specification of a valid layout, without a terminator, to a buffer of
 // kLayoutTextSize. Returns its length.
-inline size_t FormatLayoutSpec(const LayoutSpec& spec, char* text) {
+inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   using namespace layout_text;
   Writer out{text};
   for (const Field field : kFieldsInOrder[spec.order]) {
     const uint64_t widths[] = {spec.time_bits, spec.shard_bits, spec.seq_bits};
-    out.Put(kKeyNames[field]);
-    out.Put(":");
-    out.PutNumber(widths[field]);
-    out.Put(" ");
+    out.put_field(kKeyNames[field]);
+    out.put_field(":");
+    out.put_number(widths[field]);
+    out.put_field(" ");
   }
   for (const Unit& unit : kUnits) {
     if (spec.unit_us % unit.us != 0) continue;
-    out.Put("unit:");
-    out.PutNumber(spec.unit_us / unit.us);
-    out.Put(unit.name);
+    out.put_field("unit:");
+    out.put_number(spec.unit_us / unit.us);
+    out.put_field(unit.name);
     break;
   }
-  out.Put(" epoch:");
-  FormatEpoch(spec.epoch_us, &out);
+  out.put_field(" epoch:");
+  format_epoch(spec.epoch_us, &out);
   return static_cast<size_t>(out.at - text);
 }
 
-// Writes the layout's name, or its specification where it has none, as FormatLayoutSpec does.
-inline size_t FormatLayout(const LayoutSpec& spec, char* text) {
-  const std::string_view name = NameOf(spec);
-  if (name.empty()) return FormatLayoutSpec(spec, text);
+// Writes the layout's name, or its specification where it has none, as format_layout_spec does.
+inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
+  const std::string_view name = unit_name(spec);
+  if (name.empty()) return format_layout_spec(spec, text);
   std::copy(name.begin(), name.end(), text);
   return name.size();
 }
@@ -327,10 +330,10 @@ inline size_t FormatLayout(const LayoutSpec& spec, char* text) {
 // Reads a name or a specification: time, shard, seq, unit and epoch, each once, in any order; that
 // of the first three is the order of the fields. Spaces around and between them do not matter.
 // Leaves *spec alone where there is a fault.
-inline LayoutError ParseLayout(std::string_view text, LayoutSpec* spec) {
-  while (!text.empty() && layout_text::IsSpace(text.front())) text.remove_prefix(1);
+inline LayoutError parse_layout(std::string_view text, LayoutSpec* spec) noexcept {
+  while (!text.empty() && layout_text::is_space(text.front())) text.remove_prefix(1);
   std::string_view rest = text;
-  const std::string_view first_word = layout_text::TakeWord(&rest);
+  const std::string_view first_word = layout_text::cut_word(&rest);
   if (rest.empty()) {
     for (const NamedLayout& named : kNamedLayouts) {
       if (named.name != first_word) continue;
@@ -340,7 +343,7 @@ inline LayoutError ParseLayout(std::string_view text, LayoutSpec* spec) {
     if (first_word.find(':') == std::string_view::npos)
       return {LayoutFault::kUnknownName, first_word};
   }
-  return layout_text::ParseSpec(text, spec);
+  return layout_text::parse_spec(text, spec);
 }
 
 }  // namespace snowid::core

@@ -38,7 +38,7 @@ inline constexpr uint64_t kMaxObjectIdRandom = (uint64_t{1} << 40) - 1;
 inline constexpr uint32_t kMaxObjectIdCounter = (uint32_t{1} << 24) - 1;
 
 // The ObjectID with these parts, each of which must be in its range.
-constexpr ObjectId ComposeObjectId(const ObjectIdParts& parts) {
+constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
   ObjectId id{};
   size_t place = 0;
   const auto put = [&id, &place](uint64_t value, int bytes) {
@@ -52,12 +52,12 @@ constexpr ObjectId ComposeObjectId(const ObjectIdParts& parts) {
 }
 
 // What objectid_next() draws ticks from: seconds, and a sequence that is the counter.
-inline constexpr Layout kObjectIdLayout = MakeLayout({0, 1'000'000, 32, 0, 24, 0});
+inline constexpr Layout kObjectIdLayout = make_layout({0, 1'000'000, 32, 0, 24, 0});
 
 // The ObjectID of a tick of kObjectIdLayout. With the same random number a later tick's is greater.
-constexpr ObjectId ObjectIdOf(Tick tick, uint64_t random) {
-  return ComposeObjectId({static_cast<uint32_t>(TimeOf(kObjectIdLayout, tick).value), random,
-                          static_cast<uint32_t>(SequenceOf(kObjectIdLayout, tick).value)});
+constexpr ObjectId object_id_of(Tick tick, uint64_t random) noexcept {
+  return compose_object_id({static_cast<uint32_t>(time_of(kObjectIdLayout, tick).value), random,
+                            static_cast<uint32_t>(sequence_of(kObjectIdLayout, tick).value)});
 }
 
 // The next ObjectID. read_random: reads the random number, which all processes share. take_tick:
@@ -67,23 +67,23 @@ constexpr ObjectId ObjectIdOf(Tick tick, uint64_t random) {
 // tick of the fast clock never gets the number of after it, nor one that comes again the number of
 // before.
 template <typename ReadRandom, typename TakeTick>
-ObjectId NextObjectId(ReadRandom read_random, TakeTick take_tick) {
+ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) noexcept {
   for (;;) {
     const uint64_t random = read_random();
     const Tick tick = take_tick();
-    if (read_random() == random) return ObjectIdOf(tick, random);
+    if (read_random() == random) return object_id_of(tick, random);
   }
 }
 
 // When an ObjectID was made, to the second.
-constexpr UnixMicros TimeOf(const ObjectId& id) {
+constexpr UnixMicros time_of(const ObjectId& id) noexcept {
   int64_t seconds = 0;
   for (size_t place = 0; place < 4; place++) seconds = seconds << 8 | id.bytes[place];
   return {seconds * 1000000};
 }
 
 // Reads 24 hexadecimal digits in either case, and nothing else. Fails with kMalformed.
-constexpr Status ParseObjectId(std::string_view text, ObjectId* id) {
+constexpr Status parse_object_id(std::string_view text, ObjectId* id) noexcept {
   if (text.size() != kObjectIdDigits) return Status::kMalformed;
   *id = {};
   for (size_t place = 0; place < kObjectIdDigits; place++) {
@@ -104,7 +104,7 @@ constexpr Status ParseObjectId(std::string_view text, ObjectId* id) {
 }
 
 // Writes 24 hexadecimal digits in lower case to `text`, without a terminating null.
-constexpr void FormatObjectId(const ObjectId& id, char* text) {
+constexpr void format_object_id(const ObjectId& id, char* text) noexcept {
   constexpr std::string_view kDigits = "0123456789abcdef";
   for (const uint8_t byte : id.bytes) {
     *text++ = kDigits[byte >> 4];

@@ -21,7 +21,7 @@ struct DigitPlaces {
 
 // Fails with kDigitsOutOfRange unless digits is 1 to kMostScatterDigits, with kNegativeId, and with
 // kTooFewDigits where the ID has not one digit more than are to be moved.
-constexpr Status CutDigits(Id id, int digits, DigitPlaces* places) {
+constexpr Status cut_digits(Id id, int digits, DigitPlaces* places) noexcept {
   if (digits < 1 || digits > kMostScatterDigits) return Status::kDigitsOutOfRange;
   if (id.value < 0) return Status::kNegativeId;
   uint64_t first = 1;
@@ -35,35 +35,35 @@ constexpr Status CutDigits(Id id, int digits, DigitPlaces* places) {
 
 // The ID that has these digits from the first on. Fails with kResultOutOfRange: a bigint has 19
 // digits, but not any 19.
-constexpr Status JoinDigits(uint64_t digits, Id* id) {
+constexpr Status join_digits(uint64_t digits, Id* id) noexcept {
   if (digits > uint64_t{INT64_MAX}) return Status::kResultOutOfRange;
   *id = {static_cast<int64_t>(digits)};
   return Status::kOk;
 }
 
 // Moves the last digits of an ID, in their order, behind its first digit; the result has as many
-// digits. Fails as CutDigits and JoinDigits do.
-constexpr Status Scatter(Id id, int digits, Id* scattered) {
+// digits. Fails as cut_digits and join_digits do.
+constexpr Status scatter(Id id, int digits, Id* scattered) noexcept {
   DigitPlaces places{};
-  const Status status = CutDigits(id, digits, &places);
+  const Status status = cut_digits(id, digits, &places);
   if (status != Status::kOk) return status;
   const uint64_t number = static_cast<uint64_t>(id.value);
   const uint64_t head = number / places.first * places.first;
   const uint64_t middle = number % places.first / places.moved;
   const uint64_t tail = number % places.moved;
-  return JoinDigits(head + tail * (places.first / places.moved) + middle, scattered);
+  return join_digits(head + tail * (places.first / places.moved) + middle, scattered);
 }
 
 // Moves them back: the inverse of Scatter with the same digits. Fails as it does.
-constexpr Status Unscatter(Id scattered, int digits, Id* id) {
+constexpr Status unscatter(Id scattered, int digits, Id* id) noexcept {
   DigitPlaces places{};
-  const Status status = CutDigits(scattered, digits, &places);
+  const Status status = cut_digits(scattered, digits, &places);
   if (status != Status::kOk) return status;
   const uint64_t number = static_cast<uint64_t>(scattered.value);
   const uint64_t head = number / places.first * places.first;
   const uint64_t middle = number % (places.first / places.moved);
   const uint64_t tail = number % places.first / (places.first / places.moved);
-  return JoinDigits(head + middle * places.moved + tail, id);
+  return join_digits(head + middle * places.moved + tail, id);
 }
 
 }  // namespace snowid::core

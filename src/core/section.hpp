@@ -4,9 +4,9 @@
 // does not know.
 //
 // Shared: a KeyTable lies in memory that all processes see, at any address, so it holds indexes and
-// no pointers. Any number of processes may call DrawKnown() at the same time, and one may call
-// NextOfKey() beside them. All other functions are for one process while nobody draws, except that
-// keys can be looked up while nobody else calls NextOfKey(). The caller's locks see to that.
+// no pointers. Any number of processes may call draw_known() at the same time, and one may call
+// next_of_key() beside them. All other functions are for one process while nobody draws, except
+// that keys can be looked up while nobody else calls next_of_key(). The caller's locks see to that.
 //
 // Which key leaves: time is counted in generations. In each of them half as many keys are used as
 // the table has room for; a key that is used again counts once. Each key has the generation in
@@ -77,20 +77,20 @@ inline constexpr uint32_t kNoNode = UINT32_MAX;
 // In place of the last number of a key that is about to leave.
 inline constexpr int64_t kLeaving = std::numeric_limits<int64_t>::max();
 
-constexpr size_t KeyTableBytes(uint32_t capacity) {
+constexpr size_t key_table_bytes(uint32_t capacity) noexcept {
   return sizeof(KeyTable) + capacity * (sizeof(KeyNode) + sizeof(uint32_t));
 }
 
 // How many keys are used in a generation.
-constexpr uint32_t GenerationSize(uint32_t capacity) { return capacity - capacity / 2; }
+constexpr uint32_t generation_size(uint32_t capacity) noexcept { return capacity - capacity / 2; }
 
-inline std::atomic<uint32_t>* KeyTableHeads(KeyTable* table) {
+inline std::atomic<uint32_t>* key_table_heads(KeyTable* table) noexcept {
   return reinterpret_cast<std::atomic<uint32_t>*>(table->nodes + table->capacity);
 }
 
-// Makes a table without keys of KeyTableBytes(capacity) bytes, aligned for an int64_t. capacity: at
-// least 1.
-inline KeyTable* MakeKeyTable(void* memory, uint32_t capacity) {
+// Makes a table without keys of key_table_bytes(capacity) bytes, aligned for an int64_t. capacity:
+// at least 1.
+inline KeyTable* make_key_table(void* memory, uint32_t capacity) noexcept {
   auto* table = static_cast<KeyTable*>(memory);
   table->capacity = capacity;
   table->count = 0;
@@ -99,23 +99,23 @@ inline KeyTable* MakeKeyTable(void* memory, uint32_t capacity) {
   table->used.store(0, std::memory_order_relaxed);
   table->current = table->previous = table->old = {kNoNode, kNoNode};
   for (uint32_t i = 0; i < capacity; i++)
-    KeyTableHeads(table)[i].store(kNoNode, std::memory_order_relaxed);
+    key_table_heads(table)[i].store(kNoNode, std::memory_order_relaxed);
   return table;
 }
 
 // The head of the chain that a key belongs in. The mixing is splitmix64's, by Sebastiano Vigna:
 // keys are often consecutive numbers.
-inline std::atomic<uint32_t>* HeadOf(KeyTable* table, int64_t key) {
+inline std::atomic<uint32_t>* head_of(KeyTable* table, int64_t key) noexcept {
   uint64_t hash = static_cast<uint64_t>(key);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-  return KeyTableHeads(table) + ((hash >> 32) * table->capacity >> 32);
+  return key_table_heads(table) + ((hash >> 32) * table->capacity >> 32);
 }
 
-// The place of a key, kNoNode where the table does not know it. Beside NextOfKey() it may not find
-// a key that is there, and the place may be another key's by now.
-inline uint32_t FindKey(KeyTable* table, int64_t key) {
-  uint32_t at = HeadOf(table, key)->load(std::memory_order_acquire);
+// The place of a key, kNoNode where the table does not know it. Beside next_of_key() it may not
+// find a key that is there, and the place may be another key's by now.
+inline uint32_t find_key(KeyTable* table, int64_t key) noexcept {
+  uint32_t at = head_of(table, key)->load(std::memory_order_acquire);
   while (at != kNoNode && table->nodes[at].key.load(std::memory_order_relaxed) != key)
     at = table->nodes[at].chain.load(std::memory_order_acquire);
   return at;
@@ -123,37 +123,37 @@ inline uint32_t FindKey(KeyTable* table, int64_t key) {
 
 // The lists, and the chains.
 
-inline void Append(KeyTable* table, KeyList* list, uint32_t at) {
+inline void append(KeyTable* table, KeyList* list, uint32_t at) noexcept {
   table->nodes[at].newer = kNoNode;
   (list->oldest == kNoNode ? list->oldest : table->nodes[list->newest].newer) = at;
   list->newest = at;
 }
 
 // Takes the oldest key out of a list that is not empty.
-inline uint32_t TakeOldest(KeyTable* table, KeyList* list) {
+inline uint32_t take_oldest(KeyTable* table, KeyList* list) noexcept {
   const uint32_t at = list->oldest;
   list->oldest = table->nodes[at].newer;
   return at;
 }
 
 // Moves all keys of one list to the end of another.
-inline void Join(KeyTable* table, KeyList* to, KeyList* from) {
+inline void join_parts(KeyTable* table, KeyList* to, KeyList* from) noexcept {
   if (from->oldest == kNoNode) return;
   (to->oldest == kNoNode ? to->oldest : table->nodes[to->newest].newer) = from->oldest;
   to->newest = from->newest;
   *from = {kNoNode, kNoNode};
 }
 
-inline void LinkChain(KeyTable* table, uint32_t at) {
+inline void link_chain(KeyTable* table, uint32_t at) noexcept {
   KeyNode& node = table->nodes[at];
-  std::atomic<uint32_t>* head = HeadOf(table, node.key.load(std::memory_order_relaxed));
+  std::atomic<uint32_t>* head = head_of(table, node.key.load(std::memory_order_relaxed));
   node.chain.store(head->load(std::memory_order_relaxed), std::memory_order_release);
   head->store(at, std::memory_order_release);
 }
 
-inline void UnlinkChain(KeyTable* table, uint32_t at) {
+inline void unlink_chain(KeyTable* table, uint32_t at) noexcept {
   const KeyNode& node = table->nodes[at];
-  std::atomic<uint32_t>* link = HeadOf(table, node.key.load(std::memory_order_relaxed));
+  std::atomic<uint32_t>* link = head_of(table, node.key.load(std::memory_order_relaxed));
   for (uint32_t next; (next = link->load(std::memory_order_relaxed)) != at;)
     link = &table->nodes[next].chain;
   link->store(node.chain.load(std::memory_order_relaxed), std::memory_order_release);
@@ -162,15 +162,15 @@ inline void UnlinkChain(KeyTable* table, uint32_t at) {
 // Generations.
 
 // Counts one key more as used in this generation. Returns false where it is over.
-inline bool CountUse(KeyTable* table) {
-  if (table->used.fetch_add(1, std::memory_order_relaxed) < GenerationSize(table->capacity))
+inline bool count_use(KeyTable* table) noexcept {
+  if (table->used.fetch_add(1, std::memory_order_relaxed) < generation_size(table->capacity))
     return true;
   table->used.fetch_sub(1, std::memory_order_relaxed);
   return false;
 }
 
 // Notes that a key, which was counted, was used in this generation.
-inline void NoteCounted(KeyTable* table, KeyNode* node) {
+inline void note_counted(KeyTable* table, KeyNode* node) noexcept {
   const uint64_t now = table->generation.load(std::memory_order_relaxed);
   // Another session may have counted it, too.
   if (node->generation.exchange(now, std::memory_order_relaxed) == now)
@@ -178,78 +178,79 @@ inline void NoteCounted(KeyTable* table, KeyNode* node) {
 }
 
 // Notes that a key is used in this generation. Returns false where it is over.
-inline bool NoteUse(KeyTable* table, KeyNode* node) {
+inline bool note_use(KeyTable* table, KeyNode* node) noexcept {
   if (node->generation.load(std::memory_order_relaxed) ==
       table->generation.load(std::memory_order_relaxed))
     return true;
-  if (!CountUse(table)) return false;
-  NoteCounted(table, node);
+  if (!count_use(table)) return false;
+  note_counted(table, node);
   return true;
 }
 
 // Begins another generation.
-inline void BeginGeneration(KeyTable* table) {
-  Join(table, &table->old, &table->previous);
-  Join(table, &table->previous, &table->current);
+inline void begin_generation(KeyTable* table) noexcept {
+  join_parts(table, &table->old, &table->previous);
+  join_parts(table, &table->previous, &table->current);
   table->generation.store(table->generation.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
   table->used.store(0, std::memory_order_relaxed);
 }
 
 // Begins another one where this is over: as many keys are used as belong to it.
-inline void EndGeneration(KeyTable* table) {
-  if (table->used.load(std::memory_order_relaxed) >= GenerationSize(table->capacity))
-    BeginGeneration(table);
+inline void end_generation(KeyTable* table) noexcept {
+  if (table->used.load(std::memory_order_relaxed) >= generation_size(table->capacity))
+    begin_generation(table);
 }
 
 // How many generations ago a key was used.
-inline uint64_t AgeOf(const KeyTable* table, uint32_t at) {
+inline uint64_t age_of(const KeyTable* table, uint32_t at) noexcept {
   return table->generation.load(std::memory_order_relaxed) -
          table->nodes[at].generation.load(std::memory_order_relaxed);
 }
 
 // The list that a key belongs into.
-inline KeyList* ListOf(KeyTable* table, uint32_t at) {
-  const uint64_t age = AgeOf(table, at);
+inline KeyList* list_of(KeyTable* table, uint32_t at) noexcept {
+  const uint64_t age = age_of(table, at);
   return age == 0 ? &table->current : age == 1 ? &table->previous : &table->old;
 }
 
 // Finds the key that is to leave, at the beginning of the list that it belongs into. The table is
 // not empty, and fewer keys were used in this generation than there are.
-inline KeyList* FindLeaving(KeyTable* table) {
+inline KeyList* find_leaving(KeyTable* table) noexcept {
   for (;;) {
     KeyList* list = table->old.oldest != kNoNode ? &table->old : &table->previous;
-    KeyList* its = ListOf(table, list->oldest);
+    KeyList* its = list_of(table, list->oldest);
     if (its == list) return list;
-    const uint32_t at = TakeOldest(table, list);
-    Append(table, its, at);
+    const uint32_t at = take_oldest(table, list);
+    append(table, its, at);
   }
 }
 
 // How many increments to raise the limit by after it was raised by `increments`, which lasted for
-// so many microseconds, see AdaptedStep(): they should last for a tenth of a second at least, so
+// so many microseconds, see adapted_step(): they should last for a tenth of a second at least, so
 // that sessions that draw much do not wait for the disk, and for one second at most.
-constexpr uint64_t AdaptedIncrements(uint64_t increments, uint64_t increment, int64_t lasted_us) {
+constexpr uint64_t adapted_increments(uint64_t increments, uint64_t increment,
+                                      int64_t lasted_us) noexcept {
   constexpr int64_t kSecondUs = 1'000'000;
-  return AdaptedStep(increments, increment, lasted_us, {kSecondUs / 10, kSecondUs});
+  return adapted_step(increments, increment, lasted_us, {kSecondUs / 10, kSecondUs});
 }
 
 enum class SectionStatus : uint8_t {
   kOk,
   kAtLimit,  // the key's next number is above the limit; nothing has changed
   kNoRoom,   // the key is new and the table full; nothing has changed
-  kOver,     // the generation is over, see EndGeneration(); nothing has changed
+  kOver,     // the generation is over, see end_generation(); nothing has changed
 };
 
 // Gives the key at a place its next number. Returns kNoRoom where the place is another key's.
-inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t limit,
-                            int64_t* number) {
+inline SectionStatus draw_at(KeyTable* table, uint32_t at, int64_t key, int64_t limit,
+                             int64_t* number) noexcept {
   KeyNode& node = table->nodes[at];
   int64_t last = node.last.load(std::memory_order_acquire);
   if (last >= limit) return SectionStatus::kAtLimit;
   // Before the number is taken, so that a process that evicts this key either sees the use, or has
   // stored kLeaving before.
-  if (!NoteUse(table, &node)) return SectionStatus::kOver;
+  if (!note_use(table, &node)) return SectionStatus::kOver;
   do {
     // After `last`: a place that another key has been given says so before it holds its number.
     if (node.key.load(std::memory_order_relaxed) != key) return SectionStatus::kNoRoom;
@@ -263,75 +264,75 @@ inline SectionStatus DrawAt(KeyTable* table, uint32_t at, int64_t key, int64_t l
 }
 
 // Gives a key its next number, one above its last. Returns false, with nothing changed, where that
-// is not possible: then NextOfKey() returns the reason.
-inline bool DrawKnown(KeyTable* table, int64_t key, int64_t limit, int64_t* number) {
-  const uint32_t at = FindKey(table, key);
-  return at != kNoNode && DrawAt(table, at, key, limit, number) == SectionStatus::kOk;
+// is not possible: then next_of_key() returns the reason.
+inline bool draw_known(KeyTable* table, int64_t key, int64_t limit, int64_t* number) noexcept {
+  const uint32_t at = find_key(table, key);
+  return at != kNoNode && draw_at(table, at, key, limit, number) == SectionStatus::kOk;
 }
 
 // Puts a key that the table does not know at a place that is in no chain.
-inline void PutKey(KeyTable* table, uint32_t at, int64_t key, int64_t last) {
+inline void put_key(KeyTable* table, uint32_t at, int64_t key, int64_t last) noexcept {
   table->nodes[at].key.store(key, std::memory_order_relaxed);
   table->nodes[at].last.store(last, std::memory_order_release);
-  LinkChain(table, at);
+  link_chain(table, at);
 }
 
 // Adds a key that the table does not know, and has room for.
-inline void AddKey(KeyTable* table, int64_t key, int64_t last, uint64_t generation) {
+inline void add_key(KeyTable* table, int64_t key, int64_t last, uint64_t generation) noexcept {
   const uint32_t at = table->count++;
   table->nodes[at].generation.store(generation, std::memory_order_relaxed);
-  PutKey(table, at, key, last);
-  Append(table, ListOf(table, at), at);
+  put_key(table, at, key, last);
+  append(table, list_of(table, at), at);
 }
 
 // Evicts the key at the beginning of a list. Returns false, with nothing changed, where it is being
 // used at this moment.
-inline bool TryToLeave(KeyTable* table, KeyList* list) {
+inline bool try_to_leave(KeyTable* table, KeyList* list) noexcept {
   const uint32_t at = list->oldest;
   std::atomic<int64_t>& last = table->nodes[at].last;
   // A draw from now on finds kLeaving here; one that came before has noted the use.
   const int64_t left = last.exchange(kLeaving, std::memory_order_acq_rel);
-  if (ListOf(table, at) == list) return true;
+  if (list_of(table, at) == list) return true;
   last.store(left, std::memory_order_release);
   return false;
 }
 
 // Gives the place of a key that leaves to a new one, which was counted. The new key begins above
-// the last number of the one that left, see DrawAt().
-inline SectionStatus ReplaceKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
-                                int64_t* number) {
+// the last number of the one that left, see draw_at().
+inline SectionStatus replace_key(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
+                                 int64_t* number) noexcept {
   KeyList* list;
   int64_t raised;
   do {
-    list = FindLeaving(table);
+    list = find_leaving(table);
     raised = std::max(*floor, table->nodes[list->oldest].last.load(std::memory_order_relaxed));
     if (raised >= limit) return SectionStatus::kAtLimit;
-  } while (!TryToLeave(table, list));
-  const uint32_t at = TakeOldest(table, list);
-  UnlinkChain(table, at);
+  } while (!try_to_leave(table, list));
+  const uint32_t at = take_oldest(table, list);
+  unlink_chain(table, at);
   table->evicted++;
-  NoteCounted(table, &table->nodes[at]);
+  note_counted(table, &table->nodes[at]);
   *floor = raised;
   *number = raised + 1;
-  PutKey(table, at, key, *number);
-  Append(table, &table->current, at);
+  put_key(table, at, key, *number);
+  append(table, &table->current, at);
   return SectionStatus::kOk;
 }
 
 // Gives a new key its first number.
-inline SectionStatus BeginKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
-                              bool may_evict, int64_t* number) {
+inline SectionStatus begin_key(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
+                               bool may_evict, int64_t* number) noexcept {
   if (*floor >= limit) return SectionStatus::kAtLimit;
   const bool is_full = table->count == table->capacity;
   if (is_full && !may_evict) return SectionStatus::kNoRoom;
-  if (!CountUse(table)) return SectionStatus::kOver;
+  if (!count_use(table)) return SectionStatus::kOver;
   if (is_full) {
-    const SectionStatus status = ReplaceKey(table, floor, key, limit, number);
+    const SectionStatus status = replace_key(table, floor, key, limit, number);
     if (status != SectionStatus::kOk) table->used.fetch_sub(1, std::memory_order_relaxed);
     return status;
   }
   *number = *floor + 1;
-  AddKey(table, key, *number, table->generation.load(std::memory_order_relaxed));
+  add_key(table, key, *number, table->generation.load(std::memory_order_relaxed));
   return SectionStatus::kOk;
 }
 
@@ -339,21 +340,21 @@ inline SectionStatus BeginKey(KeyTable* table, int64_t* floor, int64_t key, int6
 // the key. may_evict: whether, where the table is full, another key leaves; then the floor is first
 // raised to that one's last number. *floor: no number above it was given to a key that the table
 // does not know.
-inline SectionStatus NextOfKey(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
-                               bool may_evict, int64_t* number) {
-  const uint32_t at = FindKey(table, key);
-  return at == kNoNode ? BeginKey(table, floor, key, limit, may_evict, number)
-                       : DrawAt(table, at, key, limit, number);
+inline SectionStatus next_of_key(KeyTable* table, int64_t* floor, int64_t key, int64_t limit,
+                                 bool may_evict, int64_t* number) noexcept {
+  const uint32_t at = find_key(table, key);
+  return at == kNoNode ? begin_key(table, floor, key, limit, may_evict, number)
+                       : draw_at(table, at, key, limit, number);
 }
 
 // Puts each key into the list that it belongs into.
-inline void SortKeys(KeyTable* table) {
+inline void sort_keys(KeyTable* table) noexcept {
   for (KeyList* list : {&table->old, &table->previous}) {
     const KeyList all = *list;
     *list = {kNoNode, kNoNode};
     for (uint32_t at = all.oldest, newer; at != kNoNode; at = newer) {
       newer = table->nodes[at].newer;
-      Append(table, ListOf(table, at), at);
+      append(table, list_of(table, at), at);
     }
   }
 }
@@ -361,13 +362,13 @@ inline void SortKeys(KeyTable* table) {
 // Copies `most` keys of a table, about those most recently used, into one that has none, and has
 // room for them. Returns the greatest last number of those that were left out, or the least
 // int64_t.
-inline int64_t CopyKeys(KeyTable* from, KeyTable* to, uint32_t most) {
+inline int64_t copy_keys(KeyTable* from, KeyTable* to, uint32_t most) noexcept {
   int64_t left_out = std::numeric_limits<int64_t>::min();
   uint32_t skip = from->count - std::min(from->count, most);
   to->generation.store(from->generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
   to->used.store(from->used.load(std::memory_order_relaxed), std::memory_order_relaxed);
   to->evicted += skip;
-  SortKeys(from);
+  sort_keys(from);
   for (const KeyList* list : {&from->old, &from->previous, &from->current}) {
     for (uint32_t at = list->oldest; at != kNoNode; at = from->nodes[at].newer) {
       const KeyNode& node = from->nodes[at];
@@ -376,13 +377,13 @@ inline int64_t CopyKeys(KeyTable* from, KeyTable* to, uint32_t most) {
         skip--;
         left_out = std::max(left_out, last);
       } else {
-        AddKey(to, node.key.load(std::memory_order_relaxed), last,
-               node.generation.load(std::memory_order_relaxed));
+        add_key(to, node.key.load(std::memory_order_relaxed), last,
+                node.generation.load(std::memory_order_relaxed));
       }
     }
   }
   // Of those that were used in this generation there may be more than belong to one.
-  if (to->capacity < from->capacity) BeginGeneration(to);
+  if (to->capacity < from->capacity) begin_generation(to);
   return left_out;
 }
 

@@ -1,12 +1,12 @@
 // A segment: numbers allocated in blocks from a durable source and handed out, in order, to any
 // number of processes. The idea, double buffer and adapting step, is Leaf's (Meituan's ID service).
 //
-// Shared: a Segment lies in memory that all of them see. Draw() moves `cursor` by compare-and-swap
-// and needs no lock. Publish() and Forget() are for one process at a time, the one that refills,
-// and run beside any number of Draw()s.
+// Shared: a Segment lies in memory that all of them see. draw() moves `cursor` by compare-and-swap
+// and needs no lock. publish() and forget() are for one process at a time, the one that refills,
+// and run beside any number of draw()s.
 //
 // How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
-// never come again. Draw() reads what number lies at a position and then moves the cursor on from
+// never come again. draw() reads what number lies at a position and then moves the cursor on from
 // that very position. A run is overwritten, and the spacing changed, only when the cursor has left
 // it for good, so a draw that has read a mixture of old and new cannot move the cursor any more.
 #pragma once
@@ -30,7 +30,7 @@ struct Spacing {
 };
 
 // The offset-th number of blocks that begin at `first`. The caller knows that there is one.
-constexpr int64_t NumberAt(int64_t first, Spacing spacing, uint64_t offset) {
+constexpr int64_t number_at(int64_t first, Spacing spacing, uint64_t offset) noexcept {
   // Modulo 2^64, since the way from one end of the bigints to the other is longer than 2^63.
   uint64_t distance = offset;
   if (spacing.size != spacing.increment)
@@ -39,7 +39,8 @@ constexpr int64_t NumberAt(int64_t first, Spacing spacing, uint64_t offset) {
 }
 
 // How many numbers that are not above `max` there are in so many blocks from `first` on.
-constexpr uint64_t CountUpTo(int64_t first, Spacing spacing, uint64_t blocks, int64_t max) {
+constexpr uint64_t count_up_to(int64_t first, Spacing spacing, uint64_t blocks,
+                               int64_t max) noexcept {
   if (first > max) return 0;
   const uint64_t room = static_cast<uint64_t>(max) - static_cast<uint64_t>(first);
   const uint64_t whole = room / spacing.increment;
@@ -74,7 +75,7 @@ struct Drawn {
 
 // Takes up to `want` numbers, at least 1, that follow one another, and come after all that were
 // taken before.
-inline Drawn Draw(Segment& segment, uint32_t want) {
+inline Drawn draw(Segment& segment, uint32_t want) noexcept {
   uint64_t at = segment.cursor.load(std::memory_order_acquire);
   for (;;) {
     Run* run = segment.runs;
@@ -98,21 +99,21 @@ inline Drawn Draw(Segment& segment, uint32_t want) {
       count = std::min(count, spacing.size - (at - begin) % spacing.size);
     if (segment.cursor.compare_exchange_weak(at, at + count, std::memory_order_acq_rel,
                                              std::memory_order_acquire))
-      return {NumberAt(first, spacing, at - begin), static_cast<uint32_t>(count),
+      return {number_at(first, spacing, at - begin), static_cast<uint32_t>(count),
               at + count >= segment.alert.load(std::memory_order_relaxed)};
   }
 }
 
 // Whether there are numbers to draw.
-inline bool HasNumbers(const Segment& segment) {
+inline bool has_numbers(const Segment& segment) noexcept {
   const uint64_t at = segment.cursor.load(std::memory_order_acquire);
   return at < std::max(segment.runs[0].end.load(std::memory_order_acquire),
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// How many numbers were handed out. It only grows. While another process is in Forget() it waits
+// How many numbers were handed out. It only grows. While another process is in forget() it waits
 // for that, a few instructions: a count that went down would be taken for one that was reset.
-inline uint64_t Given(const Segment& segment) {
+inline uint64_t given_by(const Segment& segment) noexcept {
   for (;;) {
     const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
     const uint64_t at = segment.cursor.load(std::memory_order_acquire);
@@ -122,7 +123,7 @@ inline uint64_t Given(const Segment& segment) {
 }
 
 // How many numbers there are to draw.
-inline uint64_t Left(const Segment& segment) {
+inline uint64_t left_in(const Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_acquire),
                                 segment.runs[1].end.load(std::memory_order_acquire));
   const uint64_t at = segment.cursor.load(std::memory_order_acquire);
@@ -130,29 +131,29 @@ inline uint64_t Left(const Segment& segment) {
 }
 
 // Sets *number to the last number that was handed out or given up. Returns false where memory does
-// not know it. To be called by the process that refills, while no other draws. After a Publish()
+// not know it. To be called by the process that refills, while no other draws. After a publish()
 // that has changed the spacing it is right only once something was drawn.
-inline bool LastGiven(const Segment& segment, int64_t* number) {
+inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
     const uint64_t begin = run.begin.load(std::memory_order_relaxed);
     if (next <= begin || next > run.end.load(std::memory_order_relaxed)) continue;
     const Spacing spacing{segment.size.load(std::memory_order_relaxed),
                           segment.increment.load(std::memory_order_relaxed)};
-    *number = NumberAt(run.first.load(std::memory_order_relaxed), spacing, next - 1 - begin);
+    *number = number_at(run.first.load(std::memory_order_relaxed), spacing, next - 1 - begin);
     return true;
   }
   return false;
 }
 
 // Whether it is time to refill.
-inline bool IsLow(const Segment& segment) {
+inline bool is_running_low(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          segment.alert.load(std::memory_order_relaxed);
 }
 
 // Whether there is room for another run: one of the two is used up.
-inline bool HasRoom(const Segment& segment) {
+inline bool has_room(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          std::min(segment.runs[0].end.load(std::memory_order_relaxed),
                   segment.runs[1].end.load(std::memory_order_relaxed));
@@ -160,7 +161,7 @@ inline bool HasRoom(const Segment& segment) {
 
 // Gives up all numbers that are left: what is drawn from now on is published later. To be called by
 // the process that refills.
-inline void Forget(Segment& segment) {
+inline void forget(Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
   const uint64_t given_up = segment.given_up.load(std::memory_order_relaxed);
@@ -171,9 +172,9 @@ inline void Forget(Segment& segment) {
 }
 
 // Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. The
-// caller has made them durable, HasRoom() holds, and where numbers are left their spacing is the
+// caller has made them durable, has_room() holds, and where numbers are left their spacing is the
 // same. To be called by the process that refills.
-inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) {
+inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) noexcept {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
   const uint64_t begin = std::max(end0, end1);
@@ -187,12 +188,12 @@ inline void Publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
   run.end.store(begin + count, std::memory_order_release);
 }
 
-// The most numbers to Publish() at once: so few that positions never come to an end.
+// The most numbers to publish() at once: so few that positions never come to an end.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
 // From now on no draw returns is_low: the source has nothing more, or too little to allocate it
 // before it is asked for. To be called by the process that refills.
-inline void StopAlert(Segment& segment) {
+inline void stop_alert(Segment& segment) noexcept {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
@@ -203,7 +204,8 @@ inline constexpr uint64_t kPart = 16;
 
 // How many blocks of `size` numbers to allocate: those that the adapting step says, at least 1, but
 // no more than the part of the numbers issued; and enough for the `want` numbers asked for.
-constexpr uint64_t BlocksWithin(uint64_t blocks, uint64_t size, uint64_t issued, uint64_t want) {
+constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued,
+                                 uint64_t want) noexcept {
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
 }
 
@@ -219,8 +221,8 @@ struct Allotment {
 // to `max`, and what is asked for. Blocks without gaps between them end anywhere. Others are whole,
 // or the blocks after them would begin among the numbers left to others. blocks: at least 1. want:
 // how many numbers are asked for, 0 where nobody waits for them.
-constexpr Allotment Allot(int64_t first, int64_t max, Spacing spacing, uint64_t blocks,
-                          uint64_t want) {
+constexpr Allotment allot(int64_t first, int64_t max, Spacing spacing, uint64_t blocks,
+                          uint64_t want) noexcept {
   if (first > max) return {0, 0, 0, false};
   const auto [size, increment] = spacing;
   const auto start = static_cast<uint64_t>(first);
@@ -229,7 +231,7 @@ constexpr Allotment Allot(int64_t first, int64_t max, Spacing spacing, uint64_t 
   if (size != increment) {
     blocks = std::min(blocks, std::max<uint64_t>(part / increment, want > 0 ? 1 : 0));
     if (blocks == 0) return {0, 0, 0, false};
-    return {CountUpTo(first, spacing, blocks, max), blocks,
+    return {count_up_to(first, spacing, blocks, max), blocks,
             static_cast<int64_t>(start + (blocks - 1) * increment), true};
   }
   uint64_t count = std::max(part, want);
@@ -247,16 +249,16 @@ constexpr Allotment Allot(int64_t first, int64_t max, Spacing spacing, uint64_t 
 }
 
 // How many blocks to allocate after `blocks` were, and lasted for so many microseconds, see
-// AdaptedStep(): they should last for 15 to 30 minutes.
-constexpr uint64_t AdaptedBlocks(uint64_t blocks, uint64_t size, int64_t lasted_us) {
+// adapted_step(): they should last for 15 to 30 minutes.
+constexpr uint64_t adapted_blocks(uint64_t blocks, uint64_t size, int64_t lasted_us) noexcept {
   constexpr int64_t kMinuteUs = 60'000'000;
-  return AdaptedStep(blocks, size, lasted_us, {15 * kMinuteUs, 30 * kMinuteUs});
+  return adapted_step(blocks, size, lasted_us, {15 * kMinuteUs, 30 * kMinuteUs});
 }
 
 // How many numbers it takes to go on without the source for a time, at the rate at which `used`
 // went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
 // would allocate for a rate that nobody keeps up. At most 2^62.
-constexpr uint64_t NumbersAhead(uint64_t used, int64_t lasted_us) {
+constexpr uint64_t numbers_ahead(uint64_t used, int64_t lasted_us) noexcept {
   // A tenth of it goes before more is allocated. The rest lasts for the 10 minutes that are
   // promised, even where the rate grows to five times what it was.
   constexpr double kAheadUs = 60 * 60e6;

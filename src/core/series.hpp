@@ -20,7 +20,7 @@ struct Series {
 
 // The series of FROM x TO y. A descending one is the ascending one reversed, so that it ends at y;
 // a step greater than the difference leaves x alone, both ways. Fails with kStepOutOfRange.
-constexpr Status MakeSeries(int64_t x, int64_t y, int64_t step, Series* series) {
+constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series) noexcept {
   if (step <= 0) return Status::kStepOutOfRange;
   const uint64_t width = static_cast<uint64_t>(step);
   // Unsigned, since the difference of two bigints need not be a bigint.
@@ -36,7 +36,7 @@ constexpr Status MakeSeries(int64_t x, int64_t y, int64_t step, Series* series) 
 }
 
 // How many numbers a series has. A double, since there may be 2^64 of them.
-constexpr double CountOf(const Series& series) {
+constexpr double count_of(const Series& series) noexcept {
   const uint64_t first = static_cast<uint64_t>(series.first);
   const uint64_t last = static_cast<uint64_t>(series.last);
   const uint64_t difference = series.first < series.last ? last - first : first - last;
@@ -46,7 +46,7 @@ constexpr double CountOf(const Series& series) {
 // Reads a name: seq_FROM_to_TO or seq_FROM_to_TO_step_STEP, in lower case, the numbers of digits
 // alone. Fails with kMalformed; with kNumberOutOfRange for a number above 2^63 - 1, and with
 // kStepOutOfRange for a step of 0.
-inline Status ParseSeriesName(std::string_view name, Series* series) {
+inline Status parse_series_name(std::string_view name, Series* series) noexcept {
   const auto take_word = [&name](std::string_view word) {
     if (name.size() < word.size() || !std::equal(word.begin(), word.end(), name.begin()))
       return false;
@@ -75,7 +75,7 @@ inline Status ParseSeriesName(std::string_view name, Series* series) {
   if (!name.empty()) return Status::kMalformed;
   for (const Status status : {x_status, y_status, step_status})
     if (status != Status::kOk) return status;
-  return MakeSeries(x, y, step, series);
+  return make_series(x, y, step, series);
 }
 
 }  // namespace snowid::core

@@ -24,10 +24,10 @@ inline constexpr uint64_t kTextBias = uint64_t{1} << 63;
 // The text of an ID. Every bigint has one, from 00000000000 to LygHa16AHYF.
 struct IdText {
   char digits[kTextLength];
-  constexpr std::string_view View() const { return {digits, kTextLength}; }
+  constexpr std::string_view view_of() const noexcept { return {digits, kTextLength}; }
 };
 
-constexpr IdText FormatText(Id id) {
+constexpr IdText format_text(Id id) noexcept {
   IdText text{};
   uint64_t rest = static_cast<uint64_t>(id.value) ^ kTextBias;
   for (size_t at = kTextLength; at > 0; at--) {
@@ -37,9 +37,9 @@ constexpr IdText FormatText(Id id) {
   return text;
 }
 
-// Reads what FormatText has written, and nothing else. Fails with kMalformed where there are not
+// Reads what format_text has written, and nothing else. Fails with kMalformed where there are not
 // just kTextLength digits, and with kNumberOutOfRange where they are no bigint's.
-constexpr Status ParseText(std::string_view text, Id* id) {
+constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   if (text.size() != kTextLength) return Status::kMalformed;
   uint64_t number = 0;
   bool fits = true;

@@ -1,9 +1,9 @@
 // The tick: how one shard's IDs are taken, in order and without a repeat, by any number of
 // processes.
 //
-// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. Take and RaiseTo move it up
-// by compare-and-swap, Close by an exchange. None of them needs a lock. Only two things lower it:
-// Open, for a word that was closed, which one process at a time may do; and rewinding, by
+// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. Take and raise_to move it
+// up by compare-and-swap, Close by an exchange. None of them needs a lock. Only two things lower
+// it: Open, for a word that was closed, which one process at a time may do; and rewinding, by
 // compare-and-swap (pg/rewind/rewind.cpp). The clock is an argument. It may jump, stand still or
 // differ between callers, and still no tick is issued twice.
 #pragma once
@@ -20,53 +20,53 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 // The tick of a time, from 0 to max_time + 1, and a sequence; and the reverse.
-constexpr Tick MakeTick(const Layout& layout, Time time, Sequence sequence) {
+constexpr Tick make_tick(const Layout& layout, Time time, Sequence sequence) noexcept {
   return {(static_cast<uint64_t>(time.value) << layout.seq_bits) | sequence.value};
 }
-constexpr Time TimeOf(const Layout& layout, Tick tick) {
+constexpr Time time_of(const Layout& layout, Tick tick) noexcept {
   return {static_cast<int64_t>(tick.value >> layout.seq_bits)};
 }
-constexpr Sequence SequenceOf(const Layout& layout, Tick tick) {
+constexpr Sequence sequence_of(const Layout& layout, Tick tick) noexcept {
   return {tick.value & layout.max_sequence.value};
 }
-constexpr Id IdOf(const Layout& layout, Shard shard, Tick tick) {
-  return Compose(layout, {TimeOf(layout, tick), shard, SequenceOf(layout, tick)});
+constexpr Id id_of(const Layout& layout, Shard shard, Tick tick) noexcept {
+  return compose(layout, {time_of(layout, tick), shard, sequence_of(layout, tick)});
 }
 
 // The last tick of all. After it nothing is issued: the layout is used up, or the word is closed.
-constexpr Tick EndOf(const Layout& layout) {
-  return MakeTick(layout, layout.max_time, layout.max_sequence);
+constexpr Tick end_of(const Layout& layout) noexcept {
+  return make_tick(layout, layout.max_time, layout.max_sequence);
 }
 
 // The last tick of the unit that holds `moment`: where a shard starts when every time up to
 // `moment` may have been used. Tick 0 where that is before the layout's epoch.
-constexpr Tick LastTickAt(const Layout& layout, UnixMicros moment) {
-  const Time time = TimeAt(layout, moment);
+constexpr Tick last_tick_at(const Layout& layout, UnixMicros moment) noexcept {
+  const Time time = time_at(layout, moment);
   if (time.value < 0) return {0};
-  if (time > layout.max_time) return EndOf(layout);
-  return MakeTick(layout, time, layout.max_sequence);
+  if (time > layout.max_time) return end_of(layout);
+  return make_tick(layout, time, layout.max_sequence);
 }
 
 // The last tick of the last unit that has ended at `moment`. Tick 0 where that is before the
 // layout's epoch.
-constexpr Tick LastTickBefore(const Layout& layout, UnixMicros moment) {
-  const Time time = TimeAt(layout, moment);
+constexpr Tick last_tick_before(const Layout& layout, UnixMicros moment) noexcept {
+  const Time time = time_at(layout, moment);
   if (time.value < 1) return {0};
-  return MakeTick(layout, {time.value - 1}, layout.max_sequence);
+  return make_tick(layout, {time.value - 1}, layout.max_sequence);
 }
 
 // The least tick all later ones of which make, in this shard, IDs above the one with these parts,
 // which may be another shard's; tick 0 where that is before the first. The layout's time must be
 // its first field (time_is_first): in others there need not be such a tick.
-constexpr Tick TickBelow(const Layout& layout, Shard shard, Parts parts) {
-  const Tick same = MakeTick(layout, parts.time, parts.sequence);
+constexpr Tick tick_below(const Layout& layout, Shard shard, Parts parts) noexcept {
+  const Tick same = make_tick(layout, parts.time, parts.sequence);
   if (shard == parts.shard) return same;
   // Where the shard comes after the sequence, it decides among the IDs of one tick; else among
   // those of one unit of time.
   const bool by_tick = layout.seq_shift > layout.shard_shift;
   if (shard < parts.shard)
-    return by_tick ? same : MakeTick(layout, parts.time, layout.max_sequence);
-  const Tick first = by_tick ? same : MakeTick(layout, parts.time, {0});
+    return by_tick ? same : make_tick(layout, parts.time, layout.max_sequence);
+  const Tick first = by_tick ? same : make_tick(layout, parts.time, {0});
   return {first.value - (first.value > 0 ? 1 : 0)};
 }
 
@@ -79,16 +79,18 @@ enum class Span : uint8_t {
 
 // The first tick that comes after `last` when the clock is in unit `now`. Where the layout's
 // sequence goes on from one unit to the next, within a unit it still only grows.
-constexpr Tick FirstTick(const Layout& layout, Tick last, Time now, uint32_t want, Span span) {
-  const bool fresh = now > TimeOf(layout, last);
+constexpr Tick first_tick(const Layout& layout, Tick last, Time now, uint32_t want,
+                          Span span) noexcept {
+  const bool fresh = now > time_of(layout, last);
   const Tick next{last.value + 1};
-  const Sequence fresh_sequence = layout.sequence_goes_on ? SequenceOf(layout, next) : Sequence{0};
-  const Tick first = fresh ? MakeTick(layout, now, fresh_sequence) : next;
-  if (span == Span::kAny || SequenceOf(layout, first).value + want <= layout.max_sequence.value + 1)
+  const Sequence fresh_sequence = layout.sequence_goes_on ? sequence_of(layout, next) : Sequence{0};
+  const Tick first = fresh ? make_tick(layout, now, fresh_sequence) : next;
+  if (span == Span::kAny ||
+      sequence_of(layout, first).value + want <= layout.max_sequence.value + 1)
     return first;
   // The rest of the unit is too short. Of a fresh one nothing is used yet: begin it anew.
-  const Time unit = fresh ? now : Time{TimeOf(layout, last).value + 1};
-  return MakeTick(layout, unit, {0});
+  const Time unit = fresh ? now : Time{time_of(layout, last).value + 1};
+  return make_tick(layout, unit, {0});
 }
 
 // What Take gives: ticks first, first + 1, … first + count - 1. Where count is 0 nothing was taken,
@@ -101,16 +103,16 @@ struct Grant {
 // Takes up to `want` consecutive ticks after the last one, none of a unit that begins after
 // `limit`, and none past the layout's last. want: at least 1; for Span::kOneUnit at most the
 // sequences of one unit.
-inline Grant Take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time now,
-                  UnixMicros limit, uint32_t want, Span span = Span::kAny) {
+inline Grant take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time now,
+                  UnixMicros limit, uint32_t want, Span span = Span::kAny) noexcept {
   if (limit > layout.last_start) limit = layout.last_start;
   uint64_t last = last_tick.load(std::memory_order_relaxed);
   for (;;) {
-    const Tick first = FirstTick(layout, {last}, now, want, span);
-    if (StartOf(layout, TimeOf(layout, first)) > limit) return {first, 0};
+    const Tick first = first_tick(layout, {last}, now, want, span);
+    if (start_of(layout, time_of(layout, first)) > limit) return {first, 0};
     Tick end{first.value + want - 1};
     if (want > 1) {
-      const Tick last_allowed = LastTickAt(layout, limit);
+      const Tick last_allowed = last_tick_at(layout, limit);
       if (end > last_allowed) end = last_allowed;
     }
     if (last_tick.compare_exchange_weak(last, end.value, std::memory_order_acq_rel,
@@ -120,7 +122,7 @@ inline Grant Take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time n
 }
 
 // From now on only ticks above `floor` are issued. Leaves a word alone that is past it.
-inline void RaiseTo(std::atomic<uint64_t>& last_tick, Tick floor) {
+inline void raise_to(std::atomic<uint64_t>& last_tick, Tick floor) noexcept {
   uint64_t last = last_tick.load(std::memory_order_relaxed);
   while (last < floor.value &&
          !last_tick.compare_exchange_weak(last, floor.value, std::memory_order_acq_rel,
@@ -128,15 +130,15 @@ inline void RaiseTo(std::atomic<uint64_t>& last_tick, Tick floor) {
   }
 }
 
-// Closes a word: from now on it issues nothing, and RaiseTo leaves it alone. Returns the last tick
-// before, above which nothing was issued; EndOf() where there was nothing left to issue.
-inline Tick Close(std::atomic<uint64_t>& last_tick, const Layout& layout) {
-  return {last_tick.exchange(EndOf(layout).value, std::memory_order_acq_rel)};
+// Closes a word: from now on it issues nothing, and raise_to leaves it alone. Returns the last tick
+// before, above which nothing was issued; end_of() where there was nothing left to issue.
+inline Tick close_tick(std::atomic<uint64_t>& last_tick, const Layout& layout) noexcept {
+  return {last_tick.exchange(end_of(layout).value, std::memory_order_acq_rel)};
 }
 
 // Opens a closed word, to issue only ticks above `last`. last: more than what Close has returned,
 // so that a Take that has read the word before it was closed does not find it as it was.
-inline void Open(std::atomic<uint64_t>& last_tick, Tick last) {
+inline void open_tick(std::atomic<uint64_t>& last_tick, Tick last) noexcept {
   last_tick.store(last.value, std::memory_order_release);
 }
 

@@ -19,8 +19,8 @@ struct UnixMillis {
   friend constexpr auto operator<=>(const UnixMillis&, const UnixMillis&) = default;
 };
 
-constexpr UnixMicros MicrosOf(UnixMillis moment) { return {moment.value * 1000}; }
-constexpr UnixMillis RoundUp(UnixMicros moment) { return {(moment.value + 999) / 1000}; }
+constexpr UnixMicros micros_of(UnixMillis moment) noexcept { return {moment.value * 1000}; }
+constexpr UnixMillis round_up(UnixMicros moment) noexcept { return {(moment.value + 999) / 1000}; }
 
 // A point in time in a layout's own terms: whole units since the layout's epoch. Negative before
 // it.

@@ -23,30 +23,30 @@ struct Uuid {
 
 // What snowid_uuidv7() draws ticks from: the milliseconds of version 7, and a sequence in the 12
 // bits behind them.
-inline constexpr Layout kUuid7 = MakeLayout({0, 1000, 48, 0, 12, 0});
+inline constexpr Layout kUuid7 = make_layout({0, 1000, 48, 0, 12, 0});
 
 namespace uuid {
 
 // A UUID of 48, 12 and 62 bits; `c` may have others above them.
-constexpr Uuid Assemble(unsigned version, uint64_t a, uint64_t b, uint64_t c) {
+constexpr Uuid assemble(unsigned version, uint64_t a, uint64_t b, uint64_t c) noexcept {
   return {a << 16 | uint64_t{version} << 12 | b, uint64_t{0b10} << 62 | (c & (UINT64_MAX >> 2))};
 }
 
-constexpr unsigned VersionOf(Uuid uuid) { return uuid.high >> 12 & 0xf; }
-constexpr bool IsOfRfc(Uuid uuid) { return uuid.low >> 62 == 0b10; }
+constexpr unsigned version_of(Uuid uuid) noexcept { return uuid.high >> 12 & 0xf; }
+constexpr bool is_of_rfc(Uuid uuid) noexcept { return uuid.low >> 62 == 0b10; }
 constexpr uint64_t A(Uuid uuid) { return uuid.high >> 16; }
 constexpr uint64_t B(Uuid uuid) { return uuid.high & 0xfff; }
 constexpr uint64_t C(Uuid uuid) { return uuid.low & (UINT64_MAX >> 2); }
 
 // Versions 1 and 6 count steps of 100 ns from the Gregorian calendar's first day, 1582-10-15.
-constexpr UnixMicros MomentOfSteps(uint64_t steps) {
+constexpr UnixMicros moment_of_steps(uint64_t steps) noexcept {
   constexpr int64_t kFirstDayUs = -12'219'292'800'000'000;
   return {kFirstDayUs + static_cast<int64_t>(steps / 10)};
 }
 
 // Spreads a difference in any bit over all of them: SplitMix64's last step (Steele, Lea and Flood,
 // 2014).
-constexpr uint64_t Mix(uint64_t bits) {
+constexpr uint64_t mix(uint64_t bits) noexcept {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   return bits ^ (bits >> 31);
@@ -54,102 +54,104 @@ constexpr uint64_t Mix(uint64_t bits) {
 
 // A number that few other pairs of layout and ID have. UUIDs with it are stored in databases: never
 // to be changed.
-constexpr uint64_t CheckOf(const LayoutSpec& spec, Id id) {
-  uint64_t check = Mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
-  check = Mix(check ^ spec.Fields());
-  return Mix(check ^ static_cast<uint64_t>(id.value));
+constexpr uint64_t check_of(const LayoutSpec& spec, Id id) noexcept {
+  uint64_t check = mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
+  check = mix(check ^ spec.fields_of());
+  return mix(check ^ static_cast<uint64_t>(id.value));
 }
 
 // Whether UUIDs of version 7 can hold all IDs of a layout in their order, with 24 check bits or
 // more.
-constexpr bool IsFitForVersion7(const Layout& layout) {
+constexpr bool is_fit_for_version7(const Layout& layout) noexcept {
   return layout.time_is_first && layout.epoch.value >= 0 &&
          layout.end.value <= (int64_t{1} << 48) * 1000 && layout.time_shift <= 40;
 }
 
 // Of version 7: the ID's time in milliseconds; then, over the 74 bits that are left, 10 of the
 // microseconds beyond it, the rest of the ID, and check bits.
-constexpr Uuid Version7Of(const Layout& layout, Id id, Time time, uint64_t check) {
-  const int64_t start_us = StartOf(layout, time).value;
+constexpr Uuid version7_of(const Layout& layout, Id id, Time time, uint64_t check) noexcept {
+  const int64_t start_us = start_of(layout, time).value;
   // In 128 bits, since there may be nothing below the time.
   const uint64_t rest =
       static_cast<uint64_t>(Uint128{static_cast<uint64_t>(id.value)} << (64 - layout.time_shift));
   const Uint128 bits =
       Uint128{static_cast<uint64_t>(start_us % 1000)} << 64 | rest | check >> layout.time_shift;
-  return Assemble(7, static_cast<uint64_t>(start_us / 1000), static_cast<uint64_t>(bits >> 62),
+  return assemble(7, static_cast<uint64_t>(start_us / 1000), static_cast<uint64_t>(bits >> 62),
                   static_cast<uint64_t>(bits));
 }
 
 // The ID in it, if there is one.
-constexpr Id IdOfVersion7(const Layout& layout, Uuid uuid) {
+constexpr Id id_of_version7(const Layout& layout, Uuid uuid) noexcept {
   const Uint128 bits = Uint128{B(uuid)} << 62 | C(uuid);
   const int64_t start_us = static_cast<int64_t>(A(uuid)) * 1000 + static_cast<int64_t>(bits >> 64);
-  const uint64_t time = static_cast<uint64_t>(TimeAt(layout, {start_us}).value);
+  const uint64_t time = static_cast<uint64_t>(time_at(layout, {start_us}).value);
   const uint64_t rest =
       static_cast<uint64_t>(Uint128{static_cast<uint64_t>(bits)} >> (64 - layout.time_shift));
   return {static_cast<int64_t>(time << layout.time_shift | rest)};
 }
 
 // Of version 8: the 63 bits of the ID, then check bits.
-constexpr Uuid Version8Of(Id id, uint64_t check) {
+constexpr Uuid version8_of(Id id, uint64_t check) noexcept {
   const uint64_t bits = static_cast<uint64_t>(id.value);
-  return Assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> 5);
+  return assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> 5);
 }
-constexpr Id IdOfVersion8(Uuid uuid) {
+constexpr Id id_of_version8(Uuid uuid) noexcept {
   return {static_cast<int64_t>(A(uuid) << 15 | B(uuid) << 3 | C(uuid) >> 59)};
 }
 
 }  // namespace uuid
 
 // The UUID of version 7 of a tick of kUuid7 and 62 random bits. A later tick's is greater.
-constexpr Uuid Uuid7Of(Tick tick, uint64_t random) {
-  return uuid::Assemble(7, static_cast<uint64_t>(TimeOf(kUuid7, tick).value),
-                        SequenceOf(kUuid7, tick).value, random);
+constexpr Uuid uuid7_of(Tick tick, uint64_t random) noexcept {
+  return uuid::assemble(7, static_cast<uint64_t>(time_of(kUuid7, tick).value),
+                        sequence_of(kUuid7, tick).value, random);
 }
 
-constexpr bool IsUuid7(Uuid uuid) { return uuid::IsOfRfc(uuid) && uuid::VersionOf(uuid) == 7; }
+constexpr bool is_uuid7(Uuid uuid) noexcept {
+  return uuid::is_of_rfc(uuid) && uuid::version_of(uuid) == 7;
+}
 
 // The least and the greatest UUID of version 7 of a millisecond. Range: 0 to kUuid7.max_time.
-constexpr Uuid LeastUuid7Of(Time time) {
-  return uuid::Assemble(7, static_cast<uint64_t>(time.value), 0, 0);
+constexpr Uuid least_uuid7_of(Time time) noexcept {
+  return uuid::assemble(7, static_cast<uint64_t>(time.value), 0, 0);
 }
-constexpr Uuid GreatestUuid7Of(Time time) {
-  return uuid::Assemble(7, static_cast<uint64_t>(time.value), 0xfff, UINT64_MAX);
+constexpr Uuid greatest_uuid7_of(Time time) noexcept {
+  return uuid::assemble(7, static_cast<uint64_t>(time.value), 0xfff, UINT64_MAX);
 }
 
 // The least UUID of version 7 whose millisecond begins at or after `moment`, and the greatest whose
 // millisecond begins before it. Where there is none, the greatest and the least of all UUIDs, which
 // are of no version. Never fail.
-constexpr Uuid FirstUuid7From(UnixMicros moment) {
-  const Time time = FirstUnitFrom(kUuid7, moment);
-  return time > kUuid7.max_time ? Uuid{UINT64_MAX, UINT64_MAX} : LeastUuid7Of(time);
+constexpr Uuid first_uuid7_from(UnixMicros moment) noexcept {
+  const Time time = first_unit_from(kUuid7, moment);
+  return time > kUuid7.max_time ? Uuid{UINT64_MAX, UINT64_MAX} : least_uuid7_of(time);
 }
-constexpr Uuid LastUuid7Before(UnixMicros moment) {
-  const Time time{FirstUnitFrom(kUuid7, moment).value - 1};
-  return time.value < 0 ? Uuid{0, 0} : GreatestUuid7Of(time);
+constexpr Uuid last_uuid7_before(UnixMicros moment) noexcept {
+  const Time time{first_unit_from(kUuid7, moment).value - 1};
+  return time.value < 0 ? Uuid{0, 0} : greatest_uuid7_of(time);
 }
 
 // Where a bound of UUIDs lies in the order of time: the least ID of kUuid7, or the one after the
 // last, such that each UUID of version 7 below the bound has the time and the 12 bits of an earlier
 // ID.
-constexpr Id KeyOfUuidBound(Uuid bound) {
+constexpr Id key_of_uuid_bound(Uuid bound) noexcept {
   const int64_t start = static_cast<int64_t>(uuid::A(bound) << 12);
-  const unsigned version = uuid::VersionOf(bound);
+  const unsigned version = uuid::version_of(bound);
   if (version != 7) return {start + (version < 7 ? 0 : 1 << 12)};
   const bool is_within = bound.low > uint64_t{0b10} << 62;
   return {start + static_cast<int64_t>(uuid::B(bound)) + (is_within ? 1 : 0)};
 }
 
 // The time of a UUID of version 1, 6 or 7, rounded down. Fails with kNoTime for any other.
-constexpr Status TimeOfUuid(Uuid uuid, UnixMicros* moment) {
-  if (!uuid::IsOfRfc(uuid)) return Status::kNoTime;
-  switch (uuid::VersionOf(uuid)) {
+constexpr Status time_of_uuid(Uuid uuid, UnixMicros* moment) noexcept {
+  if (!uuid::is_of_rfc(uuid)) return Status::kNoTime;
+  switch (uuid::version_of(uuid)) {
     case 1:
-      *moment = uuid::MomentOfSteps(uuid::B(uuid) << 48 | (uuid::A(uuid) & 0xffff) << 32 |
-                                    uuid::A(uuid) >> 16);
+      *moment = uuid::moment_of_steps(uuid::B(uuid) << 48 | (uuid::A(uuid) & 0xffff) << 32 |
+                                      uuid::A(uuid) >> 16);
       return Status::kOk;
     case 6:
-      *moment = uuid::MomentOfSteps(uuid::A(uuid) << 12 | uuid::B(uuid));
+      *moment = uuid::moment_of_steps(uuid::A(uuid) << 12 | uuid::B(uuid));
       return Status::kOk;
     case 7:
       *moment = {static_cast<int64_t>(uuid::A(uuid)) * 1000};
@@ -161,23 +163,23 @@ constexpr Status TimeOfUuid(Uuid uuid, UnixMicros* moment) {
 
 // The UUID that holds an ID: of version 7, with the ID's time, where that fits, else of version 8.
 // UUIDs of one layout are in the order of their IDs. Fails as Decompose does.
-constexpr Status ToUuid(const Layout& layout, Id id, Uuid* out) {
+constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   Parts parts{};
-  const Status status = Decompose(layout, id, &parts);
+  const Status status = decompose(layout, id, &parts);
   if (status != Status::kOk) return status;
-  const uint64_t check = uuid::CheckOf(layout.spec, id);
-  *out = uuid::IsFitForVersion7(layout) ? uuid::Version7Of(layout, id, parts.time, check)
-                                        : uuid::Version8Of(id, check);
+  const uint64_t check = uuid::check_of(layout.spec, id);
+  *out = uuid::is_fit_for_version7(layout) ? uuid::version7_of(layout, id, parts.time, check)
+                                           : uuid::version8_of(id, check);
   return Status::kOk;
 }
 
-// The ID that ToUuid() made a UUID of. Fails with kForeignUuid for any other UUID, but for one in
+// The ID that to_uuid() made a UUID of. Fails with kForeignUuid for any other UUID, but for one in
 // 2^24 or fewer that have a time of the layout.
-constexpr Status FromUuid(const Layout& layout, Uuid uuid, Id* id) {
-  *id =
-      uuid::IsFitForVersion7(layout) ? uuid::IdOfVersion7(layout, uuid) : uuid::IdOfVersion8(uuid);
+constexpr Status from_uuid(const Layout& layout, Uuid uuid, Id* id) noexcept {
+  *id = uuid::is_fit_for_version7(layout) ? uuid::id_of_version7(layout, uuid)
+                                          : uuid::id_of_version8(uuid);
   Uuid again{};
-  if (ToUuid(layout, *id, &again) != Status::kOk || again != uuid) return Status::kForeignUuid;
+  if (to_uuid(layout, *id, &again) != Status::kOk || again != uuid) return Status::kForeignUuid;
   return Status::kOk;
 }
 

@@ -21,7 +21,9 @@ struct Wild {
   UnixMicros from;
   UnixMicros until;
 
-  constexpr bool Holds(UnixMicros moment) const { return from <= moment && moment <= until; }
+  constexpr bool holds(UnixMicros moment) const noexcept {
+    return from <= moment && moment <= until;
+  }
   friend constexpr auto operator<=>(const Wild&, const Wild&) = default;
 };
 
@@ -52,20 +54,20 @@ inline constexpr int64_t kForgetUs = 86400000000;
 
 // How long before a range ticks are lifted over it, in microseconds. longest_unit_us: the longest
 // unit that is in use.
-constexpr int64_t LiftEarlyBy(int64_t longest_unit_us) {
+constexpr int64_t lift_early_by(int64_t longest_unit_us) noexcept {
   return kLiftEarlyUs + std::min(longest_unit_us, kMostUnitUs);
 }
 
 // No ID of the right clock is above this, where their lead counts from `now`.
-constexpr UnixMicros RightUntil(UnixMicros now) { return {now.value + kRightLeadUs}; }
+constexpr UnixMicros right_until(UnixMicros now) noexcept { return {now.value + kRightLeadUs}; }
 
 // Whether IDs of the right clock may have come to a range already, and so it cannot be stated.
-constexpr bool IsTooNear(const Wild& range, UnixMicros now) {
+constexpr bool is_too_near(const Wild& range, UnixMicros now) noexcept {
   return range.from.value - now.value <= kLiftEarlyUs;
 }
 
 // Whether a range is forgotten. early_us: how long before a range ticks are lifted over it.
-constexpr bool IsLongPast(const Wild& range, UnixMicros clock, int64_t early_us) {
+constexpr bool is_long_past(const Wild& range, UnixMicros clock, int64_t early_us) noexcept {
   return clock.value - range.until.value > early_us + kForgetUs;
 }
 
@@ -74,7 +76,8 @@ constexpr bool IsLongPast(const Wild& range, UnixMicros clock, int64_t early_us)
 // before a range ticks are lifted over it. One that is past at `clock` is joined only with what
 // meets it. Returns how many are left. In each, from must not be
 // after until.
-constexpr int64_t JoinWild(Wild* ranges, int64_t count, UnixMicros clock, int64_t early_us) {
+constexpr int64_t join_wild(Wild* ranges, int64_t count, UnixMicros clock,
+                            int64_t early_us) noexcept {
   std::sort(ranges, ranges + count);
   int64_t last = 0;
   for (int64_t i = 1; i < count; i++) {
@@ -90,14 +93,15 @@ constexpr int64_t JoinWild(Wild* ranges, int64_t count, UnixMicros clock, int64_
 }
 
 // The range that holds a moment, nullptr where none does.
-constexpr const Wild* WildAt(const WildTimes& times, UnixMicros moment) {
+constexpr const Wild* wild_at(const WildTimes& times, UnixMicros moment) noexcept {
   for (int64_t i = 0; i < times.count; i++)
-    if (times.at[i].Holds(moment)) return &times.at[i];
+    if (times.at[i].holds(moment)) return &times.at[i];
   return nullptr;
 }
 
 // Whether the unit of time of a layout that begins at `start` has a part in any range.
-constexpr bool IsWildUnit(const WildTimes& times, const Layout& layout, UnixMicros start) {
+constexpr bool is_wild_unit(const WildTimes& times, const Layout& layout,
+                            UnixMicros start) noexcept {
   for (int64_t i = 0; i < times.count; i++) {
     const Wild& wild = times.at[i];
     if (start <= wild.until && start.value + layout.unit_us > wild.from.value) return true;
@@ -107,7 +111,7 @@ constexpr bool IsWildUnit(const WildTimes& times, const Layout& layout, UnixMicr
 
 // Up to when units of time may begin, whatever their layout, while no tick has been lifted since
 // the floor was at `floor`.
-constexpr UnixMicros UnliftedUntil(const WildTimes& times, UnixMicros floor) {
+constexpr UnixMicros unlifted_until(const WildTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until)
       return {times.at[i].from.value - static_cast<int64_t>(kLongestUnitUs)};
@@ -115,9 +119,9 @@ constexpr UnixMicros UnliftedUntil(const WildTimes& times, UnixMicros floor) {
 }
 
 // The range over which all ticks are to be lifted now, nullptr where none is. early_us: as for
-// JoinWild().
-constexpr const Wild* DueAt(const WildTimes& times, UnixMicros clock, UnixMicros floor,
-                            int64_t early_us) {
+// join_wild().
+constexpr const Wild* due_at(const WildTimes& times, UnixMicros clock, UnixMicros floor,
+                             int64_t early_us) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until && times.at[i].from.value - early_us <= clock.value)
       return &times.at[i];
@@ -127,8 +131,8 @@ constexpr const Wild* DueAt(const WildTimes& times, UnixMicros clock, UnixMicros
 // From when on the lead of IDs counts: the clock, or, where they have been lifted over a range that
 // it has not passed yet, its end and what the clock has gone since.
 // A clock that goes back by a few seconds just after that has callers wait, and no more.
-constexpr UnixMicros LeadFrom(const WildTimes& times, UnixMicros clock, UnixMicros floor,
-                              int64_t early_us) {
+constexpr UnixMicros lead_begin(const WildTimes& times, UnixMicros clock, UnixMicros floor,
+                                int64_t early_us) noexcept {
   UnixMicros from = clock;
   for (int64_t i = 0; i < times.count; i++) {
     const Wild& wild = times.at[i];
@@ -149,7 +153,7 @@ struct Reach {
 
 // How long the ID whose unit of time begins at `next` has to wait for the clock, in microseconds; 0
 // or less where it has not. lead_us: how far IDs may be ahead of where their lead counts from.
-constexpr int64_t WaitFor(UnixMicros next, const Reach& reach, int64_t lead_us) {
+constexpr int64_t wait_us_for(UnixMicros next, const Reach& reach, int64_t lead_us) noexcept {
   const int64_t for_lead = next.value - reach.lead_from.value - lead_us;
   if (next <= reach.limit) return for_lead;
   return std::max(for_lead, reach.limit_ends.value - reach.clock.value);
@@ -157,7 +161,7 @@ constexpr int64_t WaitFor(UnixMicros next, const Reach& reach, int64_t lead_us) 
 
 // The first range that IDs have not been lifted over and the clock has not come to, nullptr where
 // there is none. None must be due.
-constexpr const Wild* WildAhead(const WildTimes& times, UnixMicros floor) {
+constexpr const Wild* wild_ahead(const WildTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until) return &times.at[i];
   return nullptr;

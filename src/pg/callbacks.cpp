@@ -31,7 +31,7 @@ void at_eosubxact(SubXactEvent event, SubTransactionId part, SubTransactionId pa
 // A transaction may still be open: it ends after this.
 void at_exit(int, Datum) {
   at_exit_counters();
-  CountsFlush();
+  counts_flush();
   at_exit_places();    // after the IDs of the places were counted
   at_exit_database();  // last: sweeps remove what belongs to a database that nobody uses
 }

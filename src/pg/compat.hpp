@@ -127,7 +127,7 @@ inline void name_tranche(int tranche, const char* name) { LWLockRegisterTranche(
 
 // Where the WAL ends that a page needs, for those who have no lock on the page: then it may be of
 // two moments. PostgreSQL 19 made one number of what were two halves.
-inline XLogRecPtr LsnOf(const volatile PageHeaderData* page) {
+inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 #if PG_VERSION_NUM >= 190000
   return PageXLogRecPtrGet(&page->pd_lsn);
 #else

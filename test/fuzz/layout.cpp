@@ -12,25 +12,25 @@ namespace {
 bool IsReadAs(std::string_view text, const LayoutSpec& spec) {
   const std::vector<char> exact(text.begin(), text.end());
   LayoutSpec back{};
-  return ParseLayout({exact.data(), exact.size()}, &back).fault == LayoutFault::kNone &&
+  return parse_layout({exact.data(), exact.size()}, &back).fault == LayoutFault::kNone &&
          back == spec;
 }
 
 void CheckSpec(const LayoutSpec& spec) {
   char written[kLayoutTextSize];
-  const size_t spec_length = FormatLayoutSpec(spec, written);
+  const size_t spec_length = format_layout_spec(spec, written);
   Require(spec_length < kLayoutTextSize, "the longest text is shorter than its buffer");
   Require(IsReadAs({written, spec_length}, spec), "a specification is read as the same layout");
   const LayoutReading reading = ReadLayout({written, spec_length});
   Require(reading.Allows(LayoutFault::kNone) && reading.spec == spec,
           "a specification is that layout's");
-  const size_t length = FormatLayout(spec, written);
+  const size_t length = format_layout(spec, written);
   Require(IsReadAs({written, length}, spec), "what is written is read as the same layout");
 }
 
 void CheckText(std::string_view text) {
   LayoutSpec spec{};
-  const LayoutError error = ParseLayout(text, &spec);
+  const LayoutError error = parse_layout(text, &spec);
   const LayoutReading reading = ReadLayout(text);
   Require(reading.Allows(error.fault), "a text is what its words make it");
   if (error.fault != LayoutFault::kNone) {
@@ -41,7 +41,7 @@ void CheckText(std::string_view text) {
     return;
   }
   Require(spec == reading.spec, "the layout is the one that the words tell");
-  Require(IsValid(spec), "only valid layouts are read");
+  Require(is_valid(spec), "only valid layouts are read");
   CheckSpec(spec);
 }
 
@@ -52,7 +52,7 @@ void Check(std::string_view input) {
   LayoutSpec spec;
   if (input.size() < sizeof spec) return;
   std::memcpy(&spec, input.data(), sizeof spec);
-  if (IsValid(spec)) CheckSpec(Canonical(spec));
+  if (is_valid(spec)) CheckSpec(canonical(spec));
 }
 
 }  // namespace snowid::core::test

@@ -16,12 +16,12 @@ void CheckText(std::string_view text) {
   ObjectId id{};
   const bool is_text =
       text.size() == kObjectIdDigits && std::all_of(text.begin(), text.end(), IsHex);
-  const Status status = ParseObjectId(text, &id);
+  const Status status = parse_object_id(text, &id);
   Require(status == (is_text ? Status::kOk : Status::kMalformed),
           "24 digits are read, and no else");
   if (!is_text) return;
   char again[kObjectIdDigits];
-  FormatObjectId(id, again);
+  format_object_id(id, again);
   Require(std::equal(text.begin(), text.end(), again,
                      [](unsigned char a, char b) { return std::tolower(a) == b; }),
           "what is read is written as it was, in lower case");
@@ -29,9 +29,10 @@ void CheckText(std::string_view text) {
 
 void CheckBytes(const ObjectId& id) {
   char text[kObjectIdDigits];
-  FormatObjectId(id, text);
+  format_object_id(id, text);
   ObjectId back{};
-  Require(ParseObjectId({text, sizeof text}, &back) == Status::kOk, "what is written can be read");
+  Require(parse_object_id({text, sizeof text}, &back) == Status::kOk,
+          "what is written can be read");
   Require(back == id, "what is written is read as the same ObjectID");
 }
 

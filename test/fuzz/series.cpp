@@ -54,7 +54,7 @@ Status StatusOf(const std::vector<std::string_view>& words, std::array<int64_t, 
 
 void Check(std::string_view input) {
   Series series{};
-  const Status status = ParseSeriesName(input, &series);
+  const Status status = parse_series_name(input, &series);
   std::array<int64_t, 3> numbers{};
   Require(status == StatusOf(WordsOf(input), &numbers), "a name is what its words make it");
   if (status != Status::kOk) return;
@@ -66,13 +66,13 @@ void Check(std::string_view input) {
   Require(descends ? series.last == y : series.first == x, "a series keeps to its lower end");
   Require(descends ? series.first <= x : series.last <= (x > y ? x : y), "none goes beyond");
   Require((series.last - series.first) % step == 0, "the last number is reached");
-  Require(CountOf(series) >= 1, "none is empty");
+  Require(count_of(series) >= 1, "none is empty");
 
   // A series is the one that its own ends make.
   const std::string again = "seq_" + std::to_string(series.first) + "_to_" +
                             std::to_string(series.last) + "_step_" + std::to_string(series.step);
   Series same{};
-  Require(ParseSeriesName(again, &same) == Status::kOk, "what is written can be read");
+  Require(parse_series_name(again, &same) == Status::kOk, "what is written can be read");
   Require(same.first == series.first && same.last == series.last && same.step == series.step,
           "what is written is read as the same series");
 }

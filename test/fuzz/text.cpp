@@ -11,33 +11,33 @@ namespace {
 
 constexpr std::string_view kGreatest = "LygHa16AHYF";
 
-bool IsDigit(char letter) {
+bool is_digit(char letter) {
   return (letter >= '0' && letter <= '9') || (letter >= 'A' && letter <= 'Z') ||
          (letter >= 'a' && letter <= 'z');
 }
 
 bool IsText(std::string_view text) {
-  return text.size() == kTextLength && std::all_of(text.begin(), text.end(), IsDigit);
+  return text.size() == kTextLength && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 void CheckText(std::string_view text) {
   Id id{};
-  const Status status = ParseText(text, &id);
+  const Status status = parse_text(text, &id);
   const Status expected = !IsText(text)      ? Status::kMalformed
                           : text > kGreatest ? Status::kNumberOutOfRange
                                              : Status::kOk;
   Require(status == expected, "a text is what has eleven digits and is not above the greatest");
-  if (status == Status::kOk) Require(FormatText(id).View() == text, "an ID has one text");
+  if (status == Status::kOk) Require(format_text(id).view_of() == text, "an ID has one text");
 }
 
 void CheckId(int64_t value) {
-  const IdText text = FormatText({value});
-  Require(IsText(text.View()), "what is written has the form of a text");
+  const IdText text = format_text({value});
+  Require(IsText(text.view_of()), "what is written has the form of a text");
   Id back{};
-  Require(ParseText(text.View(), &back) == Status::kOk, "what is written can be read");
+  Require(parse_text(text.view_of(), &back) == Status::kOk, "what is written can be read");
   Require(back.value == value, "what is written is read as the same ID");
   if (value == INT64_MAX) return;
-  Require(text.View() < FormatText({value + 1}).View(), "texts are in the order of the IDs");
+  Require(text.view_of() < format_text({value + 1}).view_of(), "texts are in the order of the IDs");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace snowid::core::test {
 namespace {
 
 // Two sequences a unit, of 1 ms, from 1970 on.
-constexpr Layout kTwo = MakeLayout({0, 1000, 10, 3, 1, kTimeShardSeq});
+constexpr Layout kTwo = make_layout({0, 1000, 10, 3, 1, kTimeShardSeq});
 
 // The ticks of a run, as time * 10 + sequence.
 std::vector<int64_t> TicksOf(const Layout& layout, std::vector<int64_t> moments) {
@@ -23,9 +23,9 @@ std::vector<int64_t> TicksOf(const Layout& layout, std::vector<int64_t> moments)
   std::vector<int64_t> ticks;
   for (const int64_t moment : moments) {
     Tick tick{};
-    EXPECT_EQ(NextOf(layout, {moment}, &run, &tick), Status::kOk);
-    ticks.push_back(TimeOf(layout, tick).value * 10 +
-                    static_cast<int64_t>(SequenceOf(layout, tick).value));
+    EXPECT_EQ(next_of(layout, {moment}, &run, &tick), Status::kOk);
+    ticks.push_back(time_of(layout, tick).value * 10 +
+                    static_cast<int64_t>(sequence_of(layout, tick).value));
   }
   return ticks;
 }
@@ -54,24 +54,24 @@ TEST(Backfill, FiveThousandOfOneMomentAreFiveThousandIds) {
   Tick tick{};
   Tick before{};
   for (int i = 0; i < 5000; i++) {
-    ASSERT_EQ(NextOf(kInstagram, {1700000000000000}, &run, &tick), Status::kOk);
+    ASSERT_EQ(next_of(kInstagram, {1700000000000000}, &run, &tick), Status::kOk);
     ASSERT_TRUE(i == 0 || tick.value == before.value + 1);
     before = tick;
   }
-  EXPECT_EQ(StartOf(kInstagram, TimeOf(kInstagram, tick)).value, 1700000000000000 + 4000);
+  EXPECT_EQ(start_of(kInstagram, time_of(kInstagram, tick)).value, 1700000000000000 + 4000);
 }
 
 TEST(Backfill, ATimeThatTheLayoutCannotHoldIsRefusedAndForgotten) {
   Backfill run{};
   Tick tick{77};
-  EXPECT_EQ(NextOf(kTwo, {-1}, &run, &tick), Status::kTimeOutOfRange);
-  EXPECT_EQ(NextOf(kTwo, kTwo.end, &run, &tick), Status::kTimeOutOfRange);
+  EXPECT_EQ(next_of(kTwo, {-1}, &run, &tick), Status::kTimeOutOfRange);
+  EXPECT_EQ(next_of(kTwo, kTwo.end, &run, &tick), Status::kTimeOutOfRange);
   EXPECT_FALSE(run.begun);
   const UnixMicros last = kTwo.last_start;
-  EXPECT_EQ(NextOf(kTwo, last, &run, &tick), Status::kOk);
-  EXPECT_EQ(NextOf(kTwo, last, &run, &tick), Status::kOk);
+  EXPECT_EQ(next_of(kTwo, last, &run, &tick), Status::kOk);
+  EXPECT_EQ(next_of(kTwo, last, &run, &tick), Status::kOk);
   const Tick greatest = tick;
-  EXPECT_EQ(NextOf(kTwo, last, &run, &tick), Status::kTimeOutOfRange);
+  EXPECT_EQ(next_of(kTwo, last, &run, &tick), Status::kTimeOutOfRange);
   EXPECT_EQ(run.last, greatest);
   EXPECT_EQ(tick, greatest);
 }
@@ -86,8 +86,8 @@ TEST(Backfill, PropertiesOfRandomRuns) {
     for (int i = 0; i < 400; i++) {
       moment.value += static_cast<int64_t>(random.Below(4)) * layout.unit_us / 2;
       Tick tick{};
-      ASSERT_EQ(NextOf(layout, moment, &run, &tick), Status::kOk);
-      const Tick own = MakeTick(layout, TimeAt(layout, moment), {0});
+      ASSERT_EQ(next_of(layout, moment, &run, &tick), Status::kOk);
+      const Tick own = make_tick(layout, time_at(layout, moment), {0});
       const Tick least = i == 0 ? own : std::max(own, Tick{before.value + 1});
       ASSERT_EQ(tick, least);
       before = tick;
@@ -97,21 +97,21 @@ TEST(Backfill, PropertiesOfRandomRuns) {
 
 // Against all IDs of small layouts, counted out.
 TEST(TickBelow, IsTheLeastTickAboveWhichAllIdsAreGreater) {
-  const Layout layouts[] = {MakeLayout({0, 1000, 3, 2, 2, kTimeShardSeq}),
-                            MakeLayout({0, 1000, 3, 2, 2, kTimeSeqShard}),
-                            MakeLayout({0, 1000, 3, 0, 2, kTimeShardSeq})};
+  const Layout layouts[] = {make_layout({0, 1000, 3, 2, 2, kTimeShardSeq}),
+                            make_layout({0, 1000, 3, 2, 2, kTimeSeqShard}),
+                            make_layout({0, 1000, 3, 0, 2, kTimeShardSeq})};
   for (const Layout& layout : layouts) {
     const uint64_t ticks = uint64_t{1} << 5;
     for (int64_t id = 0; id <= layout.max_id.value; id++) {
       Parts parts{};
-      ASSERT_EQ(Decompose(layout, {id}, &parts), Status::kOk);
+      ASSERT_EQ(decompose(layout, {id}, &parts), Status::kOk);
       for (uint64_t shard = 0; shard <= layout.max_shard.value; shard++) {
-        const Tick below = TickBelow(layout, {shard}, parts);
+        const Tick below = tick_below(layout, {shard}, parts);
         for (uint64_t tick = below.value + 1; tick < ticks; tick++)
-          ASSERT_GT(IdOf(layout, {shard}, {tick}).value, id);
+          ASSERT_GT(id_of(layout, {shard}, {tick}).value, id);
         // One less would not do.
         if (below.value == 0) continue;
-        ASSERT_LE(IdOf(layout, {shard}, below).value, id);
+        ASSERT_LE(id_of(layout, {shard}, below).value, id);
       }
     }
   }

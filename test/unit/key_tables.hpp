@@ -16,9 +16,9 @@ namespace snowid::core::test {
 class Table {
  public:
   // Of memory that holds something, as shared memory may.
-  explicit Table(uint32_t capacity) : memory_(std::malloc(KeyTableBytes(capacity)), std::free) {
-    std::memset(memory_.get(), 0xa5, KeyTableBytes(capacity));
-    MakeKeyTable(memory_.get(), capacity);
+  explicit Table(uint32_t capacity) : memory_(std::malloc(key_table_bytes(capacity)), std::free) {
+    std::memset(memory_.get(), 0xa5, key_table_bytes(capacity));
+    make_key_table(memory_.get(), capacity);
   }
 
   KeyTable* get() const { return static_cast<KeyTable*>(memory_.get()); }
@@ -27,7 +27,7 @@ class Table {
   // Every byte of it.
   std::vector<unsigned char> Bytes() const {
     const auto* bytes = static_cast<const unsigned char*>(memory_.get());
-    return {bytes, bytes + KeyTableBytes(get()->capacity)};
+    return {bytes, bytes + key_table_bytes(get()->capacity)};
   }
 
  private:
@@ -63,15 +63,15 @@ inline std::vector<KeyLast> KeysOf(const Table& table) {
   return keys;
 }
 
-// Gives a key its next number as sessions do: by DrawKnown() where that is enough. Where a
+// Gives a key its next number as sessions do: by draw_known() where that is enough. Where a
 // generation is over the next one begins.
-inline SectionStatus Draw(const Table& table, int64_t* floor, int64_t key, int64_t limit,
+inline SectionStatus draw(const Table& table, int64_t* floor, int64_t key, int64_t limit,
                           bool may_evict, int64_t* number) {
-  if (DrawKnown(table.get(), key, limit, number)) return SectionStatus::kOk;
+  if (draw_known(table.get(), key, limit, number)) return SectionStatus::kOk;
   for (;;) {
-    const SectionStatus status = NextOfKey(table.get(), floor, key, limit, may_evict, number);
+    const SectionStatus status = next_of_key(table.get(), floor, key, limit, may_evict, number);
     if (status != SectionStatus::kOver) return status;
-    EndGeneration(table.get());
+    end_generation(table.get());
   }
 }
 

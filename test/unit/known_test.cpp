@@ -13,18 +13,18 @@ constexpr PageSays kOld{1000, true, 70, kMark};
 constexpr PageSays kNew{2000, true, 90, kMark};
 
 bool Counts(const Known& known, uint32_t file, const PageSays& page) {
-  return IsAsKnown(known, file, page) || IsAsBefore(known, file, page);
+  return is_as_known(known, file, page) || is_as_before(known, file, page);
 }
 
 void Change(Known& known, const PageSays& from, const PageSays& to) {
-  Announce(known, kFile, from, to.last, to.is_called);
-  NoteChanged(known, to);
+  announce(known, kFile, from, to.last, to.is_called);
+  note_own_change(known, to);
 }
 
 // One that has been refilled to kOld.
 void Refill(Known& known) {
   Change(known, {1, false, 50, 0}, kOld);
-  Settle(known, kFile);
+  settle(known, kFile);
 }
 
 TEST(KnownTest, NothingCountsBeforeTheFirstRefillIsDone) {
@@ -33,19 +33,19 @@ TEST(KnownTest, NothingCountsBeforeTheFirstRefillIsDone) {
   EXPECT_FALSE(Counts(known, kFile, fresh));
   Change(known, fresh, kOld);
   EXPECT_FALSE(Counts(known, kFile, kOld));
-  Settle(known, kFile);
+  settle(known, kFile);
   EXPECT_TRUE(Counts(known, kFile, kOld));
 }
 
 TEST(KnownTest, NumbersCountThroughoutAChangeByWhoRefills) {
   Known known{};
   Refill(known);
-  Announce(known, kFile, kOld, kNew.last, kNew.is_called);
+  announce(known, kFile, kOld, kNew.last, kNew.is_called);
   EXPECT_TRUE(Counts(known, kFile, kOld));
   EXPECT_TRUE(Counts(known, kFile, kNew));
-  NoteChanged(known, kNew);
+  note_own_change(known, kNew);
   EXPECT_TRUE(Counts(known, kFile, kNew));
-  Settle(known, kFile);
+  settle(known, kFile);
   EXPECT_TRUE(Counts(known, kFile, kNew));
   EXPECT_FALSE(Counts(known, kFile, kOld));
 }
@@ -55,7 +55,7 @@ TEST(KnownTest, WhatOthersHaveChangedDoesNotCount) {
   Refill(known);
   for (const PageSays& page : {PageSays{1001, true, 70, kMark}, PageSays{1000, false, 70, kMark},
                                PageSays{1000, true, 71, kMark}, PageSays{1000, true, 70, 0}})
-    EXPECT_FALSE(IsAsKnown(known, kFile, page));
+    EXPECT_FALSE(is_as_known(known, kFile, page));
   EXPECT_FALSE(Counts(known, kFile + 1, kOld));
 }
 
@@ -63,20 +63,20 @@ TEST(KnownTest, NorDoesItUntilARefillAfterThatIsDone) {
   Known known{};
   Refill(known);
   const PageSays set{5000, true, 80, 0};
-  Announce(known, kFile, set, kNew.last, kNew.is_called);
+  announce(known, kFile, set, kNew.last, kNew.is_called);
   EXPECT_FALSE(Counts(known, kFile, set));
   EXPECT_FALSE(Counts(known, kFile, kNew));
-  NoteChanged(known, kNew);
+  note_own_change(known, kNew);
   EXPECT_FALSE(Counts(known, kFile, kNew));
-  Settle(known, kFile);
+  settle(known, kFile);
   EXPECT_TRUE(Counts(known, kFile, kNew));
 }
 
 TEST(KnownTest, WhereNothingIsLoggedTheMarkTells) {
   Known known{};
   Change(known, {1, false, 0, 0}, {1000, true, 0, kMark});
-  Settle(known, kFile);
-  EXPECT_TRUE(IsAsKnown(known, kFile, {1000, true, 0, kMark}));
+  settle(known, kFile);
+  EXPECT_TRUE(is_as_known(known, kFile, {1000, true, 0, kMark}));
   EXPECT_FALSE(Counts(known, kFile, {1000, true, 0, 0}));
 }
 

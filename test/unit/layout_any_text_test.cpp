@@ -25,12 +25,12 @@ void CheckText(std::string_view text) {
   ASSERT_TRUE(reading.Allows(fault)) << text << ": " << static_cast<int>(fault);
   if (fault != LayoutFault::kNone) return;
   ASSERT_EQ(spec, reading.spec) << text;
-  ASSERT_TRUE(IsValid(spec)) << text;
+  ASSERT_TRUE(is_valid(spec)) << text;
   char written[kLayoutTextSize];
   LayoutSpec back{};
-  ASSERT_EQ(Parse({written, FormatLayout(spec, written)}, &back), LayoutFault::kNone) << text;
+  ASSERT_EQ(Parse({written, format_layout(spec, written)}, &back), LayoutFault::kNone) << text;
   ASSERT_EQ(back, spec) << text;
-  ASSERT_EQ(Parse({written, FormatLayoutSpec(spec, written)}, &back), LayoutFault::kNone) << text;
+  ASSERT_EQ(Parse({written, format_layout_spec(spec, written)}, &back), LayoutFault::kNone) << text;
   ASSERT_EQ(back, spec) << text;
 }
 
@@ -78,7 +78,7 @@ std::string RandomWord(const LayoutSpec& spec, int field, Random* random) {
     return "epoch:" + std::to_string(ms);
   }
   char written[kLayoutTextSize];
-  std::string epoch(written, FormatLayoutSpec(spec, written));
+  std::string epoch(written, format_layout_spec(spec, written));
   epoch = epoch.substr(epoch.find("epoch:"));
   epoch.pop_back();
   const size_t shorter = std::string_view("epoch:2011-08-24T21:07:01.").size() + random->Below(7);

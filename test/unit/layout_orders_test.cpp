@@ -27,7 +27,7 @@ std::string Describe(const LayoutSpec& spec) {
 template <typename Body>
 void ForRandomLayouts(Random* random, int count, Body body) {
   for (int i = 0; i < count; i++) {
-    const Layout layout = MakeLayout(RandomSpec(random));
+    const Layout layout = make_layout(RandomSpec(random));
     body(layout);
     if (testing::Test::HasFailure()) FAIL() << Describe(layout.spec);
   }
@@ -45,9 +45,9 @@ TEST(IsValid, HoldsEachFieldToItsRange) {
   const auto is_valid_with = [&](auto change) {
     LayoutSpec spec = valid;
     change(&spec);
-    return IsValid(spec);
+    return is_valid(spec);
   };
-  EXPECT_TRUE(IsValid(valid));
+  EXPECT_TRUE(is_valid(valid));
   for (const uint64_t unit : {uint64_t{1}, uint64_t{kDayUs}})
     EXPECT_TRUE(is_valid_with([&](LayoutSpec* spec) { spec->unit_us = unit; }));
   for (const uint64_t unit : {uint64_t{0}, uint64_t{kDayUs} + 1, (uint64_t{1} << 40) - 1})
@@ -64,7 +64,7 @@ TEST(IsValid, HoldsForEveryWidthThatAddsUpTo64AtMost) {
   for (uint64_t time = 0; time < 128; time++)
     for (uint64_t shard = 0; shard < 128; shard++)
       for (uint64_t seq = 0; seq < 128; seq++)
-        if (IsValid({0, 1000, time, shard, seq, seq % 2}) !=
+        if (is_valid({0, 1000, time, shard, seq, seq % 2}) !=
             (time >= 1 && time <= 63 && time + shard + seq <= 64))
           FAIL() << time << " " << shard << " " << seq;
 }
@@ -79,13 +79,13 @@ TEST(Canonical, TakesNoNoteOfWhereFieldsWithoutBitsLie) {
   Random random(1);
   for (int i = 0; i < kSpecs; i++) {
     const LayoutSpec spec = RandomSpec(&random);
-    if (!IsValid(spec) || Canonical(spec) != spec) FAIL() << Describe(spec);
+    if (!is_valid(spec) || canonical(spec) != spec) FAIL() << Describe(spec);
     for (uint64_t order = 0; order < 6; order++) {
       LayoutSpec other = spec;
       other.order = order;
       const bool same = fields_with_bits(other) == fields_with_bits(spec);
-      if ((Canonical(other) == spec) != same) FAIL() << Describe(other) << ", " << Describe(spec);
-      if (!IsValid(other)) FAIL() << Describe(other);
+      if ((canonical(other) == spec) != same) FAIL() << Describe(other) << ", " << Describe(spec);
+      if (!is_valid(other)) FAIL() << Describe(other);
     }
   }
 }
@@ -95,12 +95,12 @@ TEST(Canonical, IsTheSameForEver) {
   for (uint64_t order = 0; order < 6; order++) {
     const LayoutSpec spec{0, 1000, 41, 0, 22, order};
     const bool time_is_above = ExactFields(spec).PlaceOf('T') < ExactFields(spec).PlaceOf('Q');
-    EXPECT_EQ(Canonical(spec).order, time_is_above ? 0u : 5u) << order;
+    EXPECT_EQ(canonical(spec).order, time_is_above ? 0u : 5u) << order;
     const LayoutSpec no_sequence{0, 1000, 41, 22, 0, order};
     const bool time_is_first =
         ExactFields(no_sequence).PlaceOf('T') < ExactFields(no_sequence).PlaceOf('H');
-    EXPECT_EQ(Canonical(no_sequence).order, time_is_first ? 0u : 2u) << order;
-    EXPECT_EQ(Canonical({0, 1000, 41, 0, 0, order}).order, 0u) << order;
+    EXPECT_EQ(canonical(no_sequence).order, time_is_first ? 0u : 2u) << order;
+    EXPECT_EQ(canonical({0, 1000, 41, 0, 0, order}).order, 0u) << order;
   }
   EXPECT_EQ(kFirstEpoch.value, -62135596800000000);  // 0001-01-01 00:00:00
   EXPECT_EQ(kLastEpoch.value, 253402300799999999);   // 9999-12-31 23:59:59.999999
@@ -139,7 +139,7 @@ TEST(MakeLayout, FillsBigint) {
     const Status expected = ExactMaxTime(layout) == ExactFields(layout.spec).MostOf('T')
                                 ? Status::kOk
                                 : Status::kTimeOutOfRange;
-    ASSERT_EQ(Decompose(layout, layout.max_id, &parts), expected);
+    ASSERT_EQ(decompose(layout, layout.max_id, &parts), expected);
   });
 }
 
@@ -149,12 +149,12 @@ TEST(MakeLayout, IsTheSameWhereverAShardWithoutBitsLies) {
     LayoutSpec spec = RandomSpec(&random);
     spec.shard_bits = 0;
     spec.order = random.Below(6);
-    const Layout layout = MakeLayout(spec);
-    const Layout canonical = MakeLayout(Canonical(spec));
-    const Parts parts = RandomParts(canonical, &random);
-    if (layout.max_time != canonical.max_time || layout.max_sequence != canonical.max_sequence ||
-        layout.max_id != canonical.max_id || layout.time_is_first != canonical.time_is_first ||
-        Compose(layout, parts) != Compose(canonical, parts))
+    const Layout layout = make_layout(spec);
+    const Layout plain = make_layout(canonical(spec));
+    const Parts parts = RandomParts(plain, &random);
+    if (layout.max_time != plain.max_time || layout.max_sequence != plain.max_sequence ||
+        layout.max_id != plain.max_id || layout.time_is_first != plain.time_is_first ||
+        compose(layout, parts) != compose(plain, parts))
       FAIL() << Describe(spec);
   }
 }
@@ -164,13 +164,13 @@ TEST(RandomLayouts, PartsComeBackFromIds) {
   ForRandomLayouts(&random, kSpecs, [&random](const Layout& layout) {
     for (int i = 0; i < kCasesOfEach; i++) {
       const Parts parts = RandomParts(layout, &random);
-      const Id id = Compose(layout, parts);
+      const Id id = compose(layout, parts);
       ASSERT_EQ(id.value, static_cast<int64_t>(ExactId(layout, parts.time.value, parts.shard.value,
                                                        parts.sequence.value)));
       ASSERT_GE(id.value, 0);
       ASSERT_LE(id, layout.max_id);
       Parts back{};
-      ASSERT_EQ(Decompose(layout, id, &back), Status::kOk);
+      ASSERT_EQ(decompose(layout, id, &back), Status::kOk);
       ASSERT_EQ(back.time, parts.time);
       ASSERT_EQ(back.shard, parts.shard);
       ASSERT_EQ(back.sequence, parts.sequence);
@@ -209,12 +209,12 @@ TEST(RandomLayouts, IdsComeBackFromPartsOrAreRefused) {
                                          ? Status::kTimeOutOfRange
                                          : Status::kOk;
       Parts parts{};
-      ASSERT_EQ(Decompose(layout, id, &parts), expected_status) << id.value;
+      ASSERT_EQ(decompose(layout, id, &parts), expected_status) << id.value;
       if (expected_status != Status::kOk) continue;
       ASSERT_EQ(parts.time, expected.time) << id.value;
       ASSERT_EQ(parts.shard, expected.shard) << id.value;
       ASSERT_EQ(parts.sequence, expected.sequence) << id.value;
-      ASSERT_EQ(Compose(layout, parts), id);
+      ASSERT_EQ(compose(layout, parts), id);
     }
   });
 }
@@ -226,10 +226,10 @@ TEST(RandomLayouts, TimeAtIsTheFloorOfEveryMoment) {
     for (int i = 0; i < kCasesOfEach; i++) {
       const int64_t moment = RandomMoment(layout, &random);
       const Wide expected = std::min(ExactTime(layout, moment), max + 1);
-      const Time time = TimeAt(layout, {moment});
+      const Time time = time_at(layout, {moment});
       ASSERT_EQ(time.value, static_cast<int64_t>(expected)) << moment;
       if (time.value < 0) continue;
-      ASSERT_EQ(StartOf(layout, time).value, static_cast<int64_t>(ExactStart(layout, expected)));
+      ASSERT_EQ(start_of(layout, time).value, static_cast<int64_t>(ExactStart(layout, expected)));
     }
   });
 }
@@ -241,7 +241,7 @@ TEST(RandomLayouts, TimeAtIsNegativeForEveryMomentBeforeTheEpoch) {
     for (int i = 0; i < kCasesOfEach; i++) {
       const int64_t after_first = static_cast<int64_t>(random.Sized() >> 1);
       const int64_t moment = std::min(INT64_MIN + after_first, layout.epoch.value - 1);
-      ASSERT_LT(TimeAt(layout, {moment}).value, 0) << moment;
+      ASSERT_LT(time_at(layout, {moment}).value, 0) << moment;
     }
   });
 }
@@ -252,13 +252,13 @@ TEST(RandomLayouts, TimeAtIsExactForEveryUnit) {
   Random random(8);
   for (int i = 0; i < 20 * kSpecs; i++) {
     const uint64_t unit_us = i < 100000 ? uint64_t(i) + 1 : 1 + random.UpTo(kDayUs - 1);
-    const Layout layout = MakeLayout({-random.In(0, 1), unit_us, 62, 0, 1, 0});
+    const Layout layout = make_layout({-random.In(0, 1), unit_us, 62, 0, 1, 0});
     const int64_t time = layout.max_time.value - static_cast<int64_t>(random.UpTo(1000));
     const int64_t start = static_cast<int64_t>(ExactStart(layout, time));
-    if (TimeAt(layout, {start}).value != time || TimeAt(layout, {start - 1}).value != time - 1)
+    if (time_at(layout, {start}).value != time || time_at(layout, {start - 1}).value != time - 1)
       FAIL() << unit_us << " " << time;
     const int64_t moment = static_cast<int64_t>(random.UpTo(INT64_MAX));
-    if (Wide{TimeAt(layout, {moment}).value} !=
+    if (Wide{time_at(layout, {moment}).value} !=
         std::min<Wide>(ExactTime(layout, moment), Wide{layout.max_time.value} + 1))
       FAIL() << unit_us << " " << moment;
   }
@@ -289,7 +289,7 @@ TEST(RandomLayouts, EncodeGivesTheIdOfTheUnitThatHoldsTheMoment) {
                                   ? Status::kSequenceOutOfRange
                                   : Status::kOk;
       Id id{};
-      ASSERT_EQ(Encode(layout, {moment}, shard, sequence, &id), expected) << moment;
+      ASSERT_EQ(encode(layout, {moment}, shard, sequence, &id), expected) << moment;
       if (expected != Status::kOk) continue;
       ASSERT_EQ(id.value, static_cast<int64_t>(ExactId(layout, time, static_cast<uint64_t>(shard),
                                                        static_cast<uint64_t>(sequence))));
@@ -302,14 +302,14 @@ TEST(RandomLayouts, LeastAndGreatestEncloseTheUnitsIds) {
   ForRandomLayouts(&random, kSpecs, [&random](const Layout& layout) {
     for (int i = 0; i < kCasesOfEach; i++) {
       const Parts parts = RandomParts(layout, &random);
-      const Id least = LeastOf(layout, parts.time);
-      const Id greatest = GreatestOf(layout, parts.time);
+      const Id least = least_id_of(layout, parts.time);
+      const Id greatest = greatest_id_of(layout, parts.time);
       ASSERT_EQ(least.value, static_cast<int64_t>(ExactId(layout, parts.time.value, 0, 0)));
       ASSERT_EQ(greatest.value,
                 static_cast<int64_t>(ExactId(layout, parts.time.value, ExactMaxShard(layout),
                                              ExactMaxSequence(layout))));
-      ASSERT_LE(least, Compose(layout, parts));
-      ASSERT_GE(greatest, Compose(layout, parts));
+      ASSERT_LE(least, compose(layout, parts));
+      ASSERT_GE(greatest, compose(layout, parts));
     }
   });
 }
@@ -325,7 +325,7 @@ TEST(RandomLayouts, LaterUnitsAreGreaterIdsWhereTimeIsFirst) {
       Parts late = RandomParts(layout, &random);
       if (early.time == late.time) continue;
       if (early.time > late.time) std::swap(early, late);
-      ASSERT_LT(Compose(layout, early), Compose(layout, late));
+      ASSERT_LT(compose(layout, early), compose(layout, late));
     }
   });
   EXPECT_GT(times_first, kSpecs / 4);
@@ -360,9 +360,9 @@ TEST(RandomLayouts, KeysBetweenAreThoseOfUnitsThatBeginInIt) {
       const Parts parts = RandomParts(layout, &random);
       const Wide start = ExactStart(layout, parts.time.value);
       // The greatest bigint is in each range after the last unit.
-      if (layout.time_is_first && Compose(layout, parts).value == INT64_MAX && first > max)
+      if (layout.time_is_first && compose(layout, parts).value == INT64_MAX && first > max)
         continue;
-      ASSERT_EQ(IsBetween(layout, Compose(layout, parts), from, until),
+      ASSERT_EQ(IsBetween(layout, compose(layout, parts), from, until),
                 start >= from && start < until)
           << from << " " << until;
       ASSERT_FALSE(IsBetween(layout, {random.In(INT64_MIN, -1)}, from, until));
@@ -378,7 +378,7 @@ TEST(RandomLayouts, WhatIsNoIdIsNeverBetween) {
       const Id id{static_cast<int64_t>(random.UpTo(UINT64_MAX))};
       Parts parts{};
       ASSERT_EQ(IsBetween(layout, id, INT64_MIN, INT64_MAX),
-                Decompose(layout, id, &parts) == Status::kOk)
+                decompose(layout, id, &parts) == Status::kOk)
           << id.value;
     }
   });

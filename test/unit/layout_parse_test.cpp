@@ -422,7 +422,7 @@ TEST(ParseLayout, NamesThePartThatIsWrong) {
   };
   for (const auto& [text, fault, part, at] : kCases) {
     LayoutSpec spec = kInstagram.spec;
-    const LayoutError error = ParseLayout(text, &spec);
+    const LayoutError error = parse_layout(text, &spec);
     EXPECT_EQ(error.fault, fault) << text;
     EXPECT_EQ(error.part, part) << text;
     EXPECT_EQ(static_cast<size_t>(error.part.data() - text.data()), at) << text;
@@ -433,12 +433,12 @@ TEST(ParseLayout, NamesThePartThatIsWrong) {
     std::erase(fewer, word);
     LayoutSpec spec{};
     const std::string text = Joined(fewer);
-    const LayoutError error = ParseLayout(text, &spec);
+    const LayoutError error = parse_layout(text, &spec);
     EXPECT_EQ(error.fault, LayoutFault::kMissingPart) << text;
     EXPECT_EQ(std::string(error.part) + ":", word.substr(0, word.find(':') + 1)) << text;
   }
   LayoutSpec spec{};
-  EXPECT_EQ(ParseLayout(With("seq:11"), &spec).fault, LayoutFault::kSum);
+  EXPECT_EQ(parse_layout(With("seq:11"), &spec).fault, LayoutFault::kSum);
 }
 
 }  // namespace

@@ -195,15 +195,15 @@ inline LayoutReading ReadLayout(std::string_view text) {
                       : seq < time && time < shard ? Order::kSeqTimeShard
                                                    : Order::kSeqShardTime;
   reading.spec.order = static_cast<uint64_t>(order) & 7;
-  reading.spec = Canonical(reading.spec);
+  reading.spec = canonical(reading.spec);
   return reading;
 }
 
-// ParseLayout() of a text in memory of just its size, so that the address sanitizer sees a read
+// parse_layout() of a text in memory of just its size, so that the address sanitizer sees a read
 // past it.
 inline LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
   const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec).fault;
+  return parse_layout({exact.data(), exact.size()}, spec).fault;
 }
 
 }  // namespace snowid::core::test

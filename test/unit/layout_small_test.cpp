@@ -24,7 +24,7 @@ std::vector<Layout> SmallLayouts(uint64_t bits) {
       for (uint64_t seq = 0; seq + shard + time <= bits; seq++)
         for (uint64_t order = 0; order < 6; order++) {
           const auto [epoch_us, unit_us] = kTimes[layouts.size() % 3];
-          layouts.push_back(MakeLayout({epoch_us, unit_us, time, shard, seq, order}));
+          layouts.push_back(make_layout({epoch_us, unit_us, time, shard, seq, order}));
         }
   return layouts;
 }
@@ -35,14 +35,14 @@ TEST(SmallLayouts, EachIdIsThatOfItsOwnParts) {
     for (int64_t time = 0; time <= layout.max_time.value; time++)
       for (uint64_t shard = 0; shard <= layout.max_shard.value; shard++)
         for (uint64_t sequence = 0; sequence <= layout.max_sequence.value; sequence++) {
-          const Id id = Compose(layout, {{time}, {shard}, {sequence}});
+          const Id id = compose(layout, {{time}, {shard}, {sequence}});
           ASSERT_EQ(id.value, static_cast<int64_t>(ExactId(layout, time, shard, sequence)));
           ASSERT_FALSE(seen[static_cast<size_t>(id.value)]);
           seen[static_cast<size_t>(id.value)] = true;
         }
     ASSERT_EQ(std::count(seen.begin(), seen.end(), false), 0);
     Parts parts{};
-    ASSERT_EQ(Decompose(layout, {layout.max_id.value + 1}, &parts), Status::kIdOutOfRange);
+    ASSERT_EQ(decompose(layout, {layout.max_id.value + 1}, &parts), Status::kIdOutOfRange);
   }
 }
 
@@ -57,8 +57,8 @@ TEST(SmallLayouts, LeastAndGreatestAreThoseOfAllTheUnitsIds) {
           least = std::min(least, id);
           greatest = std::max(greatest, id);
         }
-      ASSERT_EQ(LeastOf(layout, {time}).value, static_cast<int64_t>(least));
-      ASSERT_EQ(GreatestOf(layout, {time}).value, static_cast<int64_t>(greatest));
+      ASSERT_EQ(least_id_of(layout, {time}).value, static_cast<int64_t>(least));
+      ASSERT_EQ(greatest_id_of(layout, {time}).value, static_cast<int64_t>(greatest));
     }
 }
 
@@ -70,20 +70,20 @@ TEST(SmallLayouts, LeastAndGreatestInAll64Bits) {
       for (uint64_t seq_bits = 0; seq_bits <= 4; seq_bits++) {
         if (shard_bits + seq_bits == 0) continue;  // the time alone has 63
         const Layout layout =
-            MakeLayout({0, 1, 64 - shard_bits - seq_bits, shard_bits, seq_bits, order});
+            make_layout({0, 1, 64 - shard_bits - seq_bits, shard_bits, seq_bits, order});
         for (int i = 0; i < 10; i++) {
           const Time time = RandomParts(layout, &random).time;
           Wide least = INT64_MAX;
           Wide greatest = INT64_MIN;
           for (uint64_t shard = 0; shard <= layout.max_shard.value; shard++)
             for (uint64_t sequence = 0; sequence <= layout.max_sequence.value; sequence++) {
-              const Wide id = Compose(layout, {time, {shard}, {sequence}}).value;
+              const Wide id = compose(layout, {time, {shard}, {sequence}}).value;
               least = std::min(least, id);
               greatest = std::max(greatest, id);
             }
           ASSERT_GE(least, 0);
-          ASSERT_EQ(LeastOf(layout, time).value, static_cast<int64_t>(least));
-          ASSERT_EQ(GreatestOf(layout, time).value, static_cast<int64_t>(greatest));
+          ASSERT_EQ(least_id_of(layout, time).value, static_cast<int64_t>(least));
+          ASSERT_EQ(greatest_id_of(layout, time).value, static_cast<int64_t>(greatest));
         }
       }
 }
@@ -95,13 +95,13 @@ void CheckBetween(const Layout& layout, UnixMicros from, UnixMicros until) {
   int64_t greatest = -1;
   for (int64_t id = -2; id <= layout.max_id.value + 2; id++) {
     Parts parts{};
-    const bool is_id = Decompose(layout, {id}, &parts) == Status::kOk;
+    const bool is_id = decompose(layout, {id}, &parts) == Status::kOk;
     const Wide start = ExactStart(layout, parts.time.value);
     const bool expected = is_id && start >= from.value && start < until.value;
     ASSERT_EQ(IsBetween(layout, {id}, from.value, until.value), expected) << id;
     if (!expected) continue;
-    least = std::min(least, TimeKey(layout, {id}));
-    greatest = std::max(greatest, TimeKey(layout, {id}));
+    least = std::min(least, time_key(layout, {id}));
+    greatest = std::max(greatest, time_key(layout, {id}));
   }
   ASSERT_EQ(IsNone(range), greatest < 0);
   if (greatest < 0) return;
@@ -131,7 +131,7 @@ TEST(SmallLayouts, IdsOfOneShardAreInTheOrderOfTimeAboveTheSequence) {
       Id before{-1};
       for (int64_t time = 0; time <= layout.max_time.value; time++)
         for (uint64_t sequence = 0; sequence <= layout.max_sequence.value; sequence++) {
-          const Id id = Compose(layout, {{time}, {shard}, {sequence}});
+          const Id id = compose(layout, {{time}, {shard}, {sequence}});
           ASSERT_GT(id, before);
           before = id;
         }

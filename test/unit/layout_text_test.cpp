@@ -26,14 +26,14 @@ constexpr const char* kInstagramText =
 // From memory of just the text's size, so that the address sanitizer sees a read past it.
 LayoutFault Parse(std::string_view text, LayoutSpec* spec) {
   const std::vector<char> exact(text.begin(), text.end());
-  return ParseLayout({exact.data(), exact.size()}, spec).fault;
+  return parse_layout({exact.data(), exact.size()}, spec).fault;
 }
 
 LayoutSpec Parsed(std::string_view text) {
   LayoutSpec spec{};
   EXPECT_EQ(Parse(text, &spec), LayoutFault::kNone) << text;
-  EXPECT_TRUE(IsValid(spec)) << text;
-  EXPECT_EQ(spec, Canonical(spec)) << text;
+  EXPECT_TRUE(is_valid(spec)) << text;
+  EXPECT_EQ(spec, canonical(spec)) << text;
   return spec;
 }
 
@@ -48,10 +48,10 @@ std::string Written(const LayoutSpec& spec, Format format) {
   return {text, length};
 }
 
-std::string SpecText(const LayoutSpec& spec) { return Written(spec, FormatLayoutSpec); }
-std::string Text(const LayoutSpec& spec) { return Written(spec, FormatLayout); }
+std::string SpecText(const LayoutSpec& spec) { return Written(spec, format_layout_spec); }
+std::string Text(const LayoutSpec& spec) { return Written(spec, format_layout); }
 
-constexpr int64_t MicrosOf(std::chrono::sys_time<std::chrono::milliseconds> moment) {
+constexpr int64_t micros_of(std::chrono::sys_time<std::chrono::milliseconds> moment) {
   return std::chrono::microseconds(moment.time_since_epoch()).count();
 }
 
@@ -86,7 +86,7 @@ TEST(NamedLayouts, AreThoseOfTheField) {
     EXPECT_EQ(SpecText(spec), field.text);
     EXPECT_EQ(Parsed(field.text), spec);
     const std::string name = std::string_view(field.name) == "leaf" ? "twitter" : field.name;
-    EXPECT_EQ(NameOf(spec), name);
+    EXPECT_EQ(unit_name(spec), name);
     EXPECT_EQ(Text(spec), name);
   }
   EXPECT_EQ(Parsed("instagram"), kInstagram.spec);
@@ -96,8 +96,8 @@ TEST(NamedLayouts, AreThoseOfTheField) {
 TEST(NamedLayouts, AreValidAndReadBack) {
   EXPECT_EQ(std::size(kNamedLayouts), std::size(kField) + 1);
   for (const NamedLayout& named : kNamedLayouts) {
-    EXPECT_TRUE(IsValid(named.spec)) << named.name;
-    EXPECT_EQ(named.spec, Canonical(named.spec)) << named.name;
+    EXPECT_TRUE(is_valid(named.spec)) << named.name;
+    EXPECT_EQ(named.spec, canonical(named.spec)) << named.name;
     EXPECT_EQ(Parsed(named.name), named.spec) << named.name;
     EXPECT_EQ(Parsed(SpecText(named.spec)), named.spec) << named.name;
     EXPECT_EQ(Parsed(Text(named.spec)), named.spec) << named.name;
@@ -105,27 +105,27 @@ TEST(NamedLayouts, AreValidAndReadBack) {
 }
 
 TEST(NamedLayouts, EndWhenTheFieldSays) {
-  const auto end_of = [](const char* name) { return MakeLayout(Parsed(name)).end.value; };
-  EXPECT_EQ(end_of("instagram"), MicrosOf(sys_days(2046y / 6 / 27) + 17h + 49497ms));
-  EXPECT_EQ(end_of("baidu"), MicrosOf(sys_days(2024y / 11 / 20) + 13h + 24min + 16s));
-  EXPECT_GE(end_of("twitter"), MicrosOf(sys_days(2080y / 7 / 10)));
-  EXPECT_LT(end_of("twitter"), MicrosOf(sys_days(2080y / 7 / 11)));
+  const auto end_of = [](const char* name) { return make_layout(Parsed(name)).end.value; };
+  EXPECT_EQ(end_of("instagram"), micros_of(sys_days(2046y / 6 / 27) + 17h + 49497ms));
+  EXPECT_EQ(end_of("baidu"), micros_of(sys_days(2024y / 11 / 20) + 13h + 24min + 16s));
+  EXPECT_GE(end_of("twitter"), micros_of(sys_days(2080y / 7 / 10)));
+  EXPECT_LT(end_of("twitter"), micros_of(sys_days(2080y / 7 / 11)));
 }
 
 TEST(NamedLayouts, GiveTheFieldsVectors) {
-  EXPECT_EQ(Compose(MakeLayout(Parsed("instagram")), {{1387263000}, {1341}, {5001 % 1024}}).value,
+  EXPECT_EQ(compose(make_layout(Parsed("instagram")), {{1387263000}, {1341}, {5001 % 1024}}).value,
             11637205501278089);
-  EXPECT_EQ(Compose(MakeLayout(Parsed("instagram")), {{1992325551}, {0}, {0}}).value,
+  EXPECT_EQ(compose(make_layout(Parsed("instagram")), {{1992325551}, {0}, {0}}).value,
             16712838055723008);
   Id id{};
-  const UnixMicros moment{MicrosOf(sys_days(2018y / 6 / 9) + 10h)};
-  ASSERT_EQ(Encode(MakeLayout(Parsed("discord")), moment, 786, 0, &id), Status::kOk);
+  const UnixMicros moment{micros_of(sys_days(2018y / 6 / 9) + 10h)};
+  ASSERT_EQ(encode(make_layout(Parsed("discord")), moment, 786, 0, &id), Status::kOk);
   EXPECT_EQ(id.value, 454947766275219456);
-  ASSERT_EQ(Encode(MakeLayout(Parsed("discord")), moment, 786, 3450, &id), Status::kOk);
+  ASSERT_EQ(encode(make_layout(Parsed("discord")), moment, 786, 3450, &id), Status::kOk);
   EXPECT_EQ(id.value, 454947766275222906);
   // The sequence is above the machine, and all positive bigints are used.
-  const Layout sonyflake = MakeLayout(Parsed("sonyflake"));
-  EXPECT_EQ(Compose(sonyflake, {{5}, {7}, {3}}).value, (5 << 24) + (3 << 16) + 7);
+  const Layout sonyflake = make_layout(Parsed("sonyflake"));
+  EXPECT_EQ(compose(sonyflake, {{5}, {7}, {3}}).value, (5 << 24) + (3 << 16) + 7);
   EXPECT_EQ(sonyflake.max_id.value, INT64_MAX);
 }
 
@@ -153,26 +153,26 @@ TEST(NamedLayouts, ReadPublishedIds) {
       {"yitter", 129053495681099, sys_days(2021y / 2 / 18) + 10h + 20min + 3094ms, 1, 11},
   };
   for (const auto& [name, id, time, shard, sequence] : kPublished) {
-    const Layout layout = MakeLayout(Parsed(name));
+    const Layout layout = make_layout(Parsed(name));
     Parts parts{};
-    ASSERT_EQ(Decompose(layout, {id}, &parts), Status::kOk) << name;
-    EXPECT_EQ(StartOf(layout, parts.time).value, time.time_since_epoch().count()) << name;
+    ASSERT_EQ(decompose(layout, {id}, &parts), Status::kOk) << name;
+    EXPECT_EQ(start_of(layout, parts.time).value, time.time_since_epoch().count()) << name;
     EXPECT_EQ(parts.shard.value, shard) << name;
     EXPECT_EQ(parts.sequence.value, sequence) << name;
-    EXPECT_EQ(Compose(layout, parts).value, id) << name;
+    EXPECT_EQ(compose(layout, parts).value, id) << name;
   }
   // Of Seata there is only how it puts the parts together.
-  EXPECT_EQ(Compose(MakeLayout(Parsed("seata")), {{5}, {7}, {3}}).value,
+  EXPECT_EQ(compose(make_layout(Parsed("seata")), {{5}, {7}, {3}}).value,
             (int64_t{7} << 53) + (5 << 12) + 3);
 }
 
 TEST(NamedLayouts, Js53StaysWithinJavaScriptsNumbers) {
-  const Layout js53 = MakeLayout(Parsed("js53"));
+  const Layout js53 = make_layout(Parsed("js53"));
   EXPECT_EQ(js53.max_id.value, (int64_t{1} << 53) - 1);
-  EXPECT_EQ(GreatestOf(js53, js53.max_time).value, (int64_t{1} << 53) - 1);
-  EXPECT_LE(js53.epoch.value, MicrosOf(sys_days(2026y / 1 / 1)));
-  EXPECT_GE(js53.end.value, MicrosOf(sys_days(2056y / 1 / 1)));
-  EXPECT_EQ(NameOf(js53.spec), "js53");
+  EXPECT_EQ(greatest_id_of(js53, js53.max_time).value, (int64_t{1} << 53) - 1);
+  EXPECT_LE(js53.epoch.value, micros_of(sys_days(2026y / 1 / 1)));
+  EXPECT_GE(js53.end.value, micros_of(sys_days(2056y / 1 / 1)));
+  EXPECT_EQ(unit_name(js53.spec), "js53");
 }
 
 TEST(NameOf, IsEmptyForEveryOtherLayout) {
@@ -184,10 +184,10 @@ TEST(NameOf, IsEmptyForEveryOtherLayout) {
     others[3].shard_bits += others[3].shard_bits > 0 ? -1 : 1;
     others[4].seq_bits += others[4].seq_bits > 0 ? -1 : 1;
     others[5].order = 5;
-    for (const LayoutSpec& other : others) EXPECT_EQ(NameOf(other), "") << named.name;
+    for (const LayoutSpec& other : others) EXPECT_EQ(unit_name(other), "") << named.name;
   }
   Random random(1);
-  for (int i = 0; i < 1000; i++) EXPECT_EQ(NameOf(RandomSpec(&random)), "");
+  for (int i = 0; i < 1000; i++) EXPECT_EQ(unit_name(RandomSpec(&random)), "");
 }
 
 // What a layout's text is to be, put together in another way.

@@ -16,23 +16,23 @@ __extension__ typedef __int128 Wide;
 
 constexpr int64_t kDayUs = 86400000000;
 
-inline constexpr Layout kTwitter = MakeLayout({1288834974657000, 1000, 41, 10, 12, 0});
-inline constexpr Layout kDiscord = MakeLayout({1420070400000000, 1000, 41, 10, 12, 0});
-inline constexpr Layout kTaobao = MakeLayout({1361753741828000, 1000, 49, 4, 10, 0});
-inline constexpr Layout kBaidu = MakeLayout({1463673600000000, 1000000, 28, 22, 13, 0});
-inline constexpr Layout kTenMillis = MakeLayout({1409529600000000, 10000, 39, 16, 8, 0});
-inline constexpr Layout kFiftyThreeBits = MakeLayout({1700000000000000, 1000, 41, 2, 10, 0});
+inline constexpr Layout kTwitter = make_layout({1288834974657000, 1000, 41, 10, 12, 0});
+inline constexpr Layout kDiscord = make_layout({1420070400000000, 1000, 41, 10, 12, 0});
+inline constexpr Layout kTaobao = make_layout({1361753741828000, 1000, 49, 4, 10, 0});
+inline constexpr Layout kBaidu = make_layout({1463673600000000, 1000000, 28, 22, 13, 0});
+inline constexpr Layout kTenMillis = make_layout({1409529600000000, 10000, 39, 16, 8, 0});
+inline constexpr Layout kFiftyThreeBits = make_layout({1700000000000000, 1000, 41, 2, 10, 0});
 inline constexpr Layout kDays =
-    MakeLayout({-2208988800000000, kDayUs, 26, 18, 20, 0});  // since 1900
-inline constexpr Layout kMicros = MakeLayout({1600000000000000, 1, 52, 2, 10, 0});
-inline constexpr Layout kNoShard = MakeLayout({0, 1000, 44, 0, 20, 0});
-inline constexpr Layout kNoShard63 = MakeLayout({1700000000000123, 1000, 43, 0, 20, 0});
-inline constexpr Layout kWidestShard = MakeLayout({1000000007, 1000000, 31, 32, 1, 0});
-inline constexpr Layout kTimeAlone = MakeLayout({-5, 3, 61, 0, 1, 0});
-inline constexpr Layout kOneTime = MakeLayout({77, kDayUs, 1, 31, 32, 0});
-inline constexpr Layout kTiny = MakeLayout({-13, 7, 3, 2, 2, 0});
-inline constexpr Layout kNoSequence = MakeLayout({0, 1, 53, 10, 0, 0});
-inline constexpr Layout kTimeOnly = MakeLayout({0, 1000, 40, 0, 0, 0});
+    make_layout({-2208988800000000, kDayUs, 26, 18, 20, 0});  // since 1900
+inline constexpr Layout kMicros = make_layout({1600000000000000, 1, 52, 2, 10, 0});
+inline constexpr Layout kNoShard = make_layout({0, 1000, 44, 0, 20, 0});
+inline constexpr Layout kNoShard63 = make_layout({1700000000000123, 1000, 43, 0, 20, 0});
+inline constexpr Layout kWidestShard = make_layout({1000000007, 1000000, 31, 32, 1, 0});
+inline constexpr Layout kTimeAlone = make_layout({-5, 3, 61, 0, 1, 0});
+inline constexpr Layout kOneTime = make_layout({77, kDayUs, 1, 31, 32, 0});
+inline constexpr Layout kTiny = make_layout({-13, 7, 3, 2, 2, 0});
+inline constexpr Layout kNoSequence = make_layout({0, 1, 53, 10, 0, 0});
+inline constexpr Layout kTimeOnly = make_layout({0, 1000, 40, 0, 0, 0});
 
 inline constexpr Layout kLayouts[] = {kInstagram,  kTwitter,        kDiscord,   kTaobao,  kBaidu,
                                       kTenMillis,  kFiftyThreeBits, kDays,      kMicros,  kNoShard,
@@ -140,7 +140,7 @@ inline LayoutSpec RandomSpec(Random* random) {
   if (random->Below(8) == 0) epoch_us = random->In(-2, 2);
   epoch_us -= epoch_us % kRoundEpochs[random->Below(4)];
 
-  return Canonical({epoch_us, unit_us, time, shard, seq, random->Below(6)});
+  return canonical({epoch_us, unit_us, time, shard, seq, random->Below(6)});
 }
 
 inline Parts RandomParts(const Layout& layout, Random* random) {
@@ -183,12 +183,12 @@ struct KeyRange {
   int64_t last;
 };
 inline KeyRange KeysBetween(const Layout& layout, int64_t from, int64_t until) {
-  return {FirstKeyFrom(layout, {from}), LastKeyBefore(layout, {until})};
+  return {first_key_from(layout, {from}), last_key_before(layout, {until})};
 }
 inline bool IsNone(const KeyRange& range) { return range.first > range.last; }
 inline bool IsBetween(const Layout& layout, Id id, int64_t from, int64_t until) {
   const KeyRange range = KeysBetween(layout, from, until);
-  const int64_t key = TimeKey(layout, id);
+  const int64_t key = time_key(layout, id);
   return range.first <= key && key <= range.last;
 }
 

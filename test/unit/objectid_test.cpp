@@ -22,18 +22,18 @@ constexpr ObjectIdParts kParts{0x507f1f77, 0xbcf86cd799, 0x439011};
 
 constexpr Status StatusOf(std::string_view text) {
   ObjectId id{};
-  return ParseObjectId(text, &id);
+  return parse_object_id(text, &id);
 }
 
 ObjectId Parsed(std::string_view text) {
   ObjectId id{};
-  EXPECT_EQ(ParseObjectId(text, &id), Status::kOk) << text;
+  EXPECT_EQ(parse_object_id(text, &id), Status::kOk) << text;
   return id;
 }
 
 std::string Formatted(const ObjectId& id) {
   std::string text(kObjectIdDigits, '?');
-  FormatObjectId(id, text.data());
+  format_object_id(id, text.data());
   return text;
 }
 
@@ -58,15 +58,15 @@ uint64_t BigEndian(const ObjectId& id, size_t first, size_t count) {
 TEST(ObjectId, IsComputedAtCompileTime) {
   static_assert([] {
     ObjectId id{};
-    return ParseObjectId(kText, &id) == Status::kOk && id == kId;
+    return parse_object_id(kText, &id) == Status::kOk && id == kId;
   }());
   static_assert([] {
     char text[kObjectIdDigits] = {};
-    FormatObjectId(kId, text);
+    format_object_id(kId, text);
     return std::string_view(text, kObjectIdDigits) == kText;
   }());
-  static_assert(ComposeObjectId(kParts) == kId);
-  static_assert(TimeOf(kId) == UnixMicros{1350508407000000});
+  static_assert(compose_object_id(kParts) == kId);
+  static_assert(time_of(kId) == UnixMicros{1350508407000000});
   static_assert(StatusOf("") == Status::kMalformed);
 }
 
@@ -75,12 +75,14 @@ TEST(ObjectId, KnownOne) {
   EXPECT_EQ(Parsed("507F1F77BCF86CD799439011"), kId);
   EXPECT_EQ(Parsed("507f1F77bCF86Cd799439011"), kId);
   EXPECT_EQ(Formatted(kId), kText);
-  EXPECT_EQ(ComposeObjectId(kParts), kId);
-  EXPECT_EQ(TimeOf(kId).value, 1350508407000000);
+  EXPECT_EQ(compose_object_id(kParts), kId);
+  EXPECT_EQ(time_of(kId).value, 1350508407000000);
 }
 
 TEST(ObjectId, EndsOfEachPart) {
-  const auto text_of = [](const ObjectIdParts& parts) { return Formatted(ComposeObjectId(parts)); };
+  const auto text_of = [](const ObjectIdParts& parts) {
+    return Formatted(compose_object_id(parts));
+  };
   EXPECT_EQ(text_of({0, 0, 0}), "000000000000000000000000");
   EXPECT_EQ(text_of({UINT32_MAX, 0, 0}), "ffffffff0000000000000000");
   EXPECT_EQ(text_of({0, kMaxObjectIdRandom, 0}), "00000000ffffffffff000000");
@@ -93,7 +95,7 @@ TEST(ObjectId, EndsOfEachPart) {
 }
 
 TEST(ObjectId, TimeIsUnsignedAndOfTheFirstFourBytesAlone) {
-  const auto seconds_of = [](std::string_view text) { return TimeOf(Parsed(text)).value / 1e6; };
+  const auto seconds_of = [](std::string_view text) { return time_of(Parsed(text)).value / 1e6; };
   EXPECT_EQ(seconds_of("000000000000000000000000"), 0);
   EXPECT_EQ(seconds_of("00000000ffffffffffffffff"), 0);
   EXPECT_EQ(seconds_of("000000010000000000000000"), 1);
@@ -107,10 +109,10 @@ TEST(ObjectId, HoldsItsPartsBigEndian) {
   Random random(1);
   for (int i = 0; i < 100000; i++) {
     const ObjectIdParts parts = AnyParts(&random);
-    const ObjectId id = ComposeObjectId(parts);
+    const ObjectId id = compose_object_id(parts);
     if (BigEndian(id, 0, 4) != parts.seconds || BigEndian(id, 4, 5) != parts.random ||
         BigEndian(id, 9, 3) != parts.counter ||
-        TimeOf(id).value != int64_t{parts.seconds} * 1000000)
+        time_of(id).value != int64_t{parts.seconds} * 1000000)
       FAIL() << parts.seconds << " " << parts.random << " " << parts.counter << ": "
              << Formatted(id);
   }
@@ -127,8 +129,8 @@ TEST(ObjectId, IsOrderedAsItsPartsAreAndAsItsTextIs) {
                              parts[random.Below(4) == 0].counter};
     const auto by_parts =
         std::tie(a.seconds, a.random, a.counter) <=> std::tie(b.seconds, b.random, b.counter);
-    const ObjectId x = ComposeObjectId(a);
-    const ObjectId y = ComposeObjectId(b);
+    const ObjectId x = compose_object_id(a);
+    const ObjectId y = compose_object_id(b);
     const auto by_text = Formatted(x) <=> Formatted(y);
     if ((x <=> y) != by_parts || (x <=> y) != by_text || (x == y) != (by_parts == 0))
       FAIL() << Formatted(x) << " " << Formatted(y);
@@ -165,8 +167,8 @@ struct Server {
   int step = 0;
 
   static constexpr uint64_t kOld = 1, kNew = 2;
-  static constexpr Tick kAhead = MakeTick(kObjectIdLayout, {4'000'000'000}, {0});
-  static constexpr Tick kRight = MakeTick(kObjectIdLayout, {2'000'000'000}, {0});
+  static constexpr Tick kAhead = make_tick(kObjectIdLayout, {4'000'000'000}, {0});
+  static constexpr Tick kRight = make_tick(kObjectIdLayout, {2'000'000'000}, {0});
 
   uint64_t ReadRandom() { return step++ < random_is_new ? kOld : kNew; }
   // Who reads the fast clock takes what it says; who reads the right one waits until ticks are set
@@ -185,9 +187,9 @@ TEST(ObjectIdNext, TicksThatComeAgainHaveAnotherRandomNumber) {
       for (int back = fresh; back < kSteps; back++) {
         Server server{right, fresh, back};
         const ObjectId id =
-            NextObjectId([&] { return server.ReadRandom(); }, [&] { return server.TakeTick(); });
-        const ObjectId ahead = ObjectIdOf(Server::kAhead, Server::kOld);
-        const ObjectId again = ObjectIdOf(Server::kRight, Server::kNew);
+            next_object_id([&] { return server.ReadRandom(); }, [&] { return server.TakeTick(); });
+        const ObjectId ahead = object_id_of(Server::kAhead, Server::kOld);
+        const ObjectId again = object_id_of(Server::kRight, Server::kNew);
         EXPECT_TRUE(id == ahead || id == again) << right << " " << fresh << " " << back;
       }
 }
@@ -261,13 +263,13 @@ TEST(ObjectIdText, RefusesOtherForms) {
 TEST(ObjectIdText, LeavesNothingOfWhatWasThereBefore) {
   ObjectId id{};
   std::fill(id.bytes.begin(), id.bytes.end(), uint8_t{0xff});
-  EXPECT_EQ(ParseObjectId("000000000000000000000000", &id), Status::kOk);
+  EXPECT_EQ(parse_object_id("000000000000000000000000", &id), Status::kOk);
   EXPECT_EQ(id, ObjectId{});
 }
 
 TEST(ObjectIdText, WritesTwentyFourCharactersAndNoMore) {
   std::string text(kObjectIdDigits + 2, '#');
-  FormatObjectId(kId, text.data() + 1);
+  format_object_id(kId, text.data() + 1);
   EXPECT_EQ(text, "#" + std::string(kText) + "#");
 }
 

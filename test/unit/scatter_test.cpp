@@ -16,23 +16,23 @@ constexpr std::string_view kGreatest = "9223372036854775807";
 
 Status StatusOf(int64_t id, int digits) {
   Id result{};
-  return Scatter({id}, digits, &result);
+  return scatter({id}, digits, &result);
 }
 
 Status StatusBack(int64_t id, int digits) {
   Id result{};
-  return Unscatter({id}, digits, &result);
+  return unscatter({id}, digits, &result);
 }
 
 int64_t Scattered(int64_t id, int digits) {
   Id result{};
-  EXPECT_EQ(Scatter({id}, digits, &result), Status::kOk) << id << ", " << digits;
+  EXPECT_EQ(scatter({id}, digits, &result), Status::kOk) << id << ", " << digits;
   return result.value;
 }
 
 int64_t Unscattered(int64_t id, int digits) {
   Id result{};
-  EXPECT_EQ(Unscatter({id}, digits, &result), Status::kOk) << id << ", " << digits;
+  EXPECT_EQ(unscatter({id}, digits, &result), Status::kOk) << id << ", " << digits;
   return result.value;
 }
 
@@ -73,7 +73,7 @@ constexpr Example kTidb[] = {
 TEST(Scatter, TidbsExamples) {
   static_assert([] {
     Id result{};
-    return Scatter({561632371724517376}, 1, &result) == Status::kOk &&
+    return scatter({561632371724517376}, 1, &result) == Status::kOk &&
            result.value == 566163237172451737;
   }());
   for (const Example& example : kTidb) {
@@ -118,8 +118,8 @@ TEST(Scatter, IsAsTheStringsDigitsMovedAndComesBack) {
     ASSERT_EQ(text.size(), length);
     Id there{-7};
     Id back{-7};
-    const Status there_status = Scatter({id}, digits, &there);
-    const Status back_status = Unscatter({id}, digits, &back);
+    const Status there_status = scatter({id}, digits, &there);
+    const Status back_status = unscatter({id}, digits, &back);
     const auto wide = static_cast<size_t>(digits);
     if (length <= wide) {
       if (there_status != Status::kTooFewDigits || back_status != Status::kTooFewDigits)

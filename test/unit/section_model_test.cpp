@@ -58,18 +58,18 @@ void ExpectInOrder(const Table& table) {
   for (uint64_t age = 0; age < std::size(lists); age++)
     for (const uint32_t at : PlacesOf(table, *lists[age])) {
       ASSERT_TRUE(places.insert(at).second);
-      ASSERT_LE(AgeOf(table.get(), at), age == 2 ? UINT64_MAX : age);
+      ASSERT_LE(age_of(table.get(), at), age == 2 ? UINT64_MAX : age);
     }
   ASSERT_EQ(places.size(), table->count);
   uint32_t used = 0;
   for (uint32_t at = 0; at < table->count; at++) {
-    if (AgeOf(table.get(), at) == 0) used++;
-    ASSERT_EQ(FindKey(table.get(), table->nodes[at].key), at);
+    if (age_of(table.get(), at) == 0) used++;
+    ASSERT_EQ(find_key(table.get(), table->nodes[at].key), at);
   }
   ASSERT_EQ(table->used, used);
   uint32_t chained = 0;
   for (uint32_t i = 0; i < table->capacity; i++)
-    for (uint32_t at = KeyTableHeads(table.get())[i]; at != kNoNode; at = table->nodes[at].chain)
+    for (uint32_t at = key_table_heads(table.get())[i]; at != kNoNode; at = table->nodes[at].chain)
       ASSERT_LE(++chained, table->count);
   ASSERT_EQ(chained, table->count);
 }
@@ -81,7 +81,7 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
     int64_t number = -1;
     const auto before = Known();
     const int64_t floor_before = floor_;
-    const SectionStatus status = Draw(*table_, &floor_, key, limit, may_evict, &number);
+    const SectionStatus status = draw(*table_, &floor_, key, limit, may_evict, &number);
     const auto now = Known();
     ASSERT_GE(floor_, floor_before);
     const auto its = before.find(key);
@@ -113,7 +113,7 @@ class SectionModel : public testing::TestWithParam<uint32_t> {
   void Move(uint32_t capacity, uint32_t most) {
     auto to = std::make_unique<Table>(capacity);
     const auto before = Known();
-    const int64_t left_out = CopyKeys(table_->get(), to->get(), most);
+    const int64_t left_out = copy_keys(table_->get(), to->get(), most);
     if (capacity < table_->get()->capacity) old_ = uses_.Keys();
     table_ = std::move(to);
     const auto now = Known();

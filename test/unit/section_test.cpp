@@ -20,7 +20,7 @@ constexpr int64_t kNone = -1;  // where no number came
 // Gives a key its next number, which there is.
 int64_t Next(const Table& table, int64_t* floor, int64_t key) {
   int64_t number = kNone;
-  EXPECT_EQ(Draw(table, floor, key, INT64_MAX, true, &number), SectionStatus::kOk);
+  EXPECT_EQ(draw(table, floor, key, INT64_MAX, true, &number), SectionStatus::kOk);
   return number;
 }
 
@@ -30,8 +30,8 @@ void ExpectRefused(const Table& table, int64_t* floor, int64_t key, int64_t limi
   const auto bytes = table.Bytes();
   const int64_t before = *floor;
   int64_t number = kNone;
-  EXPECT_EQ(NextOfKey(table.get(), floor, key, limit, may_evict, &number), status);
-  EXPECT_FALSE(DrawKnown(table.get(), key, limit, &number));
+  EXPECT_EQ(next_of_key(table.get(), floor, key, limit, may_evict, &number), status);
+  EXPECT_FALSE(draw_known(table.get(), key, limit, &number));
   EXPECT_EQ(number, kNone);
   EXPECT_EQ(table.Bytes(), bytes);
   EXPECT_EQ(*floor, before);
@@ -49,8 +49,8 @@ TEST(MakeKeyTable, KnowsNoKey) {
   EXPECT_EQ(table->count, 0u);
   EXPECT_EQ(KeysOf(table), Keys{});
   for (int64_t key = -100; key < 100; key++) {
-    EXPECT_EQ(FindKey(table.get(), key), kNoNode);
-    EXPECT_FALSE(DrawKnown(table.get(), key, INT64_MAX, &number));
+    EXPECT_EQ(find_key(table.get(), key), kNoNode);
+    EXPECT_FALSE(draw_known(table.get(), key, INT64_MAX, &number));
   }
   EXPECT_EQ(number, kNone);
 }
@@ -114,11 +114,11 @@ TEST(DrawKnown, OfAKeyThatIsMuchUsedChangesTheNumberAlone) {
   int64_t floor = 0;
   for (int64_t key = 0; key < 10; key++) Next(table, &floor, key);
   Next(table, &floor, 3);
-  KeyNode& node = table->nodes[FindKey(table.get(), 3)];
+  KeyNode& node = table->nodes[find_key(table.get(), 3)];
   const auto before = table.Bytes();
   for (int64_t i = 3; i <= 100; i++) {
     int64_t number = kNone;
-    EXPECT_TRUE(DrawKnown(table.get(), 3, INT64_MAX, &number));
+    EXPECT_TRUE(draw_known(table.get(), 3, INT64_MAX, &number));
     EXPECT_EQ(number, i);
   }
   node.last.store(2);
@@ -134,24 +134,24 @@ TEST(EndGeneration, ComesWithEachHalfOfTheRoom) {
   EXPECT_EQ(table->generation, 1u);
   EXPECT_EQ(table->used, 5u);
   for (int64_t key = 5; key < 10; key++)
-    EXPECT_TRUE(DrawKnown(table.get(), key, INT64_MAX, &number));
+    EXPECT_TRUE(draw_known(table.get(), key, INT64_MAX, &number));
   ExpectOver(table, &floor, 0);
   ExpectOver(table, &floor, 77);
   EXPECT_EQ(table->generation, 1u);
-  EndGeneration(table.get());
+  end_generation(table.get());
   EXPECT_EQ(table->generation, 2u);
   EXPECT_EQ(table->used, 0u);
-  EndGeneration(table.get());
+  end_generation(table.get());
   EXPECT_EQ(table->generation, 2u);
   // Which leave then: those of the generation before the last, in turn, but not key 1.
-  EXPECT_TRUE(DrawKnown(table.get(), 1, INT64_MAX, &number));
+  EXPECT_TRUE(draw_known(table.get(), 1, INT64_MAX, &number));
   for (const int64_t leaves : {0, 2, 3, 4}) {
-    EXPECT_NE(FindKey(table.get(), leaves), kNoNode);
+    EXPECT_NE(find_key(table.get(), leaves), kNoNode);
     Next(table, &floor, 100 + leaves);
-    EXPECT_EQ(FindKey(table.get(), leaves), kNoNode);
+    EXPECT_EQ(find_key(table.get(), leaves), kNoNode);
   }
   for (const int64_t stays : {1, 5, 6, 7, 8, 9, 100, 102, 103, 104})
-    EXPECT_NE(FindKey(table.get(), stays), kNoNode);
+    EXPECT_NE(find_key(table.get(), stays), kNoNode);
 }
 
 TEST(NextOfKey, AtTheLimitNothingChanges) {
@@ -160,22 +160,22 @@ TEST(NextOfKey, AtTheLimitNothingChanges) {
   int64_t number = kNone;
   ExpectRefused(table, &floor, 1, 0, true, SectionStatus::kAtLimit);
   ExpectRefused(table, &floor, 1, -1, true, SectionStatus::kAtLimit);
-  EXPECT_EQ(Draw(table, &floor, 1, 1, false, &number), SectionStatus::kOk);
+  EXPECT_EQ(draw(table, &floor, 1, 1, false, &number), SectionStatus::kOk);
   EXPECT_EQ(number, 1);
   ExpectRefused(table, &floor, 1, 1, true, SectionStatus::kAtLimit);
   ExpectRefused(table, &floor, 1, 0, true, SectionStatus::kAtLimit);
-  EXPECT_EQ(Draw(table, &floor, 1, 2, false, &number), SectionStatus::kOk);
+  EXPECT_EQ(draw(table, &floor, 1, 2, false, &number), SectionStatus::kOk);
   EXPECT_EQ(number, 2);
-  EXPECT_EQ(Draw(table, &floor, 2, 1, false, &number), SectionStatus::kOk);
+  EXPECT_EQ(draw(table, &floor, 2, 1, false, &number), SectionStatus::kOk);
   EXPECT_EQ(number, 1);
   ExpectRefused(table, &floor, 1, 2, true, SectionStatus::kAtLimit);
-  EndGeneration(table.get());
+  end_generation(table.get());
   // Key 3 would begin above key 1, which would leave for it.
   ExpectRefused(table, &floor, 3, 2, true, SectionStatus::kAtLimit);
   ExpectRefused(table, &floor, 3, 0, true, SectionStatus::kAtLimit);
   floor = 9;
   ExpectRefused(table, &floor, 3, 9, true, SectionStatus::kAtLimit);
-  EXPECT_EQ(Draw(table, &floor, 1, 9, true, &number), SectionStatus::kOk);
+  EXPECT_EQ(draw(table, &floor, 1, 9, true, &number), SectionStatus::kOk);
   EXPECT_EQ(number, 3);
 }
 
@@ -185,13 +185,13 @@ TEST(NextOfKey, WithoutRoomNothingChanges) {
     int64_t floor = 5;
     for (uint32_t key = 0; key < capacity; key++) {
       int64_t number = kNone;
-      EXPECT_EQ(Draw(table, &floor, key, 100, false, &number), SectionStatus::kOk);
+      EXPECT_EQ(draw(table, &floor, key, 100, false, &number), SectionStatus::kOk);
       EXPECT_EQ(number, 6);
     }
     ExpectRefused(table, &floor, capacity, 100, false, SectionStatus::kNoRoom);
     ExpectRefused(table, &floor, INT64_MIN, 6, false, SectionStatus::kNoRoom);
     int64_t number = kNone;
-    EXPECT_EQ(Draw(table, &floor, 0, 100, false, &number), SectionStatus::kOk);
+    EXPECT_EQ(draw(table, &floor, 0, 100, false, &number), SectionStatus::kOk);
     EXPECT_EQ(number, 7);
   }
 }
@@ -216,10 +216,10 @@ TEST(DrawAt, OfAPlaceThatIsAnotherKeysChangesNothing) {
   int64_t floor = 0;
   int64_t number = kNone;
   Next(table, &floor, 1);
-  const uint32_t at = FindKey(table.get(), 1);
+  const uint32_t at = find_key(table.get(), 1);
   Next(table, &floor, 2);
   const auto bytes = table.Bytes();
-  EXPECT_EQ(DrawAt(table.get(), at, 1, INT64_MAX, &number), SectionStatus::kNoRoom);
+  EXPECT_EQ(draw_at(table.get(), at, 1, INT64_MAX, &number), SectionStatus::kNoRoom);
   EXPECT_EQ(number, kNone);
   EXPECT_EQ(table.Bytes(), bytes);
 }
@@ -229,9 +229,9 @@ TEST(TryToLeave, HasNoNumberDrawnUntilAnotherKeyIsThere) {
   int64_t floor = 0;
   int64_t number = kNone;
   Next(table, &floor, 1);
-  BeginGeneration(table.get());
-  EXPECT_TRUE(TryToLeave(table.get(), FindLeaving(table.get())));
-  EXPECT_FALSE(DrawKnown(table.get(), 1, INT64_MAX, &number));
+  begin_generation(table.get());
+  EXPECT_TRUE(try_to_leave(table.get(), find_leaving(table.get())));
+  EXPECT_FALSE(draw_known(table.get(), 1, INT64_MAX, &number));
   EXPECT_EQ(number, kNone);
 }
 
@@ -241,12 +241,12 @@ TEST(TryToLeave, AKeyThatIsUsedMeanwhileStays) {
   int64_t number = kNone;
   Next(table, &floor, 1);
   Next(table, &floor, 2);
-  BeginGeneration(table.get());
-  KeyList* list = FindLeaving(table.get());
+  begin_generation(table.get());
+  KeyList* list = find_leaving(table.get());
   const int64_t leaves = table->nodes[list->oldest].key;
-  EXPECT_TRUE(DrawKnown(table.get(), leaves, INT64_MAX, &number));
+  EXPECT_TRUE(draw_known(table.get(), leaves, INT64_MAX, &number));
   EXPECT_EQ(number, 2);
-  EXPECT_FALSE(TryToLeave(table.get(), list));
+  EXPECT_FALSE(try_to_leave(table.get(), list));
   EXPECT_EQ(Next(table, &floor, leaves), 3);
   Next(table, &floor, 7);
   EXPECT_EQ(KeysOf(table), (Keys{{leaves, 3}, {7, 2}}));
@@ -256,11 +256,11 @@ TEST(NoteCounted, ByTwoSessionsAtOnceCountsOnce) {
   const Table table(10);
   int64_t floor = 0;
   for (int64_t key = 0; key < 10; key++) Next(table, &floor, key);
-  BeginGeneration(table.get());
-  EXPECT_TRUE(CountUse(table.get()));
-  EXPECT_TRUE(CountUse(table.get()));
-  NoteCounted(table.get(), &table->nodes[4]);
-  NoteCounted(table.get(), &table->nodes[4]);
+  begin_generation(table.get());
+  EXPECT_TRUE(count_use(table.get()));
+  EXPECT_TRUE(count_use(table.get()));
+  note_counted(table.get(), &table->nodes[4]);
+  note_counted(table.get(), &table->nodes[4]);
   EXPECT_EQ(table->used, 1u);
 }
 
@@ -277,14 +277,14 @@ TEST(CopyKeys, KeepsTheMostRecentlyUsed) {
       for (const int64_t key : {4, 4, 4, 5, 5, 5, 5, 6, 6, 1, 2, 3, 4, 5}) Next(from, &floor, key);
       EXPECT_EQ(from->generation, 2u);
       const Table to(capacity);
-      EXPECT_EQ(CopyKeys(from.get(), to.get(), most), kLeftOut[most]);
+      EXPECT_EQ(copy_keys(from.get(), to.get(), most), kLeftOut[most]);
       EXPECT_EQ(to->count, kept);
       EXPECT_EQ(to->capacity, capacity);
       EXPECT_EQ(to->generation, capacity < 6 ? 3u : 2u);
       EXPECT_EQ(to->used, capacity < 6 ? 0u : 2u);
       constexpr int64_t kFromLatest[] = {5, 4, 3, 2, 1, 6};
       for (uint32_t i = 0; i < 6; i++)
-        EXPECT_EQ(FindKey(to.get(), kFromLatest[i]) != kNoNode, i < kept) << kFromLatest[i];
+        EXPECT_EQ(find_key(to.get(), kFromLatest[i]) != kNoNode, i < kept) << kFromLatest[i];
     }
   }
 }
@@ -292,7 +292,7 @@ TEST(CopyKeys, KeepsTheMostRecentlyUsed) {
 TEST(CopyKeys, OfNoneAreNone) {
   const Table from(3);
   const Table to(3);
-  EXPECT_EQ(CopyKeys(from.get(), to.get(), 3), INT64_MIN);
+  EXPECT_EQ(copy_keys(from.get(), to.get(), 3), INT64_MIN);
   EXPECT_EQ(KeysOf(to), Keys{});
 }
 
@@ -304,28 +304,28 @@ TEST(CopyKeys, TellsTheGreatestNumberThatIsLeftOut) {
     std::vector<int64_t> lasts;
     for (int64_t key = 0; key < 10; key++) {
       lasts.push_back(random.In(-1000, -1));
-      AddKey(from.get(), key, lasts.back(), 0);
+      add_key(from.get(), key, lasts.back(), 0);
     }
     const auto most = static_cast<uint32_t>(random.Below(10));
     const Table to(10);
-    EXPECT_EQ(CopyKeys(from.get(), to.get(), most),
+    EXPECT_EQ(copy_keys(from.get(), to.get(), most),
               *std::max_element(lasts.begin(), lasts.end() - most));
   }
 }
 
 TEST(KeyTableBytes, Are64AKeyAtMost) {
   for (uint64_t keys = 100; keys < 200'000'000; keys += 1 + keys / 3) {
-    EXPECT_LE(KeyTableBytes(static_cast<uint32_t>(keys)), 64 * keys);
+    EXPECT_LE(key_table_bytes(static_cast<uint32_t>(keys)), 64 * keys);
     // Grown by half when it was full.
-    EXPECT_LE(KeyTableBytes(static_cast<uint32_t>(keys + keys / 2)), 64 * keys);
+    EXPECT_LE(key_table_bytes(static_cast<uint32_t>(keys + keys / 2)), 64 * keys);
   }
-  EXPECT_GE(KeyTableBytes(UINT32_MAX - 1), 36 * (uint64_t{UINT32_MAX} - 1));
+  EXPECT_GE(key_table_bytes(UINT32_MAX - 1), 36 * (uint64_t{UINT32_MAX} - 1));
 }
 
 // The most keys of one chain.
 uint32_t LongestChain(const Table& table) {
   uint32_t longest = 0;
-  const std::atomic<uint32_t>* heads = KeyTableHeads(table.get());
+  const std::atomic<uint32_t>* heads = key_table_heads(table.get());
   for (uint32_t i = 0; i < table->capacity; i++) {
     uint32_t length = 0;
     for (uint32_t at = heads[i]; at != kNoNode; at = table->nodes[at].chain) length++;
@@ -346,31 +346,31 @@ TEST(HeadOf, ChainsOfRegularKeysAreAsShortAsOfRandomOnes) {
       if (start != 0 && step > 1) continue;
       const Table table(kKeys);
       for (uint64_t i = 0; i < kKeys; i++)
-        AddKey(table.get(), static_cast<int64_t>(start + i * step), 0, 0);
+        add_key(table.get(), static_cast<int64_t>(start + i * step), 0, 0);
       EXPECT_LE(LongestChain(table), 12u) << "from " << start << " by " << step;
     }
   }
 }
 
 TEST(AdaptedIncrements, DoubleWhileTheyLastForUnderATenthOfASecond) {
-  EXPECT_EQ(AdaptedIncrements(1, 1, 99'999), 2u);
-  EXPECT_EQ(AdaptedIncrements(4, 10'000, 0), 8u);
-  EXPECT_EQ(AdaptedIncrements(4, 10'000, 100'000), 4u);
+  EXPECT_EQ(adapted_increments(1, 1, 99'999), 2u);
+  EXPECT_EQ(adapted_increments(4, 10'000, 0), 8u);
+  EXPECT_EQ(adapted_increments(4, 10'000, 100'000), 4u);
   // A clock that was set back.
-  EXPECT_EQ(AdaptedIncrements(4, 10'000, -5'000'000), 8u);
+  EXPECT_EQ(adapted_increments(4, 10'000, -5'000'000), 8u);
 }
 
 TEST(AdaptedIncrements, HalveWhereTheyLastForOverASecond) {
-  EXPECT_EQ(AdaptedIncrements(4, 10'000, 1'000'000), 4u);
-  EXPECT_EQ(AdaptedIncrements(4, 10'000, 1'000'001), 2u);
-  EXPECT_EQ(AdaptedIncrements(1, 10'000, 1'000'001), 1u);
+  EXPECT_EQ(adapted_increments(4, 10'000, 1'000'000), 4u);
+  EXPECT_EQ(adapted_increments(4, 10'000, 1'000'001), 2u);
+  EXPECT_EQ(adapted_increments(1, 10'000, 1'000'001), 1u);
 }
 
 TEST(AdaptedIncrements, AreNoMoreThanAMillionNumbersOrOneIncrement) {
   for (const uint64_t increment : {uint64_t{1}, uint64_t{3}, uint64_t{10'000}, uint64_t{1'000'000},
                                    uint64_t{5'000'000}, uint64_t{INT64_MAX}}) {
     uint64_t increments = 1;
-    for (int i = 0; i < 100; i++) increments = AdaptedIncrements(increments, increment, 0);
+    for (int i = 0; i < 100; i++) increments = adapted_increments(increments, increment, 0);
     EXPECT_LE(increments * increment, std::max(kMostNumbers, increment));
     if (increment <= kMostNumbers / 2) {
       EXPECT_GT(2 * increments * increment, kMostNumbers - 2 * increment);

@@ -29,12 +29,12 @@ class Section {
     int64_t number = 0;
     {
       std::shared_lock lock(draws_);
-      if (DrawKnown(table_->get(), key, limit, &number)) return number;
+      if (draw_known(table_->get(), key, limit, &number)) return number;
     }
     std::lock_guard lock(adding_);
-    while (NextOfKey(table_->get(), &floor_, key, limit, true, &number) == SectionStatus::kOver) {
+    while (next_of_key(table_->get(), &floor_, key, limit, true, &number) == SectionStatus::kOver) {
       std::lock_guard alone(draws_);
-      EndGeneration(table_->get());
+      end_generation(table_->get());
     }
     return number;
   }
@@ -43,7 +43,7 @@ class Section {
     std::lock_guard lock(adding_);
     auto to = std::make_unique<Table>(capacity);
     std::lock_guard alone(draws_);
-    floor_ = std::max(floor_, CopyKeys(table_->get(), to->get(), capacity));
+    floor_ = std::max(floor_, copy_keys(table_->get(), to->get(), capacity));
     table_ = std::move(to);
   }
 
@@ -98,7 +98,7 @@ TEST(SectionThreads, NoKeyIsGivenANumberTwice) {
       uint32_t used = 0;
       const Table& table = section.table();
       for (uint32_t at = 0; at < table->count; at++)
-        if (AgeOf(table.get(), at) == 0) used++;
+        if (age_of(table.get(), at) == 0) used++;
       EXPECT_EQ(table->used, used);
     }
   }

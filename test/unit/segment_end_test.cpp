@@ -17,77 +17,77 @@ std::string Text(const Allotment& allotted) {
 }
 
 TEST(BlocksWithin, AreASixteenthOfTheNumbersIssued) {
-  EXPECT_EQ(BlocksWithin(1000, 1, 0, 0), 1u);
-  EXPECT_EQ(BlocksWithin(1000, 1, 31, 0), 1u);
-  EXPECT_EQ(BlocksWithin(1000, 1, 32, 0), 2u);
-  EXPECT_EQ(BlocksWithin(1000, 1, 15'999, 0), 999u);
-  EXPECT_EQ(BlocksWithin(1000, 1, 16'000, 0), 1000u);
-  EXPECT_EQ(BlocksWithin(1000, 1, UINT64_MAX, 0), 1000u);
-  EXPECT_EQ(BlocksWithin(8, 1000, 31'999, 0), 1u);
-  EXPECT_EQ(BlocksWithin(8, 1000, 32'000, 0), 2u);
-  EXPECT_EQ(BlocksWithin(1, 1'000'000, UINT64_MAX, 0), 1u);
+  EXPECT_EQ(blocks_within(1000, 1, 0, 0), 1u);
+  EXPECT_EQ(blocks_within(1000, 1, 31, 0), 1u);
+  EXPECT_EQ(blocks_within(1000, 1, 32, 0), 2u);
+  EXPECT_EQ(blocks_within(1000, 1, 15'999, 0), 999u);
+  EXPECT_EQ(blocks_within(1000, 1, 16'000, 0), 1000u);
+  EXPECT_EQ(blocks_within(1000, 1, UINT64_MAX, 0), 1000u);
+  EXPECT_EQ(blocks_within(8, 1000, 31'999, 0), 1u);
+  EXPECT_EQ(blocks_within(8, 1000, 32'000, 0), 2u);
+  EXPECT_EQ(blocks_within(1, 1'000'000, UINT64_MAX, 0), 1u);
 }
 
 TEST(BlocksWithin, HaveTheNumbersAskedFor) {
-  EXPECT_EQ(BlocksWithin(1, 1, 0, 1024), 1024u);
-  EXPECT_EQ(BlocksWithin(1, 100, 0, 1024), 11u);
-  EXPECT_EQ(BlocksWithin(1, 1000, 0, 1000), 1u);
-  EXPECT_EQ(BlocksWithin(1, 1000, 0, 1001), 2u);
-  EXPECT_EQ(BlocksWithin(30, 100, 1'000'000, 1024), 30u);
+  EXPECT_EQ(blocks_within(1, 1, 0, 1024), 1024u);
+  EXPECT_EQ(blocks_within(1, 100, 0, 1024), 11u);
+  EXPECT_EQ(blocks_within(1, 1000, 0, 1000), 1u);
+  EXPECT_EQ(blocks_within(1, 1000, 0, 1001), 2u);
+  EXPECT_EQ(blocks_within(30, 100, 1'000'000, 1024), 30u);
 }
 
 TEST(Allot, IsWholeBlocksFarFromTheEnd) {
-  EXPECT_EQ(Text(Allot(1, INT64_MAX, {1000, 1000}, 1, 1)), "1000 in 1, last 1");
-  EXPECT_EQ(Text(Allot(1, INT64_MAX, {1000, 1000}, 4, 1)), "4000 in 4, last 3001");
-  EXPECT_EQ(Text(Allot(1, INT64_MAX, {1000, 1000}, 4, 0)), "4000 in 4, last 3001");
-  EXPECT_EQ(Text(Allot(1, INT64_MAX, {1, 1}, 5, 0)), "5 in 5, last 5");
-  EXPECT_EQ(Text(Allot(1, INT64_MAX, {1000, 2000}, 3, 0)), "3000 in 3, last 4001");
-  EXPECT_EQ(Text(Allot(INT64_MIN, INT64_MAX, {1, int64_t{1} << 59}, 5, 1)),
+  EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 1000}, 1, 1)), "1000 in 1, last 1");
+  EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 1000}, 4, 1)), "4000 in 4, last 3001");
+  EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 1000}, 4, 0)), "4000 in 4, last 3001");
+  EXPECT_EQ(Text(allot(1, INT64_MAX, {1, 1}, 5, 0)), "5 in 5, last 5");
+  EXPECT_EQ(Text(allot(1, INT64_MAX, {1000, 2000}, 3, 0)), "3000 in 3, last 4001");
+  EXPECT_EQ(Text(allot(INT64_MIN, INT64_MAX, {1, int64_t{1} << 59}, 5, 1)),
             "1 in 1, last " + std::to_string(INT64_MIN));
 }
 
 TEST(Allot, IsASixteenthOfWhatIsLeft) {
   // 16,001 numbers are left, then one less.
-  EXPECT_EQ(Text(Allot(1, 16'001, {1000, 1000}, 4, 0)), "1000 in 1, last 1");
-  EXPECT_EQ(Text(Allot(1, 16'000, {1000, 1000}, 4, 0)), "999 in 1, next 1000");
-  EXPECT_EQ(Text(Allot(1, 16'001, {1, 1}, 5000, 0)), "1000 in 1000, last 1000");
-  EXPECT_EQ(Text(Allot(1, 40'000, {1000, 1000}, 4, 0)), "2000 in 2, last 1001");
+  EXPECT_EQ(Text(allot(1, 16'001, {1000, 1000}, 4, 0)), "1000 in 1, last 1");
+  EXPECT_EQ(Text(allot(1, 16'000, {1000, 1000}, 4, 0)), "999 in 1, next 1000");
+  EXPECT_EQ(Text(allot(1, 16'001, {1, 1}, 5000, 0)), "1000 in 1000, last 1000");
+  EXPECT_EQ(Text(allot(1, 40'000, {1000, 1000}, 4, 0)), "2000 in 2, last 1001");
   // What begins with the rest of a block ends anywhere, too.
-  EXPECT_EQ(Text(Allot(1000, 16'000, {1000, 1000}, 4, 0)), "937 in 1, next 1937");
+  EXPECT_EQ(Text(allot(1000, 16'000, {1000, 1000}, 4, 0)), "937 in 1, next 1937");
 }
 
 TEST(Allot, IsWhatIsAskedForAtTheEnd) {
-  EXPECT_EQ(Text(Allot(90, 100, {100, 100}, 4, 1)), "1 in 1, next 91");
-  EXPECT_EQ(Text(Allot(90, 100, {100, 100}, 4, 5)), "5 in 1, next 95");
-  EXPECT_EQ(Text(Allot(90, 100, {100, 100}, 4, 10)), "10 in 1, next 100");
-  EXPECT_EQ(Text(Allot(90, 100, {100, 100}, 4, 11)), "11 in 1, last 100");
-  EXPECT_EQ(Text(Allot(90, 100, {100, 100}, 4, 1024)), "11 in 1, last 100");
-  EXPECT_EQ(Text(Allot(90, 100, {3, 3}, 4, 10)), "9 in 3, last 96");
-  EXPECT_EQ(Text(Allot(90, 100, {3, 3}, 1, 10)), "3 in 1, last 90");
-  EXPECT_EQ(Text(Allot(90, 100, {3, 3}, 9, 10)), "9 in 3, last 96");
-  EXPECT_EQ(Text(Allot(90, 100, {3, 3}, 9, 11)), "9 in 3, last 96");
-  EXPECT_EQ(Text(Allot(90, 100, {3, 3}, 9, 12)), "11 in 4, last 100");
-  EXPECT_EQ(Text(Allot(100, 100, {1, 1}, 4, 1)), "1 in 1, last 100");
-  EXPECT_EQ(Text(Allot(100, 100, {9, 9}, 4, 1)), "1 in 1, last 100");
-  EXPECT_EQ(Text(Allot(INT64_MAX, INT64_MAX, {9, 9}, 4, 9)),
+  EXPECT_EQ(Text(allot(90, 100, {100, 100}, 4, 1)), "1 in 1, next 91");
+  EXPECT_EQ(Text(allot(90, 100, {100, 100}, 4, 5)), "5 in 1, next 95");
+  EXPECT_EQ(Text(allot(90, 100, {100, 100}, 4, 10)), "10 in 1, next 100");
+  EXPECT_EQ(Text(allot(90, 100, {100, 100}, 4, 11)), "11 in 1, last 100");
+  EXPECT_EQ(Text(allot(90, 100, {100, 100}, 4, 1024)), "11 in 1, last 100");
+  EXPECT_EQ(Text(allot(90, 100, {3, 3}, 4, 10)), "9 in 3, last 96");
+  EXPECT_EQ(Text(allot(90, 100, {3, 3}, 1, 10)), "3 in 1, last 90");
+  EXPECT_EQ(Text(allot(90, 100, {3, 3}, 9, 10)), "9 in 3, last 96");
+  EXPECT_EQ(Text(allot(90, 100, {3, 3}, 9, 11)), "9 in 3, last 96");
+  EXPECT_EQ(Text(allot(90, 100, {3, 3}, 9, 12)), "11 in 4, last 100");
+  EXPECT_EQ(Text(allot(100, 100, {1, 1}, 4, 1)), "1 in 1, last 100");
+  EXPECT_EQ(Text(allot(100, 100, {9, 9}, 4, 1)), "1 in 1, last 100");
+  EXPECT_EQ(Text(allot(INT64_MAX, INT64_MAX, {9, 9}, 4, 9)),
             "1 in 1, last " + std::to_string(INT64_MAX));
 }
 
 TEST(Allot, LeavesTheNumbersBetweenBlocksAlone) {
-  EXPECT_EQ(Text(Allot(1, 100, {10, 20}, 9, 1)), "10 in 1, last 1");
-  EXPECT_EQ(Text(Allot(81, 100, {10, 20}, 9, 100)), "10 in 1, last 81");
-  EXPECT_EQ(Text(Allot(81, 84, {10, 20}, 9, 1)), "4 in 1, last 81");
-  EXPECT_EQ(Text(Allot(1, 1000, {10, 20}, 9, 0)), "30 in 3, last 41");
+  EXPECT_EQ(Text(allot(1, 100, {10, 20}, 9, 1)), "10 in 1, last 1");
+  EXPECT_EQ(Text(allot(81, 100, {10, 20}, 9, 100)), "10 in 1, last 81");
+  EXPECT_EQ(Text(allot(81, 84, {10, 20}, 9, 1)), "4 in 1, last 81");
+  EXPECT_EQ(Text(allot(1, 1000, {10, 20}, 9, 0)), "30 in 3, last 41");
 }
 
 TEST(Allot, IsNothingWhereThereIsNothingOrNobodyAsks) {
   for (const Spacing spacing : {Spacing{1, 1}, Spacing{100, 100}, Spacing{50, 100}}) {
-    EXPECT_EQ(Allot(101, 100, spacing, 4, 1).count, 0u);
-    EXPECT_EQ(Allot(INT64_MAX, INT64_MIN, spacing, 4, 1).count, 0u);
-    EXPECT_EQ(Allot(86, 100, spacing, 4, 0).count, 0u);
-    EXPECT_GT(Allot(86, 100, spacing, 4, 1).count, 0u);
+    EXPECT_EQ(allot(101, 100, spacing, 4, 1).count, 0u);
+    EXPECT_EQ(allot(INT64_MAX, INT64_MIN, spacing, 4, 1).count, 0u);
+    EXPECT_EQ(allot(86, 100, spacing, 4, 0).count, 0u);
+    EXPECT_GT(allot(86, 100, spacing, 4, 1).count, 0u);
   }
-  EXPECT_EQ(Allot(84, 100, {1, 1}, 4, 0).count, 1u);
+  EXPECT_EQ(allot(84, 100, {1, 1}, 4, 0).count, 1u);
 }
 
 // A sequence as PostgreSQL has it, and a segment of it that is refilled as the extension does: with
@@ -99,20 +99,20 @@ class Sequence {
   // Draws up to so many. Where there are none the count is 0.
   Drawn Next(uint32_t want) {
     for (;;) {
-      Drawn drawn = Draw(segment_, want);
-      if (drawn.count > 0 && drawn.is_low && HasRoom(segment_) && !Refill(0)) StopAlert(segment_);
+      Drawn drawn = draw(segment_, want);
+      if (drawn.count > 0 && drawn.is_low && has_room(segment_) && !Refill(0)) stop_alert(segment_);
       if (drawn.count > 0 || !Refill(want)) return drawn;
     }
   }
   // A restart: nothing is in memory. An ALTER SEQUENCE: nothing of it counts.
   void Restart() {
-    Forget(segment_);
+    forget(segment_);
     blocks_ = 0;
-    issued_before_ = Given(segment_);
+    issued_before_ = given_by(segment_);
   }
-  void Alter() { Forget(segment_); }
+  void Alter() { forget(segment_); }
   // How many numbers were issued since the restart.
-  uint64_t Issued() const { return Given(segment_) - issued_before_; }
+  uint64_t Issued() const { return given_by(segment_) - issued_before_; }
 
  private:
   bool Refill(uint32_t want) {
@@ -120,14 +120,14 @@ class Sequence {
     if (is_called_ &&
         __builtin_add_overflow(last_, static_cast<int64_t>(spacing_.increment), &first))
       return false;
-    blocks_ = BlocksWithin(std::max<uint64_t>(1, 2 * blocks_), spacing_.size, Issued(), want);
-    const Allotment allotted = Allot(first, max_, spacing_, blocks_, want);
+    blocks_ = blocks_within(std::max<uint64_t>(1, 2 * blocks_), spacing_.size, Issued(), want);
+    const Allotment allotted = allot(first, max_, spacing_, blocks_, want);
     if (allotted.count == 0) return false;
     EXPECT_TRUE(allotted.says >= first && allotted.says <= max_) << Text(allotted);
     last_ = allotted.says;
     is_called_ = allotted.is_called;
     blocks_ = allotted.blocks;
-    Publish(segment_, first, allotted.count, spacing_);
+    publish(segment_, first, allotted.count, spacing_);
     return true;
   }
 
@@ -150,12 +150,12 @@ TEST(Sequence, IsUsedToItsEndWithoutGaps) {
     for (const int64_t max : kEnds) {
       for (const uint32_t want : {1u, 7u, 1024u}) {
         Sequence sequence(spacing, max);
-        const uint64_t all = CountUpTo(1, spacing, uint64_t{1} << 40, max);
+        const uint64_t all = count_up_to(1, spacing, uint64_t{1} << 40, max);
         uint64_t count = 0;
         for (;;) {
           const Drawn drawn = sequence.Next(want);
           if (drawn.count == 0) break;
-          ASSERT_EQ(drawn.first, NumberAt(1, spacing, count));
+          ASSERT_EQ(drawn.first, number_at(1, spacing, count));
           count += drawn.count;
         }
         ASSERT_EQ(count, all) << spacing.size << "/" << spacing.increment << " to " << max;
@@ -235,7 +235,7 @@ TEST(Allot, SaysWhereTheNumbersEndAnywhere) {
     const auto max = static_cast<int64_t>(static_cast<uint64_t>(first) + room);
     const uint64_t want = random.UpTo(1024);
     const uint64_t blocks = 1 + random.UpTo(1'000'000);
-    const Allotment allotted = Allot(first, max, spacing, blocks, want);
+    const Allotment allotted = allot(first, max, spacing, blocks, want);
     if (allotted.count == 0) {
       ASSERT_EQ(want, 0u);
       continue;
@@ -243,8 +243,8 @@ TEST(Allot, SaysWhereTheNumbersEndAnywhere) {
     ASSERT_LE(allotted.blocks, blocks);
     ASSERT_TRUE(allotted.says >= first && allotted.says <= max);
     if (!is_dense) {
-      ASSERT_EQ(allotted.says, NumberAt(first, {1, increment}, allotted.blocks - 1));
-      ASSERT_EQ(allotted.count, CountUpTo(first, spacing, allotted.blocks, max));
+      ASSERT_EQ(allotted.says, number_at(first, {1, increment}, allotted.blocks - 1));
+      ASSERT_EQ(allotted.count, count_up_to(first, spacing, allotted.blocks, max));
       continue;
     }
     ASSERT_LE(allotted.count - 1, room);

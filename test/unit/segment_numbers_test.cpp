@@ -25,18 +25,18 @@ TEST(NumberAt, IsTheNumberThatIsCountedTo) {
     for (const int64_t first : {int64_t{0}, int64_t{-1500}, INT64_MIN, INT64_MAX - 1'000'000}) {
       const std::vector<int64_t> numbers = NumbersOf(first, 1000, spacing);
       for (uint64_t offset = 0; offset < numbers.size(); offset++)
-        if (NumberAt(first, spacing, offset) != numbers[offset]) FAIL() << first << " " << offset;
+        if (number_at(first, spacing, offset) != numbers[offset]) FAIL() << first << " " << offset;
     }
   }
 }
 
 TEST(NumberAt, ReachesFar) {
-  EXPECT_EQ(NumberAt(0, {1, 1}, INT64_MAX), INT64_MAX);
-  EXPECT_EQ(NumberAt(INT64_MIN, {1, 1}, INT64_MAX), -1);
-  EXPECT_EQ(NumberAt(-1, {1, int64_t{1} << 62}, 1), (int64_t{1} << 62) - 1);
-  EXPECT_EQ(NumberAt(1, {uint64_t{1} << 61, uint64_t{1} << 62}, uint64_t{1} << 61),
+  EXPECT_EQ(number_at(0, {1, 1}, INT64_MAX), INT64_MAX);
+  EXPECT_EQ(number_at(INT64_MIN, {1, 1}, INT64_MAX), -1);
+  EXPECT_EQ(number_at(-1, {1, int64_t{1} << 62}, 1), (int64_t{1} << 62) - 1);
+  EXPECT_EQ(number_at(1, {uint64_t{1} << 61, uint64_t{1} << 62}, uint64_t{1} << 61),
             (int64_t{1} << 62) + 1);
-  EXPECT_EQ(NumberAt(INT64_MIN, {1, INT64_MAX}, 1), -1);
+  EXPECT_EQ(number_at(INT64_MIN, {1, INT64_MAX}, 1), -1);
 }
 
 // Block by block, with room for every number.
@@ -55,7 +55,7 @@ TEST(CountUpTo, IsWhatIsCountedBlockByBlock) {
     for (uint64_t blocks = 0; blocks <= 4; blocks++)
       for (int64_t first = -3; first <= 3; first++)
         for (int64_t max = -60; max <= 60; max++)
-          ASSERT_EQ(CountUpTo(first, spacing, blocks, max),
+          ASSERT_EQ(count_up_to(first, spacing, blocks, max),
                     CountedUpTo(first, spacing, blocks, max))
               << first << " " << blocks << " " << max;
   }
@@ -65,23 +65,24 @@ TEST(CountUpTo, IsWhatIsCountedNearTheEndsOfInt64) {
   for (const Spacing spacing : kSpacings) {
     for (uint64_t blocks = 1; blocks <= 3; blocks++) {
       for (int64_t i = 0; i < 300; i++) {
-        ASSERT_EQ(CountUpTo(INT64_MAX - i, spacing, blocks, INT64_MAX),
+        ASSERT_EQ(count_up_to(INT64_MAX - i, spacing, blocks, INT64_MAX),
                   CountedUpTo(INT64_MAX - i, spacing, blocks, INT64_MAX));
-        ASSERT_EQ(CountUpTo(INT64_MIN, spacing, blocks, INT64_MIN + i),
+        ASSERT_EQ(count_up_to(INT64_MIN, spacing, blocks, INT64_MIN + i),
                   CountedUpTo(INT64_MIN, spacing, blocks, INT64_MIN + i));
-        ASSERT_EQ(CountUpTo(INT64_MIN + i, spacing, blocks, INT64_MAX - i), blocks * spacing.size);
+        ASSERT_EQ(count_up_to(INT64_MIN + i, spacing, blocks, INT64_MAX - i),
+                  blocks * spacing.size);
       }
     }
   }
-  EXPECT_EQ(CountUpTo(INT64_MAX, {1, 1}, 1, INT64_MAX), 1u);
-  EXPECT_EQ(CountUpTo(INT64_MAX, {1, 1}, 100, INT64_MAX), 1u);
-  EXPECT_EQ(CountUpTo(INT64_MAX, {5, 9}, 1, INT64_MIN), 0u);
-  EXPECT_EQ(CountUpTo(INT64_MIN, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
-  EXPECT_EQ(CountUpTo(0, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
-  EXPECT_EQ(CountUpTo(1, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
-  EXPECT_EQ(CountUpTo(2, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX} - 1);
-  EXPECT_EQ(CountUpTo(INT64_MIN, {1, INT64_MAX}, 5, INT64_MAX), 3u);
-  EXPECT_EQ(CountUpTo(INT64_MIN, {INT64_MAX, INT64_MAX}, 1, INT64_MAX), uint64_t{INT64_MAX});
+  EXPECT_EQ(count_up_to(INT64_MAX, {1, 1}, 1, INT64_MAX), 1u);
+  EXPECT_EQ(count_up_to(INT64_MAX, {1, 1}, 100, INT64_MAX), 1u);
+  EXPECT_EQ(count_up_to(INT64_MAX, {5, 9}, 1, INT64_MIN), 0u);
+  EXPECT_EQ(count_up_to(INT64_MIN, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
+  EXPECT_EQ(count_up_to(0, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
+  EXPECT_EQ(count_up_to(1, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX});
+  EXPECT_EQ(count_up_to(2, {1, 1}, INT64_MAX, INT64_MAX), uint64_t{INT64_MAX} - 1);
+  EXPECT_EQ(count_up_to(INT64_MIN, {1, INT64_MAX}, 5, INT64_MAX), 3u);
+  EXPECT_EQ(count_up_to(INT64_MIN, {INT64_MAX, INT64_MAX}, 1, INT64_MAX), uint64_t{INT64_MAX});
 }
 
 TEST(CountUpTo, IsWhatIsCountedAnywhere) {
@@ -94,7 +95,7 @@ TEST(CountUpTo, IsWhatIsCountedAnywhere) {
     const auto max =
         static_cast<int64_t>(random.Below(2) == 0 ? random.UpTo(UINT64_MAX)
                                                   : static_cast<uint64_t>(first) + random.Sized());
-    ASSERT_EQ(CountUpTo(first, spacing, blocks, max), CountedUpTo(first, spacing, blocks, max))
+    ASSERT_EQ(count_up_to(first, spacing, blocks, max), CountedUpTo(first, spacing, blocks, max))
         << first << " " << spacing.size << "/" << spacing.increment << " " << blocks << " " << max;
   }
 }
@@ -106,21 +107,21 @@ TEST(CountUpTo, TheLastCountedNumberIsNotAboveTheMost) {
     const Spacing spacing{1 + random.UpTo(increment - 1), increment};
     const int64_t first = random.In(-1000000000, 1000000000);
     const int64_t max = first + static_cast<int64_t>(random.UpTo(1000000000));
-    const uint64_t count = CountUpTo(first, spacing, 2000000000, max);
+    const uint64_t count = count_up_to(first, spacing, 2000000000, max);
     ASSERT_GE(count, 1u);
-    ASSERT_LE(NumberAt(first, spacing, count - 1), max);
-    ASSERT_GT(NumberAt(first, spacing, count), max);
+    ASSERT_LE(number_at(first, spacing, count - 1), max);
+    ASSERT_GT(number_at(first, spacing, count), max);
   }
 }
 
 TEST(AdaptedBlocks, DoubleUnder15MinutesAndHalveOver30) {
   for (const uint64_t blocks : {1, 2, 3, 10, 499}) {
     for (const int64_t lasted_us : {int64_t{0}, kSecondUs, 15 * kMinuteUs - 1, INT64_MIN})
-      EXPECT_EQ(AdaptedBlocks(blocks, 1000, lasted_us), 2 * blocks);
+      EXPECT_EQ(adapted_blocks(blocks, 1000, lasted_us), 2 * blocks);
     for (const int64_t lasted_us : {15 * kMinuteUs, 20 * kMinuteUs, 30 * kMinuteUs})
-      EXPECT_EQ(AdaptedBlocks(blocks, 1000, lasted_us), blocks);
+      EXPECT_EQ(adapted_blocks(blocks, 1000, lasted_us), blocks);
     for (const int64_t lasted_us : {30 * kMinuteUs + 1, 60 * kMinuteUs, INT64_MAX})
-      EXPECT_EQ(AdaptedBlocks(blocks, 1000, lasted_us), std::max<uint64_t>(1, blocks / 2));
+      EXPECT_EQ(adapted_blocks(blocks, 1000, lasted_us), std::max<uint64_t>(1, blocks / 2));
   }
 }
 
@@ -129,57 +130,57 @@ TEST(AdaptedBlocks, DoubleToAMillionNumbersAtMost) {
   for (const uint64_t size : {1, 3, 7, 1000, 333'333, 499'999, 500'000, 500'001, 600'000, 1'000'000,
                               1'000'001, 5'000'000}) {
     for (uint64_t blocks = 1; blocks <= 600; blocks++)
-      EXPECT_EQ(AdaptedBlocks(blocks, size, 0),
+      EXPECT_EQ(adapted_blocks(blocks, size, 0),
                 2 * blocks * size <= 1'000'000 ? 2 * blocks : blocks);
   }
-  EXPECT_EQ(AdaptedBlocks(500'000, 1, 0), 1'000'000u);
-  EXPECT_EQ(AdaptedBlocks(500'001, 1, 0), 500'001u);
-  EXPECT_EQ(AdaptedBlocks(1'000'000, 1, 0), 1'000'000u);
-  EXPECT_EQ(AdaptedBlocks(500, 1000, 0), 1000u);
-  EXPECT_EQ(AdaptedBlocks(501, 1000, 0), 501u);
-  EXPECT_EQ(AdaptedBlocks(1, 500'000, 0), 2u);
-  EXPECT_EQ(AdaptedBlocks(1, 600'000, 0), 1u);
-  EXPECT_EQ(AdaptedBlocks(1, 1'000'000, 0), 1u);
-  EXPECT_EQ(AdaptedBlocks(1, 5'000'000, 0), 1u);
+  EXPECT_EQ(adapted_blocks(500'000, 1, 0), 1'000'000u);
+  EXPECT_EQ(adapted_blocks(500'001, 1, 0), 500'001u);
+  EXPECT_EQ(adapted_blocks(1'000'000, 1, 0), 1'000'000u);
+  EXPECT_EQ(adapted_blocks(500, 1000, 0), 1000u);
+  EXPECT_EQ(adapted_blocks(501, 1000, 0), 501u);
+  EXPECT_EQ(adapted_blocks(1, 500'000, 0), 2u);
+  EXPECT_EQ(adapted_blocks(1, 600'000, 0), 1u);
+  EXPECT_EQ(adapted_blocks(1, 1'000'000, 0), 1u);
+  EXPECT_EQ(adapted_blocks(1, 5'000'000, 0), 1u);
   // What was more than that is not cut down because it goes fast.
-  EXPECT_EQ(AdaptedBlocks(3, 5'000'000, 0), 3u);
-  EXPECT_EQ(AdaptedBlocks(3, 5'000'000, 31 * kMinuteUs), 1u);
-  EXPECT_EQ(AdaptedBlocks(UINT64_MAX, UINT64_MAX, 0), UINT64_MAX);
+  EXPECT_EQ(adapted_blocks(3, 5'000'000, 0), 3u);
+  EXPECT_EQ(adapted_blocks(3, 5'000'000, 31 * kMinuteUs), 1u);
+  EXPECT_EQ(adapted_blocks(UINT64_MAX, UINT64_MAX, 0), UINT64_MAX);
 }
 
 TEST(NumbersAhead, LastAnHourAtTheRateSoFar) {
-  EXPECT_EQ(NumbersAhead(1000, 60 * kMinuteUs), 1000u);
-  EXPECT_EQ(NumbersAhead(1000, 30 * kMinuteUs), 2000u);
-  EXPECT_EQ(NumbersAhead(1000, 120 * kMinuteUs), 500u);
-  EXPECT_EQ(NumbersAhead(1000, kMinuteUs), 60'000u);
-  EXPECT_EQ(NumbersAhead(1, 60 * kMinuteUs + 1), 0u);
+  EXPECT_EQ(numbers_ahead(1000, 60 * kMinuteUs), 1000u);
+  EXPECT_EQ(numbers_ahead(1000, 30 * kMinuteUs), 2000u);
+  EXPECT_EQ(numbers_ahead(1000, 120 * kMinuteUs), 500u);
+  EXPECT_EQ(numbers_ahead(1000, kMinuteUs), 60'000u);
+  EXPECT_EQ(numbers_ahead(1, 60 * kMinuteUs + 1), 0u);
 }
 
 TEST(NumbersAhead, BurstsCountAs10Seconds) {
-  EXPECT_EQ(NumbersAhead(1000, 10 * kSecondUs), 360'000u);
-  EXPECT_LT(NumbersAhead(1'000'000, 10 * kSecondUs + 1), 360'000'000u);
+  EXPECT_EQ(numbers_ahead(1000, 10 * kSecondUs), 360'000u);
+  EXPECT_LT(numbers_ahead(1'000'000, 10 * kSecondUs + 1), 360'000'000u);
   for (const int64_t lasted_us :
        {10 * kSecondUs - 1, kSecondUs, int64_t{1}, int64_t{0}, int64_t{-1}, -kMinuteUs, INT64_MIN})
-    EXPECT_EQ(NumbersAhead(1'000'000, lasted_us), 360'000'000u);
+    EXPECT_EQ(numbers_ahead(1'000'000, lasted_us), 360'000'000u);
 }
 
 TEST(NumbersAhead, AreBetweenNoneAndHalfOfAll) {
   for (const int64_t lasted_us : {int64_t{0}, kMinuteUs, INT64_MAX})
-    EXPECT_EQ(NumbersAhead(0, lasted_us), 0u);
-  EXPECT_EQ(NumbersAhead(UINT64_MAX, 0), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead(UINT64_MAX, kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 62, 60 * kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead((uint64_t{1} << 62) + 4096, 60 * kMinuteUs), uint64_t{1} << 62);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 60 * kMinuteUs), uint64_t{1} << 61);
-  EXPECT_EQ(NumbersAhead(uint64_t{1} << 61, 30 * kMinuteUs), uint64_t{1} << 62);
+    EXPECT_EQ(numbers_ahead(0, lasted_us), 0u);
+  EXPECT_EQ(numbers_ahead(UINT64_MAX, 0), uint64_t{1} << 62);
+  EXPECT_EQ(numbers_ahead(UINT64_MAX, kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(numbers_ahead(uint64_t{1} << 62, 60 * kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(numbers_ahead((uint64_t{1} << 62) + 4096, 60 * kMinuteUs), uint64_t{1} << 62);
+  EXPECT_EQ(numbers_ahead(uint64_t{1} << 61, 60 * kMinuteUs), uint64_t{1} << 61);
+  EXPECT_EQ(numbers_ahead(uint64_t{1} << 61, 30 * kMinuteUs), uint64_t{1} << 62);
   Random random(3);
   for (int i = 0; i < 100000; i++) {
     const uint64_t used = random.UpTo(UINT64_MAX);
     const auto lasted_us = static_cast<int64_t>(random.UpTo(INT64_MAX));
-    const uint64_t ahead = NumbersAhead(used, lasted_us);
+    const uint64_t ahead = numbers_ahead(used, lasted_us);
     ASSERT_LE(ahead, uint64_t{1} << 62);
-    ASSERT_LE(ahead, NumbersAhead(used, lasted_us / 2));
-    ASSERT_GE(ahead, NumbersAhead(used / 2, lasted_us));
+    ASSERT_LE(ahead, numbers_ahead(used, lasted_us / 2));
+    ASSERT_GE(ahead, numbers_ahead(used / 2, lasted_us));
   }
 }
 
@@ -193,14 +194,14 @@ class Refiller {
   void Second(uint64_t rate) {
     now_us_ += kSecondUs;
     for (uint64_t left = rate; left > 0;) {
-      const Drawn drawn = Draw(segment_, static_cast<uint32_t>(left));
+      const Drawn drawn = draw(segment_, static_cast<uint32_t>(left));
       used_ += drawn.count;
       left_ -= drawn.count;
       left -= drawn.count;
       least_left_ = std::min(least_left_, left_);
-      if (drawn.is_low && HasRoom(segment_)) {
+      if (drawn.is_low && has_room(segment_)) {
         steady_ = steady_ || now_us_ - refilled_us_ >= 10 * kSecondUs;
-        Refill(std::max<uint64_t>(1, NumbersAhead(used_, now_us_ - refilled_us_)));
+        Refill(std::max<uint64_t>(1, numbers_ahead(used_, now_us_ - refilled_us_)));
       }
     }
   }
@@ -211,7 +212,7 @@ class Refiller {
 
  private:
   void Refill(uint64_t count) {
-    Publish(segment_, next_, count, {1, 1});
+    publish(segment_, next_, count, {1, 1});
     next_ += static_cast<int64_t>(count);
     left_ += count;
     used_ = 0;

@@ -44,19 +44,19 @@ class Shop {
 
   void RefillIfLow() {
     std::lock_guard lock(mutex_);
-    if (IsLow(segment_) && HasRoom(segment_)) Refill();
+    if (is_running_low(segment_) && has_room(segment_)) Refill();
   }
   void RefillIfEmpty() {
     std::lock_guard lock(mutex_);
-    if (!HasNumbers(segment_)) Refill();
+    if (!has_numbers(segment_)) Refill();
   }
   void RefillIfRoom() {
     std::lock_guard lock(mutex_);
-    if (HasRoom(segment_)) Refill();
+    if (has_room(segment_)) Refill();
   }
   void ForgetAndRefill() {
     std::lock_guard lock(mutex_);
-    Forget(segment_);
+    forget(segment_);
     StartGeneration();
     Refill();
   }
@@ -73,7 +73,7 @@ class Shop {
   }
 
   void Refill() {
-    if (!HasNumbers(segment_)) {
+    if (!has_numbers(segment_)) {
       const uint64_t size = 1 + random_.Below(4);
       spacing_ = {size, size + (is_spaced_ ? random_.Below(4) : 0)};
     }
@@ -81,7 +81,7 @@ class Shop {
     const std::vector<int64_t> run = NumbersOf(next_, count, spacing_);
     published_.back().insert(published_.back().end(), run.begin(), run.end());
     next_ = run.back() + 1 + static_cast<int64_t>(random_.Below(3));
-    Publish(segment_, run.front(), count, spacing_);
+    publish(segment_, run.front(), count, spacing_);
   }
 
   Segment segment_{};
@@ -104,7 +104,7 @@ struct Trace {
 // Draws once and checks that by itself.
 Drawn DrawChecked(Shop* shop, Trace* trace, uint32_t want) {
   const uint64_t generation = shop->generation();
-  const Drawn drawn = Draw(shop->segment(), want);
+  const Drawn drawn = draw(shop->segment(), want);
   const auto check = [trace](bool right, const char* fault) {
     if (!right && trace->fault.empty()) trace->fault = fault;
   };
@@ -189,7 +189,7 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
     if (number == kThreads + its.refillers + forgetters) {
       uint64_t before = 0;
       while (drawing.load() > 0) {
-        const uint64_t given = Given(shop.segment());
+        const uint64_t given = given_by(shop.segment());
         has_shrunk |= given < before;
         before = given;
       }
@@ -222,7 +222,7 @@ TEST_P(SegmentThreads, DrawEachNumberOnce) {
   }
   const uint64_t count = ExpectEachOnce(shop, traces);
   EXPECT_FALSE(has_shrunk) << "fewer numbers were given than before";
-  EXPECT_EQ(Given(shop.segment()), count);
+  EXPECT_EQ(given_by(shop.segment()), count);
   EXPECT_GT(count, uint64_t{kDraws});
   const std::vector<int64_t>& last = shop.published().back();
   if (!last.empty()) {
@@ -241,13 +241,13 @@ TEST(SegmentThreads, WhatIsGivenUpIsNeverGiven) {
   RunThreads(2, [&](int number) {
     if (number == 0) {
       for (int i = 0; i < kRounds || looks.load() == 0; i++) {
-        Publish(segment, 1, 1000, {1, 1});
-        Forget(segment);
+        publish(segment, 1, 1000, {1, 1});
+        forget(segment);
       }
       is_over.store(true);
     } else {
       while (!is_over.load()) {
-        wrong += Given(segment) != 0;
+        wrong += given_by(segment) != 0;
         looks++;
       }
     }
@@ -269,11 +269,11 @@ TEST(SegmentThreads, DrawIsNeverEmptyWhereANumberIsLeft) {
       int64_t right = rights.load();
       if (right == 0) {
         std::lock_guard lock(mutex);
-        if (!HasRoom(segment)) continue;
-        Publish(segment, next++, 1, {1, 1});
+        if (!has_room(segment)) continue;
+        publish(segment, next++, 1, {1, 1});
         rights++;
       } else if (rights.compare_exchange_weak(right, right - 1)) {
-        const bool was_empty = Draw(segment, 1).count == 0;
+        const bool was_empty = draw(segment, 1).count == 0;
         (was_empty ? empty : count)++;
         if (was_empty) rights++;
       }

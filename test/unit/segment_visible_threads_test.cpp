@@ -40,10 +40,10 @@ class Board {
   int DrawAll(int thread) {
     int unseen = 0;
     Random random(static_cast<uint64_t>(thread));
-    for (int draw = 1; !is_over_.load(std::memory_order_relaxed);) {
-      int* note = &noted_[thread][static_cast<size_t>(draw)];
-      *note = draw;
-      const Drawn drawn = Draw(segment_, 1 + static_cast<uint32_t>(random.Below(3)));
+    for (int turn = 1; !is_over_.load(std::memory_order_relaxed);) {
+      int* note = &noted_[thread][static_cast<size_t>(turn)];
+      *note = turn;
+      const Drawn drawn = draw(segment_, 1 + static_cast<uint32_t>(random.Below(3)));
       if (drawn.count == 0) {
         if (random.Below(4) == 0) Pause();
         continue;
@@ -51,9 +51,9 @@ class Board {
       for (uint32_t i = 0; i < drawn.count; i++) {
         const auto number = static_cast<size_t>(drawn.first) + i;
         unseen += published_[number] != static_cast<int>(number) + 1;
-        note_of_[number].store(draw * kDrawers + thread, std::memory_order_relaxed);
+        note_of_[number].store(turn * kDrawers + thread, std::memory_order_relaxed);
       }
-      draw++;
+      turn++;
     }
     return unseen;
   }
@@ -76,10 +76,10 @@ class Board {
       if (forgets) {
         // HasRoom would order what it should be Forget alone that does.
         for (uint64_t i = random.Below(4); i > 0; i--) Pause();
-        Forget(segment_);
+        forget(segment_);
         for (; looked < next; looked++) unseen += !IsNoteSeen(looked);
       } else {
-        while (!HasRoom(segment_)) Pause();
+        while (!has_room(segment_)) Pause();
         for (; looked < ends[0]; looked++) {
           // It has been drawn; by whom, comes to be known.
           while (note_of_[static_cast<size_t>(looked)].load(std::memory_order_relaxed) == 0)
@@ -87,7 +87,7 @@ class Board {
           unseen += !IsNoteSeen(looked);
         }
       }
-      Publish(segment_, next, count, spacing);
+      publish(segment_, next, count, spacing);
       next = run.back() + 1;
       ends[0] = std::exchange(ends[1], next);
     }

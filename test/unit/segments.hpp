@@ -27,7 +27,7 @@ inline std::vector<int64_t> NumbersOf(int64_t first, uint64_t count, Spacing spa
 inline std::vector<int64_t> DrawAll(Segment& segment, uint32_t want, uint64_t most = UINT64_MAX) {
   std::vector<int64_t> numbers;
   while (numbers.size() < most) {
-    const Drawn drawn = Draw(segment, want);
+    const Drawn drawn = draw(segment, want);
     if (drawn.count == 0) break;
     for (uint32_t i = 0; i < drawn.count; i++)
       numbers.push_back(static_cast<int64_t>(static_cast<uint64_t>(drawn.first) + i));

@@ -43,18 +43,18 @@ Numbers NaiveSeries(int64_t x, int64_t y, int64_t step) {
 
 Series MadeOf(int64_t x, int64_t y, int64_t step) {
   Series series{};
-  EXPECT_EQ(MakeSeries(x, y, step, &series), Status::kOk);
+  EXPECT_EQ(make_series(x, y, step, &series), Status::kOk);
   return series;
 }
 
 Status StatusOf(std::string_view name) {
   Series series{};
-  return ParseSeriesName(name, &series);
+  return parse_series_name(name, &series);
 }
 
 Numbers Parsed(std::string_view name) {
   Series series{};
-  if (ParseSeriesName(name, &series) != Status::kOk) return {};
+  if (parse_series_name(name, &series) != Status::kOk) return {};
   return NumbersOf(series);
 }
 
@@ -74,7 +74,7 @@ TEST(SeriesNames, MariaDbsExamples) {
 TEST(Series, MariaDbsExamplesWithNumbers) {
   static_assert([] {
     Series series{};
-    return MakeSeries(15, 1, 3, &series) == Status::kOk && series.first == 13 && series.last == 1;
+    return make_series(15, 1, 3, &series) == Status::kOk && series.first == 13 && series.last == 1;
   }());
   EXPECT_EQ(NumbersOf(MadeOf(1, 5, 1)), (Numbers{1, 2, 3, 4, 5}));
   EXPECT_EQ(NumbersOf(MadeOf(1, 15, 3)), (Numbers{1, 4, 7, 10, 13}));
@@ -97,7 +97,7 @@ TEST(Series, IsAsTheNaiveOneNearZeroAndAtBothEnds) {
           const Numbers expected = NaiveSeries(x, y, step);
           if (NumbersOf(series) != expected || series.first != expected.front() ||
               series.last != expected.back() ||
-              CountOf(series) != static_cast<double>(expected.size()))
+              count_of(series) != static_cast<double>(expected.size()))
             FAIL() << x << " to " << y << " step " << step << ": " << series.first << " to "
                    << series.last;
         }
@@ -119,7 +119,7 @@ TEST(Series, EndsAndCountsAreRightForAnyNumbers) {
     const int64_t y = number();
     const int64_t step = 1 + static_cast<int64_t>(random.UpTo(INT64_MAX - 1));
     Series series{};
-    const Status status = MakeSeries(x, y, step, &series);
+    const Status status = make_series(x, y, step, &series);
     const Wide difference = x < y ? Wide{y} - x : Wide{x} - y;
     const Wide steps = difference / step;
     const Wide width = steps * step;
@@ -128,7 +128,7 @@ TEST(Series, EndsAndCountsAreRightForAnyNumbers) {
     const double count = static_cast<double>(steps + 1);
     if (status != Status::kOk || series.first != first || series.last != last ||
         series.step != static_cast<uint64_t>(step) ||
-        std::abs(CountOf(series) - count) > count * 1e-15)
+        std::abs(count_of(series) - count) > count * 1e-15)
       FAIL() << x << " to " << y << " step " << step << ": " << series.first << " to "
              << series.last;
   }
@@ -138,11 +138,11 @@ TEST(Series, WholeBigint) {
   const Series up = MadeOf(INT64_MIN, INT64_MAX, 1);
   EXPECT_EQ(up.first, INT64_MIN);
   EXPECT_EQ(up.last, INT64_MAX);
-  EXPECT_EQ(CountOf(up), 0x1p64);
+  EXPECT_EQ(count_of(up), 0x1p64);
   const Series down = MadeOf(INT64_MAX, INT64_MIN, 1);
   EXPECT_EQ(down.first, INT64_MAX);
   EXPECT_EQ(down.last, INT64_MIN);
-  EXPECT_EQ(CountOf(down), 0x1p64);
+  EXPECT_EQ(count_of(down), 0x1p64);
 }
 
 TEST(Series, HugeSteps) {
@@ -155,17 +155,17 @@ TEST(Series, HugeSteps) {
   EXPECT_EQ(NumbersOf(MadeOf(1, INT64_MAX, INT64_MAX)), (Numbers{1}));
   EXPECT_EQ(NumbersOf(MadeOf(INT64_MAX, 1, INT64_MAX)), (Numbers{INT64_MAX}));
   EXPECT_EQ(NumbersOf(MadeOf(INT64_MIN, INT64_MIN, INT64_MAX)), (Numbers{INT64_MIN}));
-  EXPECT_EQ(CountOf(MadeOf(INT64_MIN, INT64_MAX, INT64_MAX)), 3);
-  EXPECT_EQ(CountOf(MadeOf(0, 1000000, 3)), 333334);
-  EXPECT_EQ(CountOf(MadeOf(1000000, 0, 3)), 333334);
+  EXPECT_EQ(count_of(MadeOf(INT64_MIN, INT64_MAX, INT64_MAX)), 3);
+  EXPECT_EQ(count_of(MadeOf(0, 1000000, 3)), 333334);
+  EXPECT_EQ(count_of(MadeOf(1000000, 0, 3)), 333334);
 }
 
 TEST(Series, RefusesStepsThatAreNotPositive) {
   Series series{};
   for (const int64_t step : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
-    EXPECT_EQ(MakeSeries(1, 10, step, &series), Status::kStepOutOfRange);
-    EXPECT_EQ(MakeSeries(10, 1, step, &series), Status::kStepOutOfRange);
-    EXPECT_EQ(MakeSeries(1, 1, step, &series), Status::kStepOutOfRange);
+    EXPECT_EQ(make_series(1, 10, step, &series), Status::kStepOutOfRange);
+    EXPECT_EQ(make_series(10, 1, step, &series), Status::kStepOutOfRange);
+    EXPECT_EQ(make_series(1, 1, step, &series), Status::kStepOutOfRange);
   }
 }
 
@@ -177,10 +177,10 @@ TEST(SeriesNames, UpToTheGreatestBigint) {
   EXPECT_EQ(Parsed("seq_0_to_9223372036854775807_step_9223372036854775807"),
             (Numbers{0, INT64_MAX}));
   Series all{};
-  ASSERT_EQ(ParseSeriesName("seq_0_to_9223372036854775807", &all), Status::kOk);
+  ASSERT_EQ(parse_series_name("seq_0_to_9223372036854775807", &all), Status::kOk);
   EXPECT_EQ(all.first, 0);
   EXPECT_EQ(all.last, INT64_MAX);
-  EXPECT_EQ(CountOf(all), 0x1p63);
+  EXPECT_EQ(count_of(all), 0x1p63);
 }
 
 TEST(SeriesNames, RefusesNumbersBeyondBigint) {

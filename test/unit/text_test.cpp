@@ -14,16 +14,16 @@
 namespace snowid::core::test {
 namespace {
 
-std::string TextOf(int64_t id) { return std::string(FormatText({id}).View()); }
+std::string TextOf(int64_t id) { return std::string(format_text({id}).view_of()); }
 
 Status StatusOf(std::string_view text) {
   Id id{};
-  return ParseText(text, &id);
+  return parse_text(text, &id);
 }
 
 int64_t Parsed(std::string_view text) {
   Id id{};
-  EXPECT_EQ(ParseText(text, &id), Status::kOk) << text;
+  EXPECT_EQ(parse_text(text, &id), Status::kOk) << text;
   return id.value;
 }
 
@@ -52,10 +52,10 @@ constexpr Known kKnown[] = {
 };
 
 TEST(Text, KnownTexts) {
-  static_assert(FormatText({0}).View() == "AzL8n0Y58m8");
+  static_assert(format_text({0}).view_of() == "AzL8n0Y58m8");
   static_assert([] {
     Id id{};
-    return ParseText("LygHa16AHYF", &id) == Status::kOk && id.value == INT64_MAX;
+    return parse_text("LygHa16AHYF", &id) == Status::kOk && id.value == INT64_MAX;
   }());
   for (const Known& known : kKnown) {
     EXPECT_EQ(TextOf(known.id), known.text);
@@ -143,9 +143,9 @@ TEST(Text, AnyOtherByteAnywhereIsMalformed) {
 
 TEST(Text, WhatFailsLeavesTheIdAlone) {
   Id id{42};
-  EXPECT_EQ(ParseText("LygHa16AHYG", &id), Status::kNumberOutOfRange);
-  EXPECT_EQ(ParseText("AzL8n0Y58m", &id), Status::kMalformed);
-  EXPECT_EQ(ParseText("AzL8n0Y58m-", &id), Status::kMalformed);
+  EXPECT_EQ(parse_text("LygHa16AHYG", &id), Status::kNumberOutOfRange);
+  EXPECT_EQ(parse_text("AzL8n0Y58m", &id), Status::kMalformed);
+  EXPECT_EQ(parse_text("AzL8n0Y58m-", &id), Status::kMalformed);
   EXPECT_EQ(id.value, 42);
 }
 

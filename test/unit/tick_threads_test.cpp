@@ -20,18 +20,18 @@ namespace snowid::core::test {
 namespace {
 
 // Units of four sequences, so that most grants come to the end of one.
-constexpr Layout kShortUnits = MakeLayout({1000, 7, 41, 3, 2, 0});
+constexpr Layout kShortUnits = make_layout({1000, 7, 41, 3, 2, 0});
 
-UnixMicros LastStartOf(const Layout& layout) { return StartOf(layout, layout.max_time); }
+UnixMicros LastStartOf(const Layout& layout) { return start_of(layout, layout.max_time); }
 
 // A clock that all threads move and that mostly stands still. It drifts forward, so that some Takes
 // find it ahead of the tick and others behind.
 class ShakyClock {
  public:
   ShakyClock(const Layout& layout, Time start)
-      : unit_us_(layout.unit_us), now_(StartOf(layout, start).value) {}
+      : unit_us_(layout.unit_us), now_(start_of(layout, start).value) {}
 
-  UnixMicros Read(Random* random) {
+  UnixMicros read_count(Random* random) {
     int64_t jump = 0;
     switch (random->Below(256)) {
       case 0:
@@ -60,7 +60,7 @@ struct Shared {
 
   Shared(const Layout& layout, Time start)
       : layout(layout),
-        word(MakeTick(layout, start, {0}).value),
+        word(make_tick(layout, start, {0}).value),
         greatest(word.load()),
         clock(layout, start) {}
 };
@@ -82,26 +82,27 @@ bool TakeChecked(Shared* shared, Trace* trace, Time now, UnixMicros limit, uint3
                  Span span) {
   const Layout& layout = shared->layout;
   const uint64_t earlier = shared->greatest.load();
-  const Grant grant = Take(shared->word, layout, now, limit, want, span);
+  const Grant grant = take(shared->word, layout, now, limit, want, span);
   const auto check = [trace](bool right, const char* fault) {
     if (!right && trace->fault.empty()) trace->fault = fault;
   };
   check(grant.first.value > earlier, "not above a tick that was returned before");
   if (grant.count == 0) {
-    check(StartOf(layout, TimeOf(layout, grant.first)) > limit, "refused before the limit");
+    check(start_of(layout, time_of(layout, grant.first)) > limit, "refused before the limit");
     return false;
   }
   const Tick end{grant.first.value + grant.count - 1};
   RaiseGreatest(shared, end.value);
-  check(TimeOf(layout, grant.first) >= now, "behind the clock");
-  check(StartOf(layout, TimeOf(layout, end)) <= limit, "beyond the limit");
+  check(time_of(layout, grant.first) >= now, "behind the clock");
+  check(start_of(layout, time_of(layout, end)) <= limit, "beyond the limit");
   check(grant.count <= want, "more than wanted");
   if (grant.count < want) {
     check(span == Span::kAny, "part of a run in one unit");
-    check(StartOf(layout, TimeOf(layout, {end.value + 1})) > limit, "fewer than the limit allows");
+    check(start_of(layout, time_of(layout, {end.value + 1})) > limit,
+          "fewer than the limit allows");
   }
   if (span == Span::kOneUnit)
-    check(TimeOf(layout, grant.first) == TimeOf(layout, end), "one unit became two");
+    check(time_of(layout, grant.first) == time_of(layout, end), "one unit became two");
   trace->grants.push_back(grant);
   return true;
 }
@@ -149,7 +150,7 @@ TEST_P(TickThreads, SingleTicksOnAShakyClock) {
     Trace* trace = &traces[static_cast<size_t>(number)];
     trace->grants.reserve(kTakes);
     for (int i = 0; i < kTakes; i++)
-      TakeChecked(&shared, trace, TimeAt(shared.layout, shared.clock.Read(&random)),
+      TakeChecked(&shared, trace, time_at(shared.layout, shared.clock.read_count(&random)),
                   LastStartOf(shared.layout), 1, Span::kAny);
   });
   EXPECT_EQ(ExpectNoneTwice(traces), uint64_t{kThreads} * kTakes);
@@ -166,8 +167,8 @@ TEST_P(TickThreads, CountsSpansLimitsAndRaisesMixed) {
     Random random(200 + static_cast<uint64_t>(number));
     Trace* trace = &traces[static_cast<size_t>(number)];
     for (int i = 0; i < kTakes; i++) {
-      const UnixMicros moment = shared.clock.Read(&random);
-      const Time now = TimeAt(layout, moment);
+      const UnixMicros moment = shared.clock.read_count(&random);
+      const Time now = time_at(layout, moment);
       const Span span = random.Below(4) == 0 ? Span::kOneUnit : Span::kAny;
       const uint64_t most = span == Span::kOneUnit ? sequences : 2 * sequences;
       const uint32_t want = 1 + static_cast<uint32_t>(random.UpTo(most - 1));
@@ -175,12 +176,12 @@ TEST_P(TickThreads, CountsSpansLimitsAndRaisesMixed) {
         case 0: {
           // To a little above where the others are now, so that they race with it.
           const Tick floor{shared.word.load() + random.Below(8)};
-          RaiseTo(shared.word, floor);
+          raise_to(shared.word, floor);
           RaiseGreatest(&shared, floor.value);
           break;
         }
         case 1:
-          RaiseTo(shared.word, LastTickAt(layout, {moment.value - 50 * unit_us}));
+          raise_to(shared.word, last_tick_at(layout, {moment.value - 50 * unit_us}));
           break;
         case 2:
           if (!TakeChecked(&shared, trace, now, LastStartOf(layout), want, span))
@@ -188,9 +189,9 @@ TEST_P(TickThreads, CountsSpansLimitsAndRaisesMixed) {
           break;
         default:
           // Around the last tick, where parts are granted, as often as around the clock.
-          const Time near = random.Below(2) == 0 ? now : TimeOf(layout, {shared.word.load()});
+          const Time near = random.Below(2) == 0 ? now : time_of(layout, {shared.word.load()});
           const int64_t ahead_us = random.In(-2, 5) * unit_us + random.In(-1, 1);
-          TakeChecked(&shared, trace, now, {StartOf(layout, near).value + ahead_us}, want, span);
+          TakeChecked(&shared, trace, now, {start_of(layout, near).value + ahead_us}, want, span);
       }
     }
   });
@@ -207,11 +208,11 @@ void TakeAllUntil(const Layout& layout, Time start, Time last, uint32_t most) {
     Random random(300 + static_cast<uint64_t>(number));
     Trace* trace = &traces[static_cast<size_t>(number)];
     while (trace->fault.empty() &&
-           TakeChecked(&shared, trace, start, StartOf(layout, last),
+           TakeChecked(&shared, trace, start, start_of(layout, last),
                        1 + static_cast<uint32_t>(random.Below(most)), Span::kAny)) {
     }
   });
-  const uint64_t end = MakeTick(layout, last, layout.max_sequence).value;
+  const uint64_t end = make_tick(layout, last, layout.max_sequence).value;
   EXPECT_EQ(shared.word.load(), end);
   EXPECT_EQ(ExpectNoneTwice(traces), end - first + 1);
 }
@@ -239,7 +240,7 @@ TEST_P(TickThreads, RaisesKeepTheGreatestFloor) {
     for (int i = 0; i < kRaises; i++) {
       // About where the word is now, so that all of them race there.
       const uint64_t floor = shared.word.load() + random.Below(64);
-      RaiseTo(shared.word, {floor});
+      raise_to(shared.word, {floor});
       RaiseGreatest(&shared, floor);
       greatest[static_cast<size_t>(number)] =
           std::max(greatest[static_cast<size_t>(number)], floor);

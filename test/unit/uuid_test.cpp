@@ -15,81 +15,81 @@
 namespace snowid::core::test {
 namespace {
 
-unsigned VersionOf(Uuid uuid) { return static_cast<unsigned>(uuid.high / 0x1000 % 16); }
-bool IsOfRfc(Uuid uuid) { return uuid.low / (uint64_t{1} << 62) == 2; }
+unsigned version_of(Uuid uuid) { return static_cast<unsigned>(uuid.high / 0x1000 % 16); }
+bool is_of_rfc(Uuid uuid) { return uuid.low / (uint64_t{1} << 62) == 2; }
 
 // Layouts whose times version 7 can hold, and others: the shard or the sequence first, times beyond
 // 48 bits of milliseconds, times before 1970.
 std::vector<Layout> SomeLayouts() {
   std::vector<Layout> layouts;
-  for (const NamedLayout& named : kNamedLayouts) layouts.push_back(MakeLayout(named.spec));
+  for (const NamedLayout& named : kNamedLayouts) layouts.push_back(make_layout(named.spec));
   for (const uint64_t order : {0, 1, 2, 3, 4, 5}) {
-    layouts.push_back(MakeLayout({1600000000000000, 1000, 41, 13, 10, order}));
-    layouts.push_back(MakeLayout({1600000000000000, 250, 38, 9, 8, order}));
+    layouts.push_back(make_layout({1600000000000000, 1000, 41, 13, 10, order}));
+    layouts.push_back(make_layout({1600000000000000, 250, 38, 9, 8, order}));
   }
-  layouts.push_back(MakeLayout({-1, 1000, 41, 13, 10, 0}));
-  layouts.push_back(MakeLayout({0, kLongestUnitUs, 30, 13, 10, 0}));
-  layouts.push_back(MakeLayout({1600000000000001, 7, 50, 0, 1, 0}));
-  layouts.push_back(MakeLayout({1600000000000000, 1, 44, 5, 14, 1}));
-  layouts.push_back(MakeLayout({1600000000000000, 1000000, 24, 20, 20, 0}));
-  layouts.push_back(MakeLayout({1600000000000000, 1000000, 23, 20, 21, 0}));
+  layouts.push_back(make_layout({-1, 1000, 41, 13, 10, 0}));
+  layouts.push_back(make_layout({0, kLongestUnitUs, 30, 13, 10, 0}));
+  layouts.push_back(make_layout({1600000000000001, 7, 50, 0, 1, 0}));
+  layouts.push_back(make_layout({1600000000000000, 1, 44, 5, 14, 1}));
+  layouts.push_back(make_layout({1600000000000000, 1000000, 24, 20, 20, 0}));
+  layouts.push_back(make_layout({1600000000000000, 1000000, 23, 20, 21, 0}));
   layouts.push_back(kTimeOnly);
-  layouts.push_back(MakeLayout({-1, 1000, 63, 0, 0, 0}));
+  layouts.push_back(make_layout({-1, 1000, 63, 0, 0, 0}));
   return layouts;
 }
 
 Id RandomId(const Layout& layout, Random* random) {
   const uint64_t most_time = static_cast<uint64_t>(layout.max_time.value);
-  return Compose(layout, {{static_cast<int64_t>(random->UpTo(most_time))},
+  return compose(layout, {{static_cast<int64_t>(random->UpTo(most_time))},
                           {random->UpTo(layout.max_shard.value)},
                           {random->UpTo(layout.max_sequence.value)}});
 }
 
 TEST(Uuid7, HoldsTimeSequenceAndRandomBits) {
-  const Tick tick = MakeTick(kUuid7, {0x17f22e279b0}, {0xcc3});
-  const Uuid uuid = Uuid7Of(tick, 0x18c4dc0c0c07398f);
+  const Tick tick = make_tick(kUuid7, {0x17f22e279b0}, {0xcc3});
+  const Uuid uuid = uuid7_of(tick, 0x18c4dc0c0c07398f);
   EXPECT_EQ(uuid.high, 0x017f22e279b07cc3u);  // the example of RFC 9562, A.6
   EXPECT_EQ(uuid.low, 0x98c4dc0c0c07398fu);
   UnixMicros moment{};
-  ASSERT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
+  ASSERT_EQ(time_of_uuid(uuid, &moment), Status::kOk);
   EXPECT_EQ(moment.value, 1645557742000000);
 }
 
 TEST(Uuid7, TakesAllButTwoOfTheRandomBits) {
-  const Tick tick = MakeTick(kUuid7, {1}, {1});
+  const Tick tick = make_tick(kUuid7, {1}, {1});
   for (int bit = 0; bit < 64; bit++) {
-    const Uuid uuid = Uuid7Of(tick, uint64_t{1} << bit);
+    const Uuid uuid = uuid7_of(tick, uint64_t{1} << bit);
     EXPECT_EQ(uuid.low - (uint64_t{2} << 62), bit < 62 ? uint64_t{1} << bit : 0);
-    EXPECT_EQ(uuid.high, Uuid7Of(tick, 0).high);
+    EXPECT_EQ(uuid.high, uuid7_of(tick, 0).high);
   }
 }
 
 TEST(Uuid7, LaterTicksAreGreaterWhateverTheRandomBits) {
   Random random(1);
-  const uint64_t last = MakeTick(kUuid7, kUuid7.max_time, kUuid7.max_sequence).value;
+  const uint64_t last = make_tick(kUuid7, kUuid7.max_time, kUuid7.max_sequence).value;
   for (int i = 0; i < 100000; i++) {
     const uint64_t tick = random.UpTo(last - 1);
-    const Uuid uuid = Uuid7Of({tick}, random.Next());
-    const Uuid later = Uuid7Of({tick + 1}, random.Next());
-    if (!(uuid < later) || VersionOf(uuid) != 7 || !IsOfRfc(uuid)) FAIL() << tick;
+    const Uuid uuid = uuid7_of({tick}, random.Next());
+    const Uuid later = uuid7_of({tick + 1}, random.Next());
+    if (!(uuid < later) || version_of(uuid) != 7 || !is_of_rfc(uuid)) FAIL() << tick;
     UnixMicros moment{};
-    if (TimeOfUuid(uuid, &moment) != Status::kOk ||
-        moment != StartOf(kUuid7, TimeOf(kUuid7, {tick})))
+    if (time_of_uuid(uuid, &moment) != Status::kOk ||
+        moment != start_of(kUuid7, time_of(kUuid7, {tick})))
       FAIL() << tick << " has " << moment.value;
   }
 }
 
-int64_t MicrosOf(Uuid uuid) {
+int64_t micros_of(Uuid uuid) {
   UnixMicros moment{};
-  EXPECT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
+  EXPECT_EQ(time_of_uuid(uuid, &moment), Status::kOk);
   return moment.value;
 }
 
 // 2022-02-22 19:22:22 UTC: the examples of RFC 9562, A.1, A.5 and A.6.
 TEST(TimeOfUuid, ReadsTheExamplesOfTheRfc) {
-  EXPECT_EQ(MicrosOf({0xc232ab00941411ec, 0xb3c89f6bdeced846}), 1645557742000000);
-  EXPECT_EQ(MicrosOf({0x1ec9414c232a6b00, 0xb3c89f6bdeced846}), 1645557742000000);
-  EXPECT_EQ(MicrosOf({0x017f22e279b07cc3, 0x98c4dc0c0c07398f}), 1645557742000000);
+  EXPECT_EQ(micros_of({0xc232ab00941411ec, 0xb3c89f6bdeced846}), 1645557742000000);
+  EXPECT_EQ(micros_of({0x1ec9414c232a6b00, 0xb3c89f6bdeced846}), 1645557742000000);
+  EXPECT_EQ(micros_of({0x017f22e279b07cc3, 0x98c4dc0c0c07398f}), 1645557742000000);
 }
 
 // The UUIDs of versions 1 and 6 with so many steps of 100 ns since 1582-10-15.
@@ -106,54 +106,54 @@ TEST(TimeOfUuid, ReachesFromTheFirstTimeToTheLast) {
   constexpr int64_t kFirstDayUs = int64_t{-12219292800} * 1000000;
   constexpr uint64_t kStepsTo1970 = 122192928000000000;
   for (const auto uuid_of : {Uuid1Of, Uuid6Of}) {
-    EXPECT_EQ(MicrosOf(uuid_of(0)), kFirstDayUs);
-    EXPECT_EQ(MicrosOf(uuid_of(9)), kFirstDayUs);
-    EXPECT_EQ(MicrosOf(uuid_of(10)), kFirstDayUs + 1);
+    EXPECT_EQ(micros_of(uuid_of(0)), kFirstDayUs);
+    EXPECT_EQ(micros_of(uuid_of(9)), kFirstDayUs);
+    EXPECT_EQ(micros_of(uuid_of(10)), kFirstDayUs + 1);
     // Down, before 1970 too.
-    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 11)), -2);
-    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 10)), -1);
-    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 - 1)), -1);
-    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970)), 0);
-    EXPECT_EQ(MicrosOf(uuid_of(kStepsTo1970 + 19)), 1);
-    EXPECT_EQ(MicrosOf(uuid_of((uint64_t{1} << 60) - 1)),
+    EXPECT_EQ(micros_of(uuid_of(kStepsTo1970 - 11)), -2);
+    EXPECT_EQ(micros_of(uuid_of(kStepsTo1970 - 10)), -1);
+    EXPECT_EQ(micros_of(uuid_of(kStepsTo1970 - 1)), -1);
+    EXPECT_EQ(micros_of(uuid_of(kStepsTo1970)), 0);
+    EXPECT_EQ(micros_of(uuid_of(kStepsTo1970 + 19)), 1);
+    EXPECT_EQ(micros_of(uuid_of((uint64_t{1} << 60) - 1)),
               kFirstDayUs + ((int64_t{1} << 60) - 1) / 10);
     Random random(5);
     for (int i = 0; i < 100000; i++) {
       const uint64_t steps = random.UpTo((uint64_t{1} << 60) - 1);
-      ASSERT_EQ(MicrosOf(uuid_of(steps)), kFirstDayUs + static_cast<int64_t>(steps / 10)) << steps;
+      ASSERT_EQ(micros_of(uuid_of(steps)), kFirstDayUs + static_cast<int64_t>(steps / 10)) << steps;
     }
   }
-  EXPECT_EQ(MicrosOf({0x0000000000007fff, 0xbfffffffffffffff}), 0);
-  EXPECT_EQ(MicrosOf({0xffffffffffff7000, 0x8000000000000000}), ((int64_t{1} << 48) - 1) * 1000);
+  EXPECT_EQ(micros_of({0x0000000000007fff, 0xbfffffffffffffff}), 0);
+  EXPECT_EQ(micros_of({0xffffffffffff7000, 0x8000000000000000}), ((int64_t{1} << 48) - 1) * 1000);
 }
 
 TEST(TimeOfUuid, NoOtherVersionOrVariantHasATime) {
-  const Uuid uuid = Uuid7Of(MakeTick(kUuid7, {1}, {1}), 1);
+  const Uuid uuid = uuid7_of(make_tick(kUuid7, {1}, {1}), 1);
   UnixMicros moment{};
   for (uint64_t version = 0; version < 16; version++) {
     const bool has_time = version == 1 || version == 6 || version == 7;
     const Uuid other{(uuid.high & ~uint64_t{0xf000}) | version << 12, uuid.low};
-    EXPECT_EQ(TimeOfUuid(other, &moment), has_time ? Status::kOk : Status::kNoTime) << version;
+    EXPECT_EQ(time_of_uuid(other, &moment), has_time ? Status::kOk : Status::kNoTime) << version;
     for (uint64_t variant = 0; variant < 4; variant++) {
       if (variant == 2) continue;
       const Uuid foreign{other.high, (other.low & UINT64_MAX >> 2) | variant << 62};
-      EXPECT_EQ(TimeOfUuid(foreign, &moment), Status::kNoTime) << version << " " << variant;
+      EXPECT_EQ(time_of_uuid(foreign, &moment), Status::kNoTime) << version << " " << variant;
     }
   }
   for (const uint64_t same : {uint64_t{0}, UINT64_MAX})
-    EXPECT_EQ(TimeOfUuid({same, same}, &moment), Status::kNoTime);
+    EXPECT_EQ(time_of_uuid({same, same}, &moment), Status::kNoTime);
 }
 
 // The time of a UUID of version 7; of any other, none.
 bool IsIn(Uuid uuid, int64_t from, int64_t until) {
-  return FirstUuid7From({from}) <= uuid && uuid <= LastUuid7Before({until}) && IsUuid7(uuid);
+  return first_uuid7_from({from}) <= uuid && uuid <= last_uuid7_before({until}) && is_uuid7(uuid);
 }
 
 TEST(Uuid7Bounds, AreTheLeastAndTheGreatestOfAMillisecond) {
-  EXPECT_EQ(LeastUuid7Of({0x17f22e279b0}), (Uuid{0x017f22e279b07000, 0x8000000000000000}));
-  EXPECT_EQ(GreatestUuid7Of({0x17f22e279b0}), (Uuid{0x017f22e279b07fff, 0xbfffffffffffffff}));
-  EXPECT_EQ(LeastUuid7Of({0}), (Uuid{0x7000, uint64_t{2} << 62}));
-  EXPECT_EQ(GreatestUuid7Of(kUuid7.max_time), (Uuid{0xffffffffffff7fff, 0xbfffffffffffffff}));
+  EXPECT_EQ(least_uuid7_of({0x17f22e279b0}), (Uuid{0x017f22e279b07000, 0x8000000000000000}));
+  EXPECT_EQ(greatest_uuid7_of({0x17f22e279b0}), (Uuid{0x017f22e279b07fff, 0xbfffffffffffffff}));
+  EXPECT_EQ(least_uuid7_of({0}), (Uuid{0x7000, uint64_t{2} << 62}));
+  EXPECT_EQ(greatest_uuid7_of(kUuid7.max_time), (Uuid{0xffffffffffff7fff, 0xbfffffffffffffff}));
 }
 
 TEST(Uuid7Bounds, HoldExactlyTheMillisecondsThatBeginInIt) {
@@ -165,10 +165,10 @@ TEST(Uuid7Bounds, HoldExactlyTheMillisecondsThatBeginInIt) {
     const int64_t near = random.Below(2) == 0 ? from : until;
     const int64_t ms = std::clamp<Wide>(Wide{near} / 1000 + random.In(-1, 1), 0,
                                         static_cast<Wide>(kUuid7.max_time.value));
-    const Uuid uuid = Uuid7Of(MakeTick(kUuid7, {ms}, {random.Below(4096)}), random.Next());
+    const Uuid uuid = uuid7_of(make_tick(kUuid7, {ms}, {random.Below(4096)}), random.Next());
     const bool expected = Wide{ms} * 1000 >= from && Wide{ms} * 1000 < until;
     ASSERT_EQ(IsIn(uuid, from, until), expected) << ms << " from " << from << " until " << until;
-    for (const Uuid bound : {LeastUuid7Of({ms}), GreatestUuid7Of({ms})})
+    for (const Uuid bound : {least_uuid7_of({ms}), greatest_uuid7_of({ms})})
       ASSERT_EQ(IsIn(bound, from, until), expected) << ms << " from " << from << " until " << until;
     ASSERT_FALSE(IsIn({uuid.high ^ 0x3000, uuid.low}, from, until));
     ASSERT_FALSE(IsIn({uuid.high, uuid.low ^ uint64_t{1} << 63}, from, until));
@@ -176,8 +176,8 @@ TEST(Uuid7Bounds, HoldExactlyTheMillisecondsThatBeginInIt) {
 }
 
 TEST(Uuid7Bounds, TakeAnyMoments) {
-  const Uuid first = LeastUuid7Of({0});
-  const Uuid last = GreatestUuid7Of(kUuid7.max_time);
+  const Uuid first = least_uuid7_of({0});
+  const Uuid last = greatest_uuid7_of(kUuid7.max_time);
   EXPECT_TRUE(IsIn(first, INT64_MIN, INT64_MAX));
   EXPECT_TRUE(IsIn(last, INT64_MIN, INT64_MAX));
   EXPECT_FALSE(IsIn(first, INT64_MIN, 0));
@@ -202,38 +202,38 @@ TEST(KeyOfUuidBound, IsTheLeastAboveAllThatAreBelow) {
     const uint64_t low =
         random.Below(4) << 62 | (random.Below(2) == 0 ? random.Below(2) : random.Next() >> 2);
     const Uuid bound{ms << 16 | version << 12 | b, low};
-    const int64_t key = KeyOfUuidBound(bound).value;
+    const int64_t key = key_of_uuid_bound(bound).value;
     // The last UUID of the key before, and the first one of the key.
     if (key > 0) {
       const Id before{key - 1};
-      ASSERT_LT(uuid::Assemble(7, static_cast<uint64_t>(before.value) >> 12,
+      ASSERT_LT(uuid::assemble(7, static_cast<uint64_t>(before.value) >> 12,
                                static_cast<uint64_t>(before.value) & 0xfff, 0),
                 bound)
           << key;
     }
     if (key < int64_t{1} << 60) {
-      ASSERT_GE(uuid::Assemble(7, static_cast<uint64_t>(key) >> 12,
+      ASSERT_GE(uuid::assemble(7, static_cast<uint64_t>(key) >> 12,
                                static_cast<uint64_t>(key) & 0xfff, 0),
                 bound)
           << key;
     }
-    const Uuid any =
-        Uuid7Of(MakeTick(kUuid7, {static_cast<int64_t>(ms)}, {random.Below(4096)}), random.Next());
+    const Uuid any = uuid7_of(make_tick(kUuid7, {static_cast<int64_t>(ms)}, {random.Below(4096)}),
+                              random.Next());
     if (any < bound) {
       ASSERT_LT(key_of(any), key);
     }
   }
-  EXPECT_EQ(KeyOfUuidBound({0, 0}).value, 0);
-  EXPECT_EQ(KeyOfUuidBound(LeastUuid7Of({5})), LeastOf(kUuid7, {5}));
-  EXPECT_EQ(KeyOfUuidBound({UINT64_MAX, UINT64_MAX}).value, int64_t{1} << 60);
+  EXPECT_EQ(key_of_uuid_bound({0, 0}).value, 0);
+  EXPECT_EQ(key_of_uuid_bound(least_uuid7_of({5})), least_id_of(kUuid7, {5}));
+  EXPECT_EQ(key_of_uuid_bound({UINT64_MAX, UINT64_MAX}).value, int64_t{1} << 60);
 }
 
 // Stored UUIDs must be read for ever.
 TEST(ToUuid, GivesWhatItAlwaysGave) {
   Uuid uuid{};
-  ASSERT_EQ(ToUuid(kInstagram, {11637205501278089}, &uuid), Status::kOk);
+  ASSERT_EQ(to_uuid(kInstagram, {11637205501278089}, &uuid), Status::kOk);
   EXPECT_EQ(uuid, (Uuid{0x0132504e0bf17000, 0xa9ef138a3f3e8a95}));
-  ASSERT_EQ(ToUuid(kTaobao, {1}, &uuid), Status::kOk);
+  ASSERT_EQ(to_uuid(kTaobao, {1}, &uuid), Status::kOk);
   EXPECT_EQ(uuid, (Uuid{0x0000000000008000, 0x8c2aeea11ebda4a9}));
 }
 
@@ -248,19 +248,19 @@ TEST(ToUuid, KeepsTheIdAndTheOrder) {
       const Id other = RandomId(layout, &random);
       Uuid uuid{};
       Uuid other_uuid{};
-      ASSERT_EQ(ToUuid(layout, id, &uuid), Status::kOk);
-      ASSERT_EQ(ToUuid(layout, other, &other_uuid), Status::kOk);
+      ASSERT_EQ(to_uuid(layout, id, &uuid), Status::kOk);
+      ASSERT_EQ(to_uuid(layout, other, &other_uuid), Status::kOk);
       Id back{};
-      if (VersionOf(uuid) != (fits ? 7u : 8u) || !IsOfRfc(uuid) ||
-          (id <=> other) != (uuid <=> other_uuid) || FromUuid(layout, uuid, &back) != Status::kOk ||
-          back != id)
+      if (version_of(uuid) != (fits ? 7u : 8u) || !is_of_rfc(uuid) ||
+          (id <=> other) != (uuid <=> other_uuid) ||
+          from_uuid(layout, uuid, &back) != Status::kOk || back != id)
         FAIL() << id.value << " of " << layout.spec.epoch_us << ", order " << layout.spec.order;
       if (!fits) continue;
       Parts parts{};
-      ASSERT_EQ(Decompose(layout, id, &parts), Status::kOk);
+      ASSERT_EQ(decompose(layout, id, &parts), Status::kOk);
       UnixMicros moment{};
-      ASSERT_EQ(TimeOfUuid(uuid, &moment), Status::kOk);
-      if (moment.value != StartOf(layout, parts.time).value / 1000 * 1000)
+      ASSERT_EQ(time_of_uuid(uuid, &moment), Status::kOk);
+      if (moment.value != start_of(layout, parts.time).value / 1000 * 1000)
         FAIL() << id.value << " has " << moment.value;
     }
   }
@@ -268,10 +268,10 @@ TEST(ToUuid, KeepsTheIdAndTheOrder) {
 
 TEST(ToUuid, FailsAsDecomposeDoes) {
   Uuid uuid{};
-  EXPECT_EQ(ToUuid(kInstagram, {-1}, &uuid), Status::kNegativeId);
-  EXPECT_EQ(ToUuid(kFiftyThreeBits, {int64_t{1} << 53}, &uuid), Status::kIdOutOfRange);
-  const Layout days = MakeLayout({0, kLongestUnitUs, 60, 0, 3, 0});
-  EXPECT_EQ(ToUuid(days, days.max_id, &uuid), Status::kTimeOutOfRange);
+  EXPECT_EQ(to_uuid(kInstagram, {-1}, &uuid), Status::kNegativeId);
+  EXPECT_EQ(to_uuid(kFiftyThreeBits, {int64_t{1} << 53}, &uuid), Status::kIdOutOfRange);
+  const Layout days = make_layout({0, kLongestUnitUs, 60, 0, 3, 0});
+  EXPECT_EQ(to_uuid(days, days.max_id, &uuid), Status::kTimeOutOfRange);
 }
 
 TEST(FromUuid, RefusesWhatWasNotMadeOfAnId) {
@@ -280,16 +280,16 @@ TEST(FromUuid, RefusesWhatWasNotMadeOfAnId) {
   for (const Layout& layout : layouts) {
     const Id id = RandomId(layout, &random);
     Uuid uuid{};
-    ASSERT_EQ(ToUuid(layout, id, &uuid), Status::kOk);
+    ASSERT_EQ(to_uuid(layout, id, &uuid), Status::kOk);
     Id back{};
     for (int bit = 0; bit < 64; bit++) {
-      EXPECT_EQ(FromUuid(layout, {uuid.high ^ uint64_t{1} << bit, uuid.low}, &back),
+      EXPECT_EQ(from_uuid(layout, {uuid.high ^ uint64_t{1} << bit, uuid.low}, &back),
                 Status::kForeignUuid);
-      EXPECT_EQ(FromUuid(layout, {uuid.high, uuid.low ^ uint64_t{1} << bit}, &back),
+      EXPECT_EQ(from_uuid(layout, {uuid.high, uuid.low ^ uint64_t{1} << bit}, &back),
                 Status::kForeignUuid);
     }
     for (const Layout& other : layouts)
-      EXPECT_EQ(FromUuid(other, uuid, &back) == Status::kOk, other == layout);
+      EXPECT_EQ(from_uuid(other, uuid, &back) == Status::kOk, other == layout);
   }
 }
 
@@ -302,8 +302,8 @@ TEST(FromUuid, RefusesRandomOnes) {
       const Uuid version_7{ms << 16 | 0x7000 | random.Below(4096),
                            uint64_t{2} << 62 | random.Next() >> 2};
       const Uuid version_4{(random.Next() & ~uint64_t{0xf000}) | 0x4000, version_7.low};
-      if (FromUuid(layout, version_7, &id) == Status::kOk ||
-          FromUuid(layout, version_4, &id) == Status::kOk)
+      if (from_uuid(layout, version_7, &id) == Status::kOk ||
+          from_uuid(layout, version_4, &id) == Status::kOk)
         FAIL() << version_7.high << " " << version_7.low;
     }
   }

@@ -41,7 +41,7 @@ class View {
     if (location >= times_.size()) times_.resize(location + 1);
     times_[location] = time;
   }
-  void Join(const View& other) {
+  void join_parts(const View& other) {
     for (size_t i = 0; i < other.times_.size(); i++) Set(i, std::max(At(i), other.times_[i]));
   }
 
@@ -79,7 +79,7 @@ class WeakMemory {
       if (alive.empty()) break;
       Resume(alive[random_.Below(alive.size())]);
     }
-    for (const auto& thread : threads_) view_.Join(thread->view);
+    for (const auto& thread : threads_) view_.join_parts(thread->view);
     threads_.clear();
   }
 
@@ -109,7 +109,7 @@ class WeakMemory {
 
   void Store(const void* address, uint64_t bits, std::memory_order order) {
     Pause();
-    Add(At(address), bits, order, View());
+    add(At(address), bits, order, View());
   }
 
   // Replaces what was stored last by `change` of it, and returns that.
@@ -166,13 +166,13 @@ class WeakMemory {
 
   uint64_t See(Location& location, uint32_t time, std::memory_order order) {
     view().Set(location.number, time);
-    if (Acquires(order)) view().Join(location.messages[time].view);
+    if (Acquires(order)) view().join_parts(location.messages[time].view);
     return location.messages[time].bits;
   }
 
-  void Add(Location& location, uint64_t bits, std::memory_order order, View carried) {
+  void add(Location& location, uint64_t bits, std::memory_order order, View carried) {
     view().Set(location.number, static_cast<uint32_t>(location.messages.size()));
-    if (Releases(order)) carried.Join(view());
+    if (Releases(order)) carried.join_parts(view());
     location.messages.push_back({bits, std::move(carried)});
   }
 
@@ -180,7 +180,7 @@ class WeakMemory {
   uint64_t Replace(Location& location, std::memory_order order, Change change) {
     const uint64_t before =
         See(location, static_cast<uint32_t>(location.messages.size() - 1), order);
-    Add(location, change(before), order, View(location.messages.back().view));
+    add(location, change(before), order, View(location.messages.back().view));
     return before;
   }
 
@@ -275,27 +275,27 @@ class WeakAtomic {
 class WeakLock {
  public:
   void Lock() {
-    Take([this] { return holders_ == 0; }, -1), WeakMemory::Now().view().Join(shared_);
+    take([this] { return holders_ == 0; }, -1), WeakMemory::Now().view().join_parts(shared_);
   }
   void LockShared() {
-    Take([this] { return holders_ >= 0; }, 1);
+    take([this] { return holders_ >= 0; }, 1);
   }
   void Unlock() {
-    released_.Join(WeakMemory::Now().view());
+    released_.join_parts(WeakMemory::Now().view());
     holders_ = 0;
   }
   void UnlockShared() {
-    shared_.Join(WeakMemory::Now().view());
+    shared_.join_parts(WeakMemory::Now().view());
     holders_--;
   }
 
  private:
   template <typename IsFree>
-  void Take(IsFree is_free, int by) {
+  void take(IsFree is_free, int by) {
     do WeakMemory::Now().Pause();
     while (!is_free());
     holders_ += by;
-    WeakMemory::Now().view().Join(released_);
+    WeakMemory::Now().view().join_parts(released_);
   }
 
   int holders_ = 0;  // -1: somebody has it alone

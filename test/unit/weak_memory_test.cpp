@@ -95,8 +95,8 @@ TEST(WeakMemory, KeepsOthersFromALock) {
 // A section as sessions have it: see section_threads_test.cpp.
 class WeakSection {
  public:
-  explicit WeakSection(uint32_t capacity) : memory_(weak::KeyTableBytes(capacity)) {
-    table_ = weak::MakeKeyTable(memory_.data(), capacity);
+  explicit WeakSection(uint32_t capacity) : memory_(weak::key_table_bytes(capacity)) {
+    table_ = weak::make_key_table(memory_.data(), capacity);
   }
 
   // 0 where it is above the limit that there was.
@@ -104,11 +104,11 @@ class WeakSection {
     int64_t number = 0;
     int64_t limit = limit_;
     draws_.LockShared();
-    const bool is_known = weak::DrawKnown(table_, key, limit, &number);
+    const bool is_known = weak::draw_known(table_, key, limit, &number);
     draws_.UnlockShared();
     if (is_known) return number <= limit ? number : 0;
     adding_.Lock();
-    while (Add(key, &number)) {
+    while (add(key, &number)) {
     }
     limit = limit_;
     adding_.Unlock();
@@ -117,11 +117,11 @@ class WeakSection {
 
  private:
   // Whether it is to be tried again.
-  bool Add(int64_t key, int64_t* number) {
-    switch (weak::NextOfKey(table_, &floor_, key, limit_, true, number)) {
+  bool add(int64_t key, int64_t* number) {
+    switch (weak::next_of_key(table_, &floor_, key, limit_, true, number)) {
       case weak::SectionStatus::kOver:
         draws_.Lock();
-        weak::EndGeneration(table_);
+        weak::end_generation(table_);
         draws_.Unlock();
         return true;
       case weak::SectionStatus::kAtLimit:
@@ -172,19 +172,19 @@ class WeakSegment {
  public:
   explicit WeakSegment(bool forgets) : forgets_(forgets) {}
 
-  weak::Drawn Draw(uint32_t want) {
+  weak::Drawn draw(uint32_t want) {
     for (;;) {
-      const weak::Drawn drawn = weak::Draw(segment_, want);
+      const weak::Drawn drawn = weak::draw(segment_, want);
       if (drawn.is_low) Refill();
       if (drawn.count > 0) return drawn;
     }
   }
-  uint64_t Given() { return weak::Given(segment_); }
+  uint64_t given_by() { return weak::given_by(segment_); }
   // To be called when all is quiet.
   bool WasPublished(int64_t number) const {
     for (const Piece& piece : published_)
       for (uint64_t i = 0; i < piece.count; i++)
-        if (weak::NumberAt(piece.first, piece.spacing, i) == number) return true;
+        if (weak::number_at(piece.first, piece.spacing, i) == number) return true;
     return false;
   }
 
@@ -198,15 +198,15 @@ class WeakSegment {
   void Refill() {
     refilling_.Lock();
     if (forgets_ && WeakMemory::Now().random().Below(4) == 0) {
-      weak::Forget(segment_);
+      weak::forget(segment_);
       spacing_.size = 1 + WeakMemory::Now().random().Below(spacing_.increment);
     }
-    if (weak::HasRoom(segment_) && weak::IsLow(segment_)) {
+    if (weak::has_room(segment_) && weak::is_running_low(segment_)) {
       const uint64_t blocks = 1 + WeakMemory::Now().random().Below(2);
       const Piece piece{next_, blocks * spacing_.size, spacing_};
       next_ += static_cast<int64_t>(blocks * spacing_.increment);
       published_.push_back(piece);
-      weak::Publish(segment_, piece.first, piece.count, spacing_);
+      weak::publish(segment_, piece.first, piece.count, spacing_);
     }
     refilling_.Unlock();
   }
@@ -230,12 +230,12 @@ void TrySegment(uint64_t seed, bool forgets) {
     int64_t last = 0;
     uint64_t count = 0;
     for (int i = 0; i < 5; i++) {
-      const weak::Drawn drawn = segment.Draw(static_cast<uint32_t>(1 + memory.random().Below(2)));
+      const weak::Drawn drawn = segment.draw(static_cast<uint32_t>(1 + memory.random().Below(2)));
       for (uint32_t j = 0; j < drawn.count; j++) {
         is_right &= drawn.first + j > last && given.insert(drawn.first + j).second;
         last = drawn.first + j;
       }
-      const uint64_t now = segment.Given();
+      const uint64_t now = segment.given_by();
       is_right &= now > count;
       count = now;
     }

@@ -23,7 +23,8 @@ using Bounds = std::vector<int64_t>;
 // The bounds of ranges that were joined, in their order.
 Bounds Joined(std::vector<Wild> ranges, UnixMicros clock = At(0)) {
   Bounds bounds;
-  const int64_t count = JoinWild(ranges.data(), static_cast<int64_t>(ranges.size()), clock, kEarly);
+  const int64_t count =
+      join_wild(ranges.data(), static_cast<int64_t>(ranges.size()), clock, kEarly);
   for (int64_t i = 0; i < count; i++) {
     bounds.push_back(ranges[i].from.value / kSecond - 1700000000);
     bounds.push_back(ranges[i].until.value / kSecond - 1700000000);
@@ -65,22 +66,22 @@ TEST(WildTest, ThoseThatIDsCouldRunIntoBecomeOne) {
 
 TEST(WildTest, BothEndsAreInIt) {
   const WildTimes times = Of({Between(10, 20), Between(500, 510)});
-  EXPECT_EQ(WildAt(times, {At(10).value - 1}), nullptr);
-  EXPECT_EQ(WildAt(times, At(10)), &times.at[0]);
-  EXPECT_EQ(WildAt(times, At(20)), &times.at[0]);
-  EXPECT_EQ(WildAt(times, {At(20).value + 1}), nullptr);
-  EXPECT_EQ(WildAt(times, At(505)), &times.at[1]);
+  EXPECT_EQ(wild_at(times, {At(10).value - 1}), nullptr);
+  EXPECT_EQ(wild_at(times, At(10)), &times.at[0]);
+  EXPECT_EQ(wild_at(times, At(20)), &times.at[0]);
+  EXPECT_EQ(wild_at(times, {At(20).value + 1}), nullptr);
+  EXPECT_EQ(wild_at(times, At(505)), &times.at[1]);
 }
 
 TEST(WildTest, AUnitIsWildThatHasAPartInOne) {
   Layout layout = kInstagram;
   layout.unit_us = 10 * kSecond;
   const WildTimes times = Of({Between(100, 200), Between(500, 500)});
-  EXPECT_FALSE(IsWildUnit(times, layout, At(90)));
-  EXPECT_TRUE(IsWildUnit(times, layout, {At(90).value + 1}));
-  EXPECT_TRUE(IsWildUnit(times, layout, At(200)));
-  EXPECT_FALSE(IsWildUnit(times, layout, {At(200).value + 1}));
-  EXPECT_TRUE(IsWildUnit(times, layout, At(495)));
+  EXPECT_FALSE(is_wild_unit(times, layout, At(90)));
+  EXPECT_TRUE(is_wild_unit(times, layout, {At(90).value + 1}));
+  EXPECT_TRUE(is_wild_unit(times, layout, At(200)));
+  EXPECT_FALSE(is_wild_unit(times, layout, {At(200).value + 1}));
+  EXPECT_TRUE(is_wild_unit(times, layout, At(495)));
 }
 
 // The quick path, which knows only of one moment, issues no unit that has a part in a range that
@@ -88,89 +89,89 @@ TEST(WildTest, AUnitIsWildThatHasAPartInOne) {
 TEST(WildTest, TheQuickPathEndsALongestUnitBefore) {
   const WildTimes times = Of({Between(1000000, 1000010), Between(2000000, 2000010)});
   const int64_t longest = static_cast<int64_t>(kLongestUnitUs);
-  EXPECT_EQ(UnliftedUntil(times, At(0)).value, At(1000000).value - longest);
-  EXPECT_EQ(UnliftedUntil(times, {At(1000010).value - 1}).value, At(1000000).value - longest);
-  EXPECT_EQ(UnliftedUntil(times, At(1000010)).value, At(2000000).value - longest);
-  EXPECT_EQ(UnliftedUntil(times, At(2000010)), kNever);
-  EXPECT_EQ(UnliftedUntil(WildTimes{}, At(0)), kNever);
+  EXPECT_EQ(unlifted_until(times, At(0)).value, At(1000000).value - longest);
+  EXPECT_EQ(unlifted_until(times, {At(1000010).value - 1}).value, At(1000000).value - longest);
+  EXPECT_EQ(unlifted_until(times, At(1000010)).value, At(2000000).value - longest);
+  EXPECT_EQ(unlifted_until(times, At(2000010)), kNever);
+  EXPECT_EQ(unlifted_until(WildTimes{}, At(0)), kNever);
 }
 
 TEST(WildTest, ARangeIsDueOnceUntilTheFloorIsAtItsEnd) {
   const WildTimes times = Of({Between(100, 200), Between(500, 600)});
-  EXPECT_EQ(DueAt(times, {At(90).value - 1}, At(0), kEarly), nullptr);
-  EXPECT_EQ(DueAt(times, At(90), At(0), kEarly), &times.at[0]);
-  EXPECT_EQ(DueAt(times, At(150), {At(200).value - 1}, kEarly), &times.at[0]);
-  EXPECT_EQ(DueAt(times, At(150), At(200), kEarly), nullptr);
+  EXPECT_EQ(due_at(times, {At(90).value - 1}, At(0), kEarly), nullptr);
+  EXPECT_EQ(due_at(times, At(90), At(0), kEarly), &times.at[0]);
+  EXPECT_EQ(due_at(times, At(150), {At(200).value - 1}, kEarly), &times.at[0]);
+  EXPECT_EQ(due_at(times, At(150), At(200), kEarly), nullptr);
   // Also where the clock has passed it: a long unit may have begun in it.
-  EXPECT_EQ(DueAt(times, At(300), At(0), kEarly), &times.at[0]);
-  EXPECT_EQ(DueAt(times, At(550), At(200), kEarly), &times.at[1]);
+  EXPECT_EQ(due_at(times, At(300), At(0), kEarly), &times.at[0]);
+  EXPECT_EQ(due_at(times, At(550), At(200), kEarly), &times.at[1]);
 }
 
 TEST(WildTest, WhatIsAheadIsTheFirstThatWasNotSteppedOver) {
   const WildTimes times = Of({Between(100, 200), Between(500, 600)});
-  EXPECT_EQ(WildAhead(times, At(0)), &times.at[0]);
-  EXPECT_EQ(WildAhead(times, At(200)), &times.at[1]);
-  EXPECT_EQ(WildAhead(times, At(600)), nullptr);
+  EXPECT_EQ(wild_ahead(times, At(0)), &times.at[0]);
+  EXPECT_EQ(wild_ahead(times, At(200)), &times.at[1]);
+  EXPECT_EQ(wild_ahead(times, At(600)), nullptr);
 }
 
 TEST(WildTest, WhileOneIsSteppedOverIDsMayBeAheadByItsRestAndWhatTheClockHasGone) {
   const WildTimes times = Of({Between(100, 200), Between(900, 910)});
-  const auto from = [&](int64_t clock) { return LeadFrom(times, At(clock), At(200), kEarly); };
-  EXPECT_EQ(LeadFrom(times, {At(80).value - 1}, At(200), kEarly).value, At(80).value - 1);
+  const auto from = [&](int64_t clock) { return lead_begin(times, At(clock), At(200), kEarly); };
+  EXPECT_EQ(lead_begin(times, {At(80).value - 1}, At(200), kEarly).value, At(80).value - 1);
   EXPECT_EQ(from(80), At(190));
   EXPECT_EQ(from(89), At(199));  // a clock that has gone back a little
   EXPECT_EQ(from(90), At(200));
   EXPECT_EQ(from(150), At(260));
   EXPECT_EQ(from(200), At(310));
-  EXPECT_EQ(LeadFrom(times, {At(200).value + 1}, At(200), kEarly).value, At(200).value + 1);
+  EXPECT_EQ(lead_begin(times, {At(200).value + 1}, At(200), kEarly).value, At(200).value + 1);
   EXPECT_EQ(from(905), At(905));  // not stepped over yet
   // Not before it was stepped over: then IDs wait.
-  EXPECT_EQ(LeadFrom(times, At(150), At(199), kEarly), At(150));
+  EXPECT_EQ(lead_begin(times, At(150), At(199), kEarly), At(150));
 }
 
 TEST(WildTest, TicksAreLiftedTenSecondsAndTheLongestUnitEarlyAnHourAtMost) {
-  EXPECT_EQ(LiftEarlyBy(0), 10 * kSecond);
-  EXPECT_EQ(LiftEarlyBy(60 * kSecond), 70 * kSecond);
-  EXPECT_EQ(LiftEarlyBy(3600 * kSecond - 1), 3610 * kSecond - 1);
-  EXPECT_EQ(LiftEarlyBy(3600 * kSecond), 3610 * kSecond);
-  EXPECT_EQ(LiftEarlyBy(3600 * kSecond + 1), 3610 * kSecond);
+  EXPECT_EQ(lift_early_by(0), 10 * kSecond);
+  EXPECT_EQ(lift_early_by(60 * kSecond), 70 * kSecond);
+  EXPECT_EQ(lift_early_by(3600 * kSecond - 1), 3610 * kSecond - 1);
+  EXPECT_EQ(lift_early_by(3600 * kSecond), 3610 * kSecond);
+  EXPECT_EQ(lift_early_by(3600 * kSecond + 1), 3610 * kSecond);
 }
 
-TEST(WildTest, IDsOfTheRightClockAreTwoSecondsAheadAtMost) { EXPECT_EQ(RightUntil(At(0)), At(2)); }
+TEST(WildTest, IDsOfTheRightClockAreTwoSecondsAheadAtMost) { EXPECT_EQ(right_until(At(0)), At(2)); }
 
 TEST(WildTest, ARangeIsStatedThatBeginsMoreThanTenSecondsAhead) {
   const Wild range = Between(100, 200);
-  EXPECT_FALSE(IsTooNear(range, {At(90).value - 1}));
-  EXPECT_TRUE(IsTooNear(range, At(90)));
-  EXPECT_TRUE(IsTooNear(range, At(150)));
-  EXPECT_TRUE(IsTooNear(range, At(300)));
-  EXPECT_TRUE(IsTooNear({{0}, {0}}, At(0)));
+  EXPECT_FALSE(is_too_near(range, {At(90).value - 1}));
+  EXPECT_TRUE(is_too_near(range, At(90)));
+  EXPECT_TRUE(is_too_near(range, At(150)));
+  EXPECT_TRUE(is_too_near(range, At(300)));
+  EXPECT_TRUE(is_too_near({{0}, {0}}, At(0)));
 }
 
 TEST(WildTest, ARangeIsForgottenThatIsPastByADayAndMore) {
   constexpr int64_t kDay = 86400;
   const Wild range = Between(100, 200);
-  EXPECT_FALSE(IsLongPast(range, At(0), kEarly));
-  EXPECT_FALSE(IsLongPast(range, At(210 + kDay), kEarly));
-  EXPECT_TRUE(IsLongPast(range, {At(210 + kDay).value + 1}, kEarly));
+  EXPECT_FALSE(is_long_past(range, At(0), kEarly));
+  EXPECT_FALSE(is_long_past(range, At(210 + kDay), kEarly));
+  EXPECT_TRUE(is_long_past(range, {At(210 + kDay).value + 1}, kEarly));
 }
 
 TEST(WildTest, AnIDWaitsForTheClockBeyondTheLead) {
   const UnixMicros never{INT64_MAX};
   const Reach reach{At(100), At(100), never, never};
-  EXPECT_EQ(WaitFor(At(101), reach, kSecond), 0);
-  EXPECT_EQ(WaitFor(At(103), reach, kSecond), 2 * kSecond);
-  EXPECT_LT(WaitFor(At(99), reach, kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(101), reach, kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(103), reach, kSecond), 2 * kSecond);
+  EXPECT_LT(wait_us_for(At(99), reach, kSecond), 0);
   // Above a range that has been stepped over the lead counts from there.
-  EXPECT_EQ(WaitFor(At(203), {At(100), At(202), never, never}, kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(203), {At(100), At(202), never, never}, kSecond), 0);
 }
 
 TEST(WildTest, AnIDThatWouldComeToARangeWaitsUntilThatIsSteppedOver) {
   const Reach reach{At(80), At(80), At(99), At(90)};
-  EXPECT_LE(WaitFor(At(99), reach, 30 * kSecond), 0);
-  EXPECT_EQ(WaitFor(At(100), reach, 30 * kSecond), 10 * kSecond);
+  EXPECT_LE(wait_us_for(At(99), reach, 30 * kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(100), reach, 30 * kSecond), 10 * kSecond);
   // Where the lead has it wait for longer, so long.
-  EXPECT_EQ(WaitFor(At(100), reach, kSecond), 19 * kSecond);
+  EXPECT_EQ(wait_us_for(At(100), reach, kSecond), 19 * kSecond);
 }
 
 // A clock that goes its way, and back at times, beside a few IDs and many: none gets a wild time,
@@ -178,7 +179,7 @@ TEST(WildTest, AnIDThatWouldComeToARangeWaitsUntilThatIsSteppedOver) {
 TEST(WildTest, NoIDGetsAWildTime) {
   const WildTimes times = Of({Between(100, 200), Between(311, 315), Between(500, 501)});
   for (const int64_t per_second : {1, 500}) {
-    std::atomic<uint64_t> tick{LastTickAt(kInstagram, At(0)).value};
+    std::atomic<uint64_t> tick{last_tick_at(kInstagram, At(0)).value};
     UnixMicros floor = At(0);
     UnixMicros clock = At(1);
     uint64_t refused = 0;
@@ -186,22 +187,22 @@ TEST(WildTest, NoIDGetsAWildTime) {
       clock.value += kSecond;
       if (step % 97 == 96) clock.value -= 5 * kSecond;
       for (int64_t i = 0; i < per_second; i++) {
-        while (const Wild* due = DueAt(times, clock, floor, kEarly)) {
+        while (const Wild* due = due_at(times, clock, floor, kEarly)) {
           floor = due->until;
-          RaiseTo(tick, LastTickAt(kInstagram, floor));
+          raise_to(tick, last_tick_at(kInstagram, floor));
         }
-        const Wild* ahead = WildAhead(times, floor);
-        UnixMicros limit{LeadFrom(times, clock, floor, kEarly).value + kSecond};
+        const Wild* ahead = wild_ahead(times, floor);
+        UnixMicros limit{lead_begin(times, clock, floor, kEarly).value + kSecond};
         if (ahead != nullptr)
           limit = std::min(limit, UnixMicros{ahead->from.value - kInstagram.unit_us});
         const uint64_t before = tick;
-        const Grant grant = Take(tick, kInstagram, TimeAt(kInstagram, clock), limit, 1024);
+        const Grant grant = take(tick, kInstagram, time_at(kInstagram, clock), limit, 1024);
         refused += grant.count == 0;
         if (grant.count == 0) continue;
         ASSERT_GT(grant.first.value, before);
         for (const uint64_t at : {grant.first.value, grant.first.value + grant.count - 1})
           ASSERT_FALSE(
-              IsWildUnit(times, kInstagram, StartOf(kInstagram, TimeOf(kInstagram, {at}))));
+              is_wild_unit(times, kInstagram, start_of(kInstagram, time_of(kInstagram, {at}))));
       }
     }
     // A clock that goes back by five seconds is ahead of nobody's lead for as long.

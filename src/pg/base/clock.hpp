@@ -16,7 +16,7 @@ inline core::UnixMicros unix_now() {
 }
 
 // Microseconds that have passed since a moment, by a clock that cannot be set.
-inline int64 ElapsedUs(instr_time since) {
+inline int64 elapsed_us(instr_time since) noexcept {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
   INSTR_TIME_SUBTRACT(now, since);
@@ -26,7 +26,7 @@ inline int64 ElapsedUs(instr_time since) {
 // Whether less than `for_us` has passed since a moment. It may be up to a second ahead: another
 // session has noted it, which has read the clock later. False where it is ahead by more, since the
 // clock was set back then, so that nobody waits longer for it.
-constexpr bool IsRecent(core::UnixMicros since, int64 for_us, core::UnixMicros now) {
+constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros now) noexcept {
   const int64 passed_us = now.value - since.value;
   return passed_us > -USECS_PER_SEC && passed_us < for_us;
 }
@@ -72,7 +72,7 @@ inline const char* span_text(int64 span_us) {
 // Sleeps for so long, or until the latch is set, and then checks for interrupts. No LWLock may be
 // held.
 inline void nap(long timeout_ms, uint32 wait_event) {
-  AssertHoldsNone();
+  assert_holds_none();
   WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms, wait_event);
   ResetLatch(MyLatch);
   CHECK_FOR_INTERRUPTS();
@@ -80,22 +80,22 @@ inline void nap(long timeout_ms, uint32 wait_event) {
 
 // The length of the nap after one of `nap_ms`: twice as long, up to 10 ms, since most waits are
 // short.
-constexpr long NextNap(long nap_ms) { return std::min(2 * nap_ms, 10L); }
+constexpr long next_nap(long nap_ms) noexcept { return std::min(2 * nap_ms, 10L); }
 
 // The seconds between two messages of one kind: on a kind of event in a database, on the refills of
 // a sequence, on a source's failures.
 SNOWID_BOUND(log_every, 60);
 
-inline int64 LogEveryUs() { return log_every * USECS_PER_SEC; }
+inline int64 log_every_us() noexcept { return log_every * USECS_PER_SEC; }
 // What is told once a day.
-inline int64 LogDailyUs() { return 24 * 60 * LogEveryUs(); }
+inline int64 log_daily_us() noexcept { return 24 * 60 * log_every_us(); }
 
 // Waits, for the clock or the disk, that are longer than this are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
 // Whether to log now; if so, it counts as logged. logged_us: when that was last done, by a clock
 // that cannot be set; 0 for never.
-inline bool MayLog(std::atomic<int64_t>* logged_us, int64 every_us = LogEveryUs()) {
+inline bool may_log(std::atomic<int64_t>* logged_us, int64 every_us = log_every_us()) noexcept {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
   const int64 now_us = static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
@@ -105,6 +105,6 @@ inline bool MayLog(std::atomic<int64_t>* logged_us, int64 every_us = LogEveryUs(
 }
 
 // Milliseconds, rounded up, as log messages have them.
-constexpr int64 ToMillis(int64 us) { return (us + 999) / 1000; }
+constexpr int64 to_millis(int64 us) noexcept { return (us + 999) / 1000; }
 
 }  // namespace snowid::pg

@@ -11,7 +11,7 @@ namespace snowid::pg {
 // The parts of an ID. Fails so where it is none of the layout's.
 inline core::Parts parts_of(const core::Layout& layout, int64 id) {
   core::Parts parts;
-  const core::Status status = Decompose(layout, {id}, &parts);
+  const core::Status status = decompose(layout, {id}, &parts);
   if (status != core::Status::kOk) report_status(layout, status);
   return parts;
 }

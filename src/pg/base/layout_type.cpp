@@ -11,7 +11,7 @@ core::Layout recent_layout = core::kInstagram;
 
 char* layout_text(const core::LayoutSpec& spec) {
   char text[core::kLayoutTextSize];
-  return pnstrdup(text, core::FormatLayout(spec, text));
+  return pnstrdup(text, core::format_layout(spec, text));
 }
 
 namespace {
@@ -110,7 +110,7 @@ SNOWID_FUNCTION(snowid_layout_is_ordered);
 Datum snowid_layout_in(PG_FUNCTION_ARGS) {
   const char* text = PG_GETARG_CSTRING(0);
   core::LayoutSpec spec;
-  const core::LayoutError error = core::ParseLayout(text, &spec);
+  const core::LayoutError error = core::parse_layout(text, &spec);
   if (error.fault == core::LayoutFault::kNone) PG_RETURN_POINTER(palloc_spec(spec));
   SNOWID_INPUT_ERROR(
       (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
@@ -139,10 +139,10 @@ Datum snowid_layout_recv(PG_FUNCTION_ARGS) {
                     order <= core::kSeqShardTime;
   core::LayoutSpec spec{};
   if (fits) spec = {epoch_us, unit_us, widths[0], widths[1], widths[2], order};
-  if (!fits || !IsValid(spec))
+  if (!fits || !is_valid(spec))
     ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
                     errmsg("invalid value of type %s in external binary data", "snowid_layout")));
-  PG_RETURN_POINTER(palloc_spec(core::Canonical(spec)));
+  PG_RETURN_POINTER(palloc_spec(core::canonical(spec)));
 }
 
 // snowid_layout_send(snowid_layout) → bytea
@@ -219,7 +219,7 @@ Datum snowid_layout_describe(PG_FUNCTION_ARGS) {
     elog(ERROR, "return type must be a row type");
   const core::Layout& layout = layout_arg(fcinfo, 0);
   char text[core::kLayoutTextSize];
-  const size_t length = core::FormatLayoutSpec(layout.spec, text);
+  const size_t length = core::format_layout_spec(layout.spec, text);
   auto* unit = static_cast<Interval*>(palloc0(sizeof(Interval)));
   unit->time = layout.unit_us;
   const double sequences = static_cast<double>(layout.max_sequence.value) + 1;

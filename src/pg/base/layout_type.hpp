@@ -17,7 +17,7 @@ extern core::Layout recent_layout;
 // cost each call that reads an ID. So nobody keeps it beyond a row, and none takes two layouts.
 inline const core::Layout& layout_of(const core::LayoutSpec& spec) {
   if (spec == core::kInstagram.spec) return core::kInstagram;
-  if (!(spec == recent_layout.spec)) recent_layout = core::MakeLayout(spec);
+  if (!(spec == recent_layout.spec)) recent_layout = core::make_layout(spec);
   return recent_layout;
 }
 

@@ -8,33 +8,33 @@
 namespace snowid::pg {
 
 // This process holds the LWLock: in any mode, or exclusively.
-inline void AssertHolds([[maybe_unused]] const LWLock& lock) {
+inline void assert_holds([[maybe_unused]] const LWLock& lock) noexcept {
   Assert(LWLockHeldByMe(const_cast<LWLock*>(&lock)));
 }
-inline void AssertHoldsExclusively([[maybe_unused]] const LWLock& lock) {
+inline void assert_holds_exclusively([[maybe_unused]] const LWLock& lock) noexcept {
   Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
 }
 
 // It holds no LWLock, a buffer's content lock included, so that it may wait, read catalogs and try
 // what may fail. PostgreSQL has no function that says whether any is held, but each holds
 // interrupts off.
-inline void AssertHoldsNone() { Assert(InterruptHoldoffCount == 0); }
+inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 
 // It holds some: a buffer's, or that of a partition of a dshash table, which dshash does not name.
-inline void AssertHoldsSome() { Assert(InterruptHoldoffCount > 0); }
+inline void assert_holds_some() noexcept { Assert(InterruptHoldoffCount > 0); }
 
 // This transaction has the lock of a relation, or of what LockDatabaseObject() takes for an object
 // of it, in this mode or a stronger one.
-inline void AssertHasLock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) {
+inline void assert_has_lock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) noexcept {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
   SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
   Assert(has_lock(tag, mode));
 #endif
 }
-inline void AssertHasObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
-                                [[maybe_unused]] LOCKMODE mode,
-                                [[maybe_unused]] Oid database = MyDatabaseId) {
+inline void assert_has_object_lock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid object,
+                                   [[maybe_unused]] LOCKMODE mode,
+                                   [[maybe_unused]] Oid database = MyDatabaseId) noexcept {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, database, relid, object, 0);
@@ -43,8 +43,8 @@ inline void AssertHasObjectLock([[maybe_unused]] Oid relid, [[maybe_unused]] Oid
 }
 
 // The lock of an object that all databases share, this database for one.
-inline void AssertHasSharedObjectLock(Oid relid, Oid object, LOCKMODE mode) {
-  AssertHasObjectLock(relid, object, mode, InvalidOid);
+inline void assert_has_shared_object_lock(Oid relid, Oid object, LOCKMODE mode) noexcept {
+  assert_has_object_lock(relid, object, mode, InvalidOid);
 }
 
 }  // namespace snowid::pg

@@ -29,6 +29,6 @@ Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
 // snowid_ceiling() → timestamptz
 Datum snowid_ceiling(PG_FUNCTION_ARGS) {
   (void)fcinfo;
-  PG_RETURN_TIMESTAMPTZ(to_timestamptz(MicrosOf(ceiling_read().ceiling)));
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(micros_of(ceiling_read().ceiling)));
 }
 }

@@ -53,7 +53,7 @@ void ceiling_page_unlock(const CeilingPage& page) {
 }
 
 CeilingOnPages ceiling_page_read(const CeilingPage& page) {
-  const core::UnixMillis value{SequencePageValue(page.sequence).last};
+  const core::UnixMillis value{sequence_page_value(page.sequence).last};
   const SecondPage* stored = second_page_on(page);
   CeilingOnPages read{value, value, true, {}};
   if (stored == nullptr) return read;

@@ -79,7 +79,7 @@ HeldCeiling lock_ceiling_in(Relation relation) {
   const bool is_replicated = kReplicatesSequences && is_subscribed(relation);
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
   const core::UnixMillis most =
-      is_replicated ? core::RoundUp({unix_now().value + core::kClocksDifferUs}) : kAll;
+      is_replicated ? core::round_up({unix_now().value + core::kClocksDifferUs}) : kAll;
   return {relation, my_ceiling, most};
 }
 
@@ -89,7 +89,7 @@ HeldCeiling lock_ceiling(Urgency urgency) {
   if (relation == nullptr) return {nullptr, nullptr, kAll};
   // ceiling_learn() has chosen between the stand-in and the shared ceiling, and only a command of
   // this transaction could change that since.
-  if (is_made_here(relation) != HasStandIn())
+  if (is_made_here(relation) != has_stand_in())
     elog(ERROR, "the ceiling of IDs was made anew within a call");
   return lock_ceiling_in(relation);
 }
@@ -101,7 +101,7 @@ void unlock_ceiling(const HeldCeiling& held) {
 }
 
 bool is_durable_in(const HeldCeiling& held) {
-  AssertHoldsExclusively(held.ceiling->lock);
+  assert_holds_exclusively(held.ceiling->lock);
   return held.ceiling->relation == RelationGetRelid(held.relation) &&
          held.ceiling->file == file_of(held.relation);
 }

@@ -21,7 +21,7 @@ struct HeldCeiling {
   // What counts at most of what the sequence's own page says, which others can set.
   core::UnixMillis most;
 
-  bool IsStandIn() const { return ceiling != shared_ceiling; }
+  bool is_stand_in() const noexcept { return ceiling != shared_ceiling; }
 };
 
 // Fails with 25006 during recovery. A standby's transactions are read-only, but some extensions

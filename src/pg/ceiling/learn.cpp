@@ -14,7 +14,7 @@ namespace {
 
 // Whether the sequence says what this server has written last.
 bool is_as_written(const HeldCeiling& held) {
-  AssertHoldsExclusively(held.ceiling->lock);
+  assert_holds_exclusively(held.ceiling->lock);
   return sequence_last(held.relation) == held.ceiling->written_us / 1000;
 }
 
@@ -31,7 +31,7 @@ bool is_as_shared(HeapTuple row) {
   bool is_same = shared_ceiling->relation == form->oid && shared_ceiling->file == form->relfilenode;
   if (is_same) {
     const SequencePage page = sequence_page_lock_of(form);
-    is_same = SequencePageValue(page).last == shared_ceiling->written_us / 1000;
+    is_same = sequence_page_value(page).last == shared_ceiling->written_us / 1000;
     sequence_page_unlock(page);
   }
   LWLockRelease(&shared_ceiling->lock);
@@ -98,7 +98,7 @@ void look_at_ceiling() {
   }
   // A transaction that has made the sequence, such as a restore, may yet call setval: so it looks
   // again for each ID.
-  ceiling_known = !held.IsStandIn();
+  ceiling_known = !held.is_stand_in();
   unlock_ceiling(held);
 }
 
@@ -123,7 +123,7 @@ void ceiling_learn() {
   recognize_ceiling();
   if (ceiling_known) return;
   look_at_ceiling();
-  if (HasStandIn() && has_dropped_shared()) report_altered();
+  if (has_stand_in() && has_dropped_shared()) report_altered();
 }
 
 void ceiling_carry_over() {

@@ -8,11 +8,11 @@
 
 namespace snowid::pg {
 
-// NoteRaise() counts that the ceiling was raised, NoteFlush() that this session has waited since
+// note_raise() counts that the ceiling was raised, note_flush() that this session has waited since
 // `since` for its WAL to be flushed here and on standbys. Neither fails; they may be called with
 // Ceiling::lock held.
-void NoteRaise();
-void NoteFlush(instr_time since);
+void note_raise() noexcept;
+void note_flush(instr_time since) noexcept;
 
 // Logs it if such a wait took this session over a second. No LWLock may be held.
 void log_slow_flush();

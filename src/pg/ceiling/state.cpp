@@ -9,10 +9,10 @@ Ceiling stand_in;
 
 }  // namespace
 
-bool HasStandIn() { return my_ceiling == &stand_in; }
+bool has_stand_in() noexcept { return my_ceiling == &stand_in; }
 
 void use_stand_in(bool wanted) {
-  if (wanted && !HasStandIn()) {
+  if (wanted && !has_stand_in()) {
     LWLockInitialize(&stand_in.lock, shared_tranche);
     stand_in.relation = InvalidOid;
     stand_in.file = 0;

@@ -7,7 +7,7 @@
 
 namespace snowid::pg {
 
-bool HasStandIn();
+bool has_stand_in() noexcept;
 
 // Sets `my_ceiling` to the session's stand-in (true) or to the shared ceiling (false). A stand-in
 // begins as the shared one is, durable in no sequence. With it a transaction that has made the

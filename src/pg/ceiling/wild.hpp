@@ -12,18 +12,20 @@ namespace snowid::pg {
 
 // The wild times of this database. For this and the next two functions the ceiling must have been
 // learned.
-inline const core::WildTimes& WildTimesNow() {
+inline const core::WildTimes& wild_times_now() noexcept {
   static constexpr core::WildTimes kNone{};
   return shared_wild->has_any.load(std::memory_order_acquire) ? shared_wild->times : kNone;
 }
 
 // Up to when every time counts as used.
-inline core::UnixMicros SharedFloor() {
+inline core::UnixMicros shared_floor() noexcept {
   return {shared_ceiling->floor_us.load(std::memory_order_acquire)};
 }
 
 // The latest that the alert may be.
-inline core::UnixMicros AlertEnd() { return UnliftedUntil(WildTimesNow(), SharedFloor()); }
+inline core::UnixMicros last_alert() noexcept {
+  return unlifted_until(wild_times_now(), shared_floor());
+}
 
 // Copies the wild times of a page to the database's entry, unless the entry has some: then they are
 // the same. Fails as LWLockAcquire() does.

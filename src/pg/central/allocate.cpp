@@ -179,7 +179,7 @@ int64 number_column(const CentralSource& source, Column column) {
 }
 
 // Whether a sequence can have given these blocks. most: how many were asked for.
-bool IsPossible(const core::GivenBlocks& allocated, uint64 most) {
+bool is_possible(const core::GivenBlocks& allocated, uint64 most) noexcept {
   if (allocated.increment < 1 || allocated.blocks < 1 || allocated.first > allocated.max)
     return false;
   const uint64 blocks = static_cast<uint64>(allocated.blocks);
@@ -220,7 +220,7 @@ void read_answer(void* argument) {
   if (request.allocated == nullptr) return;
   const core::GivenBlocks allocated{number_column(source, kFirst), number_column(source, kBlocks),
                                     number_column(source, kIncrement), number_column(source, kMax)};
-  if (!IsPossible(allocated, request.blocks)) report_nonsense(source);
+  if (!is_possible(allocated, request.blocks)) report_nonsense(source);
   // Where setval was used meanwhile, or nothing said before which number is next.
   if (allocated.first < request.least) report_behind(source, allocated.first, request.least);
   *request.allocated = allocated;
@@ -288,7 +288,7 @@ const char* central_identify(const CentralSource& source, int64 least) {
   Request request{source, least, 0, nullptr, identity};
   ErrorData* error = ask_source(&request);
   if (error == nullptr) return identity;
-  if (!IsUnreachable(error)) ReThrowError(error);
+  if (!is_unreachable(error)) ReThrowError(error);
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                   errmsg("could not reach server \"%s\"", source.server),
                   errdetail_internal("%s", error->message),

@@ -32,7 +32,7 @@ struct LastFailure {
 struct FailureCounts {
   std::atomic<uint64_t> failures;
   std::atomic<int64_t> failed_us;  // the last one; Unix microseconds
-  std::atomic<int64_t> logged_us;  // when one was last logged, see MayLog()
+  std::atomic<int64_t> logged_us;  // when one was last logged, see may_log()
   std::atomic<uint32_t> sqlstate;  // the last one's, as errcode() has it; 0 where there is none
 };
 
@@ -51,7 +51,7 @@ SNOWID_PIN(FailureCounts, sqlstate, 24);
 SNOWID_PIN_SIZE(FailureCounts, 32);
 
 // Adds a failure to the counts.
-void CountFailure(FailureCounts* counts, int sqlstate);
+void count_failure(FailureCounts* counts, int sqlstate) noexcept;
 
 // A failure that is to be remembered.
 struct Failure {
@@ -77,9 +77,9 @@ void note_failure(const SourceUser& user, const CentralSource& source, const Fai
                   Urgency urgency);
 
 // Whether the source of a sequence with the storage `file` has failed and is not to be tried yet.
-bool MustWaitToRetry(const LastFailure& last, FileNumber file);
+bool is_retry_too_early(const LastFailure& last, FileNumber file) noexcept;
 
 // Whether that source could not be reached when it was last tried.
-bool IsDown(const LastFailure& last, FileNumber file);
+bool is_unreachable_source(const LastFailure& last, FileNumber file) noexcept;
 
 }  // namespace snowid::pg

@@ -118,7 +118,7 @@ void lock_own_sequence(Oid relid) {
 int64 least_of(Oid relid) {
   const int64 increment = sequence_options(relid).increment;
   const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
-  const SequenceValue value = SequencePageValue(page);
+  const SequenceValue value = sequence_page_value(page);
   sequence_page_unlock(page);
   relation_close(page.relation, AccessShareLock);
   int64 next = value.last;

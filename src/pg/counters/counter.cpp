@@ -40,7 +40,7 @@ void unpin_pages() {
 
 // Adds what this session has drawn to the sections' entries. Each counter that was drawn from is in
 // the list of those that were pinned.
-void FlushDrawn() {
+void flush_drawn() noexcept {
   for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
     if (counter->drawn == 0) continue;
     counter->section->given.fetch_add(counter->drawn, std::memory_order_relaxed);
@@ -63,8 +63,8 @@ void let_go_of_entries(Which which) {
   hash_seq_init(&scan, counters);
   while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan))) {
     if (which == Which::kStale && counter->is_looked_at) continue;
-    LetGo(counter->segment);
-    LetGo(counter->section);
+    let_go(counter->segment);
+    let_go(counter->section);
   }
 }
 
@@ -127,12 +127,12 @@ void look_at_sequence(Counter* counter) {
 }
 
 // This process has the right to refill the segment or section that `known` belongs to.
-void AssertHasRight([[maybe_unused]] const Counter* counter,
-                    [[maybe_unused]] const core::Known* known) {
+void assert_has_right([[maybe_unused]] const Counter* counter,
+                      [[maybe_unused]] const core::Known* known) noexcept {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&
-          IsMine(counter->segment->refill)) ||
+          is_mine(counter->segment->refill)) ||
          (counter->section != nullptr && known == &counter->section->known &&
-          IsMine(counter->section->refill)));
+          is_mine(counter->section->refill)));
 }
 
 [[noreturn]] void report_no_right(Oid relid) {
@@ -168,7 +168,7 @@ void pin_page(Counter* counter) {
 // Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
 // A transaction that fails has released them itself.
 void at_eoxact_counters(XactEvent event) {
-  FlushDrawn();
+  flush_drawn();
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
@@ -176,7 +176,7 @@ void at_eoxact_counters(XactEvent event) {
       unpin_pages();
       break;
     default:
-      EndRefill();
+      end_refill();
       for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
         counter->is_pinned = false;
       pinned_count = 0;
@@ -195,7 +195,7 @@ void at_eoxact_counters(XactEvent event) {
 // and it may have been refilling.
 void at_eosubxact_counters(SubXactEvent event) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
-  EndRefillInSubtransaction();
+  end_refill_in_subtransaction();
   unpin_pages();
 }
 
@@ -220,12 +220,12 @@ void on_relcache_counters(Oid relid) {
 // back the one that it has.
 void at_exit_counters() {
   ConditionVariableCancelSleep();
-  EndRefill();
-  FlushDrawn();
+  end_refill();
+  flush_drawn();
   let_go_of_entries(Which::kAll);
 }
 
-void counter_flush_counts() { FlushDrawn(); }
+void counter_flush_counts() { flush_drawn(); }
 
 Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& place = recent[relid % kRecent];
@@ -241,10 +241,10 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   Assert(counter->locked_in == current_lxid());
   if (known.file.load(std::memory_order_acquire) != file_of(counter->file)) return false;
   if (unlikely(!counter->is_pinned)) pin_page(counter);
-  const SequenceValue value = PeekAtSequence(counter->buffer);
+  const SequenceValue value = peek_at_sequence(counter->buffer);
   const uint32_t file = file_of(counter->file);
-  return core::IsAsKnown(known, file, SaysOf(value)) ||
-         core::IsAsBefore(known, file, SaysOf(value));
+  return core::is_as_known(known, file, says_of(value)) ||
+         core::is_as_before(known, file, says_of(value));
 }
 
 void counter_report_exhausted(Oid relid, int64 max) {
@@ -256,7 +256,7 @@ void counter_report_exhausted(Oid relid, int64 max) {
 
 SequencePage counter_page_lock(const Counter* counter) {
   Assert(counter->locked_in == current_lxid());
-  AssertHoldsNone();
+  assert_holds_none();
   return sequence_page_lock(relation_open(counter->relid, NoLock));
 }
 
@@ -267,17 +267,17 @@ void counter_page_unlock(const SequencePage& page) {
 
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called) {
-  AssertHasRight(counter, known);
-  const core::PageSays before = SaysOf(SequencePageValue(page));
-  core::Announce(*known, file_of(counter->file), before, last, is_called);
+  assert_has_right(counter, known);
+  const core::PageSays before = says_of(sequence_page_value(page));
+  core::announce(*known, file_of(counter->file), before, last, is_called);
   const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
-  core::NoteChanged(*known, SaysOf(SequencePageValue(page)));
+  core::note_own_change(*known, says_of(sequence_page_value(page)));
   return lsn;
 }
 
 void counter_settle(const Counter* counter, core::Known* known) {
-  AssertHasRight(counter, known);
-  core::Settle(*known, file_of(counter->file));
+  assert_has_right(counter, known);
+  core::settle(*known, file_of(counter->file));
 }
 
 }  // namespace snowid::pg

@@ -71,15 +71,15 @@ void on_relcache_counters(Oid relid);
 
 // What the page says, as core/known.hpp has it.
 static_assert(InvalidXLogRecPtr == 0);
-inline core::PageSays SaysOf(const SequenceValue& value) {
+inline core::PageSays says_of(const SequenceValue& value) noexcept {
   return {value.last, value.is_called, value.lsn, value.log_cnt};
 }
 
 // Whether a sequence with this value on its page is as it was when its numbers in memory were
 // allocated.
-inline bool IsAsKnown(const Counter* counter, const core::Known& known,
-                      const SequenceValue& value) {
-  return core::IsAsKnown(known, file_of(counter->file), SaysOf(value));
+inline bool is_as_known(const Counter* counter, const core::Known& known,
+                        const SequenceValue& value) noexcept {
+  return core::is_as_known(known, file_of(counter->file), says_of(value));
 }
 
 }  // namespace snowid::pg

@@ -11,12 +11,12 @@ namespace snowid::pg {
 
 namespace {
 
-constexpr double Milliseconds(uint64_t us) { return static_cast<double>(us) / 1000; }
+constexpr double as_milliseconds(uint64_t us) noexcept { return static_cast<double>(us) / 1000; }
 
 }  // namespace
 
-int64 CountRefill(RefillCounts* counts, instr_time began) {
-  const int64 took_us = ElapsedUs(began);
+int64 count_refill(RefillCounts* counts, instr_time began) noexcept {
+  const int64 took_us = elapsed_us(began);
   const uint64_t us = static_cast<uint64_t>(std::max<int64>(took_us, 0));
   counts->refills.fetch_add(1, std::memory_order_relaxed);
   counts->total_us.fetch_add(us, std::memory_order_relaxed);
@@ -26,9 +26,9 @@ int64 CountRefill(RefillCounts* counts, instr_time began) {
 }
 
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
-  if (took_us < kLongWaitUs || !MayLog(&counts->logged_us)) return;
+  if (took_us < kLongWaitUs || !may_log(&counts->logged_us)) return;
   const uint64_t refills = std::max<uint64_t>(counts->refills.load(std::memory_order_relaxed), 1);
-  const double total_ms = Milliseconds(counts->total_us.load(std::memory_order_relaxed));
+  const double total_ms = as_milliseconds(counts->total_us.load(std::memory_order_relaxed));
   // For the log only: the client got its numbers.
   ereport(LOG_SERVER_ONLY,
           (errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
@@ -73,11 +73,11 @@ void copy_refills(CounterStat* stat, const RefillCounts& counts) {
 void add_segment(SharedSegment* segment, void* stats) {
   CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
   stat->relid = segment->key.relid;
-  const uint64 given = core::Given(segment->numbers);
+  const uint64 given = core::given_by(segment->numbers);
   const uint64 before = load_count(segment->given_before);
   stat->given = given - std::min(before, given);
   copy_known(stat, segment->known);
-  if (stat->is_known) stat->remaining = core::Left(segment->numbers);
+  if (stat->is_known) stat->remaining = core::left_in(segment->numbers);
   copy_refills(stat, segment->refills);
   stat->block_size = load_count(segment->numbers.size);
   stat->blocks = load_count(segment->blocks);
@@ -106,7 +106,7 @@ void reset_refills(RefillCounts* counts) {
 }
 
 void reset_segment(SharedSegment* segment, void*) {
-  segment->given_before.store(core::Given(segment->numbers), std::memory_order_relaxed);
+  segment->given_before.store(core::given_by(segment->numbers), std::memory_order_relaxed);
   reset_refills(&segment->refills);
   segment->source.failures.store(0, std::memory_order_relaxed);
   segment->source.sqlstate.store(0, std::memory_order_relaxed);

@@ -14,11 +14,11 @@ struct RefillCounts {
   std::atomic<uint64_t> refills;
   std::atomic<uint64_t> total_us;
   std::atomic<uint64_t> longest_us;
-  std::atomic<int64_t> logged_us;  // when a slow one was last logged, see MayLog()
+  std::atomic<int64_t> logged_us;  // when a slow one was last logged, see may_log()
 };
 
 // Counts a refill that began then and is done. Returns how long it took, in microseconds.
-int64 CountRefill(RefillCounts* counts, instr_time began);
+int64 count_refill(RefillCounts* counts, instr_time began) noexcept;
 
 // Logs a refill that took over a second, unless one of this sequence was logged in the last minute.
 // The caller no longer has the right to refill.

@@ -15,7 +15,7 @@ Bounds bounds_of_keys() {
 
 void free_table(dsa_pointer table, Oid database) {
   Usage* usage = usage_lock(key_quota, database);
-  CountGone(key_quota, usage, keys_at(table)->capacity);
+  count_gone(key_quota, usage, keys_at(table)->capacity);
   usage_unlock(key_quota, usage);
   dsa_free(shared_area, table);
 }
@@ -34,7 +34,7 @@ void allocate_keys(void* argument) {
 }  // namespace
 
 // No error says so: keys leave early.
-Quota key_quota = QuotaOf(nullptr, bounds_of_keys, "usage of keys");
+Quota key_quota = make_quota(nullptr, bounds_of_keys, "usage of keys");
 
 core::KeyTable* keys_at(dsa_pointer table) {
   Assert(shared_area != nullptr);
@@ -46,11 +46,11 @@ dsa_pointer keys_allocate(uint32 capacity) {
   Assert(capacity >= 1);
   // Without any lock, since it may take long.
   const dsa_pointer made =
-      dsa_allocate_extended(shared_area, core::KeyTableBytes(capacity), DSA_ALLOC_HUGE);
+      dsa_allocate_extended(shared_area, core::key_table_bytes(capacity), DSA_ALLOC_HUGE);
   PG_TRY();
   {
     Usage* usage = usage_lock(key_quota, MyDatabaseId);
-    CountMade(key_quota, usage, capacity);
+    count_made(key_quota, usage, capacity);
     usage_unlock(key_quota, usage);
   }
   PG_CATCH();
@@ -59,12 +59,12 @@ dsa_pointer keys_allocate(uint32 capacity) {
     PG_RE_THROW();
   }
   PG_END_TRY();
-  core::MakeKeyTable(dsa_get_address(shared_area, made), capacity);
+  core::make_key_table(dsa_get_address(shared_area, made), capacity);
   return made;
 }
 
 dsa_pointer keys_try_to_allocate(uint32 capacity) {
-  AssertHoldsNone();
+  assert_holds_none();
   Allocation wanted{capacity, InvalidDsaPointer};
   ErrorData* error = try_in_subtransaction(allocate_keys, &wanted);
   if (error == nullptr) return wanted.made;
@@ -77,7 +77,7 @@ dsa_pointer keys_try_to_allocate(uint32 capacity) {
 void keys_free(dsa_pointer table) { free_table(table, MyDatabaseId); }
 
 void keys_free_all(SharedSection* section, Oid database) {
-  AssertHoldsSome();
+  assert_holds_some();
   Assert(section->users.load() == 0 && section->known.file.load() == 0);
   const dsa_pointer table = section->table;
   section->table = InvalidDsaPointer;

@@ -15,7 +15,7 @@ int held_level = 0;
 
 }  // namespace
 
-void InitRefillRight(RefillRight* right) {
+void init_refill_right(RefillRight* right) noexcept {
   right->holder.store(0);
   ConditionVariableInit(&right->released);
 }
@@ -32,22 +32,22 @@ bool refill_begin(RefillRight* right) {
 void refill_wait(RefillRight* right) {
   // Nor may it have a right itself.
   Assert(held == nullptr);
-  AssertHoldsNone();
+  assert_holds_none();
   ConditionVariablePrepareToSleep(&right->released);
-  if (IsBeingRefilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
+  if (is_being_refilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
   ConditionVariableCancelSleep();
 }
 
-void EndRefill() {
+void end_refill() noexcept {
   if (held == nullptr) return;
-  Assert(IsMine(*held));
+  Assert(is_mine(*held));
   held->holder.store(0);
   ConditionVariableBroadcast(&held->released);
   held = nullptr;
 }
 
-void EndRefillInSubtransaction() {
-  if (GetCurrentTransactionNestLevel() <= held_level) EndRefill();
+void end_refill_in_subtransaction() noexcept {
+  if (GetCurrentTransactionNestLevel() <= held_level) end_refill();
 }
 
 }  // namespace snowid::pg

@@ -20,15 +20,17 @@ struct RefillRight {
 };
 
 // Initializes a right, so that nobody has it.
-void InitRefillRight(RefillRight* right);
+void init_refill_right(RefillRight* right) noexcept;
 
-inline bool IsBeingRefilled(const RefillRight& right) { return right.holder.load() != 0; }
+inline bool is_being_refilled(const RefillRight& right) noexcept {
+  return right.holder.load() != 0;
+}
 
 // Whether this process has the right, which no other one can change.
-inline bool IsMine(const RefillRight& right) { return right.holder.load() == MyProcPid; }
+inline bool is_mine(const RefillRight& right) noexcept { return right.holder.load() == MyProcPid; }
 
 // Takes the right. Returns false where another process has it. A process has one at a time; it
-// fails with XX000 where this one has any. The right is held until EndRefill(), which callbacks
+// fails with XX000 where this one has any. The right is held until end_refill(), which callbacks
 // call when the transaction ends, the subtransaction that took it fails, or the process exits.
 bool refill_begin(RefillRight* right);
 
@@ -37,10 +39,10 @@ void refill_wait(RefillRight* right);
 
 // Gives back the right that this process has, if it has one, and wakes the processes that wait for
 // it.
-void EndRefill();
+void end_refill() noexcept;
 
 // The same, to be called where a subtransaction fails: only if the right was taken in it, or in one
 // within it.
-void EndRefillInSubtransaction();
+void end_refill_in_subtransaction() noexcept;
 
 }  // namespace snowid::pg

@@ -29,7 +29,7 @@ struct Growth {
 
 // stop_draws() keeps other processes from drawing until resume_draws(). The section's lock is held.
 void stop_draws(SharedSection* section) {
-  AssertHoldsExclusively(section->lock);
+  assert_holds_exclusively(section->lock);
   for (DrawLock& draws : section->draw_locks) LWLockAcquire(&draws.lock, LW_EXCLUSIVE);
 }
 
@@ -38,14 +38,14 @@ void resume_draws(SharedSection* section) {
 }
 
 // Whether memory was refused a moment ago.
-bool WasRefused(const SharedSection* section) {
-  return IsRecent({section->refused_us}, USECS_PER_SEC, unix_now());
+bool was_refused(const SharedSection* section) noexcept {
+  return is_recent({section->refused_us}, USECS_PER_SEC, unix_now());
 }
 
 // The table that the section needs: to have room for one key more, half as many as it has, or for
 // no more keys than snowid.section_keys allows. The section's lock is held.
 Growth growth_of(const SharedSection* section) {
-  AssertHolds(section->lock);
+  assert_holds(section->lock);
   const uint32 most = static_cast<uint32>(section_keys);
   const core::KeyTable* table = keys_at(section->table);
   if (table == nullptr) return {section->table, 0, std::min(kFirstKeys, most)};
@@ -54,14 +54,14 @@ Growth growth_of(const SharedSection* section) {
   const uint32 capacity =
       static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
   // Where memory is short keys leave early.
-  if (capacity != table->capacity && !WasRefused(section)) growth.capacity = capacity;
+  if (capacity != table->capacity && !was_refused(section)) growth.capacity = capacity;
   return growth;
 }
 
 // Counts the keys of a table, and those that have left it since `evicted` had. The section's lock
 // is held.
-void CountKeys(SharedSection* section, const core::KeyTable* table, uint64 evicted) {
-  AssertHoldsExclusively(section->lock);
+void count_keys(SharedSection* section, const core::KeyTable* table, uint64 evicted) noexcept {
+  assert_holds_exclusively(section->lock);
   section->keys.store(table->count, std::memory_order_relaxed);
   section->evictions.fetch_add(table->evicted - evicted, std::memory_order_relaxed);
 }
@@ -81,9 +81,9 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
     core::KeyTable* after = keys_at(made);
     stop_draws(section);
     if (before != nullptr)
-      section->floor = std::max(section->floor, core::CopyKeys(before, after, growth.capacity));
+      section->floor = std::max(section->floor, core::copy_keys(before, after, growth.capacity));
     section->table = made;
-    CountKeys(section, after, 0);
+    count_keys(section, after, 0);
     resume_draws(section);
   }
   LWLockRelease(&section->lock);
@@ -96,7 +96,7 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
 // table; without a larger one, for which memory is refused or what there may be is used up, keys
 // leave early.
 bool make_room_for_key(SharedSection* section) {
-  AssertHoldsNone();
+  assert_holds_none();
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   const Growth growth = growth_of(section);
   LWLockRelease(&section->lock);
@@ -111,7 +111,7 @@ bool make_room_for_key(SharedSection* section) {
 }
 
 // Whether the table is no larger than the setting allows.
-bool IsWithinSetting(const core::KeyTable* table) {
+bool is_within_setting(const core::KeyTable* table) noexcept {
   return table->capacity <= static_cast<uint32>(section_keys);
 }
 
@@ -122,8 +122,8 @@ bool draw_known(SharedSection* section, int64 key, int64* number) {
   LWLockAcquire(lock, LW_SHARED);
   core::KeyTable* table = keys_at(section->table);
   const int64 limit = section->limit.load(std::memory_order_relaxed);
-  const bool is_drawn = likely(table != nullptr && IsWithinSetting(table)) &&
-                        core::DrawKnown(table, key, limit, number);
+  const bool is_drawn = likely(table != nullptr && is_within_setting(table)) &&
+                        core::draw_known(table, key, limit, number);
   LWLockRelease(lock);
   return is_drawn;
 }
@@ -136,15 +136,15 @@ core::SectionStatus take_number(SharedSection* section, int64 key, bool may_evic
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   core::KeyTable* table = keys_at(section->table);
   const uint64 evicted = table == nullptr ? 0 : table->evicted;
-  while (table != nullptr && (may_evict || IsWithinSetting(table))) {
+  while (table != nullptr && (may_evict || is_within_setting(table))) {
     const int64 limit = section->limit.load(std::memory_order_relaxed);
-    status = core::NextOfKey(table, &section->floor, key, limit, may_evict, number);
+    status = core::next_of_key(table, &section->floor, key, limit, may_evict, number);
     if (status != core::SectionStatus::kOver) break;
     stop_draws(section);
-    core::EndGeneration(table);
+    core::end_generation(table);
     resume_draws(section);
   }
-  if (status == core::SectionStatus::kOk) CountKeys(section, table, evicted);
+  if (status == core::SectionStatus::kOk) count_keys(section, table, evicted);
   LWLockRelease(&section->lock);
   return status;
 }
@@ -161,10 +161,10 @@ core::SectionStatus next_of_key(SharedSection* section, int64 key, int64* number
 
 // How many increments to raise the limit by, by how long the last ones lasted.
 uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
-  Assert(IsMine(section->refill));
+  Assert(is_mine(section->refill));
   if (section->increments == 0 || !segment_adapt) return 1;
-  return core::AdaptedIncrements(section->increments, static_cast<uint64>(increment),
-                                 now.value - section->raised_us);
+  return core::adapted_increments(section->increments, static_cast<uint64>(increment),
+                                  now.value - section->raised_us);
 }
 
 // Forgets all keys, so that each begins above `floor`. Returns the table to be freed. Freeing may
@@ -185,10 +185,10 @@ dsa_pointer forget_keys(SharedSection* section, int64 floor) {
 // The caller has the right to refill.
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
-  Assert(IsMine(section->refill));
+  Assert(is_mine(section->refill));
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
-  const SequenceValue value = SequencePageValue(page);
+  const SequenceValue value = sequence_page_value(page);
   // The greatest number that may have been given.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
@@ -196,7 +196,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   int64 limit = used;
   uint64 increments = 1;
   if (!is_exhausted) {
-    if (IsAsKnown(counter, section->known, value))
+    if (is_as_known(counter, section->known, value))
       increments = increments_to_raise(section, options.increment, now);
     const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(used);
     const uint64 step = std::min(increments * static_cast<uint64>(options.increment),
@@ -241,11 +241,11 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
     INSTR_TIME_SET_CURRENT(began);
     const SequenceOptions options = sequence_options(counter->relid);
     if (raise_sequence(counter, options))
-      took_us = CountRefill(&section->refills, began);
+      took_us = count_refill(&section->refills, began);
     else if (urgency == Urgency::kMust)
       counter_report_exhausted(counter->relid, options.max);
   }
-  EndRefill();
+  end_refill();
   log_if_slow(&section->refills, counter->relid, took_us);
 }
 
@@ -273,7 +273,7 @@ int64 section_next(Oid relid, int64 key) {
       counter->drawn++;
       // One session raises the limit early, so that nobody else waits.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
-          !IsBeingRefilled(section->refill))
+          !is_being_refilled(section->refill))
         raise_limit(counter, limit, Urgency::kEarly);
       return number;
     }
@@ -288,7 +288,7 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   if (!counter_is_as_known(counter, section->known)) return false;
   LWLockAcquire(&section->lock, LW_SHARED);
   core::KeyTable* table = keys_at(section->table);
-  const uint32 at = table == nullptr ? core::kNoNode : core::FindKey(table, key);
+  const uint32 at = table == nullptr ? core::kNoNode : core::find_key(table, key);
   if (at != core::kNoNode) *number = table->nodes[at].last.load(std::memory_order_relaxed);
   LWLockRelease(&section->lock);
   return at != core::kNoNode;

@@ -25,7 +25,7 @@ struct Allocation {
 };
 
 // Whether the numbers in memory are in blocks of this size; 0 stands for all of the increment.
-bool IsOfSize(const core::Segment& numbers, uint64 size) {
+bool is_of_size(const core::Segment& numbers, uint64 size) noexcept {
   const uint64 is = numbers.size.load(std::memory_order_relaxed);
   return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
 }
@@ -33,7 +33,7 @@ bool IsOfSize(const core::Segment& numbers, uint64 size) {
 // Whether the numbers in memory are valid: they are in blocks of this size, and nobody else has
 // changed the sequence since.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
-  return IsOfSize(counter->segment->numbers, size) &&
+  return is_of_size(counter->segment->numbers, size) &&
          counter_is_as_known(counter, counter->segment->known);
 }
 
@@ -50,13 +50,13 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
 // issued, and how many are asked for.
 uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want,
                           core::UnixMicros now) {
-  Assert(IsMine(segment->refill));
+  Assert(is_mine(segment->refill));
   if (!segment_adapt) return 1;
   const uint64 blocks =
       segment->blocks == 0
           ? 1
-          : core::AdaptedBlocks(segment->blocks, size, now.value - segment->refilled_us);
-  return core::BlocksWithin(blocks, size, core::Given(segment->numbers), want);
+          : core::adapted_blocks(segment->blocks, size, now.value - segment->refilled_us);
+  return core::blocks_within(blocks, size, core::given_by(segment->numbers), want);
 }
 
 // Stores what was allocated in the segment, where all sessions draw from. Numbers that are left
@@ -64,11 +64,11 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want
 void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
-  Assert(IsMine(segment->refill));
+  Assert(is_mine(segment->refill));
   const core::Spacing before{numbers.size.load(), numbers.increment.load()};
-  if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::HasRoom(numbers))
-    core::Forget(numbers);
-  core::Publish(numbers, allocated.first, std::min(allocated.count, core::kMostAtOnce),
+  if (segment->known.file.load() == 0 || !(before == allocated.spacing) || !core::has_room(numbers))
+    core::forget(numbers);
+  core::publish(numbers, allocated.first, std::min(allocated.count, core::kMostAtOnce),
                 allocated.spacing);
   segment->blocks = allocated.blocks;
   segment->refilled_us = now.value;
@@ -95,7 +95,7 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
                           value.last == segment->known.after.load() &&
                           value.is_called == segment->known.is_called.load();
   int64_t given;
-  if (!is_altered || !core::LastGiven(segment->numbers, &given) || given < *first) return true;
+  if (!is_altered || !core::last_given(segment->numbers, &given) || given < *first) return true;
   return !pg_add_s64_overflow(given, 1, first);
 }
 
@@ -108,8 +108,8 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   const SequencePage page = counter_page_lock(counter);
   int64 first;
   core::Allotment allotted{};
-  if (find_first(counter, SequencePageValue(page), options.increment, &first))
-    allotted = core::Allot(first, options.max, spacing, blocks, want);
+  if (find_first(counter, sequence_page_value(page), options.increment, &first))
+    allotted = core::allot(first, options.max, spacing, blocks, want);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (allotted.count > 0)
     lsn =
@@ -130,7 +130,7 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
   const uint64 increment = segment->numbers.increment.load();
   if (size == 0) size = increment;
   const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
-  const uint64 ahead = core::NumbersAhead(used, now.value - segment->refilled_us) / size + 1;
+  const uint64 ahead = core::numbers_ahead(used, now.value - segment->refilled_us) / size + 1;
   // The second is a bound on what one statement allocates.
   return std::min({std::max(ahead, blocks_to_allocate(segment, size, 0, now)), core::kMostNumbers,
                    std::max<uint64>(room / core::kPart / increment, 1)});
@@ -139,7 +139,7 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
 // find_first() with the value on the page now. Returns false where no number is left.
 bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
-  const SequenceValue value = SequencePageValue(page);
+  const SequenceValue value = sequence_page_value(page);
   counter_page_unlock(page);
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
@@ -148,12 +148,12 @@ bool look_for_first(const Counter* counter, const SequenceOptions& options, int6
 SourceUser user_of(const Counter* counter) {
   SharedSegment* segment = counter->segment;
   return {&segment->failure, &segment->source, file_of(counter->file),
-          core::Left(segment->numbers)};
+          core::left_in(segment->numbers)};
 }
 
 // Whether its source has failed and is not to be tried yet.
 bool must_wait_to_retry(const Counter* counter) {
-  return MustWaitToRetry(counter->segment->failure, file_of(counter->file));
+  return is_retry_too_early(counter->segment->failure, file_of(counter->file));
 }
 
 // Takes the blocks that the central source gave, and publishes them, unless the sequence was set
@@ -163,8 +163,8 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
                           core::UnixMicros began) {
   const SequencePage page = counter_page_lock(counter);
   core::OwnNumbers own{false, 0, options.max};
-  own.has_next = find_first(counter, SequencePageValue(page), options.increment, &own.next);
-  const core::TakenBlocks taken = core::TakeBlocks(there, own);
+  own.has_next = find_first(counter, sequence_page_value(page), options.increment, &own.next);
+  const core::TakenBlocks taken = core::take_blocks(there, own);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (taken.taking == core::Taking::kTaken)
     lsn = counter_change(page, counter, &counter->segment->known, taken.says, !taken.has_next);
@@ -179,7 +179,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
       break;
   }
   sequence_make_durable(lsn);
-  const uint64 count = core::CountUpTo(taken.first, spacing, taken.blocks, taken.max);
+  const uint64 count = core::count_up_to(taken.first, spacing, taken.blocks, taken.max);
   publish_numbers(counter, {taken.first, count, taken.blocks, spacing}, began);
   return Outcome::kRefilled;
 }
@@ -190,7 +190,7 @@ Outcome note_changed(const Counter* counter, const CentralSource& source, Urgenc
                      core::UnixMicros now) {
   const int sqlstate = central_changed_sqlstate(source);
   if (urgency == Urgency::kMust) {
-    CountFailure(&counter->segment->source, sqlstate);
+    count_failure(&counter->segment->source, sqlstate);
     central_report_changed(source);
   }
   note_failure(user_of(counter), source,
@@ -205,7 +205,7 @@ Outcome note_changed(const Counter* counter, const CentralSource& source, Urgenc
 // The source has failed with this error. With kMust that is reported.
 Outcome note_error(const Counter* counter, const CentralSource& source, ErrorData* error,
                    Urgency urgency, core::UnixMicros began) {
-  const bool is_down = IsUnreachable(error);
+  const bool is_down = is_unreachable(error);
   const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
   note_failure(user_of(counter), source,
                {is_down ? FailureKind::kDown : FailureKind::kOther,
@@ -247,11 +247,11 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
 // refilled before. An early refill also does nothing where the numbers in memory are not valid, or
 // the segment has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
-  Assert(IsMine(counter->segment->refill));
+  Assert(is_mine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
   const bool counts = has_valid_numbers(counter, size);
-  if (urgency == Urgency::kMust) return counts && core::HasNumbers(numbers);
-  return !counts || !core::IsLow(numbers) || !core::HasRoom(numbers);
+  if (urgency == Urgency::kMust) return counts && core::has_numbers(numbers);
+  return !counts || !core::is_running_low(numbers) || !core::has_room(numbers);
 }
 
 // Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where it
@@ -259,10 +259,10 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 // unless that one tries a source that is down.
 bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
   RefillRight* right = &counter->segment->refill;
-  const bool is_down = IsDown(counter->segment->failure, file_of(counter->file));
+  const bool is_down = is_unreachable_source(counter->segment->failure, file_of(counter->file));
   if (urgency == Urgency::kEarly) {
-    if (IsBeingRefilled(*right) || must_wait_to_retry(counter)) return false;
-  } else if (IsBeingRefilled(*right) && !is_down) {
+    if (is_being_refilled(*right) || must_wait_to_retry(counter)) return false;
+  } else if (is_being_refilled(*right) && !is_down) {
     refill_wait(right);
     return false;
   }
@@ -294,14 +294,14 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
     const Outcome outcome = source.server != nullptr
                                 ? refill_there(counter, size, options, source, urgency, now)
                                 : refill_here(counter, size, want, options, now);
-    if (outcome == Outcome::kRefilled) took_us = CountRefill(&segment->refills, began);
+    if (outcome == Outcome::kRefilled) took_us = count_refill(&segment->refills, began);
     if (outcome == Outcome::kExhausted) {
       if (urgency == Urgency::kMust) counter_report_exhausted(counter->relid, options.max);
-      core::StopAlert(segment->numbers);
+      core::stop_alert(segment->numbers);
     }
   }
-  if (urgency == Urgency::kMust) drawn = core::Draw(segment->numbers, want);
-  EndRefill();
+  if (urgency == Urgency::kMust) drawn = core::draw(segment->numbers, want);
+  end_refill();
   log_if_slow(&segment->refills, counter->relid, took_us);
   return drawn;
 }
@@ -319,7 +319,7 @@ Counter* segment_open(Oid relid) {
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
     if (likely(has_valid_numbers(counter, size))) {
-      const core::Drawn drawn = core::Draw(counter->segment->numbers, want);
+      const core::Drawn drawn = core::draw(counter->segment->numbers, want);
       if (unlikely(drawn.is_low && drawn.count > 0))
         refill_segment(counter, size, Urgency::kEarly, 0);
       if (likely(drawn.count > 0)) return drawn;

@@ -20,11 +20,11 @@ struct Entry {
 static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users));
 static_assert(offsetof(SharedSection, users) == offsetof(Entry, users));
 
-void begin_segment(void* entry) { InitRefillRight(&static_cast<SharedSegment*>(entry)->refill); }
+void begin_segment(void* entry) { init_refill_right(&static_cast<SharedSegment*>(entry)->refill); }
 
 void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
-  InitRefillRight(&section->refill);
+  init_refill_right(&section->refill);
   LWLockInitialize(&section->lock, shared_tranche);
   for (DrawLock& draws : section->draw_locks) LWLockInitialize(&draws.lock, shared_tranche);
   section->table = InvalidDsaPointer;
@@ -40,7 +40,7 @@ SharedTable sections = {
 Bounds bounds_of_counters() {
   return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database)};
 }
-Quota quota = QuotaOf("segments and sections", bounds_of_counters, "usage of counters");
+Quota quota = make_quota("segments and sections", bounds_of_counters, "usage of counters");
 
 // What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
 struct Candidate {
@@ -55,7 +55,7 @@ List* find_candidates(const SharedTable& table, Bound bound) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, table.attached, false);
   while (const auto* entry = static_cast<Entry*>(dshash_seq_next(&scan))) {
-    if (!IsWithin(bound, entry->key.database)) continue;
+    if (!is_within(bound, entry->key.database)) continue;
     auto* candidate = static_cast<Candidate*>(palloc(sizeof(Candidate)));
     *candidate = {entry->key, 0, 0};
     if (&table == &sections) {
@@ -82,7 +82,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
         keys_free_all(section, candidate.key.database);
       }
       table_delete(table, entry);
-      CountGone(quota, usage);
+      count_gone(quota, usage);
     } else {
       table_release(table, entry);
     }
@@ -93,7 +93,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
 // LWLock may be held, for it reads catalogs.
 bool is_dropped(const CounterKey& key) {
-  AssertHoldsNone();
+  assert_holds_none();
   return key.database == MyDatabaseId
              ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relid))
              : !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(key.database));
@@ -118,10 +118,10 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
 // snowid.section_keys since it was last done.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
-  if (CountOfServer(quota) > kFew && !HasGrown(key_quota, static_cast<uint64>(section_keys)))
+  if (count_of_server(quota) > kFew && !has_grown(key_quota, static_cast<uint64>(section_keys)))
     return;
   remove_idle(sections, Bound::kServer, Which::kDropped);
-  NoteSwept(key_quota);
+  note_swept(key_quota);
 }
 
 int by_time_of_raise(const ListCell* a, const ListCell* b) {
@@ -167,11 +167,11 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
     Usage* usage = usage_lock(quota, MyDatabaseId);
     bool made;
     entry = static_cast<Entry*>(table_find_or_make(*table, &key, &made));
-    if (made) CountMade(quota, usage);
+    if (made) count_made(quota, usage);
     usage_unlock(quota, usage);
   }
   // With the partition locked, before which a sweep may remove the entry.
-  AssertHoldsSome();
+  assert_holds_some();
   entry->users.fetch_add(1, std::memory_order_relaxed);
   table_release(*table, entry);
   return entry;
@@ -191,7 +191,7 @@ void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argum
 }  // namespace
 
 bool sections_make_room(uint32 capacity) {
-  AssertHoldsNone();
+  assert_holds_none();
   const Bound bound = bound_of(key_quota, capacity);
   if (likely(bound == Bound::kNone)) return true;
   if (!begin_sweep(key_quota, bound)) return false;

@@ -85,7 +85,7 @@ struct SharedSection {
   char apart[16];
   DrawLock draw_locks[kDrawLocks];
   LWLock lock;    // guards what follows; and, with all draw locks, the table
-  int64_t floor;  // see core::NextOfKey()
+  int64_t floor;  // see core::next_of_key()
   // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
   // their transactions end; keys in the table, and keys that were evicted, stored with `lock` held.
   std::atomic<uint64_t> given;

@@ -61,7 +61,7 @@ void database_attach() {
 // drop a database to which a process is connected.
 void at_exit_database() {
   Database* left = shared_database;
-  LetGo(left);
+  let_go(left);
 }
 
 bool database_may_be_another() { return may_be_another; }
@@ -72,16 +72,16 @@ void database_confirm() {
   may_be_another = false;
 }
 
-void CountNumberChange() {
+void count_number_change() noexcept {
   uint64_t word = number_word->load(std::memory_order_relaxed);
-  while (!number_word->compare_exchange_weak(word, (ChangesOf(word) + 1) << kSharedNumberBits,
+  while (!number_word->compare_exchange_weak(word, (changes_of(word) + 1) << kSharedNumberBits,
                                              std::memory_order_acq_rel)) {
   }
 }
 
 void recheck_may_issue() {
   database_attach();
-  CountNumberChange();
+  count_number_change();
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
   // So that the next ID of each session takes the slow path, which checks.

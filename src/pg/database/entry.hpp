@@ -54,7 +54,7 @@ struct RaiseCounts {
   std::atomic<uint64_t> raises;     // how often the ceiling was raised
   std::atomic<uint64_t> flushes;    // and somebody waited for WAL to be flushed for that
   std::atomic<int64_t> flushes_us;  // for how long in all
-  std::atomic<int64_t> logged_us;   // when a slow one was last logged, see MayLog()
+  std::atomic<int64_t> logged_us;   // when a slow one was last logged, see may_log()
 };
 
 // Events that are counted, since the start of the server or the last reset, see ids/events.hpp.
@@ -180,10 +180,10 @@ extern std::atomic<uint64_t>* number_word;
 // What the word holds: how often the node's number became another one, and below that the number
 // itself, see shared_number.hpp.
 constexpr int kSharedNumberBits = 16;
-constexpr uint64 ChangesOf(uint64 word) { return word >> kSharedNumberBits; }
+constexpr uint64 changes_of(uint64 word) noexcept { return word >> kSharedNumberBits; }
 
 // Adds one to the changes, and forgets the number.
-void CountNumberChange();
+void count_number_change() noexcept;
 
 // Makes every session check with its next ID whether this database may issue IDs
 // (shared_number.hpp), and learn the node's number anew. Fails as table_attach() does.
@@ -191,7 +191,7 @@ void recheck_may_issue();
 
 // Raises a time to `to_us`, unless it is at or above that. A process that reads the time with
 // memory_order_acquire sees what was written before it was raised.
-inline void RaiseTime(std::atomic<int64_t>* time_us, int64_t to_us) {
+inline void raise_time(std::atomic<int64_t>* time_us, int64_t to_us) noexcept {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }

@@ -12,7 +12,7 @@ bool has_changed = false;
 
 }  // namespace
 
-bool HasChangedNumber() { return has_changed; }
+bool has_changed_number() noexcept { return has_changed; }
 
 bool shared_number_recall(int64* number) {
   if (has_changed || IsParallelWorker() || RecoveryInProgress()) return false;
@@ -33,7 +33,7 @@ void shared_number_store(uint64 changes, int64 number) {
 
 void shared_number_change() {
   database_attach();
-  CountNumberChange();
+  count_number_change();
 }
 
 void shared_number_change_with_transaction() {
@@ -46,18 +46,18 @@ void at_eoxact_shared_number(XactEvent event) {
   if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
     return;
   has_changed = false;
-  CountNumberChange();
+  count_number_change();
 }
 
 void check_may_issue(bool fails) {
   for (bool is_noted = false; !is_noted;) {
-    const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
+    const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
     if (!node_may_issue(fails)) return;
     // A transaction that has changed the number sees what others do not see yet, and may never see.
-    if (HasChangedNumber()) return;
+    if (has_changed_number()) return;
     // Where something has changed since, it is called again.
     LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
-    is_noted = ChangesOf(number_word->load(std::memory_order_acquire)) == changes;
+    is_noted = changes_of(number_word->load(std::memory_order_acquire)) == changes;
     if (is_noted) shared_database->may_issue.store(true, std::memory_order_release);
     LWLockRelease(&shared_ceiling->lock);
   }

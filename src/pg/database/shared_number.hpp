@@ -12,7 +12,7 @@
 namespace snowid::pg {
 
 // Whether this transaction has changed the number, so that it sees another one than other sessions.
-bool HasChangedNumber();
+bool has_changed_number() noexcept;
 
 // The number that a session has stored since it became another one last. Returns false where none
 // has; in a transaction that has changed it; and in a parallel worker and during recovery, where it

@@ -7,37 +7,38 @@ namespace snowid::pg {
 
 SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
 
-SlotKey SlotKeyOf(const core::Layout& layout, int64 shard) {
+SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept {
   return {layout.spec, static_cast<uint64>(shard), MyDatabaseId};
 }
 
-const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent) {
-  if (!(slot->key.layout == recent->spec)) *recent = core::MakeLayout(slot->key.layout);
+const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept {
+  if (!(slot->key.layout == recent->spec)) *recent = core::make_layout(slot->key.layout);
   return *recent;
 }
 
-SlotStart SlotStartOf(const Database* database) {
+SlotStart slot_start_of(const Database* database) noexcept {
   return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
           {database->swept_us.load(std::memory_order_acquire)},
           {database->swept_ceiling_us.load(std::memory_order_acquire)},
           {database->watermark_us.load(std::memory_order_acquire)}};
 }
 
-core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start) {
-  const core::Tick read = HasShortUnit(layout) ? LastTickAt(layout, start.watermark)
-                                               : LastTickBefore(layout, start.watermark);
-  const core::Tick floor = std::max(LastTickAt(layout, start.floor), read);
+core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept {
+  const core::Tick read = has_short_unit(layout) ? last_tick_at(layout, start.watermark)
+                                                 : last_tick_before(layout, start.watermark);
+  const core::Tick floor = std::max(last_tick_at(layout, start.floor), read);
   // There is room for all of these, so sweeps need not remove them: those that start at the floor
   // are not behind it.
   if (layout.spec == core::kInstagram.spec) return floor;
   const core::Tick gone =
-      std::min(LastTickBefore(layout, start.swept), LastTickAt(layout, start.swept_ceiling));
+      std::min(last_tick_before(layout, start.swept), last_tick_at(layout, start.swept_ceiling));
   return std::max(floor, gone);
 }
 
-core::Tick MyStartTick(const core::Layout& layout) {
+core::Tick my_start_tick(const core::Layout& layout) noexcept {
   const core::UnixMicros floor{my_ceiling->floor_us.load(std::memory_order_acquire)};
-  return std::max(LastTickAt(layout, floor), StartTickOf(layout, SlotStartOf(shared_database)));
+  return std::max(last_tick_at(layout, floor),
+                  start_tick_of(layout, slot_start_of(shared_database)));
 }
 
 void slots_attach() {
@@ -48,7 +49,7 @@ void slots_attach() {
 bool is_slot_open(const SlotKey& key, const core::Layout& layout) {
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return false;
-  const bool is_open = !IsAtEnd(slot, layout);
+  const bool is_open = !is_at_end(slot, layout);
   table_release(slots, slot);
   return is_open;
 }
@@ -56,7 +57,7 @@ bool is_slot_open(const SlotKey& key, const core::Layout& layout) {
 void close_slot(const SlotKey& key, const core::Layout& layout) {
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   if (slot == nullptr) return;
-  Close(slot->last_tick, layout);
+  close_tick(slot->last_tick, layout);
   table_release(slots, slot);
 }
 
@@ -65,11 +66,11 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
   // raised already; or it comes later, and finds the slot open. (The stand-in of another
   // transaction has a lock of its own: see ceiling_hold().)
   LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
-  last = std::max(last, MyStartTick(layout));
-  if (IsAtEnd(slot, layout))
-    Open(slot->last_tick, last);
+  last = std::max(last, my_start_tick(layout));
+  if (is_at_end(slot, layout))
+    open_tick(slot->last_tick, last);
   else
-    RaiseTo(slot->last_tick, last);
+    raise_to(slot->last_tick, last);
   LWLockRelease(&shared_ceiling->lock);
 }
 
@@ -88,14 +89,14 @@ void visit_slots(SlotVisitor visit, void* context) {
   core::Layout recent = core::kInstagram;
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
     if (slot->key.database == MyDatabaseId || !OidIsValid(slot->key.database))
-      visit(slot, LayoutOf(slot, &recent), context);
+      visit(slot, slot_layout(slot, &recent), context);
   dshash_seq_term(&scan);
 }
 
 void lift_slots(core::UnixMicros floor) {
   const auto lift = [](Slot* slot, const core::Layout& layout, void* to) {
     if (!OidIsValid(slot->key.database)) return;
-    RaiseTo(slot->last_tick, LastTickAt(layout, *static_cast<const core::UnixMicros*>(to)));
+    raise_to(slot->last_tick, last_tick_at(layout, *static_cast<const core::UnixMicros*>(to)));
   };
   visit_slots(lift, &floor);
 }

@@ -53,9 +53,9 @@ SNOWID_PIN_SIZE(Slot, 48);
 // The table of slots. Declared here because statistics look at all of its entries.
 extern SharedTable slots;
 
-// Counts this session in as a user of a slot; and out, as LetGo() in shared/table.hpp does.
-inline void Hold(Slot* slot) { slot->uses.fetch_add(1, std::memory_order_relaxed); }
-inline void LetGo(Slot*& slot) {
+// Counts this session in as a user of a slot; and out, as let_go() in shared/table.hpp does.
+inline void hold(Slot* slot) noexcept { slot->uses.fetch_add(1, std::memory_order_relaxed); }
+inline void let_go(Slot*& slot) noexcept {
   if (slot == nullptr) return;
   Slot* was = slot;
   slot = nullptr;
@@ -63,34 +63,36 @@ inline void LetGo(Slot*& slot) {
 }
 
 // Whether any session uses a slot.
-inline bool IsInUse(const Slot* slot) {
+inline bool is_in_use(const Slot* slot) noexcept {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
 // Reads how many IDs a slot has issued, and adds to that.
-inline uint64 IssuedBy(const Slot* slot) {
+inline uint64 issued_by(const Slot* slot) noexcept {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
-inline void AddIssued(Slot* slot, uint64 count) {
+inline void add_issued(Slot* slot, uint64 count) noexcept {
   slot->uses.fetch_add(count << kUserBits, std::memory_order_relaxed);
 }
 
-inline void ForgetIssued(Slot* slot) {
+inline void forget_issued(Slot* slot) noexcept {
   slot->uses.fetch_and(kUsersMask, std::memory_order_relaxed);
 }
 
 // Whether a slot is of the default layout. A database has room for all of these.
-inline bool IsOfDefaultLayout(const SlotKey& key) { return key.layout == core::kInstagram.spec; }
+inline bool is_of_default_layout(const SlotKey& key) noexcept {
+  return key.layout == core::kInstagram.spec;
+}
 
 // Attaches to the tables of databases and slots, which the functions below need. Later calls cost
 // next to nothing. Fails as table_attach() does.
 void slots_attach();
 
 // The key of a shard of this database.
-SlotKey SlotKeyOf(const core::Layout& layout, int64 shard);
+SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept;
 
 // The layout of a slot. `recent` is that of the slot before, which is often the same.
-const core::Layout& LayoutOf(const Slot* slot, core::Layout* recent);
+const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept;
 
 // The times above which slots of a database start, see Database.
 struct SlotStart {
@@ -99,23 +101,25 @@ struct SlotStart {
   core::UnixMicros swept_ceiling;
   core::UnixMicros watermark;
 };
-SlotStart SlotStartOf(const Database* database);
+SlotStart slot_start_of(const Database* database) noexcept;
 
 // Whether a watermark covers the unit of time of the last ID. Slots skip the rest of it, so it must
 // be short; of other layouts it covers the units that have ended.
-constexpr bool HasShortUnit(const core::Layout& layout) { return layout.unit_us <= 10'000; }
+constexpr bool has_short_unit(const core::Layout& layout) noexcept {
+  return layout.unit_us <= 10'000;
+}
 
 // The last tick that a new slot begins with: above all times that may have been used, above all
 // that slots have issued which a sweep may have removed, and above the last watermark.
-core::Tick StartTickOf(const core::Layout& layout, const SlotStart& start);
+core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
 // The same for this database as this session sees it. The floor of a stand-in includes times that
 // are in use only in this transaction, the shared entry what others have done meanwhile.
-core::Tick MyStartTick(const core::Layout& layout);
+core::Tick my_start_tick(const core::Layout& layout) noexcept;
 
 // Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
-inline bool IsAtEnd(const Slot* slot, const core::Layout& layout) {
-  return slot->last_tick.load(std::memory_order_acquire) == EndOf(layout).value;
+inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
+  return slot->last_tick.load(std::memory_order_acquire) == end_of(layout).value;
 }
 
 // is_slot_open(): whether there is a slot of this key that is not at its end. close_slot(): closes
@@ -124,8 +128,8 @@ bool is_slot_open(const SlotKey& key, const core::Layout& layout);
 void close_slot(const SlotKey& key, const core::Layout& layout);
 
 // Opens a slot of this database that is closed, above `last` and above every time up to the floor.
-// last: as for core::Open(). Never fails where no lock of snowid's is held; it can be called at the
-// end of a transaction.
+// last: as for core::open_tick(). Never fails where no lock of snowid's is held; it can be called
+// at the end of a transaction.
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
 // The one slot of this layout that all databases share, made where there is none, with `floor` as

@@ -10,19 +10,19 @@ namespace snowid::pg {
 namespace {
 
 TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
-  return to_timestamptz(StartOf(layout, parts.time));
+  return to_timestamptz(start_of(layout, parts.time));
 }
 
 // The parts of the first argument, in *parts. False where it is no ID of the layout, or its time is
 // beyond UnixMicros. Reading gives null then: an index, a generated column or a policy on a column
 // has to take whatever keys there are.
 bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
-  return Decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
+  return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }
 
 // The time unit that holds `moment`. Fails with 22008.
 core::Time time_of(const core::Layout& layout, TimestampTz moment) {
-  const core::Time time = TimeAt(layout, from_timestamptz(moment));
+  const core::Time time = time_at(layout, from_timestamptz(moment));
   if (time.value < 0 || time > layout.max_time)
     report_status(layout, core::Status::kTimeOutOfRange);
   return time;
@@ -96,7 +96,7 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
   const int64 sequence = PG_GETARG_INT64(2);
   core::Id id;
   const core::Status status =
-      Encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
+      encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
   if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
   if (status == core::Status::kSequenceOutOfRange) report_sequence_out_of_range(layout, sequence);
   if (status != core::Status::kOk) report_status(layout, status);
@@ -106,27 +106,29 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
 // snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_first_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(LeastOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+  PG_RETURN_INT64(least_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_last_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(GreatestOf(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+  PG_RETURN_INT64(greatest_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_time_key(id bigint, layout snowid_layout) → bigint
 Datum snowid_time_key(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(TimeKey(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
+  PG_RETURN_INT64(time_key(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
 }
 
 // snowid_first_from(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_first_from(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(FirstKeyFrom(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+  PG_RETURN_INT64(
+      first_key_from(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // snowid_last_before(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_last_before(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(LastKeyBefore(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+  PG_RETURN_INT64(
+      last_key_before(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 }

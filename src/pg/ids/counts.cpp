@@ -31,11 +31,11 @@ Uncounted* count_begin(const PlaceDirectory* directory, uint64 number) {
 }
 
 void count_many(Slot* slot, uint32 count) {
-  AddIssued(slot, count);
+  add_issued(slot, count);
   if (!has_begun) begin_counting();
 }
 
-void CountsFlush() {
+void counts_flush() noexcept {
   constexpr int kToWrite = 1;
   for (Uncounted* uncounted = listed; uncounted != nullptr; uncounted = uncounted->next) {
     const PlaceDirectory* directory = uncounted->directory;
@@ -48,7 +48,7 @@ void CountsFlush() {
       const uint8 count = uncounted->ids[at];
       if (count == 0) continue;
       uncounted->ids[at] = 0;
-      AddIssued(places[at].slot, count);
+      add_issued(places[at].slot, count);
     }
   }
   listed = nullptr;
@@ -56,7 +56,7 @@ void CountsFlush() {
 
 void at_eoxact_counts(XactEvent event) {
   if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
-  CountsFlush();
+  counts_flush();
   has_begun = false;
 }
 

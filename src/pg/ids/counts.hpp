@@ -23,12 +23,12 @@ inline void count_one(const PlaceDirectory* directory, const Place* place, int64
   if (unlikely(number >= directory->capacity)) return count_many(place->slot, 1);
   Uncounted* uncounted = directory->uncounted[number];
   if (unlikely(uncounted == nullptr)) uncounted = count_begin(directory, number);
-  if (unlikely(++uncounted->ids[at] == 0)) AddIssued(place->slot, uint64{PG_UINT8_MAX} + 1);
+  if (unlikely(++uncounted->ids[at] == 0)) add_issued(place->slot, uint64{PG_UINT8_MAX} + 1);
 }
 
 // Adds what this session has counted to the slots. Never fails. Called by callbacks.cpp at the
 // exit of the process.
-void CountsFlush();
+void counts_flush() noexcept;
 
 // Called by callbacks.cpp.
 void at_eoxact_counts(XactEvent event);

@@ -21,11 +21,11 @@ constexpr int64 kMinuteUs = SECS_PER_MINUTE * USECS_PER_SEC;
 
 // The snowid.max_lead that lets an ID be as far ahead of the clock, with a minute to spare, in
 // minutes.
-constexpr int64 LeadMinutes(int64 ahead_us) { return ahead_us / kMinuteUs + 2; }
+constexpr int64 lead_minutes(int64 ahead_us) noexcept { return ahead_us / kMinuteUs + 2; }
 
 // Whether the setting can have that value.
-constexpr bool AnyLeadAllows(int64 ahead_us) {
-  return LeadMinutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
+constexpr bool any_lead_allows(int64 ahead_us) noexcept {
+  return lead_minutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
 }
 
 // What a superuser types so that IDs may be as far ahead of the clock. ALTER SYSTEM does not know
@@ -33,7 +33,7 @@ constexpr bool AnyLeadAllows(int64 ahead_us) {
 const char* allow_text(int64 ahead_us) {
   return psprintf("LOAD 'snowid'; ALTER SYSTEM SET snowid.max_lead = '" INT64_FORMAT
                   "min'; SELECT pg_reload_conf();",
-                  LeadMinutes(ahead_us));
+                  lead_minutes(ahead_us));
 }
 
 // The hint of the error: why the next ID is ahead of the clock, as far as that follows from the
@@ -50,7 +50,7 @@ int hint_at_next(const NextId& next, int64 behind_us) {
         "Set the server's clock right. If it is right, wait until it has caught up, or let IDs run "
         "further ahead of it, as a superuser: %s",
         allow_text(behind_us));
-  if (!AnyLeadAllows(behind_us))
+  if (!any_lead_allows(behind_us))
     return errhint(
         "Set the server's clock right. If it is right, and was ahead before, return to it, as a "
         "superuser, by snowid.return_to_clock() with the times that snowid.future_times() finds.");
@@ -62,7 +62,7 @@ int hint_at_next(const NextId& next, int64 behind_us) {
 }
 
 int hint_at_ahead(int64 ahead_us, int wait_ms) {
-  if (!AnyLeadAllows(ahead_us)) return errhint("Compare the clocks of the two servers.");
+  if (!any_lead_allows(ahead_us)) return errhint("Compare the clocks of the two servers.");
   if (wait_ms == 0)
     return errhint(
         "Compare the clocks of the two servers. If they are right, let IDs run further ahead, as a "

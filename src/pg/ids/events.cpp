@@ -10,8 +10,8 @@ namespace {
 
 // Whether to log an event now. It goes by a clock that cannot be set, since events are about the
 // one that can.
-bool MayLogEvent(EventKind kind, int64 every_us = LogEveryUs()) {
-  return MayLog(&shared_database->logged_us[static_cast<int>(kind)], every_us);
+bool may_log_event(EventKind kind, int64 every_us = log_every_us()) noexcept {
+  return may_log(&shared_database->logged_us[static_cast<int>(kind)], every_us);
 }
 
 // "shard 1 of layout "instagram"", in the current memory context.
@@ -31,7 +31,7 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
   wait->counted_us = waited_us;
   if (waited_us < kLongWaitUs || wait->is_logged) return;
   wait->is_logged = true;
-  if (MayLogEvent(EventKind::kLongWait))
+  if (may_log_event(EventKind::kLongWait))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
              errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
@@ -40,14 +40,14 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
 
 void note_refusal(const EventOf& event, const char* reason) {
   const uint64 count = shared_database->events.refusals.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (MayLogEvent(EventKind::kRefusal))
+  if (may_log_event(EventKind::kRefusal))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller was refused an ID of %s", name_of(event)),
              errdetail("%s Refused in this database so far: " UINT64_FORMAT ".", reason, count)));
 }
 
 void note_end(const core::Layout& layout) {
-  if (MayLogEvent(EventKind::kLayoutEnds, LogDailyUs()))
+  if (may_log_event(EventKind::kLayoutEnds, log_daily_us()))
     ereport(
         LOG_SERVER_ONLY,
         (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
@@ -76,7 +76,7 @@ void note_clock() {
   if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
   if (!is_back) return;
   shared_database->events.clock_steps_back.fetch_add(1, std::memory_order_relaxed);
-  if (MayLogEvent(EventKind::kClockSetBack))
+  if (may_log_event(EventKind::kClockSetBack))
     ereport(LOG_SERVER_ONLY,
             (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
              errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",

@@ -35,23 +35,23 @@ void common_make_ready(const core::Layout& layout, CommonPlace* place, core::Seq
     // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
     // may have set that higher for one session alone, hence the bound.
     const core::UnixMicros used{unix_now().value + std::min(max_lead_us(), kLongestStartUs)};
-    const core::Time unused{std::min(TimeAt(layout, used), layout.max_time).value + 1};
-    place->slot = common_slot_of(layout, MakeTick(layout, unused, start));
+    const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};
+    place->slot = common_slot_of(layout, make_tick(layout, unused, start));
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
   // A floor that is ahead because this database's slots were lifted over wild times does not raise
   // the slot that all databases share.
   const core::UnixMicros clock = unix_now();
-  if (floor_us > clock.value && floor_us <= LeadFromNow(clock).value) {
+  if (floor_us > clock.value && floor_us <= lead_from_now(clock).value) {
     place->floor_us = floor_us;
     return;
   }
   // A slot of its own takes the first tick above the floor. If that has to wait or fails, the
   // common slot is as it was.
   Slot own{};
-  own.last_tick.store(LastTickAt(layout, {floor_us}).value, std::memory_order_relaxed);
+  own.last_tick.store(last_tick_at(layout, {floor_us}).value, std::memory_order_relaxed);
   const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
-  core::RaiseTo(place->slot->last_tick, {above.value - 1});
+  core::raise_to(place->slot->last_tick, {above.value - 1});
   place->floor_us = floor_us;
 }
 

@@ -27,7 +27,7 @@ struct SlowDraw {
   bool is_common;  // whether the IDs are of a kind that all databases share
   ClockWait wait;
 
-  EventOf Event() const { return {layout, shard, !is_common}; }
+  EventOf event() const noexcept { return {layout, shard, !is_common}; }
 };
 
 // How far its IDs may go. Those of a kind that all databases share go by the clock alone, through
@@ -48,13 +48,13 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
   // Within a day of wild times the alert stays where it is, and the ceiling is not raised early.
-  const core::UnixMicros alert_end = AlertEnd();
+  const core::UnixMicros alert_end = last_alert();
   const bool is_before_wild = moment > alert_end;
   if (is_before_wild && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
   // the next caller has to wait for that. So it goes no further than it must.
-  const core::UnixMicros asked_last{HasStandIn() || is_before_wild ? now.value : alert};
-  const core::CeilingWish wish = core::WishOf(moment, now, asked_last, ceiling_step_us());
+  const core::UnixMicros asked_last{has_stand_in() || is_before_wild ? now.value : alert};
+  const core::CeilingWish wish = core::wish_of(moment, now, asked_last, ceiling_step_us());
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
@@ -79,12 +79,12 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
 // Reports why the slot, whose last tick is `last`, has no next one; or returns where it has been
 // opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
-  if (last == EndOf(draw.layout) && !draw.is_common) {
+  if (last == end_of(draw.layout) && !draw.is_common) {
     refuse_released(draw.layout, draw.shard, draw.slot);
     // It may have been opened and closed again since that was asked.
-    if (!IsAtEnd(draw.slot, draw.layout) || !IsUsedUp(draw.layout)) return;
+    if (!is_at_end(draw.slot, draw.layout) || !is_used_up(draw.layout)) return;
   }
-  note_refusal(draw.Event(), "The layout's time is used up.");
+  note_refusal(draw.event(), "The layout's time is used up.");
   report_used_up(draw.layout);
 }
 
@@ -92,15 +92,15 @@ void refuse_at_end(const SlowDraw& draw, core::Tick last) {
 // that this is longer than the caller may wait.
 void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   ClockWait* wait = &draw->wait;
-  if (!MayWait(wait, wait_us)) {
+  if (!may_wait(wait, wait_us)) {
     const int64 ahead_us = wait_us + max_lead_us();
-    note_refusal(draw->Event(), behind_text(ahead_us));
+    note_refusal(draw->event(), behind_text(ahead_us));
     report_clock_behind({draw->layout, draw->shard, !draw->is_common, next}, ahead_us);
   }
   // Counted before the sleep, too: a caller that is cancelled during it has waited.
-  note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
+  note_wait(draw->event(), &wait->counted, elapsed_us(wait->since), next);
   wait_a_while(wait_us);
-  note_wait(draw->Event(), &wait->counted, ElapsedUs(wait->since), next);
+  note_wait(draw->event(), &wait->counted, elapsed_us(wait->since), next);
 }
 
 // Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
@@ -114,20 +114,20 @@ core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixM
       std::min({reach.lead_from.value + max_lead_us(),
                 my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
   const core::Grant grant =
-      Take(draw.slot->last_tick, layout, TimeAt(layout, now), limit, draw.want, draw.span);
+      take(draw.slot->last_tick, layout, time_at(layout, now), limit, draw.want, draw.span);
   if (grant.count > 0) {
     const core::Tick end{grant.first.value + grant.count - 1};
-    note_lead(StartOf(layout, TimeOf(layout, end)).value - now.value);
+    note_lead(start_of(layout, time_of(layout, end)).value - now.value);
   }
   return grant;
 }
 
 }  // namespace
 
-bool MayWait(ClockWait* wait, int64 for_us) {
+bool may_wait(ClockWait* wait, int64 for_us) noexcept {
   if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
   wait->has_begun = true;
-  return for_us <= max_wait_us() - ElapsedUs(wait->since);
+  return for_us <= max_wait_us() - elapsed_us(wait->since);
 }
 
 void wait_a_while(int64 for_us) {
@@ -143,9 +143,9 @@ void wait_until_allowed(const char* what, core::UnixMicros moment) {
   ClockWait wait{};
   require_ceiling();
   for (;;) {
-    const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
+    const int64 ahead_us = moment.value - lead_from_now(unix_now()).value;
     if (ahead_us <= max_lead_us()) return;
-    if (!MayWait(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
+    if (!may_wait(&wait, ahead_us - max_lead_us())) report_ahead(what, ahead_us, max_wait_ms);
     wait_a_while(ahead_us - max_lead_us());
   }
 }
@@ -159,14 +159,14 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
     // Read before the reach: a session that lifts slots over a wild time raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::Reach reach = reach_of(draw);
-    const core::Time now = TimeAt(layout, reach.clock);
-    const core::Time time = TimeOf(layout, FirstTick(layout, last, now, want, span));
+    const core::Time now = time_at(layout, reach.clock);
+    const core::Time time = time_of(layout, first_tick(layout, last, now, want, span));
     if (time > layout.max_time) {
       refuse_at_end(draw, last);
       continue;
     }
-    const core::UnixMicros next = StartOf(layout, time);
-    const int64 wait_us = WaitFor(next, reach, max_lead_us());
+    const core::UnixMicros next = start_of(layout, time);
+    const int64 wait_us = wait_us_for(next, reach, max_lead_us());
     if (wait_us > 0) {
       wait_for_clock(&draw, next, wait_us);
       continue;

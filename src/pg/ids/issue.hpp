@@ -27,7 +27,7 @@ inline void require_ceiling() {
 // and with what ceiling_learn() and slot_of() fail with.
 static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int64 shard) {
   require_ceiling();
-  Place* place = FindPlace(directory, shard);
+  Place* place = find_place(directory, shard);
   if (unlikely(place == nullptr)) {
     place = place_make(directory, shard);
     // Making a slot may wait, and take in an invalidation of the ceiling meanwhile.
@@ -41,7 +41,7 @@ static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 
-// Takes up to `want` IDs of a shard, as core::Take() does, and at least one. The ceiling must be
+// Takes up to `want` IDs of a shard, as core::take() does, and at least one. The ceiling must be
 // known. Fails with 2200H where the layout's time is used up, with 55000 where the shard is closed,
 // with SN001 (kClockBehind) where the clock is too far behind, and as ceiling_raise() does.
 // Inlined, so that a layout that the compiler knows costs no division.
@@ -54,7 +54,7 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
   const core::UnixMicros limit{
       std::min({now.value + max_lead_us(), my_ceiling->alert_us.load(std::memory_order_acquire),
                 warn_from(layout).value})};
-  const core::Grant grant = Take(slot->last_tick, layout, TimeAt(layout, now), limit, want, span);
+  const core::Grant grant = take(slot->last_tick, layout, time_at(layout, now), limit, want, span);
   if (unlikely(grant.count == 0)) return issue_slowly(layout, shard, slot, want, span);
   return grant;
 }
@@ -74,7 +74,7 @@ struct ClockWait {
 
 // Whether a caller may wait `for_us` more: with what it has waited already no longer than
 // snowid.max_wait.
-bool MayWait(ClockWait* wait, int64 for_us);
+bool may_wait(ClockWait* wait, int64 for_us) noexcept;
 
 // Sleeps for a while, not beyond `for_us`. Can be interrupted.
 void wait_a_while(int64 for_us);
@@ -90,7 +90,7 @@ static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
   Place* place = place_of(directory, shard);
   const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant = issue(layout, valid, place->slot, 1, core::Span::kAny);
-  const int64 id = IdOf(layout, valid, grant.first).value;
+  const int64 id = id_of(layout, valid, grant.first).value;
   remember(place, id);
   count_one(directory, place, shard);
   return id;

@@ -25,7 +25,7 @@ Moved read_row(Relation table, HeapTuple row, Datum* values) {
 }
 
 bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
-  AssertHoldsNone();
+  assert_holds_none();
   Relation table = own_table_open(kMovedShards, AccessShareLock);
   locked_table = RelationGetRelid(table);
   LockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
@@ -66,12 +66,12 @@ void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls) {
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
 // shards share them.
 Oid lock_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key = SlotKeyOf(layout, shard);
+  const SlotKey key = slot_key_of(layout, shard);
   return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
 }
 
 Relation moved_lock(const core::Layout& layout, int64 shard) {
-  AssertHoldsNone();
+  assert_holds_none();
   Relation table = own_table_open(kMovedShards, RowExclusiveLock);
   LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
   return table;
@@ -80,7 +80,7 @@ Relation moved_lock(const core::Layout& layout, int64 shard) {
 bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved) {
   bool is_found = false;
   ScanKeyData key;
-  AssertHasLock(RelationGetRelid(table), AccessShareLock);
+  assert_has_lock(RelationGetRelid(table), AccessShareLock);
   const Oid index = own_key_of(table);
   ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
   // A snapshot of its own, since the caller's may be older than the row.
@@ -88,7 +88,7 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
     Datum values[kMovedColumns];
     *moved = read_row(table, row, values);
-    is_found = SpecOf(values[kLayout - 1]) == layout.spec;
+    is_found = spec_of(values[kLayout - 1]) == layout.spec;
   }
   systable_endscan(scan);
   return is_found;
@@ -111,7 +111,7 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
   // A slot can be closed without a row that says so: this transaction is to open it, or the
   // extension was dropped and made anew since it was closed.
   const bool is_closed =
-      (is_found && !moved.is_open) || (IsAtEnd(slot, layout) && !IsUsedUp(layout));
+      (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
   unlock_shard(layout, number);
   if (!is_closed) return;
   note_refusal({layout, shard, true}, "It was released.");
@@ -131,14 +131,14 @@ void close_released() {
     if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kIsOpen - 1]) continue;
     if (DatumGetBool(values[kIsOpen - 1])) continue;
     auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
-    *key = {SpecOf(values[kLayout - 1]), DatumGetUInt64(values[kShard - 1]), MyDatabaseId};
+    *key = {spec_of(values[kLayout - 1]), DatumGetUInt64(values[kShard - 1]), MyDatabaseId};
     keys = lappend(keys, key);
   }
   systable_endscan(scan);
   ListCell* cell;
   foreach (cell, keys) {
     const auto* key = static_cast<const SlotKey*>(lfirst(cell));
-    const core::Layout layout = core::MakeLayout(key->layout);
+    const core::Layout layout = core::make_layout(key->layout);
     // A slot that is closed already needs no lock, for which it would have to wait while another
     // transaction moves the shard.
     if (!is_slot_open(*key, layout)) continue;

@@ -41,7 +41,7 @@ struct Moved {
 // Reads the kMovedColumns of a row. Those that were added, and dropped again, are left out.
 void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls);
 
-inline core::LayoutSpec SpecOf(Datum value) {
+inline core::LayoutSpec spec_of(Datum value) noexcept {
   return *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
 }
 
@@ -70,13 +70,13 @@ void close_released();
 
 // Whether an ID with the layout's last time may have been issued. Where none may, a slot that is at
 // its end is closed.
-inline bool IsUsedUp(const core::Layout& layout) {
+inline bool is_used_up(const core::Layout& layout) noexcept {
   return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }
 
 // Above all that a closed slot has issued, where nobody knows its last tick any more.
-inline core::Tick LastTickByCeiling(const core::Layout& layout) {
-  return LastTickAt(layout, {my_ceiling->ceiling_us.load(std::memory_order_acquire)});
+inline core::Tick last_tick_by_ceiling(const core::Layout& layout) noexcept {
+  return last_tick_at(layout, {my_ceiling->ceiling_us.load(std::memory_order_acquire)});
 }
 
 }  // namespace snowid::pg

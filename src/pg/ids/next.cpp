@@ -52,7 +52,7 @@ Run run_of(FunctionCallInfo fcinfo) {
 
 // 55000: the batch is of the node's own number, and that is another one now.
 void require_own(Batch* batch) {
-  if (ChangesOf(number_word->load(std::memory_order_acquire)) == batch->changes) return;
+  if (changes_of(number_word->load(std::memory_order_acquire)) == batch->changes) return;
   if (shard_by_default() != batch->shard)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
@@ -140,7 +140,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     batch->left -= static_cast<int32>(grant.count);
     count_many(place->slot, grant.count);
   }
-  const int64 id = IdOf(layout, shard, batch->next).value;
+  const int64 id = id_of(layout, shard, batch->next).value;
   batch->next.value++;
   batch->held--;
   remember(place, id);
@@ -164,7 +164,7 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
   const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant =
       issue(layout, valid, place->slot, static_cast<uint32>(count), core::Span::kOneUnit);
-  const int64 first = IdOf(layout, valid, grant.first).value;
+  const int64 first = id_of(layout, valid, grant.first).value;
   remember(place, first + count - 1);
   count_many(place->slot, static_cast<uint32>(count));
   PG_RETURN_INT64(first);
@@ -182,8 +182,8 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);
   require_shard(layout, shard);
-  const PlaceDirectory* directory = FindDirectory(layout.spec);
-  const Place* place = directory == nullptr ? nullptr : FindPlace(directory, shard);
+  const PlaceDirectory* directory = find_directory(layout.spec);
+  const Place* place = directory == nullptr ? nullptr : find_place(directory, shard);
   if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(place->last_id);
 }

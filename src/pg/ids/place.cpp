@@ -70,7 +70,7 @@ PlaceChunk* near_chunk(PlaceDirectory* directory, uint64 number) {
 }
 
 PlaceChunk* far_chunk(PlaceDirectory* directory, uint64 number) {
-  PlaceChunk* chunk = FindFarChunk(directory, number);
+  PlaceChunk* chunk = find_far_chunk(directory, number);
   if (chunk != nullptr) return chunk;
   if (directory->far == nullptr) {
     HASHCTL options{};
@@ -101,24 +101,24 @@ void for_each_chunk(void (*visit)(PlaceChunk*)) {
 
 }  // namespace
 
-PlaceDirectory* FindDirectory(const core::LayoutSpec& layout) {
+PlaceDirectory* find_directory(const core::LayoutSpec& layout) noexcept {
   PlaceDirectory* directory = &place_directories;
   while (directory != nullptr && !(directory->layout.spec == layout)) directory = directory->next;
   return directory;
 }
 
 PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout) {
-  PlaceDirectory* directory = FindDirectory(layout);
+  PlaceDirectory* directory = find_directory(layout);
   if (directory == nullptr) {
     directory = static_cast<PlaceDirectory*>(allocate_zeroed(sizeof(PlaceDirectory)));
-    directory->layout = core::MakeLayout(layout);
+    directory->layout = core::make_layout(layout);
     directory->next = place_directories.next;
     place_directories.next = directory;
   }
   return directory;
 }
 
-PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number) {
+PlaceChunk* find_far_chunk(const PlaceDirectory* directory, uint64 number) noexcept {
   if (directory->far == nullptr) return nullptr;
   const auto* entry =
       static_cast<FarChunk*>(hash_search(directory->far, &number, HASH_FIND, nullptr));
@@ -138,7 +138,7 @@ Place* place_make(PlaceDirectory* directory, int64 shard) {
   }
   PG_CATCH();
   {
-    LetGo(slot);
+    let_go(slot);
     PG_RE_THROW();
   }
   PG_END_TRY();
@@ -150,7 +150,7 @@ Place* place_make(PlaceDirectory* directory, int64 shard) {
 // (counts.cpp).
 void at_exit_places() {
   for_each_chunk([](PlaceChunk* chunk) {
-    for (Place& place : chunk->places) LetGo(place.slot);
+    for (Place& place : chunk->places) let_go(place.slot);
   });
 }
 

@@ -58,7 +58,7 @@ extern PlaceDirectory place_directories;
 extern PlaceDirectory* recent_directory;
 
 // The places of a layout, nullptr where this session has none. Never fails.
-PlaceDirectory* FindDirectory(const core::LayoutSpec& layout);
+PlaceDirectory* find_directory(const core::LayoutSpec& layout) noexcept;
 
 // The places of a layout, made where there are none. Fails with 53200 where there is no memory.
 PlaceDirectory* directory_find_or_make(const core::LayoutSpec& layout);
@@ -71,10 +71,10 @@ inline PlaceDirectory* directory_of(const core::LayoutSpec& layout) {
 }
 
 // The chunk of this number among the far ones, nullptr where no shard of it was used.
-PlaceChunk* FindFarChunk(const PlaceDirectory* directory, uint64 number);
+PlaceChunk* find_far_chunk(const PlaceDirectory* directory, uint64 number) noexcept;
 
 // The place of a shard, nullptr where this session has not used it. Never fails.
-inline Place* FindPlace(const PlaceDirectory* directory, int64 shard) {
+inline Place* find_place(const PlaceDirectory* directory, int64 shard) noexcept {
   // Where the shard is negative the number is so great that no chunk has it.
   const uint64 number = static_cast<uint64>(shard) / PlaceChunk::kShards;
   const uint64 at = static_cast<uint64>(shard) % PlaceChunk::kShards;
@@ -82,7 +82,7 @@ inline Place* FindPlace(const PlaceDirectory* directory, int64 shard) {
   if (likely(number < directory->capacity))
     chunk = directory->chunks[number];
   else if (number >= PlaceDirectory::kNear)
-    chunk = FindFarChunk(directory, number);
+    chunk = find_far_chunk(directory, number);
   if (unlikely(chunk == nullptr || chunk->places[at].slot == nullptr)) return nullptr;
   return &chunk->places[at];
 }

@@ -14,13 +14,13 @@ namespace snowid::pg {
 // The ceiling must have been learned, here and in the next one.
 
 // How long before a range slots are lifted over it, in microseconds.
-inline int64 LiftEarlyUs() {
-  return core::LiftEarlyBy(shared_database->longest_unit_us.load(std::memory_order_acquire));
+inline int64 lift_early_us() noexcept {
+  return core::lift_early_by(shared_database->longest_unit_us.load(std::memory_order_acquire));
 }
 
-// From when on the lead of IDs counts, at `clock`: see core::LeadFrom().
-inline core::UnixMicros LeadFromNow(core::UnixMicros clock) {
-  return LeadFrom(WildTimesNow(), clock, SharedFloor(), LiftEarlyUs());
+// From when on the lead of IDs counts, at `clock`: see core::lead_begin().
+inline core::UnixMicros lead_from_now(core::UnixMicros clock) noexcept {
+  return lead_begin(wild_times_now(), clock, shared_floor(), lift_early_us());
 }
 
 // Reads the clock, and lifts this database's slots over a range that is due, durably. Fails as

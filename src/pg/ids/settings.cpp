@@ -24,7 +24,7 @@ bool is_registering = false;
 uint64 times_forgotten = 0;
 
 // Reads a shard, or kOwnNumber. Returns false where the text is neither.
-bool ReadShard(std::string_view text, int64* shard) {
+bool read_shard(std::string_view text, int64* shard) noexcept {
   while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), *shard);
@@ -37,7 +37,7 @@ bool ReadShard(std::string_view text, int64* shard) {
 // with the file as the source; but while a statement is executed the file itself is not read.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
-  if (ReadShard(*value, &shard)) return true;
+  if (read_shard(*value, &shard)) return true;
   if (is_registering || InitializingParallelWorker ||
       (source < PGC_S_INTERACTIVE && !(source == PGC_S_FILE && ActivePortal != nullptr)))
     return true;
@@ -47,7 +47,7 @@ bool check_shard(char** value, void**, GucSource source) {
 }
 
 void assign_shard(const char* value, void*) {
-  if (!ReadShard(value, &shard_setting)) shard_setting = kRefusedShard;
+  if (!read_shard(value, &shard_setting)) shard_setting = kRefusedShard;
   default_shard_forget();
 }
 
@@ -62,7 +62,7 @@ int64 shard_resolve() {
   // Where it fails below the session has no default shard, instead of the previous one. The changes
   // are read first, so that the next caller notices one that comes meanwhile.
   default_shard = kUnresolvedShard;
-  changes_seen = ChangesOf(number_word->load(std::memory_order_acquire));
+  changes_seen = changes_of(number_word->load(std::memory_order_acquire));
   const uint64 before = times_forgotten;
   const int64 shard = shard_of_setting();
   // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.

@@ -44,7 +44,7 @@ int64 shard_resolve();
 // The shard of functions that are given none. Fails as shard_resolve() does.
 inline int64 shard_by_default() {
   const int64 shard = default_shard;
-  const bool is_current = ChangesOf(number_word->load(std::memory_order_relaxed)) == changes_seen;
+  const bool is_current = changes_of(number_word->load(std::memory_order_relaxed)) == changes_seen;
   return likely(shard >= 0 && is_current) ? shard : shard_resolve();
 }
 

@@ -15,9 +15,9 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
   bool made;
   auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
   if (made) {
-    const core::Tick last = is_closed ? EndOf(layout) : MyStartTick(layout);
+    const core::Tick last = is_closed ? end_of(layout) : my_start_tick(layout);
     slot->last_tick.store(last.value, std::memory_order_relaxed);
-    CountMade(quota, usage);
+    count_made(quota, usage);
   }
   usage_unlock(quota, usage);
   return slot;
@@ -26,17 +26,17 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
 }  // namespace
 
 Slot* slot_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key = SlotKeyOf(layout, shard);
+  const SlotKey key = slot_key_of(layout, shard);
   auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
   const bool is_new = slot == nullptr;
   // Done without a lock on a partition, since lock_shard() may wait for a transaction.
   if (is_new) {
     // Before the slot is made: a session that finds the slot, with its partition locked, sees this
     // store, too.
-    RaiseTime(&shared_database->longest_unit_us, layout.unit_us);
+    raise_time(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, lock_shard(layout, shard));
   }
-  Hold(slot);
+  hold(slot);
   table_release(slots, slot);
   if (is_new) unlock_shard(layout, shard);
   return slot;

@@ -25,11 +25,13 @@ namespace {
 Bounds other_bounds() {
   return {static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
 }
-Quota default_quota = QuotaOf(nullptr, nullptr, "usage of shards");
+Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
 Quota other_quota =
-    QuotaOf("shards of layouts other than \"instagram\"", other_bounds, "usage of other shards");
+    make_quota("shards of layouts other than \"instagram\"", other_bounds, "usage of other shards");
 
-Quota& quota_of(const SlotKey& key) { return IsOfDefaultLayout(key) ? default_quota : other_quota; }
+Quota& quota_of(const SlotKey& key) {
+  return is_of_default_layout(key) ? default_quota : other_quota;
+}
 
 // A database during a sweep.
 struct Swept {
@@ -53,34 +55,35 @@ HTAB* sweep_databases(Bound bound) {
   dshash_seq_status scan;
   dshash_seq_init(&scan, databases.attached, false);
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
-    if (IsWithin(bound, database->oid)) {
-      RaiseTime(&database->swept_us, past_us);
-      RaiseTime(&database->swept_ceiling_us,
-                database->ceiling.ceiling_us.load(std::memory_order_acquire));
+    if (is_within(bound, database->oid)) {
+      raise_time(&database->swept_us, past_us);
+      raise_time(&database->swept_ceiling_us,
+                 database->ceiling.ceiling_us.load(std::memory_order_acquire));
     }
     auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
     swept->is_dropped = false;
     swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
-    swept->start = SlotStartOf(database);
+    swept->start = slot_start_of(database);
   }
   dshash_seq_term(&scan);
   return found;
 }
 
 // Whether the slot's tick allows removing it. That of a closed slot of a dropped database does: the
-// floor is above all that it has issued, see LastUsed().
-bool IsBehind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
-              bool is_dropped) {
+// floor is above all that it has issued, see last_used().
+bool is_behind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
+               bool is_dropped) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  return last <= StartTickOf(layout, start) || (is_dropped && last == EndOf(layout));
+  return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));
 }
 
 // A time that no ID of a slot is above. A closed slot has lost its last tick, so there it is the
 // ceiling.
-core::UnixMicros LastUsed(const Slot* slot, const core::Layout& layout, const Swept& swept) {
+core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
+                           const Swept& swept) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, last));
-  return last == EndOf(layout) ? std::min(moment, swept.ceiling) : moment;
+  const core::UnixMicros moment = start_of(layout, time_of(layout, last));
+  return last == end_of(layout) ? std::min(moment, swept.ceiling) : moment;
 }
 
 // Finds the slots that may be removed: those that count for the bound, and those of dropped
@@ -93,14 +96,14 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   core::Layout recent = core::kInstagram;
   while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
     auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
-    if (swept == nullptr || IsInUse(slot)) continue;
-    const core::Layout& layout = LayoutOf(slot, &recent);
+    if (swept == nullptr || is_in_use(slot)) continue;
+    const core::Layout& layout = slot_layout(slot, &recent);
     if (swept->is_dropped) {
       // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
-        swept->start.floor = std::max(swept->start.floor, LastUsed(slot, layout, *swept));
-    } else if (!IsWithin(bound, slot->key.database) ||
-               !IsBehind(slot, layout, swept->start, swept->is_dropped)) {
+        swept->start.floor = std::max(swept->start.floor, last_used(slot, layout, *swept));
+    } else if (!is_within(bound, slot->key.database) ||
+               !is_behind(slot, layout, swept->start, swept->is_dropped)) {
       continue;
     }
     if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
@@ -114,7 +117,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
   if (database == nullptr) return;
-  RaiseTime(&database->ceiling.floor_us, swept.start.floor.value);
+  raise_time(&database->ceiling.floor_us, swept.start.floor.value);
   table_release(databases, database);
 }
 
@@ -128,10 +131,10 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
-    if (!IsInUse(slot) &&
-        IsBehind(slot, LayoutOf(slot, &recent), SlotStartOf(database), is_dropped)) {
+    if (!is_in_use(slot) &&
+        is_behind(slot, slot_layout(slot, &recent), slot_start_of(database), is_dropped)) {
       table_delete(slots, slot);
-      CountGone(quota, usage);
+      count_gone(quota, usage);
     } else {
       table_release(slots, slot);
     }
@@ -186,11 +189,11 @@ void sweep_slots(Bound bound) {
 }  // namespace
 
 Quota& slots_require_room(const SlotKey& key) {
-  if (!IsOfDefaultLayout(key)) quota_require_room(&other_quota, sweep_slots);
+  if (!is_of_default_layout(key)) quota_require_room(&other_quota, sweep_slots);
   quota_attach(&default_quota);
-  if (HasGrown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
+  if (has_grown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
     sweep_slots(Bound::kNone);
-    NoteSwept(default_quota);
+    note_swept(default_quota);
   }
   return quota_of(key);
 }

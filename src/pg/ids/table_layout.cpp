@@ -45,7 +45,7 @@ DefaultLayout layout_of_call(const FuncExpr* call) {
   return {true, false, false, core::kInstagram.spec};
 }
 
-void Add(const DefaultLayout& other, DefaultLayout* layout) {
+void add(const DefaultLayout& other, DefaultLayout* layout) noexcept {
   const bool differs = layout->has_layout && other.has_layout && !(layout->layout == other.layout);
   layout->is_mixed = layout->is_mixed || other.is_mixed || differs;
   layout->is_other = layout->is_other || other.is_other;
@@ -59,7 +59,7 @@ bool find_makers(Node* node, void* found) {
   auto* layout = static_cast<DefaultLayout*>(found);
   const auto* call = reinterpret_cast<FuncExpr*>(node);
   if (IsA(node, FuncExpr) && is_maker(call->funcid)) {
-    Add(layout_of_call(call), layout);
+    add(layout_of_call(call), layout);
     return false;
   }
   if (IsA(node, NextValueExpr) || (IsA(node, FuncExpr) && func_volatile(call->funcid) != 'i'))
@@ -119,7 +119,7 @@ void default_layout_add(Oid relid, DefaultLayout* layout) {
   make_memory();
   bool is_known;
   auto* entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_ENTER, &is_known));
-  if (is_known && entry->is_read) return Add(entry->layout, layout);
+  if (is_known && entry->is_read) return add(entry->layout, layout);
   entry->is_read = false;
   DefaultLayout found{};
   const bool is_lasting = read_defaults(relid, &found);
@@ -129,7 +129,7 @@ void default_layout_add(Oid relid, DefaultLayout* layout) {
     entry->layout = found;
     entry->is_read = true;
   }
-  Add(found, layout);
+  add(found, layout);
 }
 
 void on_relcache_table_layout(Oid relid) {

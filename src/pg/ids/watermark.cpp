@@ -38,27 +38,27 @@ struct Greatest {
 };
 
 // The greatest ID of a unit of time, 0 before the epoch.
-core::Id LastIdOf(const core::Layout& layout, core::Time time) {
+core::Id last_id_of(const core::Layout& layout, core::Time time) noexcept {
   if (time.value < 0) return {0};
-  return Compose(layout, {std::min(time, layout.max_time), layout.max_shard, layout.max_sequence});
+  return compose(layout, {std::min(time, layout.max_time), layout.max_shard, layout.max_sequence});
 }
 
-core::Time TimeOfId(const core::Layout& layout, core::Id id) {
+core::Time time_of_id(const core::Layout& layout, core::Id id) noexcept {
   core::Parts parts{};
-  return Decompose(layout, id, &parts) == core::Status::kOk ? parts.time : core::Time{0};
+  return decompose(layout, id, &parts) == core::Status::kOk ? parts.time : core::Time{0};
 }
 
 core::Id greatest_issued(const core::Layout& layout) {
   // A new slot starts at the end of a unit.
   Greatest greatest{layout, {0}};
-  const core::Tick start = MyStartTick(layout);
-  if (start.value > 0) greatest.id = LastIdOf(layout, TimeOf(layout, start));
+  const core::Tick start = my_start_tick(layout);
+  if (start.value > 0) greatest.id = last_id_of(layout, time_of(layout, start));
   const auto visit = [](Slot* slot, const core::Layout& of, void* context) {
     auto* known = static_cast<Greatest*>(context);
     // A closed slot issues nothing; it is opened above the mark.
-    if (!OidIsValid(slot->key.database) || !(of == known->layout) || IsAtEnd(slot, of)) return;
+    if (!OidIsValid(slot->key.database) || !(of == known->layout) || is_at_end(slot, of)) return;
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-    known->id = std::max(known->id, IdOf(of, {slot->key.shard}, last));
+    known->id = std::max(known->id, id_of(of, {slot->key.shard}, last));
   };
   visit_slots(visit, &greatest);
   return greatest.id;
@@ -72,9 +72,9 @@ core::Id choose_mark(const core::Layout& layout) {
   const core::Id greatest = greatest_issued(layout);
   const core::UnixMicros ceiling{my_ceiling->ceiling_us.load(std::memory_order_acquire)};
   const core::Time ended =
-      std::min(core::Time{TimeAt(layout, unix_now()).value - 1}, TimeAt(layout, ceiling));
-  if (HasShortUnit(layout)) return std::max(greatest, LastIdOf(layout, ended));
-  return LastIdOf(layout, std::max(core::Time{TimeOfId(layout, greatest).value - 1}, ended));
+      std::min(core::Time{time_at(layout, unix_now()).value - 1}, time_at(layout, ceiling));
+  if (has_short_unit(layout)) return std::max(greatest, last_id_of(layout, ended));
+  return last_id_of(layout, std::max(core::Time{time_of_id(layout, greatest).value - 1}, ended));
 }
 
 // Raises Database::watermark_us to `start`, as soon as the clock has reached what it was before.
@@ -83,7 +83,7 @@ void raise_watermark(core::UnixMicros start) {
   std::atomic<int64_t>* shared = &shared_database->watermark_us;
   int64_t last = shared->load(std::memory_order_acquire);
   while (last < start.value) {
-    const int64 ahead_us = last - LeadFromNow(unix_now()).value;
+    const int64 ahead_us = last - lead_from_now(unix_now()).value;
     if (ahead_us > 0) {
       wait_a_while(ahead_us);
     } else {
@@ -102,14 +102,14 @@ void lift_above(const core::Layout& layout, core::Id mark) {
     const core::Layout& layout;
     core::Parts mark;
   } above{layout, {}};
-  if (Decompose(layout, mark, &above.mark) != core::Status::kOk) return;
-  const core::Time start{above.mark.time.value + (HasShortUnit(layout) ? 0 : 1)};
-  wait_until_allowed("ID", StartOf(layout, above.mark.time));
-  raise_watermark(StartOf(layout, start));
+  if (decompose(layout, mark, &above.mark) != core::Status::kOk) return;
+  const core::Time start{above.mark.time.value + (has_short_unit(layout) ? 0 : 1)};
+  wait_until_allowed("ID", start_of(layout, above.mark.time));
+  raise_watermark(start_of(layout, start));
   const auto lift = [](Slot* slot, const core::Layout& of, void* context) {
     const auto* to = static_cast<const Lift*>(context);
     if (!OidIsValid(slot->key.database) || !(of == to->layout)) return;
-    RaiseTo(slot->last_tick, TickBelow(of, {slot->key.shard}, to->mark));
+    raise_to(slot->last_tick, tick_below(of, {slot->key.shard}, to->mark));
   };
   visit_slots(lift, &above);
 }
@@ -254,7 +254,7 @@ core::Layout layout_of_table(Oid relid, const List* tables) {
              found.is_mixed ? errdetail("Its defaults make IDs of several layouts.")
                             : errdetail("It has a default that is not snowid_next()."),
              errhint("Name it: snowid_watermark('%s', 'instagram').", qualified_name(relid))));
-  return core::MakeLayout(found.has_layout ? found.layout : core::kInstagram.spec);
+  return core::make_layout(found.has_layout ? found.layout : core::kInstagram.spec);
 }
 
 void require_time_order(const core::Layout& layout) {
@@ -329,7 +329,7 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
   List* tables = tables_below(relid);
   require_own_statement(fcinfo, relid, tables);
   const core::Layout layout =
-      stated != nullptr ? core::MakeLayout(*stated) : layout_of_table(relid, tables);
+      stated != nullptr ? core::make_layout(*stated) : layout_of_table(relid, tables);
   require_time_order(layout);
 
   require_ceiling();

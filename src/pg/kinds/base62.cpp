@@ -16,7 +16,7 @@ namespace {
                            text_to_cstring(value)),
                     errdetail("The greatest bigint has the form \"%.*s\".",
                               static_cast<int>(core::kTextLength),
-                              core::FormatText({PG_INT64_MAX}).digits)));
+                              core::format_text({PG_INT64_MAX}).digits)));
   ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
                   errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
                   errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
@@ -38,7 +38,7 @@ SNOWID_FUNCTION(snowid_from_base62);
 
 // snowid_to_base62(id bigint) → text
 Datum snowid_to_base62(PG_FUNCTION_ARGS) {
-  const core::IdText form = core::FormatText({PG_GETARG_INT64(0)});
+  const core::IdText form = core::format_text({PG_GETARG_INT64(0)});
   PG_RETURN_TEXT_P(cstring_to_text_with_len(form.digits, core::kTextLength));
 }
 
@@ -46,7 +46,7 @@ Datum snowid_to_base62(PG_FUNCTION_ARGS) {
 Datum snowid_from_base62(PG_FUNCTION_ARGS) {
   const text* value = PG_GETARG_TEXT_PP(0);
   core::Id id;
-  const core::Status status = core::ParseText(view_of(value), &id);
+  const core::Status status = core::parse_text(view_of(value), &id);
   if (status != core::Status::kOk) report_text(status, value);
   PG_RETURN_INT64(id.value);
 }

@@ -129,7 +129,7 @@ SNOWID_FUNCTION(snowid_objectid_next);
 Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
   const char* text = PG_GETARG_CSTRING(0);
   core::ObjectId* id = new_objectid();
-  if (core::ParseObjectId(text, id) != core::Status::kOk)
+  if (core::parse_object_id(text, id) != core::Status::kOk)
     SNOWID_INPUT_ERROR((errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
                         errmsg("invalid input syntax for type %s: \"%s\"", "objectid", text),
                         errhint("Exactly 24 hexadecimal digits are expected.")));
@@ -139,7 +139,7 @@ Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
 // objectid_out(objectid) → cstring
 Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
   char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
-  core::FormatObjectId(objectid_argument(fcinfo, 0), text);
+  core::format_object_id(objectid_argument(fcinfo, 0), text);
   text[core::kObjectIdDigits] = '\0';
   PG_RETURN_CSTRING(text);
 }
@@ -213,7 +213,7 @@ Datum snowid_objectid_larger(PG_FUNCTION_ARGS) {
 
 // objectid_timestamp(objectid) → timestamptz, to the second
 Datum snowid_objectid_timestamp(PG_FUNCTION_ARGS) {
-  PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::TimeOf(objectid_argument(fcinfo, 0))));
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(objectid_argument(fcinfo, 0))));
 }
 
 // objectid_next() → objectid
@@ -222,8 +222,8 @@ Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_place))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
-  *made = core::NextObjectId(random_of_process,
-                             [] { return issue_common(core::kObjectIdLayout, objectid_place); });
+  *made = core::next_object_id(random_of_process,
+                               [] { return issue_common(core::kObjectIdLayout, objectid_place); });
   PG_RETURN_POINTER(made);
 }
 }

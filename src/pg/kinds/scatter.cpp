@@ -55,7 +55,7 @@ Datum snowid_scatter(PG_FUNCTION_ARGS) {
   const int64 id = PG_GETARG_INT64(0);
   const int32 digits = PG_GETARG_INT32(1);
   core::Id scattered;
-  const core::Status status = core::Scatter({id}, digits, &scattered);
+  const core::Status status = core::scatter({id}, digits, &scattered);
   if (status != core::Status::kOk) report_scatter(status, id, digits);
   PG_RETURN_INT64(scattered.value);
 }
@@ -65,7 +65,7 @@ Datum snowid_unscatter(PG_FUNCTION_ARGS) {
   const int64 scattered = PG_GETARG_INT64(0);
   const int32 digits = PG_GETARG_INT32(1);
   core::Id id;
-  const core::Status status = core::Unscatter({scattered}, digits, &id);
+  const core::Status status = core::unscatter({scattered}, digits, &id);
   if (status != core::Status::kOk) report_scatter(status, scattered, digits);
   PG_RETURN_INT64(id.value);
 }

@@ -59,20 +59,20 @@ void begin_series(FunctionCallInfo fcinfo, const core::Series& series) {
 
 bool rows_of_series(Const* const* arguments, int, double* rows) {
   core::Series series;
-  if (core::MakeSeries(DatumGetInt64(arguments[0]->constvalue),
-                       DatumGetInt64(arguments[1]->constvalue),
-                       DatumGetInt64(arguments[2]->constvalue), &series) != core::Status::kOk)
+  if (core::make_series(DatumGetInt64(arguments[0]->constvalue),
+                        DatumGetInt64(arguments[1]->constvalue),
+                        DatumGetInt64(arguments[2]->constvalue), &series) != core::Status::kOk)
     return false;
-  *rows = CountOf(series);
+  *rows = count_of(series);
   return true;
 }
 
 bool rows_of_series_name(Const* const* arguments, int, double* rows) {
   core::Series series;
-  if (core::ParseSeriesName(view_of(DatumGetTextPP(arguments[0]->constvalue)), &series) !=
+  if (core::parse_series_name(view_of(DatumGetTextPP(arguments[0]->constvalue)), &series) !=
       core::Status::kOk)
     return false;
-  *rows = CountOf(series);
+  *rows = count_of(series);
   return true;
 }
 
@@ -95,7 +95,7 @@ Datum snowid_seq(PG_FUNCTION_ARGS) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
     const core::Status status =
-        core::MakeSeries(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2), &series);
+        core::make_series(PG_GETARG_INT64(0), PG_GETARG_INT64(1), PG_GETARG_INT64(2), &series);
     if (status != core::Status::kOk) report_series(status, nullptr);
     begin_series(fcinfo, series);
   }
@@ -107,7 +107,7 @@ Datum snowid_seq_name(PG_FUNCTION_ARGS) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
     text* name = PG_GETARG_TEXT_PP(0);
-    const core::Status status = core::ParseSeriesName(view_of(name), &series);
+    const core::Status status = core::parse_series_name(view_of(name), &series);
     if (status != core::Status::kOk) report_series(status, name);
     begin_series(fcinfo, series);
   }

@@ -22,7 +22,7 @@ bool is_of_move(const TriggerData* trigger) {
   Datum values[kMovedColumns];
   read_columns(trigger->tg_relation, row_of(trigger), values, nulls);
   return !nulls[kShard - 1] && DatumGetUInt64(values[kShard - 1]) == stored_shard->shard &&
-         !nulls[kLayout - 1] && SpecOf(values[kLayout - 1]) == stored_shard->layout;
+         !nulls[kLayout - 1] && spec_of(values[kLayout - 1]) == stored_shard->layout;
 }
 
 // Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
@@ -34,7 +34,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   read_columns(table, row, values, nulls);
   if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kId - 1] || nulls[kIsOpen - 1])
     return row;  // which the table refuses
-  const core::Layout layout = core::MakeLayout(SpecOf(values[kLayout - 1]));
+  const core::Layout layout = core::make_layout(spec_of(values[kLayout - 1]));
   const int64 shard = DatumGetInt64(values[kShard - 1]);
   const core::Tick restored = tick_of_shard(layout, shard, DatumGetInt64(values[kId - 1]));
   if (DatumGetBool(values[kIsOpen - 1])) return row;
@@ -45,10 +45,10 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   // the row.
   Slot* slot = slot_of(layout, shard);
   const core::Tick free = pending_close(slot, layout);
-  LetGo(slot);
+  let_go(slot);
   if (free <= restored) return row;
   int column = kId;
-  Datum value = Int64GetDatum(IdOf(layout, {static_cast<uint64>(shard)}, free).value);
+  Datum value = Int64GetDatum(id_of(layout, {static_cast<uint64>(shard)}, free).value);
   bool is_null = false;
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
 }
@@ -57,8 +57,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 
 void moved_store(Relation table, const core::Layout& layout, int64 shard, const Moved* old,
                  const Moved& moved) {
-  AssertHasLock(RelationGetRelid(table), RowExclusiveLock);
-  AssertHasObjectLock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
+  assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
+  assert_has_object_lock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
   core::LayoutSpec spec = layout.spec;
   ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
   Oid types[] = {INT8OID, InvalidOid, INT8OID, BOOLOID, TEXTOID, TIMESTAMPTZOID, TIDOID};
@@ -78,7 +78,7 @@ void moved_store(Relation table, const core::Layout& layout, int64 shard, const 
             " (shard, layout, id, is_open, moved_to, moved_at) VALUES ($1, $2, $3, $4, $5, $6)"
           : "UPDATE ONLY snowid_internal.moved_shards"
             " SET id = $3, is_open = $4, moved_to = $5, moved_at = $6 WHERE ctid = $7";
-  const SlotKey key = SlotKeyOf(layout, shard);
+  const SlotKey key = slot_key_of(layout, shard);
   const SlotKey* outer = stored_shard;
   uint64 count = 0;
   stored_shard = &key;
@@ -102,7 +102,7 @@ core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   if (parts.shard.value != static_cast<uint64>(shard))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
-  return MakeTick(layout, parts.time, parts.sequence);
+  return make_tick(layout, parts.time, parts.sequence);
 }
 
 }  // namespace snowid::pg

@@ -23,7 +23,7 @@ namespace {
 // (core/wild.hpp), of a clock that ran ahead at the release.
 bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
-  return IsWildUnit(WildTimesNow(), layout, StartOf(layout, TimeOf(layout, last)));
+  return is_wild_unit(wild_times_now(), layout, start_of(layout, time_of(layout, last)));
 }
 
 // Raises 55000 if an ID is not above those of this server. row: nullptr if there is none.
@@ -32,13 +32,13 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
   core::Tick known = row == nullptr ? core::Tick{0} : tick_of_shard(layout, shard, row->id);
   // A slot that is not above its start has issued nothing that is still known.
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  if (!IsAtEnd(slot, layout) && last > MyStartTick(layout)) known = std::max(known, last);
+  if (!is_at_end(slot, layout) && last > my_start_tick(layout)) known = std::max(known, last);
   if (tick > known || (row == nullptr && known.value == 0)) return;
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
        errmsg("ID " INT64_FORMAT " is not above ID " INT64_FORMAT, id,
-              IdOf(layout, {static_cast<uint64>(shard)}, known).value),
+              id_of(layout, {static_cast<uint64>(shard)}, known).value),
        row == nullptr || row->is_open
            ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
            : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.",
@@ -60,9 +60,9 @@ void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core:
   // A closed slot is at the layout's last tick, but must not pass as one that is above `last`: it
   // may be opened again, below.
   for (;;) {
-    if (seen == EndOf(layout).value) {
+    if (seen == end_of(layout).value) {
       refuse_released(layout, shard, slot);
-      if (IsAtEnd(slot, layout) && IsUsedUp(layout)) return;
+      if (is_at_end(slot, layout) && is_used_up(layout)) return;
       seen = slot->last_tick.load(std::memory_order_acquire);
     } else if (seen >= last.value ||
                slot->last_tick.compare_exchange_weak(seen, last.value, std::memory_order_acq_rel)) {
@@ -101,15 +101,15 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
   const bool is_known = moved_find(table, layout, shard, &row);
   const core::Tick known = is_known ? tick_of_shard(layout, shard, row.id) : core::Tick{0};
   Moved released = {{}, is_known ? row.id : 0, false, moved_to, GetCurrentTimestamp()};
-  if (is_known && !row.is_open && IsAtEnd(slot, layout) && !is_skipped(layout, known)) {
+  if (is_known && !row.is_open && is_at_end(slot, layout) && !is_skipped(layout, known)) {
     // Closed already.
     if (moved_to == nullptr) released.moved_to = row.moved_to;
     released.moved_at = row.moved_at;
   } else {
     core::Tick free = pending_close(slot, layout);
-    if (free == EndOf(layout) && IsUsedUp(layout)) report_used_up(layout);
+    if (free == end_of(layout) && is_used_up(layout)) report_used_up(layout);
     if (is_known && row.is_open) free = std::max(free, {known.value + 1});
-    released.id = IdOf(layout, {static_cast<uint64>(shard)}, free).value;
+    released.id = id_of(layout, {static_cast<uint64>(shard)}, free).value;
   }
   moved_store(table, layout, shard, is_known ? &row : nullptr, released);
   table_close(table, NoLock);
@@ -124,7 +124,7 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
   PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
   const core::Layout& layout = directory->layout;
   const core::Tick tick = tick_of_shard(layout, shard, id);
-  const core::UnixMicros moment = StartOf(layout, TimeOf(layout, tick));
+  const core::UnixMicros moment = start_of(layout, time_of(layout, tick));
   wait_until_allowed("ID", moment);
 
   Slot* slot = place_of(directory, shard)->slot;
@@ -136,8 +136,8 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
     require_above(layout, shard, id, tick, is_known ? &row : nullptr, slot);
     ceiling_cover(moment);
     // Without a row nothing is known of a slot that is closed but the ceiling.
-    const bool is_unknown = !is_known && IsAtEnd(slot, layout);
-    pending_open(slot, is_unknown ? std::max(tick, LastTickByCeiling(layout)) : tick);
+    const bool is_unknown = !is_known && is_at_end(slot, layout);
+    pending_open(slot, is_unknown ? std::max(tick, last_tick_by_ceiling(layout)) : tick);
     moved_store(table, layout, shard, is_known ? &row : nullptr,
                 {{}, id, true, nullptr, GetCurrentTimestamp()});
   }
@@ -154,14 +154,14 @@ Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
 
   // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
   // start.
-  const core::UnixMicros moment = StartOf(layout, parts.time);
+  const core::UnixMicros moment = start_of(layout, parts.time);
   require_ceiling();
-  const int64 ahead_us = moment.value - LeadFromNow(unix_now()).value;
+  const int64 ahead_us = moment.value - lead_from_now(unix_now()).value;
   if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 
   const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
   ceiling_cover(moment);
-  raise_slot(layout, parts.shard, place->slot, MakeTick(layout, parts.time, parts.sequence));
+  raise_slot(layout, parts.shard, place->slot, make_tick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 
@@ -169,7 +169,7 @@ Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
 Datum snowid_advance_past_id(PG_FUNCTION_ARGS) {
   require_nextval("snowid.advance_past()");
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  const core::UnixMicros moment = StartOf(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
+  const core::UnixMicros moment = start_of(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
   wait_until_allowed("ID", moment);
   issue_only_above(moment);
   PG_RETURN_VOID();

@@ -25,8 +25,8 @@ void end_newest(bool is_commit) {
   Move* move = moves;
   moves = move->older;
   if (move->is_release != is_commit)
-    open_slot(move->slot, core::MakeLayout(move->slot->key.layout), move->last);
-  LetGo(move->slot);
+    open_slot(move->slot, core::make_layout(move->slot->key.layout), move->last);
+  let_go(move->slot);
 }
 
 // Makes a move that push() adds, after which nothing can fail. The commit has to be durable:
@@ -45,9 +45,9 @@ Move* make_move(Slot* slot, bool is_release) {
 }
 
 // Counts this session in as a user of the slot, since at its exit places are let go of first.
-void Push(Move* move, core::Tick last) {
+void push(Move* move, core::Tick last) noexcept {
   move->last = last;
-  Hold(move->slot);
+  hold(move->slot);
   moves = move;
 }
 
@@ -69,14 +69,14 @@ void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactio
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();
-  core::Tick last = Close(slot->last_tick, layout);
-  if (last == EndOf(layout))
-    return IsUsedUp(layout) ? last : core::Tick{LastTickByCeiling(layout).value + 1};
-  last = std::max(last, std::min(LastTickBefore(layout, now), {EndOf(layout).value - 1}));
-  Push(move, {last.value + 1});
+  core::Tick last = close_tick(slot->last_tick, layout);
+  if (last == end_of(layout))
+    return is_used_up(layout) ? last : core::Tick{last_tick_by_ceiling(layout).value + 1};
+  last = std::max(last, std::min(last_tick_before(layout, now), {end_of(layout).value - 1}));
+  push(move, {last.value + 1});
   return {last.value + 1};
 }
 
-void pending_open(Slot* slot, core::Tick last) { Push(make_move(slot, false), last); }
+void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
 
 }  // namespace snowid::pg

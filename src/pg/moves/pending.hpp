@@ -15,7 +15,7 @@ namespace snowid::pg {
 
 // Closes a slot. Returns a tick above all that were issued, at or above the clock's, which is not
 // issued here either if the transaction is rolled back. For a slot that is closed already, the tick
-// is above the ceiling. EndOf(layout) if the layout is used up. Raises 55000 if this transaction
+// is above the ceiling. end_of(layout) if the layout is used up. Raises 55000 if this transaction
 // has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout);
 

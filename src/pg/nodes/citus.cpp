@@ -158,8 +158,8 @@ void report_replaced(int32 group) {
   pg_unreachable();
 }
 
-bool IsCitusGroup(Oid relid) { return OidIsValid(group_relid) && relid == group_relid; }
+bool is_citus_group(Oid relid) noexcept { return OidIsValid(group_relid) && relid == group_relid; }
 
-bool IsCitusChange(uint32 hash) { return group_hash != 0 && hash == group_hash; }
+bool is_citus_change(uint32 hash) noexcept { return group_hash != 0 && hash == group_hash; }
 
 }  // namespace snowid::pg

@@ -24,8 +24,8 @@ enum class CitusState : uint8_t {
 struct CitusNode {
   CitusState state;
   int32 group;  // 0 or more where it is kNumbered
-  // Whether all of it holds until IsCitusGroup() or IsCitusChange() says otherwise; if not, it may
-  // be another in the next transaction, without an invalidation.
+  // Whether all of it holds until is_citus_group() or is_citus_change() says otherwise; if not, it
+  // may be another in the next transaction, without an invalidation.
   bool is_lasting;
 };
 
@@ -41,7 +41,7 @@ void require_no_citus();
 
 // Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says
 // that citus_read() may say something else. False before it was first called.
-bool IsCitusGroup(Oid relid);
-bool IsCitusChange(uint32 hash);
+bool is_citus_group(Oid relid) noexcept;
+bool is_citus_change(uint32 hash) noexcept;
 
 }  // namespace snowid::pg

@@ -38,7 +38,9 @@ Relation open_sequence(LOCKMODE lock) {
   return sequence;
 }
 
-Stored* StoredOn(Page page) { return reinterpret_cast<Stored*>(PageGetSpecialPointer(page)); }
+Stored* stored_on(Page page) noexcept {
+  return reinterpret_cast<Stored*>(PageGetSpecialPointer(page));
+}
 
 Stored stored_read() {
   Stored stored{kVersion, {}};
@@ -48,7 +50,7 @@ Stored stored_read() {
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
     // It may have been made, and never stored in.
-    if (!PageIsNew(page)) stored = *StoredOn(page);
+    if (!PageIsNew(page)) stored = *stored_on(page);
     UnlockReleaseBuffer(buffer);
   }
   relation_close(sequence, AccessShareLock);
@@ -80,7 +82,7 @@ uint64 hash_of_tag() {
 }
 
 // Whether sessions have to resolve their number, or whether they may issue IDs, anew.
-bool MeansAnother(const Membership& before, const Membership& after) {
+bool means_another(const Membership& before, const Membership& after) noexcept {
   return before.state != after.state || before.number != after.number ||
          before.is_group_replaced != after.is_group_replaced || before.system != after.system ||
          before.database != after.database || before.tag != after.tag;
@@ -132,8 +134,8 @@ void membership_lock() {
 }
 
 void membership_write(const Membership& member) {
-  AssertHoldsNone();
-  AssertHasObjectLock(sequence_oid, 0, ExclusiveLock);
+  assert_holds_none();
+  assert_has_object_lock(sequence_oid, 0, ExclusiveLock);
   Relation sequence = open_sequence(RowExclusiveLock);
   second_page_extend(sequence);
   Buffer buffer = ReadBuffer(sequence, kSecondBlock);
@@ -142,8 +144,8 @@ void membership_write(const Membership& member) {
   // As a whole: recovery has no page yet if it was never logged.
   Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
   if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Stored));
-  const bool is_change = MeansAnother(StoredOn(page)->member, member);
-  *StoredOn(page) = {kVersion, member};
+  const bool is_change = means_another(stored_on(page)->member, member);
+  *stored_on(page) = {kVersion, member};
   const XLogRecPtr lsn = GenericXLogFinish(change);
   UnlockReleaseBuffer(buffer);
   // Before it is durable: at worst the number is refused although it need not be.
@@ -182,7 +184,7 @@ void membership_row_require(const Membership& member) {
   if (!has_row()) membership_row_store(member);
 }
 
-bool IsMembership(Oid relid) {
+bool is_membership(Oid relid) noexcept {
   return relid == InvalidOid || relid == sequence_oid || relid == table_oid;
 }
 

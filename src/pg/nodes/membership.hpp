@@ -97,7 +97,7 @@ void membership_row_require(const Membership& member);
 
 // Whether an invalidation of this relation, InvalidOid for all, says that membership_read() may
 // read something else. False before it was called first.
-bool IsMembership(Oid relid);
+bool is_membership(Oid relid) noexcept;
 
 // Raises 55000 for each state but kJoined, with what can be done. kNone: there is no node.
 [[noreturn]] void report_state(const Membership& member);

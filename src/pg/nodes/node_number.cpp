@@ -70,7 +70,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
 
 // By the membership. Fails as membership_read() does, and with 55000.
 void resolve_by_membership(NodeNumber* result, bool is_standby) {
-  const uint64 changes = ChangesOf(number_word->load(std::memory_order_acquire));
+  const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
   // If the membership cannot be read, it is what the number would come from.
   result->source = "joined";
   const Membership member = membership_read();
@@ -126,7 +126,7 @@ void try_to_resolve(void* result) {
 }
 
 // Whether the error says why there are no IDs, and not something else, such as a cancelled query.
-bool SaysWhy(const ErrorData* error) {
+bool says_why(const ErrorData* error) noexcept {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
 }
@@ -156,11 +156,11 @@ bool node_may_issue(bool fails) {
 }
 
 void on_relcache_node_number(Oid relid) {
-  if (relid == InvalidOid || IsCitusGroup(relid) || IsMembership(relid)) default_shard_forget();
+  if (relid == InvalidOid || is_citus_group(relid) || is_membership(relid)) default_shard_forget();
 }
 
 void on_syscache_node_number(uint32 hash) {
-  if (hash == 0 || IsCitusChange(hash)) default_shard_forget();
+  if (hash == 0 || is_citus_change(hash)) default_shard_forget();
 }
 
 void at_eoxact_node_number() {
@@ -202,7 +202,7 @@ Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
     elog(ERROR, "return type must be a row type");
   NodeNumber node{};
   ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
-  if (error != nullptr && !SaysWhy(error)) ReThrowError(error);
+  if (error != nullptr && !says_why(error)) ReThrowError(error);
   const char* problem = error != nullptr ? error->message : node.problem;
   const auto text_or_null = [](const char* text) {
     return text == nullptr ? Datum{0} : CStringGetTextDatum(text);

@@ -127,7 +127,7 @@ void run_at_registry(const Registry& registry, const char* text, int columns, vo
   if (error == nullptr) return;
   remote_explain(registry.name, error);
   // That a lock is not to be had is what the registry says.
-  if (!IsUnreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
+  if (!is_unreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
     // The context says how we have put the question, which is of no use to the user. What says
     // where we were called from is added again.
     error->context = nullptr;

@@ -102,7 +102,7 @@ struct Plan {
 };
 
 // The bound of a range in microseconds; 0 or kLatest where it is beyond, or there is none.
-core::UnixMicros MomentOf(const RangeBound& bound) {
+core::UnixMicros moment_of(const RangeBound& bound) noexcept {
   if (bound.infinite) return bound.lower ? core::UnixMicros{0} : kLatest;
   const core::UnixMicros moment = from_timestamptz(DatumGetTimestampTz(bound.val));
   return std::clamp(moment, core::UnixMicros{0}, kLatest);
@@ -116,7 +116,7 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
   RangeType** ranges;
   multirange_deserialize(type->rngtype, argument, &given, &ranges);
   if (given == 0) report_bad("no times were given");
-  const core::WildTimes& known = WildTimesNow();
+  const core::WildTimes& known = wild_times_now();
   auto* all = static_cast<core::Wild*>(palloc((given + known.count) * sizeof(core::Wild)));
   *count = 0;
   for (int32 i = 0; i < given; i++) {
@@ -125,16 +125,17 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
     bool is_empty;
     range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
     // Whole milliseconds, as the ceiling and the floor are, with both ends.
-    all[(*count)++] = {{MomentOf(lower).value / 1000 * 1000}, MicrosOf(RoundUp(MomentOf(upper)))};
+    all[(*count)++] = {{moment_of(lower).value / 1000 * 1000},
+                       micros_of(round_up(moment_of(upper)))};
   }
   for (int64 i = 0; i < known.count; i++)
-    if (!IsLongPast(known.at[i], now, early_us)) all[(*count)++] = known.at[i];
+    if (!is_long_past(known.at[i], now, early_us)) all[(*count)++] = known.at[i];
   return all;
 }
 
 // Whether a range lies in one that is known, and so may have begun.
-bool IsKnown(const core::Wild& range) {
-  const core::Wild* around = WildAt(WildTimesNow(), range.from);
+bool is_known(const core::Wild& range) noexcept {
+  const core::Wild* around = wild_at(wild_times_now(), range.from);
   return around != nullptr && range.until <= around->until;
 }
 
@@ -142,14 +143,14 @@ bool IsKnown(const core::Wild& range) {
 Plan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
   // While IDs step over a range, those of the right clock are above it.
-  const core::UnixMicros now = LeadFromNow(clock);
-  Plan plan{{}, RightUntil(now), LiftEarlyUs(), NIL};
+  const core::UnixMicros now = lead_from_now(clock);
+  Plan plan{{}, right_until(now), lift_early_us(), NIL};
   int64 count;
   core::Wild* ranges = ranges_of(fcinfo, clock, plan.early_us, &count);
   const int64 given = count;
   for (int64 i = 0; i < given; i++) {
     const core::Wild& range = ranges[i];
-    if (!IsKnown(range) && IsTooNear(range, now))
+    if (!is_known(range) && is_too_near(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                errmsg("future times must begin more than %s ahead of the clock",
@@ -158,7 +159,7 @@ Plan plan_of(FunctionCallInfo fcinfo) {
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
   }
-  count = JoinWild(ranges, count, clock, plan.early_us);
+  count = join_wild(ranges, count, clock, plan.early_us);
   if (count > core::WildTimes::kMost)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("too many ranges of future times: " INT64_FORMAT, count),
@@ -184,18 +185,18 @@ struct Check {
   int64 ended_count;
 };
 
-void CheckSlot(Slot* slot, const core::Layout& layout, void* context) {
+void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept {
   auto* check = static_cast<Check*>(context);
   if (!OidIsValid(slot->key.database)) return;
   // Where it is closed, or its layout is used up, as it is by a clock that ran far ahead.
-  if (IsAtEnd(slot, layout)) {
+  if (is_at_end(slot, layout)) {
     if (check->ended != nullptr) check->ended[check->ended_count] = slot->key;
     check->ended_count++;
     return;
   }
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  const core::UnixMicros start = StartOf(layout, TimeOf(layout, last));
-  if (start > check->plan->resume && !IsWildUnit(check->plan->wild, layout, start))
+  const core::UnixMicros start = start_of(layout, time_of(layout, last));
+  if (start > check->plan->resume && !is_wild_unit(check->plan->wild, layout, start))
     check->contradiction = {slot->key, start, true};
 }
 
@@ -205,10 +206,10 @@ List* find_used_up(Check* check) {
   check->ended =
       static_cast<SlotKey*>(palloc(std::max<Size>(1, check->ended_count) * sizeof(SlotKey)));
   check->ended_count = 0;
-  visit_slots(CheckSlot, check);
+  visit_slots(check_slot, check);
   for (int64 i = 0; i < check->ended_count; i++) {
     const SlotKey* key = &check->ended[i];
-    const core::Layout layout = core::MakeLayout(key->layout);
+    const core::Layout layout = core::make_layout(key->layout);
     const auto shard = static_cast<int64>(key->shard);
     if (!lock_shard(layout, shard)) found = lappend(found, const_cast<SlotKey*>(key));
     unlock_shard(layout, shard);
@@ -219,16 +220,16 @@ List* find_used_up(Check* check) {
 // Fails with 22023 where a time that is ahead of the clock, and may have been used, is in no range.
 void require_stated(Plan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
-  if (ceiling > nearly && WildAt(plan->wild, ceiling) == nullptr)
+  if (ceiling > nearly && wild_at(plan->wild, ceiling) == nullptr)
     report_bad(
         psprintf("the ceiling of IDs, %s, is in none of the given ranges", moment_text(ceiling)));
-  const core::UnixMicros floor = SharedFloor();
-  if (floor > nearly && WildAt(plan->wild, floor) == nullptr)
+  const core::UnixMicros floor = shared_floor();
+  if (floor > nearly && wild_at(plan->wild, floor) == nullptr)
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
   Check check{plan, {}, nullptr, 0};
-  visit_slots(CheckSlot, &check);
+  visit_slots(check_slot, &check);
   if (check.contradiction.is_found)
     report_bad(
         psprintf("shard " UINT64_FORMAT
@@ -239,47 +240,47 @@ void require_stated(Plan* plan, core::UnixMicros ceiling) {
 }
 
 // A slot whose last tick is in a wild time goes on at `resume`; also one that all databases share.
-void SetSlotBack(Slot* slot, const core::Layout& layout, void* context) {
+void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexcept {
   const auto* plan = static_cast<const Plan*>(context);
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
-  if (last == EndOf(layout).value) return;
-  const core::UnixMicros start = StartOf(layout, TimeOf(layout, {last}));
-  if (start > plan->resume && IsWildUnit(plan->wild, layout, start))
-    slot->last_tick.compare_exchange_strong(last, LastTickAt(layout, plan->resume).value);
+  if (last == end_of(layout).value) return;
+  const core::UnixMicros start = start_of(layout, time_of(layout, {last}));
+  if (start > plan->resume && is_wild_unit(plan->wild, layout, start))
+    slot->last_tick.compare_exchange_strong(last, last_tick_at(layout, plan->resume).value);
 }
 
 // Sets back what is in memory. It fails only where a slot at its end has been removed since it was
 // found, and memory for another one is refused.
 void set_memory_back(const Plan& plan) {
-  AssertHasSharedObjectLock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
+  assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
-  if (WildAt(plan.wild, SharedFloor()) != nullptr || SharedFloor() < plan.resume)
+  if (wild_at(plan.wild, shared_floor()) != nullptr || shared_floor() < plan.resume)
     shared_ceiling->floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
   shared_database->watermark_us.store(0, std::memory_order_release);
-  visit_slots(SetSlotBack, const_cast<Plan*>(&plan));
+  visit_slots(set_slot_back, const_cast<Plan*>(&plan));
   ListCell* cell;
   foreach (cell, plan.used_up) {
     const auto* key = static_cast<const SlotKey*>(lfirst(cell));
-    const core::Layout layout = core::MakeLayout(key->layout);
+    const core::Layout layout = core::make_layout(key->layout);
     Slot* slot = slot_of(layout, static_cast<int64>(key->shard));
-    open_slot(slot, layout, LastTickAt(layout, plan.resume));
-    LetGo(slot);
+    open_slot(slot, layout, last_tick_at(layout, plan.resume));
+    let_go(slot);
   }
 }
 
 void rewind_alone(FunctionCallInfo fcinfo) {
   ids_learn_ceiling();
-  if (HasStandIn())
+  if (has_stand_in())
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
   Plan plan = plan_of(fcinfo);
-  const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
+  const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   require_stated(&plan, ceiling);
-  const bool is_wild = WildAt(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
+  const bool is_wild = wild_at(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is changed, since it may fail.
   if (is_wild) objectid_draw_anew();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);

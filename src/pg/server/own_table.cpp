@@ -40,7 +40,7 @@ Relation open_relation(const char* name, LOCKMODE lock) {
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
 
 // Whether a column is of the type, or of one of snowid's types, which has this length.
-bool IsOf(Form_pg_attribute column, Oid type, int16 own_type_length) {
+bool is_of(Form_pg_attribute column, Oid type, int16 own_type_length) noexcept {
   if (column->attisdropped) return false;
   if (OidIsValid(type)) return column->atttypid == type;
   return column->attlen == own_type_length &&
@@ -58,7 +58,7 @@ void require_columns(Relation relation, const OwnTable& table) {
       report_altered(relation, psprintf("Column \"%s\" was added.", name),
                      psprintf("Use ALTER TABLE %s DROP COLUMN %s.", name_of(relation),
                               quote_identifier(name)));
-    if (i < table.columns && !IsOf(column, table.types[i], table.own_type_length))
+    if (i < table.columns && !is_of(column, table.types[i], table.own_type_length))
       report_altered(relation,
                      psprintf("Column number %d was dropped, or has another type.", i + 1), kLoss);
   }

@@ -29,7 +29,7 @@ TimeoutId timer = MAX_TIMEOUTS;
 bool* was_socket = nullptr;
 int descriptors = 0;
 
-bool IsSocket(int descriptor) {
+bool is_socket(int descriptor) noexcept {
   int type;
   socklen_t length = sizeof(type);
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
@@ -39,7 +39,7 @@ bool IsSocket(int descriptor) {
 void disconnect_if_interrupted() {
   if (!QueryCancelPending && !ProcDiePending) return;
   for (int i = 0; i < descriptors; i++)
-    if (!was_socket[i] && IsSocket(i)) shutdown(i, SHUT_RDWR);
+    if (!was_socket[i] && is_socket(i)) shutdown(i, SHUT_RDWR);
 }
 
 }  // namespace
@@ -53,12 +53,12 @@ void begin_connecting() {
     descriptors = most;
     timer = RegisterTimeout(USER_TIMEOUT, disconnect_if_interrupted);
   }
-  for (int i = 0; i < descriptors; i++) was_socket[i] = IsSocket(i);
+  for (int i = 0; i < descriptors; i++) was_socket[i] = is_socket(i);
   enable_timeout_every(timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstMs),
                        kEveryMs);
 }
 
-void EndConnecting() {
+void end_connecting() noexcept {
   if (timer != MAX_TIMEOUTS) disable_timeout(timer, false);
 }
 
@@ -122,7 +122,7 @@ bool has_given_nonzero() {
 void wait_for_answer(const Connection& connection, const char* schema) {
   const char* const name[] = {connection.name};
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
-  for (long nap_ms = 1;; nap_ms = NextNap(nap_ms)) {
+  for (long nap_ms = 1;; nap_ms = next_nap(nap_ms)) {
     execute_with_texts(is_busy, 1, name);
     if (!has_given_nonzero()) return;
     nap(nap_ms, remote_wait_event());
@@ -154,7 +154,7 @@ void make_connection(Connection* connection, const char* schema) {
   }
   PG_FINALLY();
   {
-    EndConnecting();
+    end_connecting();
     if (before != nullptr)
       set_client_encoding(before);
     else
@@ -219,7 +219,7 @@ ErrorData* try_to(Step step) { return try_in_subtransaction(take_as_role, &step)
 
 // Whether the query was cancelled here. If the other server has cancelled its own, the SQLSTATE is
 // the same, but it is dblink that reports it.
-bool IsCancelledHere(const ErrorData* error) {
+bool is_cancelled_here(const ErrorData* error) noexcept {
   return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
 }
@@ -262,7 +262,7 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
   if (!is_out_of_patience) return error;
   // The cancel has come to an error; or it has not, since the answer came at the same moment. (A
   // cancel by somebody else at just that moment is lost: it cannot be distinguished from our own.)
-  if (IsCancelledHere(error))
+  if (is_cancelled_here(error))
     error->message = pstrdup("the server does not answer");
   else
     QueryCancelPending = false;
@@ -272,7 +272,7 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
 // The SQLSTATE of a login that was refused, or 0 where the error is another one. Of what is wrong
 // before a connection is there dblink passes on the text alone. If that is in another language than
 // English the server counts as one that cannot be reached.
-int RefusedLogin(const ErrorData* error) {
+int refused_login(const ErrorData* error) noexcept {
   // Of dblink, which has a role that is not a superuser connect with a password of its own.
   if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
     return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
@@ -290,7 +290,7 @@ int RefusedLogin(const ErrorData* error) {
 }  // namespace
 
 ErrorData* remote_run(const RemoteStatement& statement) {
-  AssertHoldsNone();
+  assert_holds_none();
   Assert(!IsInParallelMode());
   Connection connection{{}, GetForeignServer(statement.server)->servername, false};
   name_connection(&connection);
@@ -303,7 +303,7 @@ ErrorData* remote_run(const RemoteStatement& statement) {
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
                     errmsg("could not close the connection to server \"%s\"", connection.server),
                     errdetail_internal("%s", leftover->message)));
-  if (IsCancelledHere(error) && !is_out_of_patience) ReThrowError(error);
+  if (is_cancelled_here(error) && !is_out_of_patience) ReThrowError(error);
   // What dblink reports where its connection was ended for an interrupt.
   if (error != nullptr) CHECK_FOR_INTERRUPTS();
   return error;
@@ -321,7 +321,7 @@ void require_connect_timeout(Oid server) {
                    option == nullptr ? "ADD" : "SET", kConnectTimeout)));
 }
 
-bool IsUnreachable(const ErrorData* error) {
+bool is_unreachable(const ErrorData* error) noexcept {
   if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it has answered nonsense
   return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
          error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
@@ -332,7 +332,7 @@ bool IsUnreachable(const ErrorData* error) {
 }
 
 void remote_explain(const char* server, ErrorData* error) {
-  const int refused = RefusedLogin(error);
+  const int refused = refused_login(error);
   if (refused != 0) {
     error->sqlerrcode = refused;
     // It may contain the server's address, which is for the log only.

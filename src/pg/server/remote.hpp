@@ -30,7 +30,7 @@ void require_connect_timeout(Oid server);
 
 // Whether remote_run() returned this error because the server cannot be reached, or does not answer
 // in time.
-bool IsUnreachable(const ErrorData* error);
+bool is_unreachable(const ErrorData* error) noexcept;
 
 // Restates an error that remote_run() returned, where somebody has to mend something, so that it
 // names the server and says what to do: a login that was refused (28P01, 28000), a server that is

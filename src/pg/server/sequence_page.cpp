@@ -50,12 +50,14 @@ void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.b
 
 int64 sequence_last(Relation relation) {
   const SequencePage page = sequence_page_lock(relation);
-  const int64 last = SequencePageValue(page).last;
+  const int64 last = sequence_page_value(page).last;
   sequence_page_unlock(page);
   return last;
 }
 
-SequenceValue SequencePageValue(const SequencePage& page) { return PeekAtSequence(page.buffer); }
+SequenceValue sequence_page_value(const SequencePage& page) noexcept {
+  return peek_at_sequence(page.buffer);
+}
 
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
   GenericXLogState* change = GenericXLogStart(page.relation);
@@ -65,7 +67,7 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called) {
-  AssertHoldsSome();
+  assert_holds_some();
   // A full image, which is small without the page's hole. A difference would not do: nextval logs
   // values ahead of those that it has given, so a replay may find another page than this one.
   Form_pg_sequence_data data =
@@ -87,10 +89,10 @@ void second_page_extend(Relation relation) {
   UnlockRelationForExtension(relation, ExclusiveLock);
 }
 
-SequenceValue PeekAtSequence(Buffer buffer) {
+SequenceValue peek_at_sequence(Buffer buffer) noexcept {
   Page page = BufferGetPage(buffer);
   const volatile FormData_pg_sequence_data* data = sequence_data(page);
-  const XLogRecPtr lsn = LsnOf(reinterpret_cast<PageHeader>(page));
+  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(page));
   return {data->last_value, data->is_called, lsn, data->log_cnt};
 }
 
@@ -99,12 +101,12 @@ bool sequence_is_durable(XLogRecPtr lsn) {
 }
 
 void sequence_make_durable(XLogRecPtr lsn) {
-  AssertHoldsNone();
+  assert_holds_none();
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
   // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
   // is cancelled. No other process wakes this session, so it polls.
-  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = NextNap(nap_ms))
+  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = next_nap(nap_ms))
     nap(nap_ms, WAIT_EVENT_SYNC_REP);
 }
 

@@ -37,7 +37,7 @@ void sequence_page_unlock(const SequencePage& page);
 // The same of a sequence by its row of pg_class, only to read the page.
 SequencePage sequence_page_lock_of(Form_pg_class form);
 
-SequenceValue SequencePageValue(const SequencePage& page);
+SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 
 // The last value of a relation that is a sequence, read under its lock.
 int64 sequence_last(Relation relation);
@@ -60,7 +60,7 @@ inline constexpr BlockNumber kSecondBlock = 1;
 void second_page_extend(Relation relation);
 
 // Reads the value of a page that is pinned, without its lock: another session may be changing it.
-SequenceValue PeekAtSequence(Buffer buffer);
+SequenceValue peek_at_sequence(Buffer buffer) noexcept;
 
 // Whether the WAL up to `lsn` is on disk, here and on the synchronous standbys.
 bool sequence_is_durable(XLogRecPtr lsn);

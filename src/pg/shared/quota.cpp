@@ -7,7 +7,9 @@ namespace snowid::pg {
 
 namespace {
 
-uint32 Read(const std::atomic<uint32_t>& count) { return count.load(std::memory_order_relaxed); }
+uint32 read_count(const std::atomic<uint32_t>& count) noexcept {
+  return count.load(std::memory_order_relaxed);
+}
 
 // 53400.
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
@@ -35,21 +37,21 @@ void quota_attach(Quota* quota) {
   quota->server = static_cast<Usage*>(table_attach_entry(&quota->usages, &kServer));
 }
 
-uint32 CountOfServer(const Quota& quota) { return Read(quota.server->count); }
+uint32 count_of_server(const Quota& quota) noexcept { return read_count(quota.server->count); }
 
 uint32 count_of_database(const Quota& quota, Oid database) {
   auto* usage = static_cast<Usage*>(table_find(quota.usages, &database, false));
   if (usage == nullptr) return 0;
-  const uint32 count = Read(usage->count);
+  const uint32 count = read_count(usage->count);
   table_release(quota.usages, usage);
   return count;
 }
 
 Bound bound_of(const Quota& quota, uint64 more) {
-  AssertHoldsNone();
+  assert_holds_none();
   const Bounds bounds = quota.bounds();
   if (count_of_database(quota, MyDatabaseId) + more > bounds.database) return Bound::kDatabase;
-  return CountOfServer(quota) + more > bounds.server ? Bound::kServer : Bound::kNone;
+  return count_of_server(quota) + more > bounds.server ? Bound::kServer : Bound::kNone;
 }
 
 bool begin_sweep(const Quota& quota, Bound bound) {
@@ -61,13 +63,13 @@ bool begin_sweep(const Quota& quota, Bound bound) {
   int64_t last = usage->swept_us.load(std::memory_order_relaxed);
   const core::UnixMicros now = unix_now();
   const bool has_begun =
-      !IsRecent({last}, kPauseUs, now) &&
+      !is_recent({last}, kPauseUs, now) &&
       usage->swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
   table_release(quota.usages, usage);
   return has_begun;
 }
 
-bool IsWithin(Bound bound, Oid database) {
+bool is_within(Bound bound, Oid database) noexcept {
   return bound == Bound::kServer || (bound == Bound::kDatabase && database == MyDatabaseId);
 }
 
@@ -82,33 +84,33 @@ void quota_require_room(Quota* quota, void (*sweep)(Bound bound)) {
   if (bound != Bound::kNone) report_full(*quota, bound);
 }
 
-bool HasGrown(const Quota& quota, uint64 by) {
-  return CountOfServer(quota) >= Read(quota.server->swept_count) + by;
+bool has_grown(const Quota& quota, uint64 by) noexcept {
+  return count_of_server(quota) >= read_count(quota.server->swept_count) + by;
 }
 
-void NoteSwept(const Quota& quota) {
-  quota.server->swept_count.store(CountOfServer(quota), std::memory_order_relaxed);
+void note_swept(const Quota& quota) noexcept {
+  quota.server->swept_count.store(count_of_server(quota), std::memory_order_relaxed);
 }
 
 Usage* usage_lock(const Quota& quota, Oid database) {
   return static_cast<Usage*>(table_find_or_make(quota.usages, &database, nullptr));
 }
 
-void CountMade(const Quota& quota, Usage* usage, uint32 count) {
-  AssertHoldsSome();
+void count_made(const Quota& quota, Usage* usage, uint32 count) noexcept {
+  assert_holds_some();
   quota.server->count.fetch_add(count, std::memory_order_relaxed);
   usage->count.fetch_add(count, std::memory_order_relaxed);
 }
 
-void CountGone(const Quota& quota, Usage* usage, uint32 count) {
-  AssertHoldsSome();
-  Assert(CountOfServer(quota) >= count && Read(usage->count) >= count);
+void count_gone(const Quota& quota, Usage* usage, uint32 count) noexcept {
+  assert_holds_some();
+  Assert(count_of_server(quota) >= count && read_count(usage->count) >= count);
   quota.server->count.fetch_sub(count, std::memory_order_relaxed);
   usage->count.fetch_sub(count, std::memory_order_relaxed);
 }
 
 void usage_unlock(const Quota& quota, Usage* usage) {
-  if (Read(usage->count) == 0)
+  if (read_count(usage->count) == 0)
     table_delete(quota.usages, usage);
   else
     table_release(quota.usages, usage);

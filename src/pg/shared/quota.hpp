@@ -50,7 +50,7 @@ struct Quota {
 };
 
 // A quota whose usages are in the table of this name.
-constexpr Quota QuotaOf(const char* counted, Bounds (*bounds)(), const char* table) {
+constexpr Quota make_quota(const char* counted, Bounds (*bounds)(), const char* table) noexcept {
   return {counted,
           bounds,
           {{table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage), nullptr}, nullptr},
@@ -62,7 +62,7 @@ constexpr Quota QuotaOf(const char* counted, Bounds (*bounds)(), const char* tab
 void quota_attach(Quota* quota);
 
 // What the server, or a database, has. No partition of the usages may be locked by this session.
-uint32 CountOfServer(const Quota& quota);
+uint32 count_of_server(const Quota& quota) noexcept;
 uint32 count_of_database(const Quota& quota, Oid database);
 
 // The bound that is reached.
@@ -73,9 +73,9 @@ enum class Bound : uint8_t { kNone, kDatabase, kServer };
 Bound bound_of(const Quota& quota, uint64 more = 1);
 
 // Attaches to the usages, and makes sure that this database may have one thing more. Where a bound
-// is reached it first calls `sweep`, which removes things that nobody uses and for which IsWithin()
-// holds, unless another session did so in the last 100 ms. Fails with 53400 where the bound is
-// still reached, and as quota_attach() does.
+// is reached it first calls `sweep`, which removes things that nobody uses and for which
+// is_within() holds, unless another session did so in the last 100 ms. Fails with 53400 where the
+// bound is still reached, and as quota_attach() does.
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 
 // Whether this session may sweep for a bound that it has reached. If so, no other session may for
@@ -86,19 +86,19 @@ bool begin_sweep(const Quota& quota, Bound bound);
 // Whether a thing of a database counts for the bound that this session has reached. A sweep removes
 // nothing else, except what was dropped: a database that has used up its share must not cost others
 // theirs. For kNone that is nothing.
-bool IsWithin(Bound bound, Oid database);
+bool is_within(Bound bound, Oid database) noexcept;
 
-// Whether the server has `by` things more than when a session last called NoteSwept().
-bool HasGrown(const Quota& quota, uint64 by);
-void NoteSwept(const Quota& quota);
+// Whether the server has `by` things more than when a session last called note_swept().
+bool has_grown(const Quota& quota, uint64 by) noexcept;
+void note_swept(const Quota& quota) noexcept;
 
 // Locks the usage of a database, and makes it where there is none. Fails with an error of class 53
 // where there is no memory for it.
 Usage* usage_lock(const Quota& quota, Oid database);
 
 // Adds to what is locked and to the server's count, or subtracts from them. Never fail.
-void CountMade(const Quota& quota, Usage* usage, uint32 count = 1);
-void CountGone(const Quota& quota, Usage* usage, uint32 count = 1);
+void count_made(const Quota& quota, Usage* usage, uint32 count = 1) noexcept;
+void count_gone(const Quota& quota, Usage* usage, uint32 count = 1) noexcept;
 
 // Unlocks the usage, and deletes it where its count is 0.
 void usage_unlock(const Quota& quota, Usage* usage);

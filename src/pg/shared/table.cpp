@@ -109,8 +109,8 @@ void attach_area() {
 }
 
 // The table of this name in the directory, nullptr where there is none. The root must be locked.
-const Listed* FindListed(const char* name) {
-  AssertHolds(root->lock);
+const Listed* find_listed(const char* name) noexcept {
+  assert_holds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
     if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
   return nullptr;
@@ -119,7 +119,7 @@ const Listed* FindListed(const char* name) {
 // Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
 // that a table that an error has left half made is not listed.
 dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
-  AssertHoldsExclusively(root->lock);
+  assert_holds_exclusively(root->lock);
   if (root->count == kMostTables)
     elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
   dshash_table* made = dshash_create(shared_area, &parameters, nullptr);
@@ -135,7 +135,7 @@ dshash_table* make_table(const TableForm& form, const dshash_parameters& paramet
 }  // namespace
 
 void table_attach_now(SharedTable* table) {
-  AssertHoldsNone();
+  assert_holds_none();
   const TableForm& form = table->form;
   if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
   // What the session keeps of shared memory must outlive the transaction.
@@ -144,7 +144,7 @@ void table_attach_now(SharedTable* table) {
   if (root == nullptr) attach_area();
   const dshash_parameters parameters = byte_keyed(form.key_size, form.entry_size, shared_tranche);
   LWLockAcquire(&root->lock, LW_EXCLUSIVE);
-  const Listed* listed = FindListed(form.name);
+  const Listed* listed = find_listed(form.name);
   dshash_table* attached = nullptr;
   if (listed == nullptr)
     attached = make_table(form, parameters);
@@ -163,7 +163,7 @@ int64 table_memory(const char* name) {
   constexpr Size kHeaderSize = 16;
   Assert(root != nullptr);
   LWLockAcquire(&root->lock, LW_SHARED);
-  const Listed* listed = FindListed(name);
+  const Listed* listed = find_listed(name);
   LWLockRelease(&root->lock);
   if (listed == nullptr) return 0;
   // Counting entries needs neither keys nor their hashes.
@@ -204,7 +204,7 @@ void* table_find_or_make(const SharedTable& table, const void* key, bool* made) 
 }
 
 void table_release(const SharedTable& table, void* entry) {
-  AssertHoldsSome();
+  assert_holds_some();
   dshash_release_lock(table.attached, entry);
 }
 

@@ -14,7 +14,7 @@
 //
 //   Each of these entries has a count of its users. A session takes a pointer with the entry's
 //   partition locked, and counts itself in before it lets go of that lock. It counts itself out,
-//   with LetGo(), once it has forgotten the pointer, when its process exits at the latest, by a
+//   with let_go(), once it has forgotten the pointer, when its process exits at the latest, by a
 //   callback. An entry is deleted with its partition locked exclusively, and only where the count
 //   is 0: then nobody has a pointer, and nobody can take one before the entry is gone from the
 //   table. A process that ends without running its callbacks has crashed, and then the postmaster
@@ -96,7 +96,7 @@ extern int shared_tranche;
 
 // Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
 template <typename Entry>
-inline void LetGo(Entry*& entry) {
+inline void let_go(Entry*& entry) noexcept {
   if (entry == nullptr) return;
   Entry* was = entry;
   entry = nullptr;

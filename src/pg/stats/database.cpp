@@ -25,9 +25,9 @@ int64 memory_of(const char* const (&names)[count]) {
 int64 memory_of_keys() {
   // To look must not make the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
-  Quota keys = QuotaOf(nullptr, nullptr, kUsageOfKeys);
+  Quota keys = make_quota(nullptr, nullptr, kUsageOfKeys);
   quota_attach(&keys);
-  return int64{CountOfServer(keys)} * int64{sizeof(core::KeyNode)};
+  return int64{count_of_server(keys)} * int64{sizeof(core::KeyNode)};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
-  const core::UnixMicros ceiling = MicrosOf(ceiling_read().ceiling);
+  const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   const DatabaseStatistics counts = read_database_statistics();
   const int64 total = area_size(shared_area);
   const auto millis = [](int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); };

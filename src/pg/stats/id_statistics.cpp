@@ -16,7 +16,7 @@ uint64 copy_slots(ShardStatistics* shards, uint64 room) {
     if (slot->key.database != MyDatabaseId) continue;
     if (count < room) {
       shards[count] = {
-          slot->key, {slot->last_tick.load(std::memory_order_acquire)}, IssuedBy(slot)};
+          slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
     }
     count++;
   }
@@ -28,7 +28,7 @@ uint64 copy_slots(ShardStatistics* shards, uint64 room) {
 
 ShardStatisticsList read_shard_statistics() {
   slots_attach();
-  CountsFlush();
+  counts_flush();
   // Memory is not allocated while a partition is locked, so that they are counted first. Those that
   // are made after that are shown next time, but for a few.
   constexpr uint64 kSpare = 64;
@@ -38,8 +38,8 @@ ShardStatisticsList read_shard_statistics() {
   return {shards, std::min(copy_slots(shards, room), room)};
 }
 
-bool HasLastId(const ShardStatistics& shard, const core::Layout& layout) {
-  return shard.issued > 0 && (shard.last != EndOf(layout) || IsUsedUp(layout));
+bool has_last_id(const ShardStatistics& shard, const core::Layout& layout) noexcept {
+  return shard.issued > 0 && (shard.last != end_of(layout) || is_used_up(layout));
 }
 
 DatabaseStatistics read_database_statistics() {
@@ -59,11 +59,11 @@ DatabaseStatistics read_database_statistics() {
 void reset_id_statistics() {
   slots_attach();
   // What this session has counted so far is of before.
-  CountsFlush();
+  counts_flush();
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots.attached, false);
   while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
-    if (slot->key.database == MyDatabaseId) ForgetIssued(slot);
+    if (slot->key.database == MyDatabaseId) forget_issued(slot);
   dshash_seq_term(&scan);
   EventCounts& events = shared_database->events;
   events.waits.store(0, std::memory_order_relaxed);

@@ -28,7 +28,7 @@ ShardStatisticsList read_shard_statistics();
 
 // Whether the slot's last tick was an ID: it has issued one since its counts began, and is not
 // closed.
-bool HasLastId(const ShardStatistics& shard, const core::Layout& layout);
+bool has_last_id(const ShardStatistics& shard, const core::Layout& layout) noexcept;
 
 struct DatabaseStatistics {
   uint64 raises;

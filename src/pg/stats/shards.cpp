@@ -23,13 +23,13 @@ Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
     CHECK_FOR_INTERRUPTS();
     ShardStatistics& shard = list.shards[i];
     const core::Layout& layout = layout_of(shard.key.layout);
-    const bool has_last = HasLastId(shard, layout);
-    const core::UnixMicros last_time = StartOf(layout, TimeOf(layout, shard.last));
+    const bool has_last = has_last_id(shard, layout);
+    const core::UnixMicros last_time = start_of(layout, time_of(layout, shard.last));
     const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
     Datum values[] = {PointerGetDatum(&shard.key.layout),
                       count(shard.key.shard),
                       count(shard.issued),
-                      Int64GetDatum(IdOf(layout, {shard.key.shard}, shard.last).value),
+                      Int64GetDatum(id_of(layout, {shard.key.shard}, shard.last).value),
                       TimestampTzGetDatum(to_timestamptz(last_time)),
                       Float8GetDatum(static_cast<double>(lead_us) / 1000),
                       TimestampTzGetDatum(to_timestamptz(layout.end))};

@@ -73,12 +73,12 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   return window;
 }
 
-// The tick of the present row, whose time is `moment`. Fails as NextOf() does, and with 42P20.
+// The tick of the present row, whose time is `moment`. Fails as next_of() does, and with 42P20.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);
   require_order(window, function, moment, position, run);
-  const core::Status status = NextOf(layout, from_timestamptz(moment), &run->ids, tick);
+  const core::Status status = next_of(layout, from_timestamptz(moment), &run->ids, tick);
   if (status != core::Status::kOk) return status;
   run->moment = moment;
   run->position = position;
@@ -129,7 +129,7 @@ Datum snowid_backfill(PG_FUNCTION_ARGS) {
   const core::Status status = next_tick(window, kFunction, layout, row.moment, run, &tick);
   if (status != core::Status::kOk) report_status(layout, status);
   run->layout = *row.spec;
-  PG_RETURN_INT64(IdOf(layout, {static_cast<uint64>(row.shard)}, tick).value);
+  PG_RETURN_INT64(id_of(layout, {static_cast<uint64>(row.shard)}, tick).value);
 }
 
 // snowid_backfill_uuidv7(created_at timestamptz) OVER (…) → uuid
@@ -143,6 +143,6 @@ Datum snowid_backfill_uuidv7(PG_FUNCTION_ARGS) {
   core::Tick tick;
   if (next_tick(window, kFunction, core::kUuid7, moment, run, &tick) != core::Status::kOk)
     report_uuid_time_out_of_range();
-  return uuid_datum(core::Uuid7Of(tick, random_pool.take()));
+  return uuid_datum(core::uuid7_of(tick, random_pool.take()));
 }
 }
