@@ -264,7 +264,7 @@ foreach my $rate (100, 400)
     cmp_ok(@short ? $short[-1] : 0, '<=', 150, "$rate numbers a second: within two and a half minutes ten minutes are allocated ahead");
 }
 close_session($session, $looking);
-# Where the clock is ahead some versions of libfaketime let no timeout fire, and what follows has some.
+# The right clock again.
 set_clock(0, $nodes[0]);
 
 # 5. A refill is durable when its first number is handed out, whatever the source's settings are.

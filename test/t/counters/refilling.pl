@@ -343,7 +343,7 @@ is($repeated, 0, 'no number came twice');
 close_session($holder);
 check_no_connection($source, 'all refills leave the source');
 
-# Where the clock is ahead some versions of libfaketime let no timeout fire, and what follows has some.
+# The right clock again.
 set_clock(0, $node);
 
 # Silent once more. Who is stuck does not hold up the end of his session, nor a stop of the server.

@@ -1,4 +1,6 @@
 # tables/partition_locks, by UUIDs of version 7.
+#
+# Runs in make test-all: as partition_locks.
 
 use strict;
 use warnings;

@@ -1,4 +1,6 @@
 # tables/partitions, by UUIDs of version 7.
+#
+# Runs in make test-all: partitions_by_uuid has most of it.
 
 use strict;
 use warnings;
