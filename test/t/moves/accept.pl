@@ -85,7 +85,7 @@ foreach my $level ('REPEATABLE READ', 'SERIALIZABLE')
 
 # 2. Two moves that cross: each server releases it, or finds it released, and each is handed the other's ID.
 my @both;
-foreach my $run (1 .. 30)
+foreach my $run (1 .. 10)
 {
     my $shard = 100 + $run;
     released($west, $shard) if rand() < 0.5;
