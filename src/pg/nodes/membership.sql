@@ -43,7 +43,7 @@ COMMENT ON FUNCTION snowid.check_node() IS
 CREATE FUNCTION snowid.take_over_node() RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_take_over_node';
 COMMENT ON FUNCTION snowid.take_over_node() IS
-  'state that this server, which was promoted, restored or upgraded, replaces the node; the other one stops at its next check';
+  'state that this server, which was promoted, restored or copied, replaces the node; the other one stops at its next check';
 
 CREATE FUNCTION snowid.accept_registry() RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_accept_registry';
