@@ -15,12 +15,12 @@ our @EXPORT = qw(start_client write_rows end_transactions poll read_log reap_cli
 my @clients;
 
 # Starts a process that runs a function with a number of its own, and a seed made of that. It never returns to the caller's
-# code.
+# code. Returns its process ID.
 sub start_client
 {
     my ($seed, $number, $run) = @_;
     my $child = fork // die "fork: $!";
-    if ($child) { push @clients, $child; return }
+    if ($child) { push @clients, $child; return $child }
     srand $seed * 1000 + $number;
     $SIG{__WARN__} = sub { };
     $SIG{TERM} = 'DEFAULT';
@@ -28,12 +28,15 @@ sub start_client
     return;
 }
 
-# Waits for all of them to end, for so many seconds, in each of which it calls a function. Those that do not end are told of
-# by another one, and killed. Returns how many did not end well.
+# Waits for all of them but some to end, for so many seconds, in each of which it calls a function. Those that do not end are
+# told of by another one, and killed. Returns how many did not end well.
 sub reap_clients
 {
-    my ($seconds, $each, $tell) = @_;
+    my ($seconds, $each, $tell, @but) = @_;
     my $bad = 0;
+    my %stays = map { $_ => 1 } @but;
+    my @others = grep { $stays{$_} } @clients;
+    @clients = grep { !$stays{$_} } @clients;
     foreach my $n (1 .. $seconds * 10)
     {
         $each->() if $n % 10 == 1;
@@ -49,7 +52,7 @@ sub reap_clients
     $bad += @clients;
     kill 'KILL', @clients;
     waitpid $_, 0 foreach @clients;
-    @clients = ();
+    @clients = @others;
     return $bad;
 }
 
@@ -153,7 +156,7 @@ sub end_transactions
     return;
 }
 
-# Reads a table in order until it is stopped and has read the last row: by watermarks, or, as people do, by what it has
+# Reads a table in order until all is written and it has read the last row: by watermarks, or, as people do, by what it has
 # read. Its file has a line for each row, "w MARK" before those of a poll, and "e SQLSTATE" for a poll that has failed.
 sub poll
 {
@@ -162,7 +165,7 @@ sub poll
     my ($dbh, $last) = (undef, 0);
     while (1)
     {
-        my $is_last = is_stopped($dir);
+        my $is_last = -e "$dir/written";
         $dbh //= connect_to($dir);
         if (!$dbh) { sleep 0.05; next }
         my ($mark, $rows);

@@ -98,8 +98,8 @@ sub take_step
 start_client($seed, $_, sub { write_rows($dir, @_) }) foreach 1 .. WRITERS;
 start_client($seed, 100, sub { end_transactions($dir) });
 my @names = sort keys %pollers;
-foreach my $n (0 .. $#names) { start_client($seed, 200 + $n, sub { poll($dir, $names[$n], $pollers{ $names[$n] }, 0) }) }
-start_client($seed, 300, sub { poll($dir, 'naive', 'events', 1) });
+my @readers = map { my $n = $_; start_client($seed, 200 + $n, sub { poll($dir, $names[$n], $pollers{ $names[$n] }, 0) }) } 0 .. $#names;
+push @readers, start_client($seed, 300, sub { poll($dir, 'naive', 'events', 1) });
 
 # Those that show that a row would be missed come first, while the clock is right.
 my @late = qw(late late_parent late_partition late_prepared lag_behind);
@@ -125,12 +125,14 @@ else
     }
 }
 
-# The end: nobody writes, nothing is open, and each poller reads on until the last row.
+# The end: nobody writes, nothing is open, and then each poller reads on until the last row.
+my $end_prepared = sub { my $dbh = connect_to($dir); end_prepared($dbh, 1, '%') if $dbh };
+my $tell = sub { diag(join "\n", answers($world, TELL)) };
 append_to_file("$dir/stop", '');
-my $bad = reap_clients(
-    90,
-    sub { my $dbh = connect_to($dir); end_prepared($dbh, 1, '%') if $dbh },
-    sub { diag(join "\n", answers($world, TELL)) });
+my $bad = reap_clients(90, $end_prepared, $tell, @readers);
+$end_prepared->();
+append_to_file("$dir/written", '');
+$bad += reap_clients(90, $end_prepared, $tell);
 is($bad, 0, 'all clients end well, and the pollers have read the last row') or diag("SEED=$seed");
 
 # Rows that a partition had when it was detached may have been read.

@@ -112,7 +112,7 @@ ask($writers[0], 'BEGIN; INSERT INTO events DEFAULT VALUES; DECLARE c CURSOR FOR
 start_asking($other, q(SELECT snowid.drop_partitions('events', now() - interval '1 hour')));
 wait_until_waiting($node, $other, 'Lock');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($other->{backend})");
-is(answer($other), 'ERROR 57014', 'it is not dropped under a reader');
+like(answer($other), qr/^ERROR (?:57014|55P03)$/, 'it is not dropped under a reader');
 is(hours('events'), 'h11 h12 h13 h14 h15 h16 h17 h18 h19', 'all are there');
 ask($writers[0], 'COMMIT');
 # What is too young stays: the clock says 16:10.
