@@ -7,6 +7,7 @@ package SnowidRun;
 use strict;
 use warnings;
 
+use Errno qw(EINTR);
 use Exporter 'import';
 use Fcntl qw(:flock);
 use File::Spec;
@@ -44,7 +45,8 @@ sub preload_library
 sub start_program
 {
     my ($command, @handles) = @_;
-    return bless { pid => run_again($command, @handles) } if $command->[0] =~ m{(?:^|/)psql$};
+    my $again = $command->[0] =~ m{(?:^|/)psql$} ? run_again($command, @handles) : 0;
+    return bless { pid => $again } if $again > 0;
     my $pid = fork // die "fork: $!";
     return bless { pid => $pid } if $pid;
     POSIX::dup2(fileno $handles[$_], $_) foreach grep { $handles[$_] } 0 .. 2;
@@ -53,18 +55,22 @@ sub start_program
     exec { $command->[0] } @$command or POSIX::_exit(127);
 }
 
-# The same of a program that is loaded already, or loads it. Returns its process.
+# The same of a program that is loaded already, or loads it. Returns its process; 0 where it cannot be run like that, as
+# where the one that is loaded has ended.
 sub run_again
 {
     my ($command, @handles) = @_;
     # One of another installation has another PATH. A process that a test has forked has its own.
-    my $loaded = $loaded{"$$ $command->[0] $ENV{PATH}"} //= load($command->[0]);
+    my $key = "$$ $command->[0] $ENV{PATH}";
+    my $loaded = $loaded{$key} //= load($command->[0]);
     my @files = map { "/proc/$$/fd/" . ($handles[$_] ? fileno $handles[$_] : $_) } 0 .. 2;
     my $request = join '', map { "$_\0" } "/proc/$$/cwd", @files, scalar(@$command), @$command, map { "$_=" . ($ENV{$_} // '') } keys %ENV;
+    local $SIG{PIPE} = 'IGNORE';
     syswrite $loaded->{to}, pack('l', length $request) . $request;
-    sysread $loaded->{from}, my $answer, 4;
-    my $process = $answer ? unpack 'l', $answer : 0;
-    die "$command->[0] could not be run" if $process <= 0;
+    my ($answer, $length);
+    do { $length = sysread $loaded->{from}, $answer, 4 } while !defined $length && $! == EINTR;
+    my $process = $length ? unpack 'l', $answer : 0;
+    delete $loaded{$key} if $process <= 0;
     return $process;
 }
 
