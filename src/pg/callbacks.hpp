@@ -17,7 +17,7 @@ void callbacks_register();
 
 // Registers the callback for the exit of this process, which the postmaster's children do not
 // inherit. Later calls cost next to nothing. Requires: called before the process uses shared
-// memory. Raises: 53200 if there is no memory.
+// memory. Ends the session (54000) if there is no room for another callback.
 void callbacks_register_exit();
 
 }  // namespace snowid::pg

@@ -1,4 +1,4 @@
-// Resolving the node's own number. See nodes.hpp.
+// Resolving the node's own number. See node_number.hpp.
 #include "pg/nodes/node_number.hpp"
 
 #include "pg/base/errors.hpp"
