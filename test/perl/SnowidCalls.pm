@@ -45,7 +45,8 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('text', ARRAY[NULL, '', 'B0CRIXKjCuH', 'seq_1_to_3', 'seq_1_to_9223372036854775808', 'x'';--', repeat('0', 3000)]),
   ('name', ARRAY[NULL, '', 'nowhere', 'n']),
   -- Of these nobody makes values: they are what catalogs have.
-  ('pg_node_tree', ARRAY[NULL, '(SELECT ev_action FROM pg_rewrite LIMIT 1)', '(SELECT conbin FROM pg_constraint WHERE contype = ''c'' LIMIT 1)',
+  ('pg_node_tree', ARRAY[NULL, '(SELECT ev_action FROM pg_rewrite LIMIT 1)', '(SELECT ev_qual FROM pg_rewrite LIMIT 1)',
+                         '(SELECT conbin FROM pg_constraint WHERE contype = ''c'' LIMIT 1)',
                          '(SELECT relpartbound FROM pg_class WHERE relpartbound IS NOT NULL LIMIT 1)',
                          '(SELECT adbin FROM pg_attrdef LIMIT 1)', '(SELECT proargdefaults FROM pg_proc WHERE pronargdefaults > 1 LIMIT 1)',
                          '(SELECT prosqlbody FROM pg_proc WHERE prosqlbody IS NOT NULL LIMIT 1)']),

@@ -11,6 +11,7 @@ namespace snowid::pg {
 
 namespace {
 
+// Returns nullptr for a tree that is none, as pg_rewrite.ev_qual has.
 Node* tree_arg(FunctionCallInfo fcinfo, int number) {
   return static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(number))));
 }
@@ -112,7 +113,9 @@ bool read_shard(Node* argument, Source* source) {
 Source source_of(Node* expression) {
   expression = strip_implicit_coercions(expression);
   const auto* call = reinterpret_cast<FuncExpr*>(expression);
-  if (!IsA(expression, FuncExpr) || !is_own_function(call->funcid, "snowid_next")) return {};
+  if (expression == nullptr || !IsA(expression, FuncExpr) ||
+      !is_own_function(call->funcid, "snowid_next"))
+    return {};
   Source source{true, false, 0, core::kInstagram.spec};
   ListCell* cell;
   foreach (cell, call->args) {
@@ -133,7 +136,8 @@ Source source_of(Node* expression) {
 // Whether an expression is snowid_is_uuidv7(uuid) of a column, whose type may be a domain.
 bool is_check_of_uuidv7(Node* expression, AttrNumber column) {
   const auto* call = reinterpret_cast<FuncExpr*>(expression);
-  if (!IsA(expression, FuncExpr) || !is_own_function(call->funcid, "snowid_is_uuidv7"))
+  if (expression == nullptr || !IsA(expression, FuncExpr) ||
+      !is_own_function(call->funcid, "snowid_is_uuidv7"))
     return false;
   auto* argument = static_cast<Node*>(linitial(call->args));
   // Not another one of this name for the domain.
