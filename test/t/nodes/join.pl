@@ -13,7 +13,7 @@ use Test::More;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node = new_server('node', allows_streaming => 'logical');
 # Hundreds of sessions at once, each of which pins some buffers.
-$node->append_conf('postgresql.conf', "shared_buffers = '64MB'\nmax_connections = 250\nmax_prepared_transactions = 5\n"
+$node->append_conf('postgresql.conf', "shared_buffers = '64MB'\nmax_connections = 300\nmax_prepared_transactions = 5\n"
       . "max_worker_processes = 20\nmax_logical_replication_workers = 10\n");
 start_server($node);
 
@@ -83,7 +83,8 @@ is(ask($preparing, q(BEGIN; SELECT snowid.check_node())), '4', 'asked in a trans
 is(ask($preparing, q(PREPARE TRANSACTION 'checked')), 'ERROR 0A000', 'which cannot be prepared');
 close_session($preparing);
 
-# Many at once: 200 that claim, and a dozen that join. Who finds too many others at it is told to try again.
+# Many at once: 200 that claim, and a dozen that join. Who finds too many others at it, or a registry too busy to answer in
+# time, is told to try again.
 my $claim = request('claim');
 $claim =~ s/'\Q${\claim_of(1)}\E'/gen_random_uuid()/;
 $node->safe_psql('postgres', <<"SQL");
@@ -107,10 +108,11 @@ my %numbers;
 foreach my $session (@joining)
 {
     my $number = answer($session);
-    $number = ask($session, $join) while $number =~ /55P03/;
+    $number = ask($session, $join) while $number =~ /^ERROR (55P03|08006)$/;
     $numbers{$number} = 1;
 }
-is(scalar(grep { /^\d+$/ } keys %numbers), 12, 'a dozen join at once: numbers of their own');
+is(join(' ', grep { !/^\d+$/ } keys %numbers), '', 'a dozen join at once: all get numbers');
+is(scalar(keys %numbers), 12, 'each its own');
 is(on_registry('SELECT count(DISTINCT number) FROM got'), '200', '200 claim at once: so do they');
 is(on_registry('SELECT count(*), max(node_number) FROM snowid_internal.nodes'), '216|216', 'and none is left out');
 close_session(@joining);
