@@ -150,5 +150,8 @@ foreach my $sql ('SELECT snowid.check_node()', 'SELECT snowid.take_over_node()',
     is(at('south', 'SELECT snowid.check_node()'), '5', 'renamed back: as before');
 }
 check_log($_) foreach $node, $registry;
+$node->safe_psql('south', 'ALTER SERVER registry RENAME TO central');
+like(message_of('south', 'SELECT snowid.leave()'), qr/WARNING:  registry was not told that node "south" has left\nDETAIL:  server "registry" does not exist/, 'left without its server: a warning');
+is(at('south', 'SELECT snowid_next()'), 'ERROR 55000', 'and it has stopped');
 $_->stop foreach $node, $registry;
 done_testing();
