@@ -37,16 +37,16 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = base server shared decode database ceiling ids kinds rewind central counters nodes moves tables stats
-SQL = server/extension.sql base/layout.sql base/id_type.sql base/rows.sql decode/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql kinds/uuid.sql \
-	kinds/objectid.sql kinds/base62.sql kinds/scatter.sql kinds/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
-	$(addprefix nodes/,number.sql registry.sql membership.sql) moves/moves.sql \
+ROOMS = shmem types database ceiling ids rewind central counters nodes tables stats
+SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql types/uuid.sql \
+	types/objectid.sql types/base62.sql types/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
+	$(addprefix nodes/,node_number.sql registry.sql membership.sql) nodes/shard_moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
-	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql server/rights.sql
+	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql rights.sql
 
 MODULE_big = $(EXTENSION)
-SOURCES = src/pg/module.cpp src/pg/callbacks.cpp $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
+SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))

@@ -1,12 +1,90 @@
-// The module itself: its magic block, what happens when a process loads it, and the list of its
-// families. Loading allocates no shared memory, so that it makes no difference whether
+// The module itself: its magic block, what happens when a process loads it, and the callbacks.
+// Loading allocates no shared memory, so that it makes no difference whether
 // shared_preload_libraries lists the library.
-#include "pg/callbacks.hpp"
+#include "pg/module.hpp"
+
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
+#include "pg/counters/counter.hpp"
 #include "pg/counters/settings.hpp"
 #include "pg/ids/ids.hpp"
+#include "pg/ids/table_layout.hpp"
 #include "pg/nodes/node_number.hpp"
+#include "pg/nodes/shard_moves.hpp"
+#include "pg/xact.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// None of these raises an error, but for the events XACT_EVENT_PRE_….
+void at_eoxact(XactEvent event, void*) {
+  at_eoxact_durable_commit(event);  // first: it may refuse to have the transaction prepared
+  at_eoxact_counters(event);
+  at_eoxact_moves(event);
+  at_eoxact_counts(event);
+  at_eoxact_shared_number(event);
+  at_eoxact_node_number();
+}
+
+void at_eosubxact(SubXactEvent event, SubTransactionId part, SubTransactionId parent, void*) {
+  at_eosubxact_counters(event);
+  at_eosubxact_moves(event, part, parent);
+}
+
+// A transaction may still be open: it ends after this.
+void at_exit(int, Datum) {
+  at_exit_counters();
+  counts_flush();
+  at_exit_places();    // after the IDs of the places were counted
+  at_exit_database();  // last: sweeps remove what belongs to a database that nobody uses
+}
+
+// relid: InvalidOid for all relations.
+void on_relcache(Datum, Oid relid) {
+  on_relcache_ceiling(relid);
+  on_relcache_table_layout(relid);
+  on_relcache_counters(relid);
+  on_relcache_node_number(relid);
+}
+
+void on_syscache(Datum, CacheNumber, uint32 hash) { on_syscache_node_number(hash); }
+
+ProcessUtility_hook_type next_hook = nullptr;
+
+// DISCARD ALL and DISCARD SEQUENCES make a session forget which IDs it got last, as it forgets
+// lastval and currval: a connection pooler hands the session to another client.
+void process_utility(PlannedStmt* statement, const char* query, bool read_only_tree,
+                     ProcessUtilityContext context, ParamListInfo parameters,
+                     QueryEnvironment* environment, DestReceiver* receiver,
+                     QueryCompletion* completion) {
+  const auto* discard = reinterpret_cast<DiscardStmt*>(statement->utilityStmt);
+  const bool forgets = IsA(discard, DiscardStmt) &&
+                       (discard->target == DISCARD_ALL || discard->target == DISCARD_SEQUENCES);
+  (next_hook != nullptr ? next_hook : standard_ProcessUtility)(
+      statement, query, read_only_tree, context, parameters, environment, receiver, completion);
+  if (forgets) forget_last_ids();
+}
+
+}  // namespace
+
+void callbacks_register() {
+  RegisterXactCallback(at_eoxact, nullptr);
+  RegisterSubXactCallback(at_eosubxact, nullptr);
+  CacheRegisterRelcacheCallback(on_relcache, 0);
+  CacheRegisterSyscacheCallback(RELNAMENSP, on_syscache, 0);
+  next_hook = ProcessUtility_hook;
+  ProcessUtility_hook = process_utility;
+}
+
+void callbacks_register_exit() {
+  static bool is_registered = false;
+  if (is_registered) return;
+  before_shmem_exit(at_exit, 0);
+  is_registered = true;
+}
+
+}  // namespace snowid::pg
 
 extern "C" {
 SNOWID_EXPORT const Pg_magic_struct* PG_MAGIC_FUNCTION_NAME(void);

@@ -1,7 +1,7 @@
 // What the room registers, and its SQL functions. See ceiling.hpp.
 #include "pg/ceiling/ceiling.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,7 @@
 // Reading and raising both pages. See ceiling_page.hpp.
 #include "pg/ceiling/ceiling_page.hpp"
 
-#include "pg/server/extension.hpp"
+#include "pg/catalog_table.hpp"
 
 // The version of the second page's form: of SecondPage, and of what its fields mean.
 #ifndef SNOWID_CEILING_PAGE

@@ -11,7 +11,7 @@
 // the relation's extension lock.
 #pragma once
 
-#include "pg/server/sequence_page.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

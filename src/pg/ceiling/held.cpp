@@ -1,11 +1,11 @@
 // Opening and locking the sequence. See held.hpp.
 #include "pg/ceiling/held.hpp"
 
-#include "pg/base/clock.hpp"
-#include "pg/base/locks.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/ceiling/raises.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/extension.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -1,10 +1,10 @@
 // Learning the ceiling. See learn.hpp.
 #include "pg/ceiling/learn.hpp"
 
-#include "pg/base/locks.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/ceiling/held.hpp"
 #include "pg/ceiling/publish.hpp"
-#include "pg/server/extension.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -35,7 +35,7 @@ void ceiling_carry_over();
 // where the sequence is missing, or not a permanent sequence.
 CeilingOnPages ceiling_read();
 
-// Called by callbacks.cpp: the sequence may be another one, or have other storage.
+// Called by module.cpp: the sequence may be another one, or have other storage.
 void on_relcache_ceiling(Oid relid);
 
 }  // namespace snowid::pg

@@ -1,11 +1,11 @@
 // Writing and publishing the ceiling. See publish.hpp.
 #include "pg/ceiling/publish.hpp"
 
-#include "pg/base/locks.hpp"
 #include "pg/ceiling/ceiling_page.hpp"
 #include "pg/ceiling/raises.hpp"
 #include "pg/ceiling/settings.hpp"
 #include "pg/ceiling/wild.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -1,10 +1,10 @@
 // Raising the ceiling. See raise.hpp.
 #include "pg/ceiling/raise.hpp"
 
-#include "pg/base/locks.hpp"
 #include "pg/ceiling/ceiling_page.hpp"
 #include "pg/ceiling/held.hpp"
 #include "pg/ceiling/publish.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

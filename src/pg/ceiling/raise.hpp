@@ -5,7 +5,7 @@
 
 #include "pg/ceiling/settings.hpp"
 #include "pg/ceiling/state.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

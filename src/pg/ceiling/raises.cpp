@@ -1,8 +1,8 @@
 // Counting raises, and logging slow ones. See raises.hpp.
 #include "pg/ceiling/raises.hpp"
 
-#include "pg/base/clock.hpp"
 #include "pg/ceiling/state.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

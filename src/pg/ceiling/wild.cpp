@@ -1,7 +1,7 @@
 // Learning the wild times from a page. See wild.hpp.
 #include "pg/ceiling/wild.hpp"
 
-#include "pg/base/locks.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -2,8 +2,8 @@
 // right to refill, so only one session of a server allocates for a sequence at a time.
 #include "pg/central/allocate.hpp"
 
-#include "pg/server/extension.hpp"
-#include "pg/server/remote.hpp"
+#include "pg/catalog_table.hpp"
+#include "pg/remote.hpp"
 
 namespace snowid::pg {
 

@@ -1,4 +1,4 @@
-// Allocating blocks from a central source, over server/remote.hpp, with the rights of the owner of
+// Allocating blocks from a central source, over remote.hpp, with the rights of the owner of
 // the sequence here. Nothing is shared here.
 #pragma once
 

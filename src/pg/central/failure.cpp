@@ -1,7 +1,7 @@
 // Remembering failures of central sources. See failure.hpp.
 #include "pg/central/failure.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

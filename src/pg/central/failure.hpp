@@ -8,8 +8,8 @@
 
 #include "pg/central/sources.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/sequence_page.hpp"
-#include "pg/shared/abi.hpp"
+#include "pg/sequence_page.hpp"
+#include "pg/shmem/shared_table.hpp"
 
 namespace snowid::pg {
 

@@ -3,13 +3,12 @@
 // that has taken over such a name gets no rights by it. Nothing is shared but the table.
 #include "pg/central/sources.hpp"
 
-#include "pg/base/errors.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/central/allocate.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/extension.hpp"
-#include "pg/server/own_table.hpp"
-#include "pg/server/remote.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/errors.hpp"
+#include "pg/remote.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

@@ -1,9 +1,9 @@
 // A session's counters. See counter.hpp.
 #include "pg/counters/counter.hpp"
 
-#include "pg/base/errors.hpp"
-#include "pg/server/extension.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/catalog_table.hpp"
+#include "pg/errors.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

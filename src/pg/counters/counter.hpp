@@ -10,7 +10,7 @@
 
 #include "pg/counters/store.hpp"
 #include "pg/prelude.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 
@@ -63,7 +63,7 @@ XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core
 // called once the change is durable and the numbers are in memory.
 void counter_settle(const Counter* counter, core::Known* known);
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void at_eoxact_counters(XactEvent event);
 void at_eosubxact_counters(SubXactEvent event);
 void at_exit_counters();

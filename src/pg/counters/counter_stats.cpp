@@ -3,7 +3,7 @@
 // another.
 #include "pg/counters/counter_stats.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter.hpp"
 

@@ -2,7 +2,7 @@
 #include "pg/counters/keys.hpp"
 
 #include "pg/counters/settings.hpp"
-#include "pg/server/subtransaction.hpp"
+#include "pg/xact.hpp"
 
 namespace snowid::pg {
 

@@ -3,13 +3,13 @@
 //
 // Shared: a table of keys is reached by SharedSection::table, with the section's lock or one of its
 // draw locks held. It is freed once it is taken out of the section, which takes all of them, or
-// with the section's entry, so nobody can reach it then. A quota (shared/quota.hpp) counts how many
+// with the section's entry, so nobody can reach it then. A quota (shmem/bounds.hpp) counts how many
 // keys there is room for in all tables of a database, and of the server. The partition of its usage
 // is the last that a session locks.
 #pragma once
 
 #include "pg/counters/store.hpp"
-#include "pg/shared/quota.hpp"
+#include "pg/shmem/bounds.hpp"
 
 namespace snowid::pg {
 

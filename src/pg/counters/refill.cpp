@@ -1,7 +1,7 @@
 // The right to refill. See refill.hpp.
 #include "pg/counters/refill.hpp"
 
-#include "pg/base/locks.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

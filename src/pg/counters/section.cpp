@@ -7,13 +7,13 @@
 // looks one up otherwise, holds SharedSection::lock, while others go on to draw. What must not run
 // beside a draw (core/section.hpp) takes that lock and all draw locks, exclusively. None is held
 // while the limit is made durable. See counter.hpp for the locks on the sequence.
-#include "pg/base/clock.hpp"
-#include "pg/base/errors.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter.hpp"
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/errors.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

@@ -4,13 +4,13 @@
 //
 // While one session refills, the others draw what is left. They wait for it only if nothing is
 // left. The functions are refused in a read-only transaction, as nextval is.
-#include "pg/base/clock.hpp"
-#include "pg/base/errors.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/server/remote.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/errors.hpp"
+#include "pg/remote.hpp"
+#include "pg/sequence_page.hpp"
 
 namespace snowid::pg {
 

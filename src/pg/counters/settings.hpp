@@ -1,8 +1,8 @@
 // The settings of counters, each of which belongs to one process; and how much memory segments and
-// sections may take (shared/quota.hpp says what happens beyond that). Nothing is shared.
+// sections may take (shmem/bounds.hpp says what happens beyond that). Nothing is shared.
 #pragma once
 
-#include "pg/base/debug.hpp"
+#include "pg/debug.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {

@@ -6,7 +6,7 @@
 
 #include "pg/counters/keys.hpp"
 #include "pg/counters/settings.hpp"
-#include "pg/shared/quota.hpp"
+#include "pg/shmem/bounds.hpp"
 
 namespace snowid::pg {
 

@@ -5,7 +5,7 @@
 // entries of the tables "segments" and "sections"; the comments of the fields say which process may
 // change them. A session is counted in as a user of each entry that it keeps a pointer to.
 //
-// Locks are taken in this order: the partition of the usage of counters (shared/quota.hpp), that of
+// Locks are taken in this order: the partition of the usage of counters (shmem/bounds.hpp), that of
 // "segments" or "sections", SharedSection::lock, the section's draw locks by their number, the
 // partition of the usage of keys (keys.hpp). No session holds a partition of
 // "sections" and a section's lock at once.
@@ -16,8 +16,7 @@
 #include "pg/central/sources.hpp"
 #include "pg/counters/counter_stats.hpp"
 #include "pg/counters/refill.hpp"
-#include "pg/shared/abi.hpp"
-#include "pg/shared/table.hpp"
+#include "pg/shmem/shared_table.hpp"
 
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeyTable too, and of what their fields mean.

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "pg/compat.hpp"
-#include "pg/shared/abi.hpp"
-#include "pg/shared/table.hpp"
+#include "pg/shmem/shared_table.hpp"
 
 // The number of the family's ABI: of the form of Database and Slot, and of what their fields mean.
 #ifndef SNOWID_IDS_ABI
@@ -164,7 +163,7 @@ extern RaiseCounts* raise_counts;
 // Fails as table_attach() does; then it can be called again.
 void database_attach();
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void at_exit_database();
 
 // Whether the entry may be that of a dropped database which had the same OID as this one: CREATE

@@ -32,7 +32,7 @@ void shared_number_change();
 // (durable_commit.hpp).
 void shared_number_change_with_transaction();
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void at_eoxact_shared_number(XactEvent event);
 
 // Whether this database may issue IDs, by what it knows of itself as a node. fails: whether to

@@ -1,7 +1,7 @@
 // Finding, opening, closing and lifting slots. See slots.hpp for the locks.
 #include "pg/database/slots.hpp"
 
-#include "pg/base/locks.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -7,11 +7,11 @@
 // a pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
-// slots (shared/quota.hpp), that of "slots".
+// slots (shmem/bounds.hpp), that of "slots".
 #pragma once
 
-#include "pg/base/debug.hpp"
 #include "pg/database/entry.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 
@@ -32,10 +32,9 @@ struct Slot {
 };
 
 // A session holds a slot three times at most: by its place, while its transaction moves the shard
-// (moves/pending.cpp), and for a moment. No server has a quarter as many processes (MAX_BACKENDS in
-// PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million a second, and
-// then begins anew.
-// Tests have few users.
+// (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
+// (MAX_BACKENDS in PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million
+// a second, and then begins anew. Tests have few users.
 inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
@@ -53,7 +52,7 @@ SNOWID_PIN_SIZE(Slot, 48);
 // The table of slots. Declared here because statistics look at all of its entries.
 extern SharedTable slots;
 
-// Counts this session in as a user of a slot; and out, as let_go() in shared/table.hpp does.
+// Counts this session in as a user of a slot; and out, as let_go() in shmem/shared_table.hpp does.
 inline void hold(Slot* slot) noexcept { slot->uses.fetch_add(1, std::memory_order_relaxed); }
 inline void let_go(Slot*& slot) noexcept {
   if (slot == nullptr) return;

@@ -1,8 +1,8 @@
-// How much memory IDs may take. See shared/quota.hpp for what happens beyond that. All shards of
+// How much memory IDs may take. See shmem/bounds.hpp for what happens beyond that. All shards of
 // the default layout have room in each database, whatever others take: 8,192 slots of 80 bytes.
 #pragma once
 
-#include "pg/base/debug.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 

@@ -26,11 +26,11 @@ inline void count_one(const PlaceDirectory* directory, const Place* place, int64
   if (unlikely(++uncounted->ids[at] == 0)) add_issued(place->slot, uint64{PG_UINT8_MAX} + 1);
 }
 
-// Adds what this session has counted to the slots. Never fails. Called by callbacks.cpp at the
+// Adds what this session has counted to the slots. Never fails. Called by module.cpp at the
 // exit of the process.
 void counts_flush() noexcept;
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void at_eoxact_counts(XactEvent event);
 
 }  // namespace snowid::pg

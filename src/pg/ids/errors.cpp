@@ -1,9 +1,9 @@
 // The wording of errors. See errors.hpp.
 #include "pg/ids/errors.hpp"
 
-#include "pg/base/clock.hpp"
-#include "pg/base/layout_type.hpp"
+#include "pg/clock.hpp"
 #include "pg/ids/settings.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 

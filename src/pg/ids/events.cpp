@@ -1,8 +1,8 @@
 // Counting and logging events. See events.hpp.
 #include "pg/ids/events.hpp"
 
-#include "pg/base/clock.hpp"
-#include "pg/base/layout_type.hpp"
+#include "pg/clock.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,7 @@
 // What the room offers to others. See ids.hpp.
 #include "pg/ids/ids.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

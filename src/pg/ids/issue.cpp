@@ -1,7 +1,7 @@
 // The slow path of issuing IDs. See issue.hpp.
 #include "pg/ids/issue.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/moved_shards.hpp"
 #include "pg/ids/reach.hpp"

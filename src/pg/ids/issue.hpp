@@ -6,8 +6,8 @@
 // ceiling.
 #pragma once
 
-#include "pg/base/clock.hpp"
 #include "pg/ceiling/ceiling.hpp"
+#include "pg/clock.hpp"
 #include "pg/ids/counts.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/place.hpp"

@@ -1,11 +1,11 @@
 #include "pg/ids/moved_shards.hpp"
 
-#include "pg/base/errors.hpp"
-#include "pg/base/layout_type.hpp"
-#include "pg/base/locks.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
+#include "pg/debug.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/events.hpp"
-#include "pg/server/extension.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 

@@ -13,8 +13,8 @@
 // lock before any of snowid's LWLocks, so no LWLock may be held in any of these calls.
 #pragma once
 
+#include "pg/catalog_table.hpp"
 #include "pg/database/database.hpp"
-#include "pg/server/own_table.hpp"
 
 namespace snowid::pg {
 

@@ -1,11 +1,11 @@
 // The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
-#include "pg/base/errors.hpp"
-#include "pg/base/layout_type.hpp"
 #include "pg/compat.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/moved_shards.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 

@@ -1,7 +1,7 @@
 // Making places. See place.hpp. Nothing is removed before the process ends.
 #include "pg/ids/place.hpp"
 
-#include "pg/base/errors.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/slot_make.hpp"
 
 namespace snowid::pg {

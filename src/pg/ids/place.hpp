@@ -97,7 +97,7 @@ void forget_last_ids();
 // The last ID that this session got, of whatever shard; kNoId before the first.
 extern int64 session_last_id;
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void at_exit_places();
 
 }  // namespace snowid::pg

@@ -1,6 +1,6 @@
 #include "pg/ids/reach.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

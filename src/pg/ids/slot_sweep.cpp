@@ -14,7 +14,7 @@
 // used in this hour stays: a new one could issue nothing until the next hour.
 #include "pg/ids/slot_sweep.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 #include "pg/ids/bounds.hpp"
 
 namespace snowid::pg {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "pg/database/database.hpp"
-#include "pg/shared/quota.hpp"
+#include "pg/shmem/bounds.hpp"
 
 namespace snowid::pg {
 

@@ -1,8 +1,8 @@
 // Reading the defaults of a table. See table_layout.hpp.
 #include "pg/ids/table_layout.hpp"
 
+#include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
-#include "pg/server/extension.hpp"
 
 namespace snowid::pg {
 

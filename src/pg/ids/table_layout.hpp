@@ -18,7 +18,7 @@ struct DefaultLayout {
 // with all bytes zero. Locks nothing.
 void default_layout_add(Oid relid, DefaultLayout* layout);
 
-// Called by callbacks.cpp.
+// Called by module.cpp.
 void on_relcache_table_layout(Oid relid);
 
 }  // namespace snowid::pg

@@ -19,13 +19,13 @@
 // Shared: slots are lifted by compare-and-swap. Those that are made or opened meanwhile start above
 // Database::watermark_us, which is raised before slots are looked at. Ceiling::lock is held in
 // shared mode for that, since open_slot() reads it and opens the slot with that lock.
-#include "pg/base/errors.hpp"
-#include "pg/base/layout_type.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/ids/reach.hpp"
 #include "pg/ids/table_layout.hpp"
-#include "pg/server/extension.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 

@@ -1,3 +1,6 @@
+// Requests of a node to its registry: the function snowid.register there (registry.sql), called
+// over remote.hpp.
+//
 // How a node and its registry exchange tokens, by which copies of the node are found.
 //
 // A token is a random number that the node makes, and stores as `next` before it asks for it. The
@@ -10,10 +13,74 @@
 // called membership_lock(). All raise as registry_ask() does, and then `next` stays.
 #pragma once
 
-#include "pg/nodes/registry.hpp"
+#include "pg/clock.hpp"
+#include "pg/nodes/membership.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
+
+// What is asked for, as the function's first argument has it.
+inline constexpr char kLook[] = "look";           // what the registry has
+inline constexpr char kClaim[] = "claim";         // the number of the claim, a new one at first
+inline constexpr char kExchange[] = "exchange";   // to replace the token by the next one
+inline constexpr char kTakeOver[] = "take over";  // the same, as a server that replaces the node
+inline constexpr char kAccept[] = "accept";       // the same, or to make a row that was lost
+inline constexpr char kLeave[] = "leave";         // the same, and to retire the number
+
+// How it answers. What is wrong with a request is an error instead.
+enum class Verdict : uint8_t {
+  kHeld,      // it has the next token now; with kLook and kClaim, a row of the claim
+  kMoved,     // it is another registry than was asked for
+  kUnknown,   // it has no row of the claim
+  kBehind,    // it has lost exchanges
+  kPromoted,  // the asker was promoted or restored since, and has not stated that it takes over
+  kRetired,   // the number is
+  kCopy,      // another server has exchanged tokens since
+};
+
+// How far clocks may differ, in microseconds.
+inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
+
+// A registry as the current user may ask it.
+struct Registry {
+  Oid server;
+  Oid role;
+  const char* name;  // of the server
+};
+
+// node: as which this database has joined over it, nullptr if it has not.
+// Raises: 42704 if there is no such server, 42501 if the user may not use it.
+Registry registry_of(const char* server, const char* node);
+
+// How this server's clock and the registry's differ, in microseconds. Reading the other one takes a
+// while, so these are bounds.
+struct ClockGap {
+  int64 ahead_us;        // by how much this one is ahead for sure, or behind if it is negative
+  int64 most_behind_us;  // by how much it is behind at most; negative if it is ahead
+};
+
+// Raises: as registry_ask().
+ClockGap registry_compare_clocks(const Registry& registry);
+
+// Raises 55000 if they differ by more than kMostDifferenceUs.
+void require_near_clocks(const Registry& registry, const ClockGap& gap);
+
+struct Answer {
+  Verdict verdict;
+  bool is_promoted;  // a promoted or restored server has asked for this number, too
+  int64 number;
+  int64 exchange;  // what its row has now; 0 if there is none
+  int64 token;
+  int64 max_lead_us;  // what the node last said of snowid.max_lead
+  char identity[kLongestIdentity + 1];
+};
+
+// Asks the registry. identity: the one that it must have; an empty string for any, with kLook.
+// token: the one that its row is thought to have. member: claim, number, exchange, the next token,
+// name. Raises: 25006 if the registry is a standby; 08006 if it cannot be reached or does not
+// answer; 08P01 if what it answers is not an answer; and what it reports itself.
+Answer registry_ask(const Registry& registry, const char* request, const char* identity,
+                    int64 token, const Membership& member);
 
 // Claims a number, or finishes an earlier claim: in one that returns the number is the node's, and
 // the page says so. A claim names the identity of the registry, which is asked for before the claim

@@ -1,13 +1,12 @@
 // The page of a node. See membership.hpp.
 #include "pg/nodes/membership.hpp"
 
-#include "pg/base/locks.hpp"
+#include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
-#include "pg/server/durable_commit.hpp"
-#include "pg/server/extension.hpp"
-#include "pg/server/own_table.hpp"
-#include "pg/server/sequence_page.hpp"
+#include "pg/debug.hpp"
+#include "pg/sequence_page.hpp"
+#include "pg/xact.hpp"
 
 namespace snowid::pg {
 

@@ -1,13 +1,13 @@
 // Resolving the node's own number. See node_number.hpp.
 #include "pg/nodes/node_number.hpp"
 
-#include "pg/base/errors.hpp"
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/ids.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
-#include "pg/server/subtransaction.hpp"
+#include "pg/xact.hpp"
 
 namespace snowid::pg {
 

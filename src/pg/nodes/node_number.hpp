@@ -12,7 +12,7 @@ namespace snowid::pg {
 // Defines the settings. Called once, when the library is loaded.
 void nodes_register();
 
-// Called by callbacks.cpp. hash: of a row of pg_class by its name, since Citus was installed or
+// Called by module.cpp. hash: of a row of pg_class by its name, since Citus was installed or
 // dropped; 0 for all.
 void on_relcache_node_number(Oid relid);
 void on_syscache_node_number(uint32 hash);

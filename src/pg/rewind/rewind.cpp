@@ -9,14 +9,14 @@
 // Shared: Database and the slots of this database, which nobody else looks at. And the slots that
 // all databases share, which other sessions go on using: ticks that are drawn from those may come
 // again, so ObjectIDs get another random number.
-#include "pg/base/clock.hpp"
-#include "pg/base/errors.hpp"
-#include "pg/base/layout_type.hpp"
-#include "pg/base/locks.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
+#include "pg/debug.hpp"
+#include "pg/errors.hpp"
 #include "pg/ids/ids.hpp"
-#include "pg/kinds/objectid.hpp"
+#include "pg/types/layout.hpp"
+#include "pg/types/objectid.hpp"
 
 namespace snowid::pg {
 

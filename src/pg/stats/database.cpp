@@ -1,7 +1,7 @@
 // What the view snowid.stat_database shows. Nothing is shared here.
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/shared/quota.hpp"
+#include "pg/shmem/bounds.hpp"
 #include "pg/stats/id_statistics.hpp"
 
 namespace snowid::pg {

@@ -1,7 +1,7 @@
 // Reading and resetting statistics. See id_statistics.hpp.
 #include "pg/stats/id_statistics.hpp"
 
-#include "pg/base/clock.hpp"
+#include "pg/clock.hpp"
 
 namespace snowid::pg {
 

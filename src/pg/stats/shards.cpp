@@ -1,8 +1,8 @@
 // What the view snowid.stat_shards shows. Nothing is shared here.
-#include "pg/base/clock.hpp"
-#include "pg/base/layout_type.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/stats/id_statistics.hpp"
+#include "pg/types/layout.hpp"
 
 using namespace snowid;
 using namespace snowid::pg;

@@ -1,12 +1,11 @@
 // snowid_backfill and snowid_backfill_uuidv7: IDs and UUIDs for existing rows, with the rows' own
 // times. They are window functions. They count within a partition of the window and draw from no
 // shard, so they share nothing.
-#include "pg/base/clock.hpp"
-#include "pg/base/errors.hpp"
-#include "pg/base/layout_type.hpp"
-#include "pg/base/random.hpp"
-#include "pg/base/uuid_datum.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/types/layout.hpp"
+#include "pg/values.hpp"
 
 namespace snowid::pg {
 

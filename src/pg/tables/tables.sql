@@ -8,7 +8,7 @@
 -- errors before anybody has to wait. Both looks are the same function, and a statement of its own sees what was committed
 -- before it began. Under REPEATABLE READ it would not, hence snowid.require_read_committed().
 --
--- No body names the extension's schema, see decode/decode.sql.
+-- No body names the extension's schema, see types/decode.sql.
 
 -- Requires: nothing. Raises 25001 in a transaction whose snapshot is older than the statement.
 CREATE FUNCTION snowid.require_read_committed(function pg_catalog.text) RETURNS pg_catalog.void

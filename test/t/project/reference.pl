@@ -140,13 +140,13 @@ my %sqlstate = (kClockBehind => 'SN001');
 my ($errcodes) = glob `$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt';
 foreach (split /\n/, slurp_file($errcodes)) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
 my %raised;
-foreach my $file (glob('src/pg/*/*.cpp'), glob('src/pg/*/*.hpp'))
+foreach my $file (glob 'src/pg/{,*/}*.[ch]pp')
 {
     my $source = slurp_file($file) =~ s{//.*}{}gr =~ s/[=!]=\s*ERRCODE_\w+//gr;
     $raised{ $sqlstate{$_} // $_ } = 1 foreach $source =~ /\b(ERRCODE_(?!TO_CATEGORY)\w+|(?<=errcode\()kClockBehind)\b/g;
 }
 # PL/pgSQL has the same names, in lower case; what it handles is raised by others.
-foreach my $file (glob 'src/pg/*/*.sql')
+foreach my $file (glob 'src/pg/{,*/}*.sql')
 {
     $raised{ $sqlstate{ 'ERRCODE_' . uc } // $_ } = 1 foreach slurp_file($file) =~ /\bERRCODE = '(\w+)'/g;
 }

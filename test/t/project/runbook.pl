@@ -24,7 +24,7 @@ sub messages_of_sources
     while (<$codes>) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
     close $codes;
     my (%messages, @others);
-    foreach my $file (glob 'src/pg/*/*.cpp')
+    foreach my $file (glob 'src/pg/{,*/}*.cpp')
     {
         # An INT64_FORMAT stands between two literals; a file's own names of SQLSTATEs and texts are in it or its room.
         my $text = slurp_file($file) =~ s/"\s*U?INT64_FORMAT\s*"?/%d/gr =~ s/"\s*\n\s*"//gr;
@@ -38,7 +38,7 @@ sub messages_of_sources
             push @others, @texts, map { ucfirst "$_." } @texts;
         }
     }
-    foreach my $file (glob 'src/pg/*/*.sql')
+    foreach my $file (glob 'src/pg/{,*/}*.sql')
     {
         my $text = slurp_file($file);
         while ($text =~ /RAISE\s+'((?:[^']|'')*)'[^;]*?ERRCODE = '(\w+)'/g)

@@ -1,0 +1,221 @@
+// Looking up the extension's objects.
+//
+// Opening the extension's own tables, and their triggers.
+#include "pg/catalog_table.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/xact.hpp"
+
+namespace snowid::pg {
+
+Oid extension_schema(Oid extension) {
+  Oid schema = InvalidOid;
+  ScanKeyData key;
+  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(extension));
+  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
+  HeapTuple tuple = systable_getnext(scan);
+  if (HeapTupleIsValid(tuple))
+    schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return schema;
+}
+
+Oid extension_relation(const char* name) {
+  const Oid extension = get_extension_oid(kExtensionName, true);
+  if (!OidIsValid(extension)) return InvalidOid;
+  const Oid schema = get_namespace_oid(kInternalSchemaName, true);
+  if (!OidIsValid(schema)) return InvalidOid;
+  const Oid relid = get_relname_relid(name, schema);
+  if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
+    return InvalidOid;
+  return relid;
+}
+
+bool is_own_relation(Oid relid) {
+  const Oid extension = getExtensionOfObject(RelationRelationId, relid);
+  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+}
+
+bool is_own_function(Oid function, const char* name) {
+  const char* found = get_func_name(function);
+  if (found == nullptr || strcmp(found, name) != 0) return false;
+  const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
+  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+}
+
+const char* qualified_name(Oid relid) {
+  return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+                                    get_rel_name(relid));
+}
+
+Oid relation_owner(Oid relid) {
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for relation %u", relid);
+  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(row))->relowner;
+  ReleaseSysCache(row);
+  return owner;
+}
+
+namespace {
+
+constexpr char kLoss[] =
+    "Undo the change, or restore the database from a backup. Creating the extension again would "
+    "lose the node's number, released shards, and sources.";
+
+[[noreturn]] void report_missing(const char* name) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("relation \"%s.%s\" is missing or was replaced", kInternalSchemaName, name),
+           errhint("%s", kLoss)));
+  pg_unreachable();
+}
+
+// detail, hint: sentences. The hint has the statement that undoes the change, if there is one.
+[[noreturn]] void report_altered(Relation relation, const char* detail, const char* hint) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s.%s\" was altered", kInternalSchemaName,
+                         RelationGetRelationName(relation)),
+                  errdetail_internal("%s", detail), errhint("%s", hint)));
+  pg_unreachable();
+}
+
+Relation open_relation(const char* name, LOCKMODE lock) {
+  const Oid relid = extension_relation(name);
+  Relation relation = OidIsValid(relid) ? try_relation_open(relid, lock) : nullptr;
+  if (relation == nullptr) report_missing(name);
+  return relation;
+}
+
+const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
+
+// Whether a column is of the type, or of one of snowid's types, which has this length.
+bool is_of(Form_pg_attribute column, Oid type, int16 own_type_length) noexcept {
+  if (column->attisdropped) return false;
+  if (OidIsValid(type)) return column->atttypid == type;
+  return column->attlen == own_type_length &&
+         column->attbyval == (own_type_length <= static_cast<int16>(sizeof(Datum)));
+}
+
+// Columns that were added, and dropped again, do no harm.
+void require_columns(Relation relation, const OwnTable& table) {
+  TupleDesc columns = RelationGetDescr(relation);
+  if (columns->natts < table.columns) report_missing(table.name);
+  for (int i = 0; i < columns->natts; i++) {
+    Form_pg_attribute column = TupleDescAttr(columns, i);
+    const char* name = NameStr(column->attname);
+    if (i >= table.columns && !column->attisdropped)
+      report_altered(relation, psprintf("Column \"%s\" was added.", name),
+                     psprintf("Use ALTER TABLE %s DROP COLUMN %s.", name_of(relation),
+                              quote_identifier(name)));
+    if (i < table.columns && !is_of(column, table.types[i], table.own_type_length))
+      report_altered(relation,
+                     psprintf("Column number %d was dropped, or has another type.", i + 1), kLoss);
+  }
+}
+
+bool is_own_trigger(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_TRIGGER(fcinfo)) return false;
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
+         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
+         RelationGetRelid(trigger->tg_relation) ==
+             extension_relation(RelationGetRelationName(trigger->tg_relation));
+}
+
+}  // namespace
+
+Relation own_table_open(const OwnTable& table, LOCKMODE lock) {
+  Relation relation = open_relation(table.name, lock);
+  require_as_made(relation, table);
+  return relation;
+}
+
+void require_as_made(Relation relation, const OwnTable& table) {
+  const Form_pg_class description = relation->rd_rel;
+  if (description->relkind != RELKIND_RELATION || description->relam != HEAP_TABLE_AM_OID)
+    report_missing(table.name);
+  if (description->relpersistence != RELPERSISTENCE_PERMANENT)
+    report_altered(relation, "It is unlogged.",
+                   psprintf("Use ALTER TABLE %s SET LOGGED.", name_of(relation)));
+  require_columns(relation, table);
+}
+
+Oid own_key_of(Relation relation) {
+  list_free(RelationGetIndexList(relation));
+  const Oid key = relation->rd_pkindex;
+  if (!OidIsValid(key)) return InvalidOid;
+  HeapTuple row = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(key));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for index %u", key);
+  const bool is_first = reinterpret_cast<Form_pg_index>(GETSTRUCT(row))->indkey.values[0] == 1;
+  ReleaseSysCache(row);
+  return is_first ? key : InvalidOid;
+}
+
+void require_no_null(Relation relation, const OwnTable& table, HeapTuple row) {
+  TupleDesc columns = RelationGetDescr(relation);
+  for (int i = 0; i < table.columns; i++)
+    if (i + 1 != table.nullable && heap_attisnull(row, i + 1, columns))
+      report_altered(
+          relation,
+          psprintf("A row has a null in column \"%s\".",
+                   NameStr(TupleDescAttr(columns, i)->attname)),
+          psprintf("Use UPDATE %s to store the value that the row had.", name_of(relation)));
+}
+
+uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
+                         Datum* values, const char* nulls) {
+  const Oid relid = extension_relation(table);
+  if (!OidIsValid(relid)) report_missing(table);
+  const Caller caller = role_enter(relation_owner(relid), SECURITY_LOCAL_USERID_CHANGE);
+  SPI_connect();
+  SPIPlanPtr plan = SPI_prepare(statement, count, types);
+  if (plan == nullptr) elog(ERROR, "SPI_prepare: %d", SPI_result);
+  const int result = SPI_execute_snapshot(plan, values, nulls, GetLatestSnapshot(), InvalidSnapshot,
+                                          false, true, 0);
+  if (result < 0) elog(ERROR, "SPI_execute_snapshot: %d", result);
+  const uint64 processed = SPI_processed;
+  SPI_finish();
+  role_leave(caller);
+  return processed;
+}
+
+void report_not_stored(const char* table) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("could not change table \"%s.%s\"", kInternalSchemaName, table),
+                  errdetail("A rule, a trigger, or a policy that was added to it has stored "
+                            "something else, or nothing."),
+                  errhint("Drop that rule, trigger, or policy.")));
+  pg_unreachable();
+}
+
+Relation own_sequence_open(const char* name, LOCKMODE lock) {
+  Relation relation = open_relation(name, lock);
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    report_missing(name);
+  return relation;
+}
+
+const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
+                                       const char* truncate_hint) {
+  if (!is_own_trigger(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
+                           kInternalSchemaName, function, kExtensionName)));
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,
+                           RelationGetRelationName(trigger->tg_relation)),
+                    errhint("%s", truncate_hint)));
+  return trigger;
+}
+
+HeapTuple row_of(const TriggerData* trigger) {
+  return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple : trigger->tg_trigtuple;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,86 @@
+// The extension's own objects, found by the extension and not by search_path: anybody may make a
+// relation of the same name. Reads catalogs; nothing is shared.
+//
+// The extension's own relations, whatever the caller's rights and isolation level: C code reads
+// them directly, as PostgreSQL reads its catalogs, and stores rows by SQL.
+//
+// Rows of some of these tables are about this server. Triggers guard them: logical replication
+// brings no rows to them, and removes none. Nothing is shared but the relations.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+inline constexpr char kExtensionName[] = "snowid";
+// The schema of its tables and sequences, in which PUBLIC has no USAGE: a lock that anybody may
+// take by a relation's name, and keep, would stop all IDs.
+inline constexpr char kInternalSchemaName[] = "snowid_internal";
+
+// The schema of an extension, InvalidOid where there is none of this oid.
+Oid extension_schema(Oid extension);
+
+// A relation in the extension's own schema by its name, InvalidOid where there is none.
+Oid extension_relation(const char* name);
+
+// Whether a relation is one of the extension's, wherever it may have been moved to.
+bool is_own_relation(Oid relid);
+
+// Whether a function is one of the extension's, of this name.
+bool is_own_function(Oid function, const char* name);
+
+// The name of a relation, which must exist, with its schema: quoted, as SQL has it.
+const char* qualified_name(Oid relid);
+
+// The owner of a relation, which must exist.
+Oid relation_owner(Oid relid);
+
+// A table as CREATE EXTENSION has made it.
+struct OwnTable {
+  const char* name;       // in the extension's own schema
+  const Oid* types;       // of its columns, in their order; InvalidOid where it is one of snowid's
+  int columns;            // how many it has
+  int16 own_type_length;  // in bytes, of snowid's type; 0 where there is none
+  int nullable;           // the number of the column that may be null, 0 for none
+};
+
+// Opens a table to read it. Raises 55000 if there is none, or if it is not as it was made: see
+// below.
+Relation own_table_open(const OwnTable& table, LOCKMODE lock);
+
+// Checks a table that the caller has opened. It must be a permanent heap with these columns. Raises
+// 55000 if not; the hint says how to undo the change.
+void require_as_made(Relation relation, const OwnTable& table);
+
+// The index of the primary key, InvalidOid if there is none that begins with the first column.
+Oid own_key_of(Relation relation);
+
+// Raises 55000 if a column of a row is null that CREATE EXTENSION has made NOT NULL. Required
+// before C code uses what it has read: the table may lack the constraint.
+void require_no_null(Relation relation, const OwnTable& table, HeapTuple row);
+
+// Runs a statement that changes a table, as the table's owner, with a search_path of pg_catalog, on
+// the rows as they are at the moment: in a REPEATABLE READ transaction, too, whose snapshot may be
+// older. The statement names the table with its schema. Returns how many rows it has changed: a
+// superuser may have added what changes others, or none. Raises 55000 if the table is missing.
+uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
+                         Datum* values, const char* nulls);
+
+// Raises 55000: the table does not have what was stored in it.
+[[noreturn]] void report_not_stored(const char* table);
+
+// Opens a permanent sequence of the extension's own schema. Fails with 55000 where there is none,
+// or it is something else.
+Relation own_sequence_open(const char* name, LOCKMODE lock);
+
+// The trigger that has called a trigger function of snowid: one BEFORE each row of a table of its
+// own. Fails with 39P01 where it was called in any other way, so it may be called by anybody; and
+// with 0A000, and this hint, by one BEFORE TRUNCATE, which replication would do to this server's
+// rows, too. function: its name in the extension's own schema.
+const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
+                                       const char* truncate_hint);
+
+// What a BEFORE trigger returns to have the row stored, or deleted, as it is.
+HeapTuple row_of(const TriggerData* trigger);
+
+}  // namespace snowid::pg

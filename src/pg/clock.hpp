@@ -1,0 +1,109 @@
+// The clock, sleeping, and limits on logging what may happen often: once in log_every seconds, for
+// all sessions together. Nothing is shared here but the atomic that the caller gives.
+#pragma once
+
+#include "pg/debug.hpp"
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
+inline core::UnixMicros unix_now() {
+  timeval now;
+  gettimeofday(&now, nullptr);
+  return {int64{now.tv_sec} * 1000000 + now.tv_usec};
+}
+
+// Microseconds that have passed since a moment, by a clock that cannot be set.
+inline int64 elapsed_us(instr_time since) noexcept {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  INSTR_TIME_SUBTRACT(now, since);
+  return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+}
+
+// Whether less than `for_us` has passed since a moment. It may be up to a second ahead: another
+// session has noted it, which has read the clock later. False where it is ahead by more, since the
+// clock was set back then, so that nobody waits longer for it.
+constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros now) noexcept {
+  const int64 passed_us = now.value - since.value;
+  return passed_us > -USECS_PER_SEC && passed_us < for_us;
+}
+
+// Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
+inline constexpr int64 kPostgresEpochUs =
+    int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
+
+// A timestamptz in Unix microseconds. -infinity is the least int64; infinity, and the last years of
+// timestamptz, which do not fit into Unix microseconds, are the greatest.
+inline core::UnixMicros from_timestamptz(TimestampTz moment) {
+  int64 unix_us;
+  if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
+  if (pg_add_s64_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
+  return {unix_us};
+}
+
+// A moment as a timestamptz. It must be in the range of timestamptz.
+inline TimestampTz to_timestamptz(core::UnixMicros moment) {
+  return moment.value - kPostgresEpochUs;
+}
+
+// A moment as errors show it, in the current memory context.
+inline const char* moment_text(core::UnixMicros moment) {
+  // timestamptz_to_str has one buffer, and a message may need two times.
+  return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
+}
+
+// A span of time as errors show it, rounded up: milliseconds up to a minute, above that an interval
+// such as "2 days 03:04:05". Requires 0 or more; in the current memory context.
+inline const char* span_text(int64 span_us) {
+  if (span_us <= SECS_PER_MINUTE * USECS_PER_SEC)
+    return psprintf(INT64_FORMAT " ms", (span_us + 999) / 1000);
+  const int64 seconds = span_us / USECS_PER_SEC + (span_us % USECS_PER_SEC > 0);
+  const int64 days = seconds / SECS_PER_DAY;
+  const auto rest = static_cast<int>(seconds % SECS_PER_DAY);
+  const char* time = psprintf("%02d:%02d:%02d", rest / SECS_PER_HOUR,
+                              rest % SECS_PER_HOUR / SECS_PER_MINUTE, rest % SECS_PER_MINUTE);
+  if (days == 0) return time;
+  return psprintf(INT64_FORMAT " day%s %s", days, days == 1 ? "" : "s", time);
+}
+
+// Sleeps for so long, or until the latch is set, and then checks for interrupts. No LWLock may be
+// held.
+inline void nap(long timeout_ms, uint32 wait_event) {
+  assert_holds_none();
+  WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms, wait_event);
+  ResetLatch(MyLatch);
+  CHECK_FOR_INTERRUPTS();
+}
+
+// The length of the nap after one of `nap_ms`: twice as long, up to 10 ms, since most waits are
+// short.
+constexpr long next_nap(long nap_ms) noexcept { return std::min(2 * nap_ms, 10L); }
+
+// The seconds between two messages of one kind: on a kind of event in a database, on the refills of
+// a sequence, on a source's failures.
+SNOWID_BOUND(log_every, 60);
+
+inline int64 log_every_us() noexcept { return log_every * USECS_PER_SEC; }
+// What is told once a day.
+inline int64 log_daily_us() noexcept { return 24 * 60 * log_every_us(); }
+
+// Waits, for the clock or the disk, that are longer than this are logged.
+inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
+
+// Whether to log now; if so, it counts as logged. logged_us: when that was last done, by a clock
+// that cannot be set; 0 for never.
+inline bool may_log(std::atomic<int64_t>* logged_us, int64 every_us = log_every_us()) noexcept {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  const int64 now_us = static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+  int64_t last = logged_us->load(std::memory_order_relaxed);
+  return (last == 0 || now_us - last >= every_us) &&
+         logged_us->compare_exchange_strong(last, now_us, std::memory_order_relaxed);
+}
+
+// Milliseconds, rounded up, as log messages have them.
+constexpr int64 to_millis(int64 us) noexcept { return (us + 999) / 1000; }
+
+}  // namespace snowid::pg

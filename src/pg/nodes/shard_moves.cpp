@@ -1,0 +1,382 @@
+// Changing slots with the transaction.
+//
+// Storing which shards have moved.
+//
+// The SQL functions by which shards move to another server. An ID opens a shard only if it is above
+// all that this server has issued of it, released it with, or accepted it with. So of two servers
+// that pass a shard to and fro, one has it open at most, whatever IDs are passed twice, late, or
+// crosswise.
+//
+// Shared: the table of shards that have moved and their slots, under moved_lock(); the ceiling. Its
+// lock is taken after that of the table (docs/design.md, "The SQL interface"). The wait for the
+// clock comes before the locks.
+#include "pg/nodes/shard_moves.hpp"
+
+#include "pg/catalog_table.hpp"
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/debug.hpp"
+#include "pg/errors.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/types/layout.hpp"
+#include "pg/xact.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+struct Move {
+  Move* older;
+  Slot* slot;
+  core::Tick last;  // what a release that is rolled back, or an accept that commits, opens it above
+  SubTransactionId part;
+  bool is_release;
+};
+
+// Newest first, those of a subtransaction before those of its parents. In the memory of the
+// transaction.
+Move* moves = nullptr;
+
+void end_newest(bool is_commit) {
+  Move* move = moves;
+  moves = move->older;
+  if (move->is_release != is_commit)
+    open_slot(move->slot, core::make_layout(move->slot->key.layout), move->last);
+  let_go(move->slot);
+}
+
+// Makes a move that push() adds, after which nothing can fail. The commit has to be durable:
+// another server may use the shard as soon as the client has the answer.
+Move* make_move(Slot* slot, bool is_release) {
+  for (const Move* move = moves; move != nullptr; move = move->older)
+    if (move->slot == slot)
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("shard " UINT64_FORMAT " was moved in this transaction", slot->key.shard),
+               errhint("Commit it, and move the shard in another one.")));
+  require_durable_commit();
+  auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
+  *move = {moves, slot, {0}, GetCurrentSubTransactionId(), is_release};
+  return move;
+}
+
+// Counts this session in as a user of the slot, since at its exit places are let go of first.
+void push(Move* move, core::Tick last) noexcept {
+  move->last = last;
+  hold(move->slot);
+  moves = move;
+}
+
+}  // namespace
+
+void at_eoxact_moves(XactEvent event) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
+}
+
+void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
+  if (event == SUBXACT_EVENT_ABORT_SUB)
+    while (moves != nullptr && moves->part == part) end_newest(false);
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
+      move->part = parent;
+}
+
+core::Tick pending_close(Slot* slot, const core::Layout& layout) {
+  Move* move = make_move(slot, true);
+  const core::UnixMicros now = unix_now();
+  core::Tick last = close_tick(slot->last_tick, layout);
+  if (last == end_of(layout))
+    return is_used_up(layout) ? last : core::Tick{last_tick_by_ceiling(layout).value + 1};
+  last = std::max(last, std::min(last_tick_before(layout, now), {end_of(layout).value - 1}));
+  push(move, {last.value + 1});
+  return {last.value + 1};
+}
+
+void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
+
+namespace {
+
+// The shard whose row moved_store() is storing, nullptr at other times.
+const SlotKey* stored_shard = nullptr;
+
+// Whether a row is the one that moved_store() is storing. What a superuser's trigger on that
+// changes is not.
+bool is_of_move(const TriggerData* trigger) {
+  if (stored_shard == nullptr || TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) return false;
+  bool nulls[kMovedColumns];
+  Datum values[kMovedColumns];
+  read_columns(trigger->tg_relation, row_of(trigger), values, nulls);
+  return !nulls[kShard - 1] && DatumGetUInt64(values[kShard - 1]) == stored_shard->shard &&
+         !nulls[kLayout - 1] && spec_of(values[kLayout - 1]) == stored_shard->layout;
+}
+
+// Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
+// one. Returns the row, with an ID above all that was issued here: that of an older dump may be
+// below.
+HeapTuple close_shard_of(Relation table, HeapTuple row) {
+  bool nulls[kMovedColumns];
+  Datum values[kMovedColumns];
+  read_columns(table, row, values, nulls);
+  if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kId - 1] || nulls[kIsOpen - 1])
+    return row;  // which the table refuses
+  const core::Layout layout = core::make_layout(spec_of(values[kLayout - 1]));
+  const int64 shard = DatumGetInt64(values[kShard - 1]);
+  const core::Tick restored = tick_of_shard(layout, shard, DatumGetInt64(values[kId - 1]));
+  if (DatumGetBool(values[kIsOpen - 1])) return row;
+  require_ceiling();
+  table_close(moved_lock(layout, shard), NoLock);
+  ceiling_hold();
+  // Made if there is none: a session that makes it before this transaction has ended would not see
+  // the row.
+  Slot* slot = slot_of(layout, shard);
+  const core::Tick free = pending_close(slot, layout);
+  let_go(slot);
+  if (free <= restored) return row;
+  int column = kId;
+  Datum value = Int64GetDatum(id_of(layout, {static_cast<uint64>(shard)}, free).value);
+  bool is_null = false;
+  return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
+}
+
+}  // namespace
+
+void moved_store(Relation table, const core::Layout& layout, int64 shard, const Moved* old,
+                 const Moved& moved) {
+  assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
+  assert_has_object_lock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
+  core::LayoutSpec spec = layout.spec;
+  ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
+  Oid types[] = {INT8OID, InvalidOid, INT8OID, BOOLOID, TEXTOID, TIMESTAMPTZOID, TIDOID};
+  types[kLayout - 1] = TupleDescAttr(RelationGetDescr(table), kLayout - 1)->atttypid;
+  const Datum to = moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to);
+  Datum values[] = {Int64GetDatum(shard),
+                    PointerGetDatum(&spec),
+                    Int64GetDatum(moved.id),
+                    BoolGetDatum(moved.is_open),
+                    to,
+                    TimestampTzGetDatum(moved.moved_at),
+                    PointerGetDatum(&place)};
+  const char* nulls = moved.moved_to == nullptr ? "    n  " : nullptr;
+  const char* statement =
+      old == nullptr
+          ? "INSERT INTO snowid_internal.moved_shards"
+            " (shard, layout, id, is_open, moved_to, moved_at) VALUES ($1, $2, $3, $4, $5, $6)"
+          : "UPDATE ONLY snowid_internal.moved_shards"
+            " SET id = $3, is_open = $4, moved_to = $5, moved_at = $6 WHERE ctid = $7";
+  const SlotKey key = slot_key_of(layout, shard);
+  const SlotKey* outer = stored_shard;
+  uint64 count = 0;
+  stored_shard = &key;
+  PG_TRY();
+  {
+    count = own_table_execute(kMovedShards.name, statement, lengthof(types), types, values, nulls);
+  }
+  PG_FINALLY();
+  { stored_shard = outer; }
+  PG_END_TRY();
+  // The row must say what the slots do, or the shard would be open here after a restart.
+  Moved stored;
+  if (count != 1 || !moved_find(table, layout, shard, &stored) || stored.id != moved.id ||
+      stored.is_open != moved.is_open)
+    report_not_stored(kMovedShards.name);
+}
+
+core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
+  require_shard(layout, shard);
+  const core::Parts parts = parts_of(layout, id);
+  if (parts.shard.value != static_cast<uint64>(shard))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
+  return make_tick(layout, parts.time, parts.sequence);
+}
+
+namespace {
+
+// Whether a released shard's ID is of no use: the tick before it is in a skipped time
+// (core/wild.hpp), of a clock that ran ahead at the release.
+bool is_skipped(const core::Layout& layout, core::Tick free) {
+  const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
+  return is_wild_unit(wild_times_now(), layout, start_of(layout, time_of(layout, last)));
+}
+
+// Raises 55000 if an ID is not above those of this server. row: nullptr if there is none.
+void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick tick,
+                   const Moved* row, const Slot* slot) {
+  core::Tick known = row == nullptr ? core::Tick{0} : tick_of_shard(layout, shard, row->id);
+  // A slot that is not above its start has issued nothing that is still known.
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  if (!is_at_end(slot, layout) && last > my_start_tick(layout)) known = std::max(known, last);
+  if (tick > known || (row == nullptr && known.value == 0)) return;
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("ID " INT64_FORMAT " is not above ID " INT64_FORMAT, id,
+              id_of(layout, {static_cast<uint64>(shard)}, known).value),
+       row == nullptr || row->is_open
+           ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
+           : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.",
+                       shard),
+       errhint("Pass the ID that snowid.release_shard() has returned on the server where the "
+               "shard was open last. If no other server has accepted it since this one has "
+               "released it, pass a new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT
+               ", 0, '%s').",
+               shard, layout_text(layout.spec))));
+}
+
+// Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
+void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
+  uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
+  // A closed slot is at the layout's last tick, but must not pass as one that is above `last`: it
+  // may be opened again, below.
+  for (;;) {
+    if (seen == end_of(layout).value) {
+      refuse_released(layout, shard, slot);
+      if (is_at_end(slot, layout) && is_used_up(layout)) return;
+      seen = slot->last_tick.load(std::memory_order_acquire);
+    } else if (seen >= last.value ||
+               slot->last_tick.compare_exchange_weak(seen, last.value, std::memory_order_acq_rel)) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_check_move);
+SNOWID_FUNCTION(snowid_release_shard);
+SNOWID_FUNCTION(snowid_accept_shard);
+SNOWID_FUNCTION(snowid_advance_shard);
+SNOWID_FUNCTION(snowid_advance_past_id);
+SNOWID_FUNCTION(snowid_advance_past_moment);
+
+// The trigger on snowid_internal.moved_shards. Rows that are inserted, as by a restore, close their
+// shards, or leave them open; others are changed by functions alone, which change the slots with
+// them. Rows that logical replication inserts, updates or deletes are about another server's
+// shards, and are skipped.
+Datum snowid_check_move(PG_FUNCTION_ARGS) {
+  constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
+  const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
+  // One of its own triggers may move a shard.
+  if (IsLogicalWorker() && stored_shard == nullptr) PG_RETURN_DATUM(Datum{0});
+  require_as_made(trigger->tg_relation, kMovedShards);
+  if (is_of_move(trigger)) PG_RETURN_POINTER(row_of(trigger));
+  if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,
+                           kMovedShards.name),
+                    errhint("%s", kHint)));
+  PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
+}
+
+// snowid.release_shard(shard bigint, layout snowid_layout, moved_to text) → bigint
+Datum snowid_release_shard(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.release_shard()");
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
+  const int64 shard = PG_GETARG_INT64(0);
+  const char* moved_to = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
+  Slot* slot = place_of(directory, shard)->slot;
+  Relation table = moved_lock(layout, shard);
+  ceiling_hold();
+  Moved row;
+  const bool is_known = moved_find(table, layout, shard, &row);
+  const core::Tick known = is_known ? tick_of_shard(layout, shard, row.id) : core::Tick{0};
+  Moved released = {{}, is_known ? row.id : 0, false, moved_to, GetCurrentTimestamp()};
+  if (is_known && !row.is_open && is_at_end(slot, layout) && !is_skipped(layout, known)) {
+    // Closed already.
+    if (moved_to == nullptr) released.moved_to = row.moved_to;
+    released.moved_at = row.moved_at;
+  } else {
+    core::Tick free = pending_close(slot, layout);
+    if (free == end_of(layout) && is_used_up(layout)) report_used_up(layout);
+    if (is_known && row.is_open) free = std::max(free, {known.value + 1});
+    released.id = id_of(layout, {static_cast<uint64>(shard)}, free).value;
+  }
+  moved_store(table, layout, shard, is_known ? &row : nullptr, released);
+  table_close(table, NoLock);
+  PG_RETURN_INT64(released.id);
+}
+
+// snowid.accept_shard(shard bigint, id bigint, layout snowid_layout) → void
+Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.accept_shard()");
+  const int64 shard = PG_GETARG_INT64(0);
+  const int64 id = PG_GETARG_INT64(1);
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
+  const core::Layout& layout = directory->layout;
+  const core::Tick tick = tick_of_shard(layout, shard, id);
+  const core::UnixMicros moment = start_of(layout, time_of(layout, tick));
+  wait_until_allowed("ID", moment);
+
+  Slot* slot = place_of(directory, shard)->slot;
+  Relation table = moved_lock(layout, shard);
+  ceiling_hold();
+  Moved row;
+  const bool is_known = moved_find(table, layout, shard, &row);
+  if (!is_known || !row.is_open || row.id != id) {
+    require_above(layout, shard, id, tick, is_known ? &row : nullptr, slot);
+    ceiling_cover(moment);
+    // Without a row nothing is known of a slot that is closed but the ceiling.
+    const bool is_unknown = !is_known && is_at_end(slot, layout);
+    pending_open(slot, is_unknown ? std::max(tick, last_tick_by_ceiling(layout)) : tick);
+    moved_store(table, layout, shard, is_known ? &row : nullptr,
+                {{}, id, true, nullptr, GetCurrentTimestamp()});
+  }
+  table_close(table, NoLock);
+  PG_RETURN_VOID();
+}
+
+// snowid.advance_shard(id bigint, layout snowid_layout) → void
+Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
+  require_read_write("snowid.advance_shard()");
+  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = directory->layout;
+  const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
+
+  // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
+  // start.
+  const core::UnixMicros moment = start_of(layout, parts.time);
+  require_ceiling();
+  const int64 ahead_us = moment.value - lead_from_now(unix_now()).value;
+  if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
+
+  const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
+  ceiling_cover(moment);
+  raise_slot(layout, parts.shard, place->slot, make_tick(layout, parts.time, parts.sequence));
+  PG_RETURN_VOID();
+}
+
+// snowid.advance_past(id bigint, layout snowid_layout) → void
+Datum snowid_advance_past_id(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.advance_past()");
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  const core::UnixMicros moment = start_of(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
+  wait_until_allowed("ID", moment);
+  issue_only_above(moment);
+  PG_RETURN_VOID();
+}
+
+// snowid.advance_past(moment timestamptz) → void
+Datum snowid_advance_past_moment(PG_FUNCTION_ARGS) {
+  require_nextval("snowid.advance_past()");
+  const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
+  if (TIMESTAMP_IS_NOEND(argument))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                    errmsg("cannot advance all shards to infinity")));
+  const core::UnixMicros moment = from_timestamptz(argument);
+  // No ID has an earlier time, for the ceiling cannot.
+  if (moment.value < 0) PG_RETURN_VOID();
+  wait_until_allowed("moment", moment);
+  issue_only_above(moment);
+  PG_RETURN_VOID();
+}
+}

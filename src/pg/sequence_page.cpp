@@ -1,0 +1,151 @@
+// Reading and changing a sequence's page. See sequence_page.hpp.
+#include "pg/sequence_page.hpp"
+
+#include "pg/catalog_table.hpp"
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/debug.hpp"
+#include "pg/errors.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+Form_pg_sequence_data sequence_data(Page page) {
+  auto* tuple =
+      reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
+  return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
+}
+
+// Whether the synchronous standbys have the WAL up to `lsn` on disk, or none are configured. WAL
+// senders keep track of that whether or not anybody waits for it.
+bool is_replicated(XLogRecPtr lsn) {
+  if (max_wal_senders == 0 || !has_synchronous_standbys()) return true;
+  LWLockAcquire(SyncRepLock, LW_SHARED);
+  const XLogRecPtr flushed = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH];
+  LWLockRelease(SyncRepLock);
+  return lsn <= flushed;
+}
+
+}  // namespace
+
+SequencePage sequence_page_lock(Relation relation) {
+  Buffer buffer = ReadBuffer(relation, 0);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  return {relation, buffer};
+}
+
+SequencePage sequence_page_lock_of(Form_pg_class form) {
+  constexpr bool kIsPermanent = true;
+  const Oid tablespace =
+      OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace;
+  const FileLocator storage{tablespace, MyDatabaseId, form->relfilenode};
+  Buffer buffer =
+      ReadBufferWithoutRelcache(storage, MAIN_FORKNUM, 0, RBM_NORMAL, nullptr, kIsPermanent);
+  LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+  return {nullptr, buffer};
+}
+
+void sequence_page_unlock(const SequencePage& page) { UnlockReleaseBuffer(page.buffer); }
+
+int64 sequence_last(Relation relation) {
+  const SequencePage page = sequence_page_lock(relation);
+  const int64 last = sequence_page_value(page).last;
+  sequence_page_unlock(page);
+  return last;
+}
+
+SequenceValue sequence_page_value(const SequencePage& page) noexcept {
+  return peek_at_sequence(page.buffer);
+}
+
+XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called) {
+  GenericXLogState* change = GenericXLogStart(page.relation);
+  sequence_page_store(page, change, last, is_called);
+  return GenericXLogFinish(change);
+}
+
+void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
+                         bool is_called) {
+  assert_holds_some();
+  // A full image, which is small without the page's hole. A difference would not do: nextval logs
+  // values ahead of those that it has given, so a replay may find another page than this one.
+  Form_pg_sequence_data data =
+      sequence_data(GenericXLogRegisterBuffer(change, page.buffer, GENERIC_XLOG_FULL_IMAGE));
+  data->last_value = last;
+  data->is_called = is_called;
+  // How many values nextval has logged ahead: none. In an unlogged sequence the count means
+  // nothing, so -1 can be the mark: setval sets it to 0, and nextval, which takes a count below 0
+  // for none, leaves 0 or more.
+  data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
+}
+
+void second_page_extend(Relation relation) {
+  if (RelationGetNumberOfBlocks(relation) > kSecondBlock) return;
+  LockRelationForExtension(relation, ExclusiveLock);
+  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock)
+    UnlockReleaseBuffer(
+        ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, nullptr));
+  UnlockRelationForExtension(relation, ExclusiveLock);
+}
+
+SequenceValue peek_at_sequence(Buffer buffer) noexcept {
+  Page page = BufferGetPage(buffer);
+  const volatile FormData_pg_sequence_data* data = sequence_data(page);
+  const XLogRecPtr lsn = lsn_of(reinterpret_cast<PageHeader>(page));
+  return {data->last_value, data->is_called, lsn, data->log_cnt};
+}
+
+bool sequence_is_durable(XLogRecPtr lsn) {
+  return XLogRecPtrIsInvalid(lsn) || (!XLogNeedsFlush(lsn) && is_replicated(lsn));
+}
+
+void sequence_make_durable(XLogRecPtr lsn) {
+  assert_holds_none();
+  if (XLogRecPtrIsInvalid(lsn)) return;
+  XLogFlush(lsn);
+  // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
+  // is cancelled. No other process wakes this session, so it polls.
+  for (long nap_ms = 1; !is_replicated(lsn); nap_ms = next_nap(nap_ms))
+    nap(nap_ms, WAIT_EVENT_SYNC_REP);
+}
+
+void require_sequence(Oid relid) {
+  const char* name = get_rel_name(relid);
+  if (name == nullptr) report_no_relation(relid);
+  if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+  if (is_own_relation(relid))
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                    errmsg("cannot draw numbers from sequence \"%s\"", name),
+                    errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
+                    errhint("Use CREATE SEQUENCE to make one to draw from.")));
+}
+
+void require_own_sequence(Oid relid) {
+  require_sequence(relid);
+  if (!owns_relation(relid))
+    aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_SEQUENCE, get_rel_name(relid));
+}
+
+SequenceOptions sequence_options(Oid relid) {
+  HeapTuple tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(relid));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for sequence %u", relid);
+  const auto* form = reinterpret_cast<Form_pg_sequence>(GETSTRUCT(tuple));
+  const SequenceOptions options{form->seqincrement, form->seqmax};
+  const bool cycles = form->seqcycle;
+  ReleaseSysCache(tuple);
+  if (cycles)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
+             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
+  if (options.increment < 1)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
+                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
+                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
+  return options;
+}
+
+}  // namespace snowid::pg

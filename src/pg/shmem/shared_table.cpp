@@ -1,0 +1,214 @@
+// The root, its directory, and attaching to tables. See table.hpp.
+//
+// Shared: Root, from ShmemInitStruct, which server processes serialize by AddinShmemInitLock. Its
+// first word, `abi`, is set before that lock is let go of and never changes, nor does `tranche`.
+// `lock` guards the rest, of which nothing changes once it is written.
+#include "pg/shmem/shared_table.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/module.hpp"
+
+namespace snowid::pg {
+
+dsa_area* shared_area = nullptr;
+int shared_tranche = 0;
+
+namespace {
+
+constexpr char kRootName[] = "snowid";
+
+// Never to be changed: ShmemInitStruct fails where the size is another one, so a new library could
+// not read the root of an old one.
+constexpr Size kRootSize = 2048;
+
+constexpr Size kNameSize = 32;
+constexpr uint32 kMostTables = 32;
+
+// A table in the directory.
+struct Listed {
+  char name[kNameSize];
+  uint32 abi;
+  uint32 entry_size;
+  dshash_table_handle handle;
+};
+
+struct Root {
+  uint32 abi;  // must stay the first field
+  int tranche;
+  LWLock lock;
+  dsa_handle area;
+  uint32 count;  // of the tables that are listed
+  Listed tables[kMostTables];
+};
+
+SNOWID_PIN(Listed, name, 0);
+SNOWID_PIN(Listed, abi, 32);
+SNOWID_PIN(Listed, entry_size, 36);
+SNOWID_PIN(Listed, handle, 40);
+SNOWID_PIN_SIZE(Listed, 48);
+SNOWID_PIN(Root, abi, 0);
+SNOWID_PIN(Root, tranche, 4);
+SNOWID_PIN(Root, lock, 8);
+SNOWID_PIN(Root, area, kLockSize + 8);
+SNOWID_PIN(Root, count, kLockSize + 12);
+SNOWID_PIN(Root, tables, kLockSize + 16);
+SNOWID_PIN_SIZE(Root, kLockSize + 16 + kMostTables * sizeof(Listed));
+static_assert(sizeof(Root) <= kRootSize);
+
+Root* root = nullptr;  // nullptr until the session has attached to the area
+
+// 55000. what: which part of shared memory has another form.
+[[noreturn]] void report_other_abi(const char* what, uint32 there, uint32 here) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("library \"snowid\" was replaced while the server was running"),
+                  errdetail("%s has the form of ABI %u, and this library that of ABI %u.", what,
+                            there, here),
+                  errhint("Restart the server.")));
+  pg_unreachable();
+}
+
+Root* find_root() {
+  bool found;
+  LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+  auto* made = static_cast<Root*>(ShmemInitStruct(kRootName, kRootSize, &found));
+  if (!found) memset(static_cast<void*>(made), 0, kRootSize);
+  // The ABI is set last: the server may have no tranche left, and then another session tries again.
+  if (made->abi == 0) {
+    made->tranche = new_tranche(kRootName);
+    made->area = DSM_HANDLE_INVALID;
+    LWLockInitialize(&made->lock, made->tranche);
+    made->abi = SNOWID_SHARED_ABI;
+  }
+  LWLockRelease(AddinShmemInitLock);
+  if (made->abi != SNOWID_SHARED_ABI)
+    report_other_abi("Shared memory", made->abi, SNOWID_SHARED_ABI);
+  name_tranche(made->tranche, kRootName);
+  return made;
+}
+
+// Attaches to the area, and makes it if there is none. The handle is stored last, when nothing can
+// fail: after an error before that, the resource owner detaches from the area, which frees it.
+void attach_area() {
+  Root* found = find_root();
+  LWLockAcquire(&found->lock, LW_EXCLUSIVE);
+  dsa_area* area;
+  if (found->area == DSM_HANDLE_INVALID) {
+    area = dsa_create(found->tranche);
+    dsa_pin(area);
+    dsa_pin_mapping(area);
+    found->area = dsa_get_handle(area);
+  } else {
+    area = dsa_attach(found->area);
+    dsa_pin_mapping(area);
+  }
+  LWLockRelease(&found->lock);
+  shared_area = area;
+  shared_tranche = found->tranche;
+  root = found;
+}
+
+// The table of this name in the directory, nullptr where there is none. The root must be locked.
+const Listed* find_listed(const char* name) noexcept {
+  assert_holds(root->lock);
+  for (uint32 i = 0; i < root->count; i++)
+    if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
+  return nullptr;
+}
+
+// Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
+// that a table that an error has left half made is not listed.
+dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
+  assert_holds_exclusively(root->lock);
+  if (root->count == kMostTables)
+    elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
+  dshash_table* made = dshash_create(shared_area, &parameters, nullptr);
+  Listed& listed = root->tables[root->count];
+  strlcpy(listed.name, form.name, kNameSize);
+  listed.abi = form.abi;
+  listed.entry_size = static_cast<uint32>(form.entry_size);
+  listed.handle = dshash_get_hash_table_handle(made);
+  root->count++;
+  return made;
+}
+
+}  // namespace
+
+void table_attach_now(SharedTable* table) {
+  assert_holds_none();
+  const TableForm& form = table->form;
+  if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
+  // What the session keeps of shared memory must outlive the transaction.
+  MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+  callbacks_register_exit();
+  if (root == nullptr) attach_area();
+  const dshash_parameters parameters = byte_keyed(form.key_size, form.entry_size, shared_tranche);
+  LWLockAcquire(&root->lock, LW_EXCLUSIVE);
+  const Listed* listed = find_listed(form.name);
+  dshash_table* attached = nullptr;
+  if (listed == nullptr)
+    attached = make_table(form, parameters);
+  else if (listed->abi == form.abi)
+    attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
+  LWLockRelease(&root->lock);
+  MemoryContextSwitchTo(caller);
+  // Read without the lock: a table that is listed never changes.
+  if (attached == nullptr)
+    report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
+  table->attached = attached;
+}
+
+int64 table_memory(const char* name) {
+  // dshash keeps a pointer and a hash before each entry, and does not say so.
+  constexpr Size kHeaderSize = 16;
+  Assert(root != nullptr);
+  LWLockAcquire(&root->lock, LW_SHARED);
+  const Listed* listed = find_listed(name);
+  LWLockRelease(&root->lock);
+  if (listed == nullptr) return 0;
+  // Counting entries needs neither keys nor their hashes.
+  const dshash_parameters parameters = byte_keyed(0, listed->entry_size, shared_tranche);
+  dshash_table* table = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
+  int64 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table, false);
+  while (dshash_seq_next(&scan) != nullptr) count++;
+  dshash_seq_term(&scan);
+  dshash_detach(table);
+  return count * static_cast<int64>(kHeaderSize + listed->entry_size);
+}
+
+void* table_attach_entry(SharedTable* table, const void* key) {
+  table_attach(table);
+  void* entry = table_find_or_make(*table, key, nullptr);
+  table_release(*table, entry);
+  return entry;
+}
+
+void* table_find(const SharedTable& table, const void* key, bool exclusively) {
+  Assert(table.attached != nullptr);
+  return dshash_find(table.attached, key, exclusively);
+}
+
+void* table_find_or_make(const SharedTable& table, const void* key, bool* made) {
+  bool found;
+  Assert(table.attached != nullptr);
+  void* entry = dshash_find_or_insert(table.attached, key, &found);
+  if (!found) {
+    memset(static_cast<char*>(entry) + table.form.key_size, 0,
+           table.form.entry_size - table.form.key_size);
+    if (table.form.begin != nullptr) table.form.begin(entry);
+  }
+  if (made != nullptr) *made = !found;
+  return entry;
+}
+
+void table_release(const SharedTable& table, void* entry) {
+  assert_holds_some();
+  dshash_release_lock(table.attached, entry);
+}
+
+void table_delete(const SharedTable& table, void* entry) {
+  dshash_delete_entry(table.attached, entry);
+}
+
+}  // namespace snowid::pg

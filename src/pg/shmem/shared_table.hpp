@@ -1,0 +1,126 @@
+// ABI numbers. Each stands for the form of a part of shared memory: a session refuses to use a part
+// that a library with another number has made. The room shared/ has a number, and so has each
+// family, so that a change in one does not stop the others. Nothing is shared here.
+//
+// Tables in shared memory that all sessions of a server share. Each belongs to a family, which
+// declares it; a session attaches to it when it first needs it. The idea is PostgreSQL's own
+// dsm_registry.c.
+//
+// Shared: the root, of which there is one for a server, see table.cpp. It holds the handle of an
+// area of dynamic shared memory, and a directory of the tables in it: name, ABI number, handle. A
+// table is a dshash table: finding an entry locks its partition, which is unlocked by
+// table_release() or table_delete(). A session that locks partitions of several tables takes them
+// in the order that the family's headers give, and locks no second one of the same table, so there
+// are no deadlocks.
+//
+// A dshash table never moves its entries, so a session may keep plain pointers to those that it has
+// used, and needs the table's lock only to find them. Why none of them is ever deleted under it:
+//
+//   Each of these entries has a count of its users. A session takes a pointer with the entry's
+//   partition locked, and counts itself in before it lets go of that lock. It counts itself out,
+//   with let_go(), once it has forgotten the pointer, when its process exits at the latest, by a
+//   callback. An entry is deleted with its partition locked exclusively, and only where the count
+//   is 0: then nobody has a pointer, and nobody can take one before the entry is gone from the
+//   table. A process that ends without running its callbacks has crashed, and then the postmaster
+//   ends all others and makes shared memory anew. Locks of relations and the contents of
+//   catalogs have no part in this: they decide what is worth deleting, not what may be deleted.
+//
+// Entries without such a count are either never deleted, or never pointed to without the
+// partition's lock.
+#pragma once
+
+#include "pg/debug.hpp"
+#include "pg/prelude.hpp"
+
+// The number of the room: of the form of Root and Listed in table.cpp and of Usage in quota.hpp. To
+// be changed with anything that is pinned there, and with what the fields mean.
+#ifndef SNOWID_SHARED_ABI
+#define SNOWID_SHARED_ABI 6
+#endif
+
+// Pins the size of a type, or the offset of a field, that lies in shared memory. A change of the
+// form does not compile then, which is a reminder to change the ABI number, too.
+#define SNOWID_PIN_SIZE(type, size) static_assert(sizeof(type) == (size))
+#define SNOWID_PIN(type, field, offset) static_assert(offsetof(type, field) == (offset))
+
+namespace snowid::pg {
+
+// For offsets behind a lock: its size is the server's, and may differ from one build to another.
+inline constexpr Size kLockSize = sizeof(LWLock);
+
+// Processes can share an atomic only if it needs no lock. These are the ones that entries hold.
+static_assert(std::atomic<int32_t>::is_always_lock_free &&
+              std::atomic<uint32_t>::is_always_lock_free &&
+              std::atomic<int64_t>::is_always_lock_free &&
+              std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+// How a family declares a table.
+struct TableForm {
+  const char* name;  // unique among all tables; up to 31 bytes
+  uint32 abi;        // the number that stands for the form of the entries
+  Size key_size;     // an entry begins with its key, which is compared as bytes
+  Size entry_size;
+  // Initializes a new entry, of which all but the key is zero; nullptr where zeros are right. It is
+  // called with the partition locked, and must not fail.
+  void (*begin)(void* entry);
+};
+
+// A table as a session knows it.
+struct SharedTable {
+  TableForm form;
+  dshash_table* attached;  // nullptr before table_attach()
+};
+
+// Attaches to the table, and makes it if there is none. Later calls cost next to nothing. Fails
+// with 55000 where a library with another ABI number has made the table or the root, and with an
+// error of class 53 where there is no memory; then it can be called again. No LWLock may be held.
+void table_attach_now(SharedTable* table);
+inline void table_attach(SharedTable* table) {
+  if (unlikely(table->attached == nullptr)) table_attach_now(table);
+}
+
+// As table_attach(), and returns an entry, made where there is none, that is never deleted: without
+// a lock.
+void* table_attach_entry(SharedTable* table, const void* key);
+
+// The functions below need the session to be attached to the table.
+
+// Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
+// locked, where there is none. Fails where memory cannot be mapped.
+void* table_find(const SharedTable& table, const void* key, bool exclusively);
+
+// The same, with the lock exclusive, but makes the entry if there is none, and sets *made, unless
+// `made` is nullptr, to whether it did. Fails with an error of class 53 where there is no memory.
+void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
+
+// Unlocks an entry's partition.
+void table_release(const SharedTable& table, void* entry);
+
+// Deletes an entry, which is locked exclusively, and unlocks its partition.
+void table_delete(const SharedTable& table, void* entry);
+
+// How many bytes the entries of the table of this name take, with what dshash puts before each, and
+// without the table's own index of them; 0 where there is no such table. The session must be
+// attached to one of the tables. Fails where memory cannot be mapped.
+int64 table_memory(const char* name);
+
+// The area that the tables are in; nullptr until the session has attached to one of them.
+extern dsa_area* shared_area;
+
+// The tranche of snowid's LWLocks, with which locks in entries are initialized. There is one for
+// all, so pg_stat_activity does not show which of them a process waits for. They are held for
+// microseconds, except a ceiling's; and the process that holds that one shows as waiting for WAL.
+extern int shared_tranche;
+
+// Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
+template <typename Entry>
+inline void let_go(Entry*& entry) noexcept {
+  if (entry == nullptr) return;
+  Entry* was = entry;
+  entry = nullptr;
+  // Releases what this session did to the entry to a process that finds the count at 0.
+  [[maybe_unused]] const uint32_t users = was->users.fetch_sub(1, std::memory_order_release);
+  Assert(users > 0);
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,240 @@
+// snowid.execute(): a statement on a table, as the table's owner. Nothing is shared.
+//
+// Planning a query, and DDL, evaluate functions of the owner's: what is constant in CHECK
+// constraints, in expressions of indexes and statistics. With SET ROLE they could go back to the
+// role of the session. So the statement runs as VACUUM runs such functions: with the owner's
+// rights, in a security-restricted operation.
+//
+// Looking at expressions as catalogs store them: what a default draws IDs from, what a constraint
+// says, and whether to evaluate one may run somebody's code. Nothing of them is run. Nothing is
+// shared.
+//
+// The argument is of type pg_node_tree, of which nobody but PostgreSQL makes values. Any catalog's
+// may come, so what is not an expression of the kinds below counts as code.
+#include "pg/catalog_table.hpp"
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/xact.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Raises 42501 unless the caller may SET ROLE to it.
+void require_may_become(Oid role) {
+  if (may_set_role(GetUserId(), role)) return;
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("permission denied to set role \"%s\"", GetUserNameFromId(role, false))));
+}
+
+// The flags of a statement that the present user runs as the role. The owner of a table with forced
+// row-level security reads it as another caller who may.
+int security_for(Oid role) {
+  if (role == GetUserId()) return 0;
+  return SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS;
+}
+
+// Returns nullptr for a tree that is none, as pg_rewrite.ev_qual has.
+Node* tree_arg(FunctionCallInfo fcinfo, int number) {
+  return static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(number))));
+}
+
+// Whether a function is other than an immutable one of PostgreSQL's own. This extension's do not
+// count: its owner, who may be the database's, can add functions to it.
+bool is_code(Oid function, void*) {
+  HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(row)) return true;
+  const auto* form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(row));
+  const bool is_plain = function < FirstNormalObjectId &&
+                        form->provolatile == PROVOLATILE_IMMUTABLE &&
+                        form->prolang == INTERNALlanguageId;
+  ReleaseSysCache(row);
+  return !is_plain;
+}
+
+// Whether functions of PostgreSQL's own may call somebody's for a type, such as for a range. Those
+// of IDs are bigint's.
+bool has_code_of_type(Oid type) {
+  return type >= FirstNormalObjectId &&
+         !(getBaseType(type) == type && IsBinaryCoercible(type, INT8OID));
+}
+
+// A walker: whether an expression is made of other than constants, columns, and immutable functions
+// of PostgreSQL's own.
+bool has_code(Node* node, void*) {
+  if (node == nullptr) return false;
+  Oid operation = InvalidOid;
+  switch (nodeTag(node)) {
+    case T_List:
+    case T_CaseWhen:
+      return walk_expression(node, has_code, nullptr);
+    case T_OpExpr:
+    case T_DistinctExpr:
+    case T_NullIfExpr:
+      operation = reinterpret_cast<OpExpr*>(node)->opno;
+      break;
+    case T_ScalarArrayOpExpr:
+      operation = castNode(ScalarArrayOpExpr, node)->opno;
+      break;
+    case T_ArrayExpr:
+      if (has_code_of_type(castNode(ArrayExpr, node)->element_typeid)) return true;
+      break;
+    case T_Var:
+    case T_Const:
+    case T_FuncExpr:
+    case T_BoolExpr:
+    case T_NullTest:
+    case T_BooleanTest:
+    case T_RelabelType:
+    case T_CaseExpr:
+    case T_CaseTestExpr:
+    case T_CoalesceExpr:
+      break;
+    default:
+      return true;
+  }
+  return operation >= FirstNormalObjectId || has_code_of_type(exprType(node)) ||
+         check_functions_in_node(node, is_code, nullptr) ||
+         walk_expression(node, has_code, nullptr);
+}
+
+// A walker: whether an expression reads a whole row, or a system column.
+bool reads_row(Node* node, void*) {
+  // The one kind of tree in catalogs that PostgreSQL's own walker does not know.
+  if (node == nullptr || IsA(node, PartitionBoundSpec)) return false;
+  if (IsA(node, Var)) return castNode(Var, node)->varattno <= 0;
+  return walk_expression(node, reads_row, nullptr);
+}
+
+// What a default draws from.
+struct Source {
+  bool has_layout;  // it is a call of snowid_next() with constants
+  bool has_shard;
+  int64 shard;
+  core::LayoutSpec layout;
+};
+
+// Sets the shard of a call. Returns false if it is no constant, or no shard. Evaluates nothing,
+// which might raise an error.
+bool read_shard(Node* argument, Source* source) {
+  if (IsA(argument, FuncExpr)) {
+    const auto* call = castNode(FuncExpr, argument);
+    if (is_own_function(call->funcid, "snowid_default_shard")) return true;
+    if (call->funcid != F_INT8_INT4) return false;
+    argument = static_cast<Node*>(linitial(call->args));
+  }
+  if (!IsA(argument, Const)) return false;
+  const auto* value = castNode(Const, argument);
+  if (value->constisnull) return false;
+  source->shard = value->consttype == INT4OID ? DatumGetInt32(value->constvalue)
+                                              : DatumGetInt64(value->constvalue);
+  source->has_shard = true;
+  return source->shard >= 0;
+}
+
+// The arguments may be in either order, if they are named.
+Source source_of(Node* expression) {
+  expression = strip_implicit_coercions(expression);
+  const auto* call = reinterpret_cast<FuncExpr*>(expression);
+  if (expression == nullptr || !IsA(expression, FuncExpr) ||
+      !is_own_function(call->funcid, "snowid_next"))
+    return {};
+  Source source{true, false, 0, core::kInstagram.spec};
+  ListCell* cell;
+  foreach (cell, call->args) {
+    auto* argument = static_cast<Node*>(lfirst(cell));
+    if (IsA(argument, NamedArgExpr))
+      argument = reinterpret_cast<Node*>(castNode(NamedArgExpr, argument)->arg);
+    if (exprType(argument) == INT8OID) {
+      if (!read_shard(argument, &source)) return {};
+      continue;
+    }
+    const auto* layout = reinterpret_cast<Const*>(argument);
+    if (!IsA(layout, Const) || layout->constisnull) return {};
+    source.layout = *reinterpret_cast<core::LayoutSpec*>(DatumGetPointer(layout->constvalue));
+  }
+  return source;
+}
+
+// Whether an expression is snowid_is_uuidv7(uuid) of a column, whose type may be a domain.
+bool is_check_of_uuidv7(Node* expression, AttrNumber column) {
+  const auto* call = reinterpret_cast<FuncExpr*>(expression);
+  if (expression == nullptr || !IsA(expression, FuncExpr) ||
+      !is_own_function(call->funcid, "snowid_is_uuidv7"))
+    return false;
+  auto* argument = static_cast<Node*>(linitial(call->args));
+  // Not another one of this name for the domain.
+  if (exprType(argument) != UUIDOID) return false;
+  argument = strip_implicit_coercions(argument);
+  return IsA(argument, Var) && castNode(Var, argument)->varattno == column;
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_execute);
+SNOWID_FUNCTION(snowid_source_of_expression);
+SNOWID_FUNCTION(snowid_is_check_of_uuidv7);
+SNOWID_FUNCTION(snowid_is_plain);
+SNOWID_FUNCTION(snowid_reads_row);
+
+// snowid.execute(owner name, statement text, kind anyelement) → anyelement, or null
+Datum snowid_execute(PG_FUNCTION_ARGS) {
+  const Oid owner = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
+  const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
+  const Oid kind = get_fn_expr_rettype(fcinfo->flinfo);
+  int16 length;
+  bool by_value;
+  require_may_become(owner);
+  const Caller caller = role_enter(owner, security_for(owner));
+  SPI_connect();
+  const int result = SPI_execute(statement, false, 0);
+  if (result < 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot run a statement of this kind: %s", SPI_result_code_string(result))));
+  bool is_null = true;
+  Datum selected = Datum{0};
+  if (result == SPI_OK_SELECT && SPI_processed == 1 &&
+      SPI_gettypeid(SPI_tuptable->tupdesc, 1) == kind)
+    selected = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  if (!is_null) {
+    get_typlenbyval(kind, &length, &by_value);
+    selected = SPI_datumTransfer(selected, by_value, length);
+  }
+  SPI_finish();
+  role_leave(caller);
+  if (is_null) PG_RETURN_NULL();
+  PG_RETURN_DATUM(selected);
+}
+
+// snowid.source_of_expression(tree pg_node_tree) → (shard bigint, layout snowid_layout)
+Datum snowid_source_of_expression(PG_FUNCTION_ARGS) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  Source source = source_of(tree_arg(fcinfo, 0));
+  Datum values[] = {Int64GetDatum(source.shard), PointerGetDatum(&source.layout)};
+  bool nulls[] = {!source.has_shard, !source.has_layout};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+
+// snowid.is_check_of_uuidv7(tree pg_node_tree, col smallint) → boolean
+Datum snowid_is_check_of_uuidv7(PG_FUNCTION_ARGS) {
+  PG_RETURN_BOOL(is_check_of_uuidv7(tree_arg(fcinfo, 0), PG_GETARG_INT16(1)));
+}
+
+// snowid.is_plain(tree pg_node_tree) → boolean
+Datum snowid_is_plain(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(!has_code(tree_arg(fcinfo, 0), nullptr)); }
+
+// snowid.reads_row(tree pg_node_tree) → boolean
+Datum snowid_reads_row(PG_FUNCTION_ARGS) {
+  PG_RETURN_BOOL(reads_row(tree_arg(fcinfo, 0), nullptr));
+}
+}

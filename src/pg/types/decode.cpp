@@ -1,0 +1,226 @@
+// The SQL functions that read and make IDs by their parts. They depend on their arguments alone, so
+// they can stand in generated columns, indexes and partition bounds.
+//
+// Planner support for ranges of time: what the body of snowid_in_range() alone cannot do.
+//
+// The planner inlines that function to comparisons of the ID, and an index on the ID serves if the
+// bounds hold for the whole scan. Those of a volatile moment, such as clock_timestamp(), do not: it
+// would be evaluated for each row. Therefore such a moment becomes a scalar subquery, as if it had
+// been written (SELECT clock_timestamp()), which the executor evaluates once. The planner does the
+// rest: with no volatile moment in it the call is inlined as any other, with its checks of rights
+// and the dependency of the plan.
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/types/layout.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
+  return to_timestamptz(start_of(layout, parts.time));
+}
+
+// The parts of the first argument, in *parts. False where it is no ID of the layout, or its time is
+// beyond UnixMicros. Reading gives null then: an index, a generated column or a policy on a column
+// has to take whatever keys there are.
+bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
+  return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
+}
+
+// The time unit that holds `moment`. Fails with 22008.
+core::Time time_of(const core::Layout& layout, TimestampTz moment) {
+  const core::Time time = time_at(layout, from_timestamptz(moment));
+  if (time.value < 0 || time > layout.max_time)
+    report_status(layout, core::Status::kTimeOutOfRange);
+  return time;
+}
+
+// Whether an expression has a part that may not be evaluated in a query of its own: what refers to
+// rows or subqueries, and all that is not known here. A walker of expressions.
+bool has_row(Node* node, void*) {
+  if (node == nullptr) return false;
+  switch (nodeTag(node)) {
+    case T_Param:
+      return castNode(Param, node)->paramkind != PARAM_EXTERN;
+    case T_FuncExpr:
+      if (castNode(FuncExpr, node)->funcretset) return true;
+      break;
+    case T_List:
+    case T_Const:
+    case T_OpExpr:
+    case T_RelabelType:
+    case T_CoerceViaIO:
+    case T_CoalesceExpr:
+    case T_MinMaxExpr:
+    case T_SQLValueFunction:
+      break;
+    default:
+      return true;
+  }
+  return walk_expression(node, has_row, nullptr);
+}
+
+// (SELECT expression)
+Node* subquery_of(Node* expression) {
+  Query* query = makeNode(Query);
+  query->commandType = CMD_SELECT;
+  query->canSetTag = true;
+  query->targetList =
+      list_make1(makeTargetEntry(reinterpret_cast<Expr*>(expression), 1, pstrdup("moment"), false));
+  query->jointree = makeFromExpr(NIL, nullptr);
+  SubLink* link = makeNode(SubLink);
+  link->subLinkType = EXPR_SUBLINK;
+  link->subselect = reinterpret_cast<Node*>(query);
+  link->location = -1;
+  return reinterpret_cast<Node*>(link);
+}
+
+// Whether subqueries that are put into an expression now will be planned: it is one of the query's
+// own, which are simplified before their subqueries are planned and before its relations are set
+// up. Its rows tell it from expressions that are simplified for a query around theirs.
+bool takes_subqueries(const PlannerInfo* root, const FuncExpr* call) {
+  return root != nullptr && root->parse != nullptr && root->simple_rel_array == nullptr &&
+         contain_var_clause(static_cast<Node*>(linitial(call->args)));
+}
+
+// The call with a subquery in place of each volatile moment; nullptr if it has none that may be.
+Node* with_subqueries(const FuncExpr* call) {
+  List* args = NIL;
+  bool has_subquery = false;
+  ListCell* cell;
+  foreach (cell, call->args) {
+    auto* arg = static_cast<Node*>(lfirst(cell));
+    if (exprType(arg) == TIMESTAMPTZOID && contain_volatile_functions(arg) &&
+        !has_row(arg, nullptr)) {
+      arg = subquery_of(arg);
+      has_subquery = true;
+    }
+    args = lappend(args, arg);
+  }
+  if (!has_subquery) return nullptr;
+  FuncExpr* changed = makeNode(FuncExpr);
+  *changed = *call;
+  changed->args = args;
+  return reinterpret_cast<Node*>(changed);
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_decode);
+SNOWID_FUNCTION(snowid_timestamp);
+SNOWID_FUNCTION(snowid_shard);
+SNOWID_FUNCTION(snowid_sequence);
+SNOWID_FUNCTION(snowid_encode);
+SNOWID_FUNCTION(snowid_first_at);
+SNOWID_FUNCTION(snowid_last_at);
+SNOWID_FUNCTION(snowid_time_key);
+SNOWID_FUNCTION(snowid_first_from);
+SNOWID_FUNCTION(snowid_last_before);
+SNOWID_FUNCTION(snowid_in_range_support);
+
+// snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
+// sequence bigint)
+Datum snowid_decode(PG_FUNCTION_ARGS) {
+  TupleDesc row;
+  if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Parts parts{};
+  const bool is_id = read_parts(fcinfo, layout, &parts);
+  Datum values[] = {is_id ? TimestampTzGetDatum(created_at(layout, parts)) : Datum{0},
+                    Int64GetDatum(static_cast<int64>(parts.shard.value)),
+                    Int64GetDatum(static_cast<int64>(parts.sequence.value))};
+  bool nulls[lengthof(values)] = {!is_id, !is_id, !is_id};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
+}
+
+// snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
+Datum snowid_timestamp(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_TIMESTAMPTZ(created_at(layout, parts));
+}
+
+// snowid_shard(id bigint, layout snowid_layout) → bigint
+Datum snowid_shard(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_INT64(static_cast<int64>(parts.shard.value));
+}
+
+// snowid_sequence(id bigint, layout snowid_layout) → bigint
+Datum snowid_sequence(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Parts parts{};
+  if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
+  PG_RETURN_INT64(static_cast<int64>(parts.sequence.value));
+}
+
+// snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)
+// → bigint
+Datum snowid_encode(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 3);
+  const int64 shard = PG_GETARG_INT64(1);
+  const int64 sequence = PG_GETARG_INT64(2);
+  core::Id id;
+  const core::Status status =
+      encode(layout, from_timestamptz(PG_GETARG_TIMESTAMPTZ(0)), shard, sequence, &id);
+  if (status == core::Status::kShardOutOfRange) report_shard_out_of_range(layout, shard);
+  if (status == core::Status::kSequenceOutOfRange) report_sequence_out_of_range(layout, sequence);
+  if (status != core::Status::kOk) report_status(layout, status);
+  PG_RETURN_INT64(id.value);
+}
+
+// snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_first_at(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(least_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+}
+
+// snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_last_at(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  PG_RETURN_INT64(greatest_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+}
+
+// snowid_time_key(id bigint, layout snowid_layout) → bigint
+Datum snowid_time_key(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(time_key(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
+}
+
+// snowid_first_from(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_first_from(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(
+      first_key_from(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// snowid_last_before(moment timestamptz, layout snowid_layout) → bigint
+Datum snowid_last_before(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(
+      last_key_before(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// in_range_support(internal) → internal. For functions whose moments are their arguments of type
+// timestamptz, and whose first argument is the key.
+Datum snowid_in_range_support(PG_FUNCTION_ARGS) {
+  Node* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestSimplify)) PG_RETURN_POINTER(nullptr);
+  const auto* simplify = reinterpret_cast<SupportRequestSimplify*>(request);
+  if (!takes_subqueries(simplify->root, simplify->fcall)) PG_RETURN_POINTER(nullptr);
+  Node* changed = with_subqueries(simplify->fcall);
+  if (changed == nullptr) PG_RETURN_POINTER(nullptr);
+  simplify->root->parse->hasSubLinks = true;
+  PG_RETURN_POINTER(eval_const_expressions(simplify->root, changed));
+}
+}

@@ -1,0 +1,242 @@
+// The SQL type snowid_layout, and the functions that describe layouts. They depend on their
+// arguments alone. Nothing here is shared.
+#include "pg/types/layout.hpp"
+
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+
+namespace snowid::pg {
+
+core::Layout recent_layout = core::kInstagram;
+
+char* layout_text(const core::LayoutSpec& spec) {
+  char text[core::kLayoutTextSize];
+  return pnstrdup(text, core::format_layout(spec, text));
+}
+
+namespace {
+
+core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
+  auto* made = static_cast<core::LayoutSpec*>(palloc(sizeof(core::LayoutSpec)));
+  *made = spec;
+  return made;
+}
+
+// The order of the first two arguments.
+std::strong_ordering order_of(FunctionCallInfo fcinfo) {
+  return layout_spec_arg(fcinfo, 0) <=> layout_spec_arg(fcinfo, 1);
+}
+
+// The beginning of a layout's time unit, as a timestamptz; infinity where it is beyond the range of
+// Unix microseconds. units: counted from the epoch.
+Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
+  const core::Uint128 most = static_cast<core::Uint128>(
+      (PG_INT64_MAX - std::max(layout.epoch.value, int64{0})) / layout.unit_us);
+  if (units > most) return TimestampTzGetDatum(DT_NOEND);
+  const int64 after_us = static_cast<int64>(units) * layout.unit_us;
+  return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
+}
+
+// The DETAIL of an error: which part of the text is wrong, where, and what it may be.
+int detail_of(const char* text, const core::LayoutError& error) {
+  if (error.fault == core::LayoutFault::kSum)
+    return errdetail("Time, shard, and sequence must have 64 bits together at most.");
+  const char* part = pnstrdup(error.part.data(), error.part.size());
+  if (error.fault == core::LayoutFault::kMissingPart)
+    return errdetail("The specification lacks \"%s:\".", part);
+  // In bytes, which are characters: the parts before it are right, so they are ASCII.
+  const int at = static_cast<int>(error.part.data() - text) + 1;
+  switch (error.fault) {
+    case core::LayoutFault::kUnknownName:
+      return errdetail("No layout has the name \"%s\".", part);
+    case core::LayoutFault::kUnknownPart:
+      return errdetail(
+          "\"%s\" at character %d does not begin with time:, shard:, seq:, unit:, or epoch:.", part,
+          at);
+    case core::LayoutFault::kDoubledPart:
+      return errdetail("\"%s\" at character %d is in the specification a second time.", part, at);
+    case core::LayoutFault::kWidthForm:
+      return errdetail("\"%s\" at character %d must give a number of bits.", part, at);
+    case core::LayoutFault::kTimeWidth:
+      return errdetail("\"%s\" at character %d must have 1 to 63 bits.", part, at);
+    case core::LayoutFault::kWidth:
+      return errdetail("\"%s\" at character %d must have 0 to 63 bits.", part, at);
+    case core::LayoutFault::kUnitForm:
+      return errdetail(
+          "\"%s\" at character %d must give a number and one of us, ms, s, min, h, and d.", part,
+          at);
+    case core::LayoutFault::kUnitRange:
+      return errdetail("\"%s\" at character %d must be 1us to 1d.", part, at);
+    case core::LayoutFault::kEpochForm:
+      return errdetail(
+          "\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
+          "milliseconds.",
+          part, at);
+    case core::LayoutFault::kEpochRange:
+      return errdetail("\"%s\" at character %d must give a valid time of the years 1 to 9999.",
+                       part, at);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_layout_in);
+SNOWID_FUNCTION(snowid_layout_out);
+SNOWID_FUNCTION(snowid_layout_recv);
+SNOWID_FUNCTION(snowid_layout_send);
+SNOWID_FUNCTION(snowid_layout_eq);
+SNOWID_FUNCTION(snowid_layout_ne);
+SNOWID_FUNCTION(snowid_layout_lt);
+SNOWID_FUNCTION(snowid_layout_le);
+SNOWID_FUNCTION(snowid_layout_gt);
+SNOWID_FUNCTION(snowid_layout_ge);
+SNOWID_FUNCTION(snowid_layout_cmp);
+SNOWID_FUNCTION(snowid_layout_hash);
+SNOWID_FUNCTION(snowid_layout_hash_extended);
+SNOWID_FUNCTION(snowid_layout_names);
+SNOWID_FUNCTION(snowid_layout_describe);
+SNOWID_FUNCTION(snowid_layout_is_ordered);
+
+// snowid_layout_in(cstring) → snowid_layout
+Datum snowid_layout_in(PG_FUNCTION_ARGS) {
+  const char* text = PG_GETARG_CSTRING(0);
+  core::LayoutSpec spec;
+  const core::LayoutError error = core::parse_layout(text, &spec);
+  if (error.fault == core::LayoutFault::kNone) PG_RETURN_POINTER(palloc_spec(spec));
+  SNOWID_INPUT_ERROR(
+      (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+       errmsg("invalid input syntax for type %s: \"%s\"", "snowid_layout", text),
+       detail_of(text, error),
+       errhint("Use a name that the view \"snowid.layouts\" lists, or a specification with "
+               "the most significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
+               "epoch:2011-08-24T21:07:01.721Z\".")));
+}
+
+// snowid_layout_out(snowid_layout) → cstring
+Datum snowid_layout_out(PG_FUNCTION_ARGS) {
+  PG_RETURN_CSTRING(layout_text(layout_spec_arg(fcinfo, 0)));
+}
+
+// snowid_layout_recv(internal) → snowid_layout
+Datum snowid_layout_recv(PG_FUNCTION_ARGS) {
+  auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
+  const int64 epoch_us = pq_getmsgint64(message);
+  const uint64 unit_us = static_cast<uint64>(pq_getmsgint64(message));
+  uint8 widths[3];
+  for (uint8& width : widths) width = static_cast<uint8>(pq_getmsgbyte(message));
+  const uint8 order = static_cast<uint8>(pq_getmsgbyte(message));
+  const bool fits = unit_us <= core::kLongestUnitUs &&
+                    std::max({widths[0], widths[1], widths[2]}) <= 64 &&
+                    order <= core::kSeqShardTime;
+  core::LayoutSpec spec{};
+  if (fits) spec = {epoch_us, unit_us, widths[0], widths[1], widths[2], order};
+  if (!fits || !is_valid(spec))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+                    errmsg("invalid value of type %s in external binary data", "snowid_layout")));
+  PG_RETURN_POINTER(palloc_spec(core::canonical(spec)));
+}
+
+// snowid_layout_send(snowid_layout) → bytea
+Datum snowid_layout_send(PG_FUNCTION_ARGS) {
+  const core::LayoutSpec& spec = layout_spec_arg(fcinfo, 0);
+  StringInfoData message;
+  pq_begintypsend(&message);
+  pq_sendint64(&message, static_cast<uint64>(spec.epoch_us));
+  pq_sendint64(&message, spec.unit_us);
+  pq_sendbyte(&message, spec.time_bits);
+  pq_sendbyte(&message, spec.shard_bits);
+  pq_sendbyte(&message, spec.seq_bits);
+  pq_sendbyte(&message, spec.order);
+  PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+// snowid_layout_eq(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
+
+// snowid_layout_ne(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+
+// snowid_layout_lt(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+
+// snowid_layout_le(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+
+// snowid_layout_gt(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+
+// snowid_layout_ge(snowid_layout, snowid_layout) → boolean
+Datum snowid_layout_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+
+// snowid_layout_cmp(snowid_layout, snowid_layout) → int
+Datum snowid_layout_cmp(PG_FUNCTION_ARGS) {
+  const std::strong_ordering order = order_of(fcinfo);
+  PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
+}
+
+// snowid_layout_hash(snowid_layout) → int
+Datum snowid_layout_hash(PG_FUNCTION_ARGS) {
+  return hash_any(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
+                  sizeof(core::LayoutSpec));
+}
+
+// snowid_layout_hash_extended(snowid_layout, seed bigint) → bigint
+Datum snowid_layout_hash_extended(PG_FUNCTION_ARGS) {
+  return hash_any_extended(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
+                           sizeof(core::LayoutSpec), static_cast<uint64>(PG_GETARG_INT64(1)));
+}
+
+// snowid_layout_names() → SETOF (name text, layout snowid_layout)
+Datum snowid_layout_names(PG_FUNCTION_ARGS) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  for (const core::NamedLayout& named : core::kNamedLayouts) {
+    core::LayoutSpec spec = named.spec;
+    Datum values[] = {PointerGetDatum(cstring_to_text_with_len(
+                          named.name.data(), static_cast<int>(named.name.size()))),
+                      PointerGetDatum(&spec)};
+    bool nulls[lengthof(values)] = {};
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+  PG_RETURN_NULL();
+}
+
+// snowid_layout_describe(layout snowid_layout) → (specification text, epoch timestamptz, unit
+// interval, max_shard bigint, ids_per_second double precision, positive_until timestamptz,
+// used_up_at timestamptz)
+Datum snowid_layout_describe(PG_FUNCTION_ARGS) {
+  TupleDesc row;
+  if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  const core::Layout& layout = layout_arg(fcinfo, 0);
+  char text[core::kLayoutTextSize];
+  const size_t length = core::format_layout_spec(layout.spec, text);
+  auto* unit = static_cast<Interval*>(palloc0(sizeof(Interval)));
+  unit->time = layout.unit_us;
+  const double sequences = static_cast<double>(layout.max_sequence.value) + 1;
+  Datum values[] = {
+      PointerGetDatum(cstring_to_text_with_len(text, static_cast<int>(length))),
+      TimestampTzGetDatum(to_timestamptz(layout.epoch)),
+      IntervalPGetDatum(unit),
+      Int64GetDatum(static_cast<int64>(layout.max_shard.value)),
+      Float8GetDatum(sequences * USECS_PER_SEC / static_cast<double>(layout.unit_us)),
+      timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout),
+      timestamptz_datum(core::Uint128{1} << layout.spec.time_bits, layout)};
+  bool nulls[lengthof(values)] = {};
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
+}
+
+// snowid_layout_is_ordered(layout snowid_layout) → boolean
+Datum snowid_layout_is_ordered(PG_FUNCTION_ARGS) {
+  PG_RETURN_BOOL(layout_arg(fcinfo, 0).time_is_first);
+}
+}

@@ -1,0 +1,228 @@
+// The SQL type objectid: MongoDB's ObjectID, stored as its 12 bytes and passed by reference,
+// without a length word.
+//
+// MongoDB's clients have a random number and a counter for each process. Here the whole server
+// counts as one process, so that its ObjectIDs increase across sessions.
+//
+// Shared: the counter, a slot that all databases share (ids/ids.hpp); and the random number, in the
+// one entry of the table "objectid", which is never deleted.
+#include "pg/types/objectid.hpp"
+
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/prelude.hpp"
+#include "pg/shmem/shared_table.hpp"
+#include "pg/values.hpp"
+
+// The ABI number of Process: of its form, and of what its fields mean.
+#ifndef SNOWID_OBJECTID_ABI
+#define SNOWID_OBJECTID_ABI 1
+#endif
+
+namespace snowid::pg {
+
+namespace {
+
+const core::ObjectId& objectid_argument(FunctionCallInfo fcinfo, int number) {
+  return *reinterpret_cast<const core::ObjectId*>(PG_GETARG_POINTER(number));
+}
+
+core::ObjectId* new_objectid() {
+  return static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
+}
+
+// The order of the first two arguments.
+std::strong_ordering order_of(FunctionCallInfo fcinfo) {
+  return objectid_argument(fcinfo, 0) <=> objectid_argument(fcinfo, 1);
+}
+
+}  // namespace
+
+namespace {
+
+// The one entry of the table "objectid".
+struct Process {
+  uint64 key;                    // 0
+  std::atomic<uint64_t> random;  // 0 until somebody has drawn it
+};
+
+SNOWID_PIN(Process, key, 0);
+SNOWID_PIN(Process, random, 8);
+SNOWID_PIN_SIZE(Process, 16);
+
+SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process), nullptr},
+                     nullptr};
+
+CommonPlace objectid_place;
+Process* process = nullptr;  // the entry, once objectid_place has a slot
+
+constexpr uint64 kRandomBits = uint64{1} << 40;
+
+// Fails with XX000 where the source of random bytes does.
+uint64 fresh_random() {
+  uint64 fresh;
+  fetch_random(&fresh, sizeof(fresh));
+  // A bit above the others, since they may all be 0.
+  return fresh % kRandomBits | kRandomBits;
+}
+
+void attach_process() {
+  constexpr uint64 kKey = 0;
+  process = static_cast<Process*>(table_attach_entry(&table, &kKey));
+}
+
+// 40 random bits that are the same for all sessions, and others after the next start of the server,
+// or when its ObjectIDs are set back.
+uint64 random_of_process() { return process->random.load(std::memory_order_acquire) % kRandomBits; }
+
+void make_ready() {
+  uint32 counter;
+  fetch_random(&counter, sizeof(counter));
+  if (objectid_place.slot == nullptr) {
+    uint64_t none = 0;
+    const uint64 fresh = fresh_random();
+    attach_process();
+    process->random.compare_exchange_strong(none, fresh, std::memory_order_acq_rel);
+  }
+  common_make_ready(core::kObjectIdLayout, &objectid_place,
+                    {counter & core::kObjectIdLayout.max_sequence.value});
+}
+
+}  // namespace
+
+void objectid_draw_anew() {
+  const uint64 fresh = fresh_random();
+  attach_process();
+  process->random.store(fresh, std::memory_order_release);
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_objectid_in);
+SNOWID_FUNCTION(snowid_objectid_out);
+SNOWID_FUNCTION(snowid_objectid_recv);
+SNOWID_FUNCTION(snowid_objectid_send);
+SNOWID_FUNCTION(snowid_objectid_from_bytea);
+SNOWID_FUNCTION(snowid_objectid_eq);
+SNOWID_FUNCTION(snowid_objectid_ne);
+SNOWID_FUNCTION(snowid_objectid_lt);
+SNOWID_FUNCTION(snowid_objectid_le);
+SNOWID_FUNCTION(snowid_objectid_gt);
+SNOWID_FUNCTION(snowid_objectid_ge);
+SNOWID_FUNCTION(snowid_objectid_cmp);
+SNOWID_FUNCTION(snowid_objectid_hash);
+SNOWID_FUNCTION(snowid_objectid_hash_extended);
+SNOWID_FUNCTION(snowid_objectid_smaller);
+SNOWID_FUNCTION(snowid_objectid_larger);
+SNOWID_FUNCTION(snowid_objectid_timestamp);
+SNOWID_FUNCTION(snowid_objectid_next);
+
+// objectid_in(cstring) → objectid
+Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
+  const char* text = PG_GETARG_CSTRING(0);
+  core::ObjectId* id = new_objectid();
+  if (core::parse_object_id(text, id) != core::Status::kOk)
+    SNOWID_INPUT_ERROR((errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                        errmsg("invalid input syntax for type %s: \"%s\"", "objectid", text),
+                        errhint("Exactly 24 hexadecimal digits are expected.")));
+  PG_RETURN_POINTER(id);
+}
+
+// objectid_out(objectid) → cstring
+Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
+  char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
+  core::format_object_id(objectid_argument(fcinfo, 0), text);
+  text[core::kObjectIdDigits] = '\0';
+  PG_RETURN_CSTRING(text);
+}
+
+// objectid_recv(internal) → objectid. Fails with 08P01 where fewer than 12 bytes are left; that
+// none are left over is the caller's to check.
+Datum snowid_objectid_recv(PG_FUNCTION_ARGS) {
+  core::ObjectId* id = new_objectid();
+  pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
+                  reinterpret_cast<char*>(id->bytes.data()), sizeof *id);
+  PG_RETURN_POINTER(id);
+}
+
+// objectid_send(objectid) → bytea
+Datum snowid_objectid_send(PG_FUNCTION_ARGS) {
+  const core::ObjectId& id = objectid_argument(fcinfo, 0);
+  StringInfoData message;
+  pq_begintypsend(&message);
+  pq_sendbytes(&message, reinterpret_cast<const char*>(id.bytes.data()), sizeof id);
+  PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+// objectid_from_bytea(bytea) → objectid. Fails with 22P03 for another length than 12.
+Datum snowid_objectid_from_bytea(PG_FUNCTION_ARGS) {
+  const bytea* bytes = PG_GETARG_BYTEA_PP(0);
+  const int length = VARSIZE_ANY_EXHDR(bytes);
+  if (length != sizeof(core::ObjectId))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+                    errmsg("invalid length of bytea for type objectid"),
+                    errdetail("An objectid has 12 bytes, and the value has %d.", length)));
+  core::ObjectId* id = new_objectid();
+  memcpy(id, VARDATA_ANY(bytes), sizeof *id);
+  PG_RETURN_POINTER(id);
+}
+
+// objectid_eq(objectid, objectid) → boolean, and so on for the other operators
+Datum snowid_objectid_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
+Datum snowid_objectid_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+Datum snowid_objectid_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+Datum snowid_objectid_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+Datum snowid_objectid_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+Datum snowid_objectid_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+
+// objectid_cmp(objectid, objectid) → int: -1, 0 or 1
+Datum snowid_objectid_cmp(PG_FUNCTION_ARGS) {
+  const std::strong_ordering order = order_of(fcinfo);
+  PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
+}
+
+// objectid_hash(objectid) → int
+Datum snowid_objectid_hash(PG_FUNCTION_ARGS) {
+  const core::ObjectId& id = objectid_argument(fcinfo, 0);
+  return hash_any(id.bytes.data(), sizeof id);
+}
+
+// objectid_hash_extended(objectid, seed bigint) → bigint
+Datum snowid_objectid_hash_extended(PG_FUNCTION_ARGS) {
+  const core::ObjectId& id = objectid_argument(fcinfo, 0);
+  return hash_any_extended(id.bytes.data(), sizeof id, PG_GETARG_INT64(1));
+}
+
+// objectid_smaller(objectid, objectid) → objectid: one step of min
+Datum snowid_objectid_smaller(PG_FUNCTION_ARGS) {
+  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) < 0 ? 0 : 1));
+}
+
+// objectid_larger(objectid, objectid) → objectid: one step of max
+Datum snowid_objectid_larger(PG_FUNCTION_ARGS) {
+  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) > 0 ? 0 : 1));
+}
+
+// objectid_timestamp(objectid) → timestamptz, to the second
+Datum snowid_objectid_timestamp(PG_FUNCTION_ARGS) {
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(objectid_argument(fcinfo, 0))));
+}
+
+// objectid_next() → objectid
+Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_read_write("objectid_next()");
+  if (unlikely(!common_is_ready(objectid_place))) make_ready();
+  auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
+  *made = core::next_object_id(random_of_process,
+                               [] { return issue_common(core::kObjectIdLayout, objectid_place); });
+  PG_RETURN_POINTER(made);
+}
+}

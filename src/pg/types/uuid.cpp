@@ -1,0 +1,121 @@
+// The SQL functions of UUIDs: making those of version 7, reading their time, ranges of time, and
+// those that hold an ID.
+//
+// Shared: snowid_uuidv7() draws from one slot that all sessions of the server share, whatever their
+// database. The random bytes belong to one process.
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+#include "pg/ids/ids.hpp"
+#include "pg/types/layout.hpp"
+#include "pg/values.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+CommonPlace uuid_place;
+
+RandomPool random_pool;
+
+// The millisecond that holds `moment`. Fails with 22008.
+core::Time uuid_time_of(TimestampTz moment) {
+  const core::Time time = time_at(core::kUuid7, from_timestamptz(moment));
+  if (time.value < 0 || time > core::kUuid7.max_time) report_uuid_time_out_of_range();
+  return time;
+}
+
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_uuidv7);
+SNOWID_FUNCTION(snowid_uuid_timestamp);
+SNOWID_FUNCTION(snowid_is_uuidv7);
+SNOWID_FUNCTION(snowid_is_uuidv7_support);
+SNOWID_FUNCTION(snowid_uuidv7_first_at);
+SNOWID_FUNCTION(snowid_uuidv7_last_at);
+SNOWID_FUNCTION(snowid_first_uuidv7_from);
+SNOWID_FUNCTION(snowid_last_uuidv7_before);
+SNOWID_FUNCTION(snowid_key_of_uuid_bound);
+SNOWID_FUNCTION(snowid_to_uuid);
+SNOWID_FUNCTION(snowid_from_uuid);
+
+// snowid_uuidv7() → uuid
+Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_read_write("snowid_uuidv7()");
+  if (unlikely(!common_is_ready(uuid_place))) common_make_ready(core::kUuid7, &uuid_place, {0});
+  const uint64 random = random_pool.take();
+  return uuid_datum(core::uuid7_of(issue_common(core::kUuid7, uuid_place), random));
+}
+
+// snowid_uuid_timestamp(uuid) → timestamptz, or null
+Datum snowid_uuid_timestamp(PG_FUNCTION_ARGS) {
+  core::UnixMicros moment;
+  if (time_of_uuid(uuid_arg(fcinfo, 0), &moment) != core::Status::kOk) PG_RETURN_NULL();
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(moment));
+}
+
+// snowid_is_uuidv7(uuid) → boolean
+Datum snowid_is_uuidv7(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
+
+// is_uuidv7_support(internal) → internal. Has the planner assume that nearly all UUIDs of a column
+// are of version 7, as it assumes that of nulls there are few. Without it, a third would be.
+Datum snowid_is_uuidv7_support(PG_FUNCTION_ARGS) {
+  auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
+  if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_POINTER(nullptr);
+  reinterpret_cast<SupportRequestSelectivity*>(request)->selectivity = 0.995;
+  PG_RETURN_POINTER(request);
+}
+
+// snowid_uuidv7_first_at(moment timestamptz) → uuid
+Datum snowid_uuidv7_first_at(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::least_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// snowid_uuidv7_last_at(moment timestamptz) → uuid
+Datum snowid_uuidv7_last_at(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::greatest_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// first_uuidv7_from(moment timestamptz) → uuid
+Datum snowid_first_uuidv7_from(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::first_uuid7_from(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// last_uuidv7_before(moment timestamptz) → uuid
+Datum snowid_last_uuidv7_before(PG_FUNCTION_ARGS) {
+  return uuid_datum(core::last_uuid7_before(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
+}
+
+// key_of_uuid_bound(bound uuid) → bigint
+Datum snowid_key_of_uuid_bound(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64(key_of_uuid_bound(uuid_arg(fcinfo, 0)).value);
+}
+
+// snowid_to_uuid(id bigint, layout snowid_layout) → uuid
+Datum snowid_to_uuid(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Uuid uuid;
+  const core::Status status = to_uuid(layout, {PG_GETARG_INT64(0)}, &uuid);
+  if (status != core::Status::kOk) report_status(layout, status);
+  return uuid_datum(uuid);
+}
+
+// snowid_from_uuid(uuid uuid, layout snowid_layout) → bigint
+Datum snowid_from_uuid(PG_FUNCTION_ARGS) {
+  const core::Layout& layout = layout_arg(fcinfo, 1);
+  core::Id id;
+  if (from_uuid(layout, uuid_arg(fcinfo, 0), &id) != core::Status::kOk)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("UUID holds no ID of layout \"%s\"", layout_text(layout.spec)),
+                    errdetail("Only UUIDs that snowid_to_uuid() has made with this layout do.")));
+  PG_RETURN_INT64(id.value);
+}
+}

@@ -1,0 +1,60 @@
+// Values of SQL's type text as std::string_view. Nothing here is shared.
+//
+// UUIDs as arguments and results of SQL functions. Nothing here is shared.
+//
+// PostgreSQL's strong source of random bytes. Nothing here is shared.
+#pragma once
+
+#include "pg/prelude.hpp"
+
+namespace snowid::pg {
+
+// The bytes of a text that is not toasted (PG_GETARG_TEXT_PP), for as long as it is there. They are
+// in the database's encoding and do not end with a zero.
+inline std::string_view view_of(const text* value) {
+  return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
+}
+
+// In the current memory context.
+inline Datum uuid_datum(core::Uuid uuid) {
+  auto* made = static_cast<pg_uuid_t*>(palloc(sizeof(pg_uuid_t)));
+  const uint64 words[] = {pg_hton64(uuid.high), pg_hton64(uuid.low)};
+  static_assert(sizeof(words) == sizeof(made->data));
+  memcpy(made->data, words, sizeof(words));
+  return UUIDPGetDatum(made);
+}
+
+inline core::Uuid uuid_arg(FunctionCallInfo fcinfo, int number) {
+  uint64 words[2];
+  memcpy(words, PG_GETARG_UUID_P(number)->data, sizeof(words));
+  return {pg_ntoh64(words[0]), pg_ntoh64(words[1])};
+}
+
+// Fills `size` bytes at `to`. Fails with XX000, as gen_random_uuid() does.
+inline void fetch_random(void* to, Size size) {
+  if (unlikely(!pg_strong_random(to, size)))
+    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
+}
+
+// Random numbers, many of which are fetched at a time, since each fetch costs more than the bytes.
+// Each is used once, and overwritten. It begins with all bytes zero.
+class RandomPool {
+ public:
+  // Fails as fetch_random() does.
+  uint64 take() {
+    if (unlikely(left_ == 0)) {
+      fetch_random(numbers_, sizeof(numbers_));
+      left_ = lengthof(numbers_);
+    }
+    left_--;
+    const uint64 number = numbers_[left_];
+    numbers_[left_] = 0;
+    return number;
+  }
+
+ private:
+  uint64 numbers_[64];
+  int left_;
+};
+
+}  // namespace snowid::pg

@@ -1,0 +1,106 @@
+// Trying what may fail.
+//
+// Entering a role and leaving it.
+//
+// Commits that must be durable.
+#include "pg/xact.hpp"
+
+#include "pg/compat.hpp"
+#include "pg/errors.hpp"
+
+namespace snowid::pg {
+
+ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument) {
+  Assert(!IsInParallelMode());
+  MemoryContext context = CurrentMemoryContext;
+  ResourceOwner resources = CurrentResourceOwner;
+  // An error sets both to 0.
+  const uint32 interrupts = InterruptHoldoffCount;
+  const uint32 cancels = QueryCancelHoldoffCount;
+  ErrorData* volatile error = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  PG_TRY();
+  {
+    MemoryContextSwitchTo(context);
+    step(argument);
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(context);
+    InterruptHoldoffCount = interrupts;
+    QueryCancelHoldoffCount = cancels;
+    error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(context);
+  CurrentResourceOwner = resources;
+  return error;
+}
+
+Caller role_enter(Oid role, int security) {
+  Caller caller;
+  GetUserIdAndSecContext(&caller.user, &caller.security);
+  SetUserIdAndSecContext(role, caller.security | security);
+  caller.settings = NewGUCNestLevel();
+  set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+                    GUC_ACTION_SAVE, true, 0, false);
+  return caller;
+}
+
+void role_leave(const Caller& caller) {
+  AtEOXact_GUC(false, caller.settings);
+  SetUserIdAndSecContext(caller.user, caller.security);
+}
+
+namespace {
+
+// Whether this transaction has to commit durably.
+bool is_required = false;
+
+}  // namespace
+
+void require_durable_commit() { is_required = true; }
+
+// Done at the end of the transaction, since the session may change the setting until then.
+void at_eoxact_durable_commit(XactEvent event) {
+  if (!is_required) return;
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+      if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+        set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+                          true, 0, false);
+      break;
+    case XACT_EVENT_PRE_PREPARE:
+      ereport(ERROR,
+              (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+               errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
+               errhint("Do that in a transaction of its own.")));
+      break;
+    case XACT_EVENT_COMMIT:
+    case XACT_EVENT_ABORT:
+      is_required = false;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_commit_durably);
+
+// snowid_internal.commit_durably() → void
+Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  require_durable_commit();
+  PG_RETURN_VOID();
+}
+}
