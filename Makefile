@@ -37,8 +37,8 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = shmem types database ceiling ids rewind central counters nodes tables stats
-SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/decode.sql ceiling/read.sql ids/ids.sql rewind/rewind.sql types/uuid.sql \
+ROOMS = shmem types database ceiling ids central counters nodes tables stats
+SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/decode.sql ids/ids.sql ceiling/skipped_times.sql types/uuid.sql \
 	types/objectid.sql types/base62.sql types/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
 	$(addprefix nodes/,node_number.sql registry.sql membership.sql) nodes/shard_moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \

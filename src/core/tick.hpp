@@ -4,8 +4,8 @@
 // Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. Take and raise_to move it
 // up by compare-and-swap, Close by an exchange. None of them needs a lock. Only two things lower
 // it: Open, for a word that was closed, which one process at a time may do; and rewinding, by
-// compare-and-swap (pg/rewind/rewind.cpp). The clock is an argument. It may jump, stand still or
-// differ between callers, and still no tick is issued twice.
+// compare-and-swap (pg/ceiling/skipped_times.cpp). The clock is an argument. It may jump, stand
+// still or differ between callers, and still no tick is issued twice.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,389 @@
-// What the room registers, and its SQL functions. See ceiling.hpp.
+// Learning, raising and publishing the ceiling, and the SQL functions for it.
+//
+// In the order of this file: locking the ceiling; writing it to the sequence; publishing it, that
+// is storing it in shared memory once what was written is durable; learning it; raising it.
 #include "pg/ceiling/ceiling.hpp"
 
+#include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 
-void ceiling_register() { ceiling_settings_register(); }
+int ceiling_step_ms = 1000;
+bool ceiling_known = false;
+
+namespace {
+
+// The ceiling of a transaction that has made the sequence itself.
+Ceiling own_ceiling;
+
+// How long this session has last waited for a ceiling to be flushed; 0 if that was logged or need
+// not be.
+int64 last_flush_us = 0;
+
+// The ceiling, locked exclusively, and its sequence.
+struct LockedCeiling {
+  Relation relation;  // nullptr if the lock is not held
+  Ceiling* ceiling;
+  // The most that counts of the sequence's own page, which others can set.
+  core::UnixMillis most;
+};
+
+// Takes the lock of the ceiling that this session uses, with its sequence open.
+LockedCeiling lock_ceiling_of(Relation relation) {
+  constexpr core::UnixMillis kAll{PG_INT64_MAX};
+  second_page_extend(relation);
+  // Before the lock is taken, since a catalog is read. A subscription is there before it sets the
+  // sequence, so it is found whenever that happens.
+  const bool is_replicated = is_set_by_subscription(relation);
+  LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
+  const core::UnixMillis most =
+      is_replicated ? core::round_up({unix_now().value + core::kClocksDifferUs}) : kAll;
+  return {relation, my_ceiling, most};
+}
+
+// Opens the sequence and takes the lock of the ceiling. With kEarly the relation is nullptr, and
+// nothing is locked, if that would have to wait for the relation's lock. Raises: 55000 if the
+// sequence is missing, or not a permanent sequence.
+LockedCeiling lock_ceiling(Urgency urgency) {
+  Relation relation = open_ceiling(urgency);
+  if (relation == nullptr) return {};
+  // ceiling_learn() has chosen the ceiling, and only a command of this transaction could change
+  // that since.
+  if (is_made_here(relation) != has_own_ceiling())
+    elog(ERROR, "the ceiling of IDs was made anew within a call");
+  return lock_ceiling_of(relation);
+}
+
+// Releases both locks, and logs a slow flush.
+void unlock_ceiling(const LockedCeiling& held) {
+  LWLockRelease(&held.ceiling->lock);
+  relation_close(held.relation, RowExclusiveLock);
+  const int64 took_us = last_flush_us;
+  last_flush_us = 0;
+  if (took_us >= kLongWaitUs && may_log(&shared_database->raises.logged_us))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("raising the ceiling of IDs took " INT64_FORMAT " ms", to_millis(took_us)),
+             errdetail("That is how long its WAL record took to be flushed, here and on "
+                       "synchronous standbys.")));
+}
+
+// Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
+bool is_durable_in(const LockedCeiling& held) {
+  assert_holds_exclusively(held.ceiling->lock);
+  return held.ceiling->relation == RelationGetRelid(held.relation) &&
+         held.ceiling->file == file_of(held.relation);
+}
+
+// Copies the skipped times on a page to the database's entry, unless the entry has some: then they
+// are the same.
+void learn_skipped_times(const LockedCeiling& held, const core::WildTimes& stored) {
+  SharedWild* shared = &shared_database->wild;
+  assert_holds_exclusively(held.ceiling->lock);
+  if (stored.count == 0 || shared->has_any.load(std::memory_order_acquire)) return;
+  // A sequence that this transaction has made has those of memory.
+  Assert(!has_own_ceiling());
+  shared->times = stored;
+  shared->has_any.store(true, std::memory_order_release);
+}
+
+// Raises the floor of the ceiling that is held, and all shards above it. Closed shards stay closed;
+// open_slot() reads the floor.
+void lift_slots_to(const LockedCeiling& held, core::UnixMicros floor) {
+  assert_holds_exclusively(held.ceiling->lock);
+  // Stored before slots are looked at: one that is made meanwhile sees the floor.
+  raise_time(&held.ceiling->floor_us, floor.value);
+  lift_slots(floor);
+}
+
+// Writes a ceiling of `target` at least to the sequence. IDs may not use it before
+// publish_ceiling(). If the sequence holds more than this server has written to it, the shards are
+// lifted to that. Raises: 0A000 if the sequence's second page is of another version.
+void write_ceiling(const LockedCeiling& held, core::UnixMillis target) {
+  Ceiling* ceiling = held.ceiling;
+  assert_holds_exclusively(ceiling->lock);
+  const core::UnixMillis known{ceiling->written_us / 1000};
+  target = std::max(target, known);
+  const CeilingPages pages = lock_pages(held.relation);
+  const StoredCeiling found = read_pages(pages);
+  const core::UnixMillis before = core::set_ceiling(found.ceiling, found.own, held.most);
+  // A caller that only looks has what this server has written as its target: that raises nothing,
+  // but corrects what a setval has set back, or what another server has said that is not to count.
+  const bool is_to_be_raised =
+      before < target || (before == target && !found.are_alike) || before < found.ceiling;
+  // A value that others have set need not be durable.
+  const bool is_to_be_logged = before == target && !is_durable_in(held);
+  XLogRecPtr lsn = InvalidXLogRecPtr;
+  if (is_to_be_raised || is_to_be_logged)
+    lsn = store_on_pages(pages, std::max(before, target),
+                         found.wild.count > 0 ? found.wild : wild_times_now());
+  unlock_pages(pages);
+  learn_skipped_times(held, found.wild);
+  // The server has started, or a dump was restored, or somebody called setval. All times up to
+  // there may have been used.
+  if (before > known) lift_slots_to(held, micros_of(before));
+  ceiling->written_us = micros_of(std::max(before, target)).value;
+  // Invalid if wal_level is minimal and this transaction made the sequence: the commit syncs it.
+  if (!XLogRecPtrIsInvalid(lsn)) ceiling->written_lsn = lsn;
+}
+
+// Stores the alert, but no later than a day before skipped times, and 0 while it is not known that
+// this database may issue IDs.
+void store_alert(const LockedCeiling& held, int64 alert_us) {
+  assert_holds_exclusively(held.ceiling->lock);
+  if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
+  held.ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
+}
+
+// Makes what was written durable, and then the ceiling in memory. Releases the lock while it waits
+// for a synchronous standby. If that wait fails, the ceiling in memory stays as it was, and the
+// next to publish waits for the same record. Raises: 57014 if the wait is cancelled.
+void publish_ceiling(const LockedCeiling& held) {
+  Ceiling* ceiling = held.ceiling;
+  RaiseCounts* counts = &shared_database->raises;
+  assert_holds_exclusively(ceiling->lock);
+  const int64 ceiling_us = ceiling->written_us;
+  const XLogRecPtr lsn = ceiling->written_lsn;
+  if (!XLogRecPtrIsInvalid(lsn)) {
+    instr_time since;
+    INSTR_TIME_SET_CURRENT(since);
+    const bool is_to_wait = !sequence_is_durable(lsn);
+    // Flushed with the lock held, so that processes that wait for the lock find the WAL flushed and
+    // do not flush it again. What follows without the lock waits only for standbys.
+    XLogFlush(lsn);
+    LWLockRelease(&ceiling->lock);
+    sequence_make_durable(lsn);
+    LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
+    if (is_to_wait) {
+      last_flush_us = elapsed_us(since);
+      counts->flushes.fetch_add(1, std::memory_order_relaxed);
+      counts->flushes_us.fetch_add(last_flush_us, std::memory_order_relaxed);
+    }
+  }
+  ceiling->relation = RelationGetRelid(held.relation);
+  ceiling->file = file_of(held.relation);
+  const int64 before_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
+  if (ceiling_us < before_us) return;
+  if (ceiling_us > before_us) counts->raises.fetch_add(1, std::memory_order_relaxed);
+  ceiling->ceiling_us.store(ceiling_us, std::memory_order_release);
+  store_alert(held, ceiling_us - ceiling_step_us() / 2);
+}
+
+// Sets `my_ceiling` to this transaction's own (true), which begins as the shared one is, durable in
+// no sequence; or to the shared one. Requires: the lock of neither is held.
+void use_own_ceiling(bool wanted) {
+  Ceiling* shared = &shared_database->ceiling;
+  if (wanted && !has_own_ceiling()) {
+    LWLockInitialize(&own_ceiling.lock, shared_tranche);
+    own_ceiling.relation = InvalidOid;
+    own_ceiling.file = 0;
+    LWLockAcquire(&shared->lock, LW_SHARED);
+    own_ceiling.written_us = shared->written_us;
+    LWLockRelease(&shared->lock);
+    own_ceiling.written_lsn = InvalidXLogRecPtr;
+    own_ceiling.ceiling_us = shared->ceiling_us.load(std::memory_order_acquire);
+    own_ceiling.alert_us = shared->alert_us.load(std::memory_order_acquire);
+    own_ceiling.floor_us = shared->floor_us.load(std::memory_order_acquire);
+  }
+  my_ceiling = wanted ? &own_ceiling : shared;
+}
+
+// The sequence that the shared ceiling is durable in.
+Oid shared_relid() {
+  Ceiling* shared = &shared_database->ceiling;
+  LWLockAcquire(&shared->lock, LW_SHARED);
+  const Oid relid = shared->relation;
+  LWLockRelease(&shared->lock);
+  return relid;
+}
+
+// Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
+// is durable in, and the sequence says what this server has written last. Whether it still belongs
+// to the extension is not checked: only a superuser can remove it from the extension, and then it
+// goes on to hold the ceiling until carry_ceiling_over().
+bool is_as_shared(HeapTuple row) {
+  Ceiling* shared = &shared_database->ceiling;
+  auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
+  if (form->relkind != RELKIND_SEQUENCE || form->relpersistence != RELPERSISTENCE_PERMANENT ||
+      strcmp(NameStr(form->relname), kCeilingName) != 0)
+    return false;
+  LWLockAcquire(&shared->lock, LW_SHARED);
+  bool is_same = shared->relation == form->oid && shared->file == form->relfilenode;
+  if (is_same) {
+    const SequencePage page = sequence_page_lock_of(form);
+    is_same = sequence_page_value(page).last == shared->written_us / 1000;
+    sequence_page_unlock(page);
+  }
+  LWLockRelease(&shared->lock);
+  return is_same;
+}
+
+// Sets `ceiling_known` if nothing has changed since another session learned the ceiling. That reads
+// one row of a catalog. Looking up and opening the extension's sequence reads a dozen, which would
+// be most of the cost of a session's first ID.
+void recognize_ceiling() {
+  const Oid relid = shared_relid();
+  if (!OidIsValid(relid)) return;
+  // While it is locked the sequence cannot be replaced, and invalidations that come from now on set
+  // ceiling_known to false again.
+  LockRelationOid(relid, RowExclusiveLock);
+  HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+  if (HeapTupleIsValid(row)) {
+    ceiling_known = is_as_shared(row);
+    ReleaseSysCache(row);
+  }
+  if (ceiling_known) {
+    ceiling_relid = relid;
+    use_own_ceiling(false);
+  }
+  UnlockRelationOid(relid, RowExclusiveLock);
+}
+
+// 55000. If such a transaction, or a part of it, is rolled back, what it returns to is below the
+// IDs that it would have shown.
+[[noreturn]] void report_altered() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
+                  "\"%s.%s\"",
+                  kInternalSchemaName, kCeilingName),
+           errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
+           errhint("Commit the transaction, or roll it back.")));
+  pg_unreachable();
+}
+
+// Whether this transaction, which has made the sequence, has dropped the one that the shared
+// ceiling is durable in.
+bool has_dropped_shared() {
+  const Oid relid = shared_relid();
+  LOCKTAG tag;
+  SET_LOCKTAG_RELATION(tag, MyDatabaseId, relid);
+  return OidIsValid(relid) && has_lock(tag, AccessExclusiveLock);
+}
+
+// Makes sure that the ceiling in memory is durable in the extension's sequence, and sets
+// `ceiling_known`, unless this transaction has made the sequence: one that has, such as a restore,
+// may yet call setval, so it looks again for each ID. Raises: 55000 if the sequence is missing, not
+// a permanent sequence, or has new storage; 0A000 if its page is of another version.
+void look_at_ceiling() {
+  Relation relation = open_ceiling(Urgency::kMust);
+  if (has_new_storage(relation)) report_altered();
+  use_own_ceiling(is_made_here(relation));
+  const LockedCeiling held = lock_ceiling_of(relation);
+  if (!is_durable_in(held) || sequence_last(relation) != held.ceiling->written_us / 1000) {
+    write_ceiling(held, {0});
+    publish_ceiling(held);
+  }
+  ceiling_known = !has_own_ceiling();
+  unlock_ceiling(held);
+}
+
+}  // namespace
+
+bool has_own_ceiling() noexcept { return my_ceiling == &own_ceiling; }
+
+void require_can_issue() {
+  // A standby's transactions are read-only, but some extensions make them appear writable.
+  if (RecoveryInProgress())
+    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                    errmsg("cannot issue IDs during recovery")));
+  // Of two equal calls in a row a worker makes one.
+  if (IsParallelWorker())
+    ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+                    errmsg("cannot generate IDs in a parallel worker"),
+                    errhint("Mark the function that generates them PARALLEL UNSAFE.")));
+}
+
+void ceiling_learn() {
+  recognize_ceiling();
+  if (ceiling_known) return;
+  look_at_ceiling();
+  if (has_own_ceiling() && has_dropped_shared()) report_altered();
+}
+
+void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
+  const LockedCeiling held = lock_ceiling(urgency);
+  if (held.relation == nullptr) return;
+  Ceiling* ceiling = held.ceiling;
+  const bool is_replaced = !is_durable_in(held);
+  // Another session has written ahead; a commit or the WAL writer may have flushed that since.
+  const bool was_ahead =
+      !is_replaced && ceiling->written_us > ceiling->ceiling_us.load(std::memory_order_relaxed);
+  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(held);
+  const core::RaiseStep step = step_of(moment, wish,
+                                       {is_replaced,
+                                        was_ahead,
+                                        {ceiling->written_us},
+                                        {ceiling->ceiling_us.load(std::memory_order_relaxed)}});
+  if (step == core::RaiseStep::kWrite || step == core::RaiseStep::kWriteAndPublish)
+    write_ceiling(held, round_up(wish.target));
+  if (step == core::RaiseStep::kPublish || step == core::RaiseStep::kWriteAndPublish)
+    publish_ceiling(held);
+  if (step == core::RaiseStep::kNudge) XLogSetAsyncXactLSN(ceiling->written_lsn);
+  const core::UnixMicros published{ceiling->ceiling_us.load(std::memory_order_relaxed)};
+  store_alert(
+      held,
+      alert_of(moment, {next_alert_us(moment)}, wish, {ceiling->written_us}, published).value);
+  unlock_ceiling(held);
+}
+
+void ceiling_cover(core::UnixMicros moment) {
+  const LockedCeiling held = lock_ceiling(Urgency::kMust);
+  write_ceiling(held, round_up(moment));
+  publish_ceiling(held);
+  unlock_ceiling(held);
+}
+
+void ceiling_lift(core::UnixMicros moment) {
+  const LockedCeiling held = lock_ceiling(Urgency::kMust);
+  const core::UnixMillis target = round_up(moment);
+  write_ceiling(held, target);
+  // The shared floor, too: that of a transaction's own ceiling ends with it.
+  raise_time(&shared_database->ceiling.floor_us, micros_of(target).value);
+  lift_slots_to(held, micros_of(target));
+  publish_ceiling(held);
+  unlock_ceiling(held);
+}
+
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild) {
+  assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
+  const LockedCeiling held = lock_ceiling(Urgency::kMust);
+  Ceiling* ceiling = held.ceiling;
+  SharedWild* shared = &shared_database->wild;
+  Assert(!has_own_ceiling() && is_durable_in(held));
+  const core::UnixMillis target = round_up(moment);
+  const CeilingPages pages = lock_pages(held.relation);
+  const XLogRecPtr lsn = store_on_pages(pages, target, wild);
+  unlock_pages(pages);
+  shared->times = wild;
+  shared->has_any.store(wild.count > 0, std::memory_order_release);
+  ceiling->written_us = micros_of(target).value;
+  // No more than what is durable already. An ID above it waits for the previous record, which said
+  // as much or more, or for one of its own.
+  const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
+  ceiling->ceiling_us.store(std::min(durable_us, micros_of(target).value),
+                            std::memory_order_release);
+  // So that the next ID takes the slow path, also if skipped times were added and the ceiling is no
+  // lower.
+  ceiling->alert_us.store(0, std::memory_order_release);
+  unlock_ceiling(held);
+  return lsn;
+}
+
+void ceiling_hold() { relation_close(open_ceiling(Urgency::kMust), NoLock); }
+
+void on_relcache_ceiling(Oid relid) {
+  if (relid == ceiling_relid || relid == InvalidOid) ceiling_known = false;
+}
+
+void ceiling_register() {
+  DefineCustomIntVariable(
+      "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
+      "Where IDs come seldom it is 2.4 times as far, or five seconds. After a start of the server "
+      "IDs go on above that time, so the first caller may have to wait for as long.",
+      &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+}
 
 }  // namespace snowid::pg
 
@@ -18,10 +396,14 @@ SNOWID_FUNCTION(snowid_carry_ceiling_over);
 SNOWID_FUNCTION(snowid_ceiling);
 
 // snowid_internal.carry_ceiling_over() → void: stores the ceiling that this server knows in the
-// sequence.
+// sequence that the extension has now, in place of the one that this server has used, which this
+// transaction may have dropped.
 Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
   (void)fcinfo;
-  ceiling_carry_over();
+  require_can_issue();
+  slots_attach();
+  ceiling_relid = InvalidOid;
+  look_at_ceiling();
   shared_number_change_with_transaction();
   PG_RETURN_VOID();
 }

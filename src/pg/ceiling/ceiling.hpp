@@ -1,20 +1,114 @@
-// The ceiling: the only durable state of the IDs of a database. It is a time, stored as last_value
-// of the sequence snowid_internal.ceiling, and no ID is issued with a time above it. Whatever
-// happens to the server, every time up to the ceiling counts as used when it starts again. The idea
-// is max_seq of WeChat's seqsvr.
+// The ceiling: a durable high-water mark, the only durable state of the IDs of a database. It is a
+// time, the last_value of the sequence snowid_internal.ceiling, and no ID is issued with a time
+// above it. Whatever happens to the server, every time up to the ceiling counts as used when it
+// starts again. The idea is max_seq of WeChat's seqsvr.
 //
-// This is all that other rooms see of it.
+// Used in this order: require_can_issue(), slots_attach() of database/shard_state.hpp, and
+// ceiling_learn(), by an ID for which `ceiling_known` is false; then ceiling_raise(), by the first
+// ID with a time above the alert. The other functions are for shards that move
+// (ceiling_cover(), ceiling_hold()), for skipped times and what must be above a moment
+// (ceiling_lift()), and for snowid.return_to_clock() (ceiling_set_back(), skipped_times.cpp). They
+// call ceiling_storage.hpp for the sequence and its pages. Other modules include this header alone.
+//
+// Shared: Ceiling of the database's entry (database/database.hpp). A session takes first the
+// relation's lock, for which it may have to wait, then Ceiling::lock, then the buffers', or
+// partitions of tables.
+//
+// A transaction that has made the sequence itself, as CREATE EXTENSION does, has a copy of the
+// ceiling of its own until it ends: other sessions do not see the sequence yet, and must not see a
+// ceiling that may yet be rolled back.
 #pragma once
 
-#include "pg/ceiling/learn.hpp"
-#include "pg/ceiling/raise.hpp"
-#include "pg/ceiling/settings.hpp"
-#include "pg/ceiling/state.hpp"
-#include "pg/ceiling/wild.hpp"
+#include "pg/ceiling/ceiling_storage.hpp"
+#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 
 namespace snowid::pg {
 
-// Registers the setting. Called once, when the library is loaded.
+// snowid.ceiling_step, in milliseconds: 10 to 5000. After a restart callers may have to wait for as
+// long, so it is no more than the default of snowid.max_wait. See also core/ceiling.hpp.
+extern int ceiling_step_ms;
+inline int64 ceiling_step_us() { return int64{ceiling_step_ms} * 1000; }
+
+// Defines the setting. Called once, when the library is loaded.
 void ceiling_register();
+
+// Whether the sequence that this session knows is the one that the shared state names. A relcache
+// invalidation sets it to false if the sequence may be another one; in a transaction that has made
+// the sequence it stays false.
+extern bool ceiling_known;
+
+// Whether this transaction has a copy of the ceiling of its own: it has made the sequence.
+bool has_own_ceiling() noexcept;
+
+// Raises: 25006 during recovery; 25000 in a parallel worker.
+void require_can_issue();
+
+// Makes sure that the ceiling in memory is durable in this database's sequence. If the sequence
+// holds more than this server has written to it, all shards are lifted to that time. Sets
+// `my_ceiling`; and `ceiling_known` to true, except in a transaction that has made the sequence.
+// Requires: require_can_issue(), slots_attach(). Raises: 55000 if the sequence is missing, or not a
+// permanent sequence, or this transaction has given it other storage, or has dropped the one of
+// before; 0A000 if its page is of another version; 57014 if the wait for a standby is cancelled.
+void ceiling_learn();
+
+// All functions below require ceiling_learn().
+
+// The skipped times of this database (core/wild.hpp): those ahead of the clock that IDs have got
+// from a fast clock, and that no ID may get again. Read without a lock, see SharedWild.
+inline const core::WildTimes& wild_times_now() noexcept {
+  static constexpr core::WildTimes kNone{};
+  const SharedWild& wild = shared_database->wild;
+  return wild.has_any.load(std::memory_order_acquire) ? wild.times : kNone;
+}
+
+// Every time up to this one counts as used: the floor of the shared ceiling.
+inline core::UnixMicros shared_floor() noexcept {
+  return {shared_database->ceiling.floor_us.load(std::memory_order_acquire)};
+}
+
+// The latest that the alert may be: a day before the first skipped times that the shards have not
+// been lifted over. The quick path of an ID therefore need not check them.
+inline core::UnixMicros last_alert() noexcept {
+  return unlifted_until(wild_times_now(), shared_floor());
+}
+
+// The alert while a session raises the ceiling for an ID with the time `moment`: a little further
+// on, so that the others do not raise it at the same time.
+inline int64 next_alert_us(core::UnixMicros moment) {
+  return moment.value + ceiling_step_us() / 8 + 1;
+}
+
+// Raises the ceiling as `wish` says, unless it is high enough. With kMust the ceiling is at or
+// above `moment`, the ID's time, when it returns. With kEarly, if the ceiling is that high already,
+// it does nothing if it would have to wait for the relation's lock, and waits for disk and standby
+// only if the sequence was replaced: it writes ahead, and the next session to raise the ceiling
+// publishes what has become durable meanwhile. Raises: 55000 if the sequence is missing, or not a
+// permanent sequence; 0A000 if its page is of another version; 57014 if a wait is cancelled.
+void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency);
+
+// Makes sure that the ceiling is durably at or above `moment`. Raises: 55000, 0A000, 57014, for the
+// reasons of ceiling_raise().
+void ceiling_cover(core::UnixMicros moment);
+
+// Lifts all shards of this database above `moment`, durably, so that none issues an ID with a time
+// up to it any more. That stays if the transaction rolls back. Raises: 55000, 0A000, 57014, for the
+// reasons of ceiling_raise().
+void ceiling_lift(core::UnixMicros moment);
+
+// Stores a ceiling, which may be lower than the present one, and the skipped times. As with setval,
+// that stays if the transaction rolls back. Returns the end of the WAL record, for
+// sequence_make_durable(). The record need not be durable before IDs are issued: if a crash loses
+// it, the previous ceiling counts, which is no lower, or was not above what was durable then.
+// Requires: no other session is connected to the database (AccessExclusiveLock of it), and this one
+// has no ceiling of its own. Raises: 55000 if the sequence is missing, or not a permanent sequence.
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild);
+
+// Keeps other transactions from making the sequence anew until the end of this one. Raises: 55000
+// if the sequence is missing, or not a permanent sequence.
+void ceiling_hold();
+
+// Called by module.cpp: the sequence may be another one, or have other storage.
+void on_relcache_ceiling(Oid relid);
 
 }  // namespace snowid::pg

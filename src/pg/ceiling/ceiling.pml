@@ -305,7 +305,7 @@ end:
           unlock_ceiling(me)
        :: next[me] > 0 && is_known && next[me] > ceiling && IS_ENOUGH(me) -> flush(me)
        :: else ->
-          // write_ceiling(): raise_sequence()
+          // write_ceiling()
           at[me] = LIFT;
           to[me] = MAX((next[me] == 0 -> 0 : next[me] + STEP), written);
 #ifdef FAULT_SETVAL_BELIEVED

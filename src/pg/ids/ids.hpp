@@ -1,11 +1,11 @@
 // What other rooms may use of IDs. For shards that move: their places and slots, closing and
-// opening them, and the ceiling (moved_shards.hpp, slots.hpp). For the kinds of ID that know no
-// shard: ticks of slots that all databases of the server share.
+// opening them, and the ceiling (moved_shards.hpp, shard_state.hpp). For the kinds of ID that know
+// no shard: ticks of slots that all databases of the server share.
 //
-// Shared: the slots, see slots.hpp.
+// Shared: the slots, see shard_state.hpp.
 #pragma once
 
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 #include "pg/ids/errors.hpp"
 #include "pg/ids/events.hpp"
 #include "pg/ids/issue.hpp"

@@ -53,7 +53,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (is_before_wild && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
   // the next caller has to wait for that. So it goes no further than it must.
-  const core::UnixMicros asked_last{has_stand_in() || is_before_wild ? now.value : alert};
+  const core::UnixMicros asked_last{has_own_ceiling() || is_before_wild ? now.value : alert};
   const core::CeilingWish wish = core::wish_of(moment, now, asked_last, ceiling_step_us());
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);

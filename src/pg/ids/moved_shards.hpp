@@ -14,7 +14,7 @@
 #pragma once
 
 #include "pg/catalog_table.hpp"
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 
 namespace snowid::pg {
 

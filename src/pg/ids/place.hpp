@@ -6,7 +6,7 @@
 // shards above a million are found by hash.
 #pragma once
 
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {

@@ -3,7 +3,7 @@
 // The slow path does: before the clock comes to a wild time, the first session to ask lifts all
 // slots of the database over it.
 //
-// Shared: Database::longest_unit_us, and what ceiling/wild.hpp reads.
+// Shared: Database::longest_unit_us, and the skipped times of ceiling.hpp.
 #pragma once
 
 #include "pg/ceiling/ceiling.hpp"

@@ -1,10 +1,10 @@
 // Finding the slot of a shard, and making it where there is none.
 //
-// Shared: the table of slots, locked as slots.hpp says.
+// Shared: the table of slots, locked as shard_state.hpp says.
 #pragma once
 
 #include "pg/ceiling/ceiling.hpp"
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 
 namespace snowid::pg {
 

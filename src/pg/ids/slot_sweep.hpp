@@ -1,10 +1,10 @@
 // Removing slots that nobody uses: where a server or a database has as many of other layouts than
 // the default one as it may, those; and whatever dropped databases have left.
 //
-// Shared: the entries of the tables "databases" and "slots", locked as slots.hpp says.
+// Shared: the entries of the tables "databases" and "slots", locked as shard_state.hpp says.
 #pragma once
 
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 #include "pg/shmem/bounds.hpp"
 
 namespace snowid::pg {

@@ -87,9 +87,9 @@ void raise_watermark(core::UnixMicros start) {
     if (ahead_us > 0) {
       wait_a_while(ahead_us);
     } else {
-      LWLockAcquire(&shared_ceiling->lock, LW_SHARED);
+      LWLockAcquire(&shared_database->ceiling.lock, LW_SHARED);
       shared->compare_exchange_strong(last, start.value, std::memory_order_acq_rel);
-      LWLockRelease(&shared_ceiling->lock);
+      LWLockRelease(&shared_database->ceiling.lock);
     }
     last = shared->load(std::memory_order_acquire);
   }

@@ -45,9 +45,9 @@ bool has_last_id(const ShardStatistics& shard, const core::Layout& layout) noexc
 DatabaseStatistics read_database_statistics() {
   slots_attach();
   const EventCounts& events = shared_database->events;
-  return {raise_counts->raises.load(std::memory_order_relaxed),
-          raise_counts->flushes.load(std::memory_order_relaxed),
-          raise_counts->flushes_us.load(std::memory_order_relaxed),
+  return {shared_database->raises.raises.load(std::memory_order_relaxed),
+          shared_database->raises.flushes.load(std::memory_order_relaxed),
+          shared_database->raises.flushes_us.load(std::memory_order_relaxed),
           events.waits.load(std::memory_order_relaxed),
           events.waits_us.load(std::memory_order_relaxed),
           events.refusals.load(std::memory_order_relaxed),
@@ -71,9 +71,9 @@ void reset_id_statistics() {
   events.refusals.store(0, std::memory_order_relaxed);
   events.clock_steps_back.store(0, std::memory_order_relaxed);
   events.max_lead_us.store(0, std::memory_order_relaxed);
-  raise_counts->raises.store(0, std::memory_order_relaxed);
-  raise_counts->flushes.store(0, std::memory_order_relaxed);
-  raise_counts->flushes_us.store(0, std::memory_order_relaxed);
+  shared_database->raises.raises.store(0, std::memory_order_relaxed);
+  shared_database->raises.flushes.store(0, std::memory_order_relaxed);
+  shared_database->raises.flushes_us.store(0, std::memory_order_relaxed);
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 

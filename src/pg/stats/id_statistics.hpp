@@ -5,7 +5,7 @@
 // what comes meanwhile may be in one and not yet in another.
 #pragma once
 
-#include "pg/database/database.hpp"
+#include "pg/database/shard_state.hpp"
 #include "pg/ids/ids.hpp"
 
 namespace snowid::pg {

@@ -1,5 +1,5 @@
-// Finding, opening, closing and lifting slots. See slots.hpp for the locks.
-#include "pg/database/slots.hpp"
+// Finding, opening, closing and lifting slots.
+#include "pg/database/shard_state.hpp"
 
 #include "pg/debug.hpp"
 
@@ -62,16 +62,16 @@ void close_slot(const SlotKey& key, const core::Layout& layout) {
 }
 
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
-  // A session that lifts the slots holds this lock, too. So it was before this, and the floor is
-  // raised already; or it comes later, and finds the slot open. (The stand-in of another
-  // transaction has a lock of its own: see ceiling_hold().)
-  LWLockAcquire(&shared_ceiling->lock, LW_EXCLUSIVE);
+  // A session that lifts the slots holds this lock, too. It was before this, and the floor is
+  // raised already; or it comes later, and finds the slot open. (A transaction's own ceiling has a
+  // lock of its own: see ceiling_hold().)
+  LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
   last = std::max(last, my_start_tick(layout));
   if (is_at_end(slot, layout))
     open_tick(slot->last_tick, last);
   else
     raise_to(slot->last_tick, last);
-  LWLockRelease(&shared_ceiling->lock);
+  LWLockRelease(&shared_database->ceiling.lock);
 }
 
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor) {

@@ -1,16 +1,22 @@
-// Slots: the state of shards in shared memory, above all the last tick.
+// The state of shards in shared memory, each in a slot: above all the last tick, from which its
+// next ID follows.
 //
-// Shared: Slot, one for each (database, layout, shard), an entry of the table "slots". And a few
+// Used in this order: slots_attach(), by the first ID of a session; start_tick_of() and
+// my_start_tick(), by who makes a slot (ids/slot_make.cpp) or removes it (ids/slot_sweep.cpp);
+// lift_slots(), by the ceiling when it raises the floor; close_slot() and open_slot(), by shards
+// that move.
+//
+// Shared: Slot, one for each (database, layout, shard), an entry of the table "slots"; and a few
 // that all databases share, for the kinds of ID that know no shard. The tick is moved as
-// core/tick.hpp says, without a lock; but a session that opens a closed slot holds Ceiling::lock,
-// and what ids/moved_shards.hpp says. A session is counted in as a user of each slot that it keeps
-// a pointer to. The slots that all databases share have no such count, and are never deleted.
+// core/tick.hpp says, without a lock; a session that opens a closed slot holds Ceiling::lock, and
+// what ids/moved_shards.hpp says. A session is counted in as a user of each slot that it keeps a
+// pointer to. The slots that all databases share have no such count, and are never deleted.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
 // slots (shmem/bounds.hpp), that of "slots".
 #pragma once
 
-#include "pg/database/entry.hpp"
+#include "pg/database/database.hpp"
 #include "pg/debug.hpp"
 
 namespace snowid::pg {
@@ -31,20 +37,15 @@ struct Slot {
   std::atomic<uint64_t> uses;
 };
 
-// A session holds a slot three times at most: by its place, while its transaction moves the shard
-// (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
+// A session is a slot's user three times at most: in its cache, while its transaction moves the
+// shard (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
 // (MAX_BACKENDS in PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million
 // a second, and then begins anew. Tests have few users.
 inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
-SNOWID_PIN(SlotKey, layout, 0);
-SNOWID_PIN(SlotKey, shard, 16);
-SNOWID_PIN(SlotKey, database, 24);
 SNOWID_PIN_SIZE(SlotKey, 32);
-SNOWID_PIN(Slot, key, 0);
 SNOWID_PIN(Slot, last_tick, 32);
-SNOWID_PIN(Slot, uses, 40);
 // With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
 // of that size on cache lines: no two shards share one.
 SNOWID_PIN_SIZE(Slot, 48);
@@ -61,30 +62,29 @@ inline void let_go(Slot*& slot) noexcept {
   was->uses.fetch_sub(1, std::memory_order_release);
 }
 
-// Whether any session uses a slot.
 inline bool is_in_use(const Slot* slot) noexcept {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// Reads how many IDs a slot has issued, and adds to that.
+// How many IDs a slot has issued: reads the count, adds to it, and has it begin anew.
 inline uint64 issued_by(const Slot* slot) noexcept {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
 inline void add_issued(Slot* slot, uint64 count) noexcept {
   slot->uses.fetch_add(count << kUserBits, std::memory_order_relaxed);
 }
-
 inline void forget_issued(Slot* slot) noexcept {
   slot->uses.fetch_and(kUsersMask, std::memory_order_relaxed);
 }
 
-// Whether a slot is of the default layout. A database has room for all of these.
+// A database has room for all slots of the default layout.
 inline bool is_of_default_layout(const SlotKey& key) noexcept {
   return key.layout == core::kInstagram.spec;
 }
 
-// Attaches to the tables of databases and slots, which the functions below need. Later calls cost
-// next to nothing. Fails as table_attach() does.
+// Attaches to the tables of databases and slots, which the functions below require. Later calls
+// cost next to nothing. Raises: 55000 if a library with another ABI number is in use; an error of
+// class 53 if there is no memory. It can be called again then.
 void slots_attach();
 
 // The key of a shard of this database.
@@ -112,8 +112,9 @@ constexpr bool has_short_unit(const core::Layout& layout) noexcept {
 // that slots have issued which a sweep may have removed, and above the last watermark.
 core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
-// The same for this database as this session sees it. The floor of a stand-in includes times that
-// are in use only in this transaction, the shared entry what others have done meanwhile.
+// The same for this database as this session sees it. The floor of a transaction's own ceiling
+// includes times that are in use only in this transaction, the shared one what others have done
+// meanwhile.
 core::Tick my_start_tick(const core::Layout& layout) noexcept;
 
 // Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
@@ -121,30 +122,28 @@ inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
   return slot->last_tick.load(std::memory_order_acquire) == end_of(layout).value;
 }
 
-// is_slot_open(): whether there is a slot of this key that is not at its end. close_slot(): closes
-// the slot, if there is one.
+// Whether there is a slot of this key that is not at its end; and closes the slot, if there is one.
 bool is_slot_open(const SlotKey& key, const core::Layout& layout);
 void close_slot(const SlotKey& key, const core::Layout& layout);
 
 // Opens a slot of this database that is closed, above `last` and above every time up to the floor.
-// last: as for core::open_tick(). Never fails where no lock of snowid's is held; it can be called
-// at the end of a transaction.
+// last: as for core::open_tick(). Requires: no lock of snowid's is held. Raises nothing then; it
+// can be called at the end of a transaction.
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
-// The one slot of this layout that all databases share, made where there is none, with `floor` as
-// its last tick. lift_slots() leaves it alone, see common_make_ready(). Fails with an error of
-// class 53 where there is no memory.
+// The one slot of this layout that all databases share, made if there is none, with `floor` as its
+// last tick. lift_slots() does not lift it, see common_make_ready(). Raises: an error of class 53
+// if there is no memory.
 Slot* common_slot_of(const core::Layout& layout, core::Tick floor);
 
 // Calls a function with each slot of this database, and with those that all databases share, whose
-// key has no database. It must take no lock and raise no error.
+// key has no database. Requires: it takes no lock and raises no error.
 using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
 void visit_slots(SlotVisitor visit, void* context);
 
 // Raises all slots of this database above a floor, so that none issues an ID with a time up to it
-// any more. Called after the floor was raised, with the ceiling's lock held. Those that are made
-// later are above it because the floor itself has been raised before. Closed slots stay closed;
-// open_slot() sees the floor.
+// any more. Closed slots stay closed; open_slot() reads the floor. Requires: the floor was raised
+// before, so that slots that are made later are above it, and the ceiling's lock is held.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg

@@ -1,4 +1,8 @@
--- Times that a clock which ran ahead has used up
+-- Reading the ceiling, and the times that a clock which ran ahead has used up
+
+CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
+  VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
+COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID that this database has issued so far is later than';
 
 CREATE FUNCTION snowid.get_skipped_times() RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_skipped_times';

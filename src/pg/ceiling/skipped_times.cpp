@@ -1,17 +1,20 @@
-// The SQL functions by which a superuser states which times a wrong clock has used, and reads which
-// are known.
+// Skipped times: ranges of time ahead of the clock that IDs have got from a fast clock, and that no
+// ID may get again (core/wild.hpp). The SQL functions by which a superuser states them, and by
+// which others read them.
 //
-// Rewinding lowers what otherwise only grows. So no other session may be connected to the database,
-// and none may begin: no process has read a clock or a ceiling that is no longer true. First, all
-// that may fail is checked. Then the ceiling's pages are changed, and memory with them. At last the
-// caller waits until that is durable. It stays if the transaction rolls back.
+// snowid.return_to_clock() lowers what otherwise only grows. So no other session may be connected
+// to the database, and none may begin: no process has read a clock or a ceiling that is no longer
+// true. In this order it locks the database (lock_database()), reads the ranges (plan_of()), checks
+// all that may fail (require_stated()), changes the ceiling's pages (ceiling_set_back()) and memory
+// (set_memory_back()), unlocks the database, and waits until that is durable. It stays if the
+// transaction rolls back.
 //
-// Shared: Database and the slots of this database, which nobody else looks at. And the slots that
-// all databases share, which other sessions go on using: ticks that are drawn from those may come
-// again, so ObjectIDs get another random number.
+// Shared: Database and the slots of this database, which no other session uses then. And the slots
+// that all databases share, which other sessions go on using: ticks from those may come again, so
+// ObjectIDs get another random number.
+#include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/database/database.hpp"
 #include "pg/debug.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/ids.hpp"
@@ -22,18 +25,14 @@ namespace snowid::pg {
 
 namespace {
 
-// CountOtherDBBackends() tries as long.
-constexpr int kTries = 50;
-constexpr long kBetweenTriesMs = 100;
-
 // The lock that ALTER DATABASE takes, and each session while it begins.
-LOCKTAG lock_tag() {
+LOCKTAG database_lock() {
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
   return tag;
 }
 
-// The process IDs of others that are connected to this database, as text.
+// The process IDs of other sessions that are connected to this database, as text.
 const char* others_text() {
   StringInfoData text;
   initStringInfo(&text);
@@ -48,10 +47,13 @@ const char* others_text() {
   return text.data;
 }
 
-}  // namespace
-
-void alone_lock() {
-  const LOCKTAG tag = lock_tag();
+// Keeps sessions from beginning, and makes sure that none is connected. Raises: 55P03 if the lock
+// is not free for 5 s; 55006 if there are other sessions or prepared transactions.
+void lock_database() {
+  // As long as CountOtherDBBackends().
+  constexpr int kTries = 50;
+  constexpr long kBetweenTriesMs = 100;
+  const LOCKTAG tag = database_lock();
   // Tries without queueing: sessions that begin would wait behind it in the queue.
   for (int i = 0; LockAcquire(&tag, AccessExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
        i++) {
@@ -74,16 +76,7 @@ void alone_lock() {
                "prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED.")));
 }
 
-void alone_unlock() {
-  const LOCKTAG tag = lock_tag();
-  LockRelease(&tag, AccessExclusiveLock, false);
-}
-
-namespace {
-
-// The greatest value of the sequence, in microseconds.
-constexpr core::UnixMicros kLatest{253402300799999000};
-
+// 22023.
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
@@ -93,22 +86,23 @@ constexpr core::UnixMicros kLatest{253402300799999000};
 }
 
 // What a call has to do.
-struct Plan {
+struct ReturnPlan {
   core::WildTimes wild;
-  // IDs go on above this: no ID of the right clock is above it, by what has been said.
+  // IDs go on above this: no ID of the right clock is above it, by what has been stated.
   core::UnixMicros resume;
-  int64 early_us;
-  List* used_up;  // keys of slots at their end that the wrong clock has brought there
+  List* used_up;  // keys of slots at their end that the fast clock has brought there
 };
 
-// The bound of a range in microseconds; 0 or kLatest where it is beyond, or there is none.
+// The bound of a range in microseconds, within what the sequence can hold.
 core::UnixMicros moment_of(const RangeBound& bound) noexcept {
+  constexpr core::UnixMicros kLatest{253402300799999000};
   if (bound.infinite) return bound.lower ? core::UnixMicros{0} : kLatest;
   const core::UnixMicros moment = from_timestamptz(DatumGetTimestampTz(bound.val));
   return std::clamp(moment, core::UnixMicros{0}, kLatest);
 }
 
 // The ranges of the argument, with those that are known and not long past, in a palloc'd array.
+// Raises: 22023 if there are none.
 core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early_us, int64* count) {
   const MultirangeType* argument = PG_GETARG_MULTIRANGE_P(0);
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, MultirangeTypeGetOid(argument));
@@ -139,16 +133,16 @@ bool is_known(const core::Wild& range) noexcept {
   return around != nullptr && range.until <= around->until;
 }
 
-// What has been said to be wild. Fails with 22023 where the clock is in a range, or nearly so.
-Plan plan_of(FunctionCallInfo fcinfo) {
+// Reads the argument. Raises: 22023 if the clock is in a range, or nearly so, or the ranges are too
+// many.
+ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
   // While IDs step over a range, those of the right clock are above it.
   const core::UnixMicros now = lead_from_now(clock);
-  Plan plan{{}, right_until(now), lift_early_us(), NIL};
+  const int64 early_us = lift_early_us();
   int64 count;
-  core::Wild* ranges = ranges_of(fcinfo, clock, plan.early_us, &count);
-  const int64 given = count;
-  for (int64 i = 0; i < given; i++) {
+  core::Wild* ranges = ranges_of(fcinfo, clock, early_us, &count);
+  for (int64 i = 0; i < count; i++) {
     const core::Wild& range = ranges[i];
     if (!is_known(range) && is_too_near(range, now))
       ereport(ERROR,
@@ -159,36 +153,32 @@ Plan plan_of(FunctionCallInfo fcinfo) {
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
   }
-  count = join_wild(ranges, count, clock, plan.early_us);
+  count = join_wild(ranges, count, clock, early_us);
   if (count > core::WildTimes::kMost)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("too many ranges of future times: " INT64_FORMAT, count),
                     errdetail("A database keeps %d ranges of the future.", core::WildTimes::kMost),
                     errhint("State fewer and longer ranges: the time between two of them may be "
                             "stepped over as well.")));
+  ReturnPlan plan{{}, right_until(now), NIL};
   plan.wild.count = count;
   std::copy_n(ranges, count, plan.wild.at);
   return plan;
 }
 
-// A slot that contradicts what has been said.
-struct Contradiction {
-  SlotKey key;
-  core::UnixMicros start;
-  bool is_found;
-};
-
+// The slots of this database, beside what has been stated.
 struct Check {
-  const Plan* plan;
-  Contradiction contradiction;
-  SlotKey* ended;  // slots at their end; nullptr while they are counted
+  const ReturnPlan* plan;
+  SlotKey contradicts;    // one that has used a time in no range
+  core::UnixMicros used;  // that time, 0 if there is none
+  SlotKey* ended;         // slots at their end; nullptr while they are counted
   int64 ended_count;
 };
 
 void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept {
   auto* check = static_cast<Check*>(context);
   if (!OidIsValid(slot->key.database)) return;
-  // Where it is closed, or its layout is used up, as it is by a clock that ran far ahead.
+  // It is closed, or its layout is used up, as it is by a clock that was far ahead.
   if (is_at_end(slot, layout)) {
     if (check->ended != nullptr) check->ended[check->ended_count] = slot->key;
     check->ended_count++;
@@ -196,8 +186,10 @@ void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept 
   }
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros start = start_of(layout, time_of(layout, last));
-  if (start > check->plan->resume && !is_wild_unit(check->plan->wild, layout, start))
-    check->contradiction = {slot->key, start, true};
+  if (start > check->plan->resume && !is_wild_unit(check->plan->wild, layout, start)) {
+    check->contradicts = slot->key;
+    check->used = start;
+  }
 }
 
 // Finds, of the slots that are at their end, those that are not closed.
@@ -217,8 +209,9 @@ List* find_used_up(Check* check) {
   return found;
 }
 
-// Fails with 22023 where a time that is ahead of the clock, and may have been used, is in no range.
-void require_stated(Plan* plan, core::UnixMicros ceiling) {
+// Completes the plan. Raises: 22023 if a time that is ahead of the clock, and may have been used,
+// is in no range.
+void require_stated(ReturnPlan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
   if (ceiling > nearly && wild_at(plan->wild, ceiling) == nullptr)
     report_bad(
@@ -228,20 +221,20 @@ void require_stated(Plan* plan, core::UnixMicros ceiling) {
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
-  Check check{plan, {}, nullptr, 0};
+  Check check{plan, {}, {0}, nullptr, 0};
   visit_slots(check_slot, &check);
-  if (check.contradiction.is_found)
-    report_bad(
-        psprintf("shard " UINT64_FORMAT
-                 " of layout \"%s\" has used the time %s, which is in none of the given ranges",
-                 check.contradiction.key.shard, layout_text(check.contradiction.key.layout),
-                 moment_text(check.contradiction.start)));
+  if (check.used.value > 0)
+    report_bad(psprintf(
+        "shard " UINT64_FORMAT
+        " of layout \"%s\" has used the time %s, which is in none of the given ranges",
+        check.contradicts.shard, layout_text(check.contradicts.layout), moment_text(check.used)));
   plan->used_up = find_used_up(&check);
 }
 
-// A slot whose last tick is in a wild time goes on at `resume`; also one that all databases share.
+// A slot whose last tick is in a skipped time goes on at `resume`; also one that all databases
+// share.
 void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexcept {
-  const auto* plan = static_cast<const Plan*>(context);
+  const auto* plan = static_cast<const ReturnPlan*>(context);
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
   if (last == end_of(layout).value) return;
   const core::UnixMicros start = start_of(layout, time_of(layout, {last}));
@@ -249,18 +242,18 @@ void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexce
     slot->last_tick.compare_exchange_strong(last, last_tick_at(layout, plan->resume).value);
 }
 
-// Sets back what is in memory. It fails only where a slot at its end has been removed since it was
-// found, and memory for another one is refused.
-void set_memory_back(const Plan& plan) {
+// Sets back what is in memory. Raises: an error of class 53 if a slot at its end was removed since
+// it was found, and there is no memory for another one.
+void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
   if (wild_at(plan.wild, shared_floor()) != nullptr || shared_floor() < plan.resume)
-    shared_ceiling->floor_us.store(resume_us, std::memory_order_release);
+    shared_database->ceiling.floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
   shared_database->watermark_us.store(0, std::memory_order_release);
-  visit_slots(set_slot_back, const_cast<Plan*>(&plan));
+  visit_slots(set_slot_back, const_cast<ReturnPlan*>(&plan));
   ListCell* cell;
   foreach (cell, plan.used_up) {
     const auto* key = static_cast<const SlotKey*>(lfirst(cell));
@@ -269,24 +262,6 @@ void set_memory_back(const Plan& plan) {
     open_slot(slot, layout, last_tick_at(layout, plan.resume));
     let_go(slot);
   }
-}
-
-void rewind_alone(FunctionCallInfo fcinfo) {
-  ids_learn_ceiling();
-  if (has_stand_in())
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
-  Plan plan = plan_of(fcinfo);
-  const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
-  require_stated(&plan, ceiling);
-  const bool is_wild = wild_at(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
-  // Before anything is changed, since it may fail.
-  if (is_wild) objectid_draw_anew();
-  const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
-  if (is_wild) set_memory_back(plan);
-  alone_unlock();
-  sequence_make_durable(lsn);
 }
 
 }  // namespace
@@ -304,12 +279,27 @@ SNOWID_FUNCTION(snowid_get_skipped_times);
 // snowid.return_to_clock(used tstzmultirange) → void
 Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
   require_nextval("snowid.return_to_clock()");
-  alone_lock();
-  rewind_alone(fcinfo);
+  lock_database();
+  ids_learn_ceiling();
+  if (has_own_ceiling())
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
+  ReturnPlan plan = plan_of(fcinfo);
+  const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
+  require_stated(&plan, ceiling);
+  const bool is_wild = wild_at(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
+  // Before anything is changed, since it may fail.
+  if (is_wild) objectid_draw_anew();
+  const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
+  if (is_wild) set_memory_back(plan);
+  const LOCKTAG tag = database_lock();
+  LockRelease(&tag, AccessExclusiveLock, false);
+  sequence_make_durable(lsn);
   PG_RETURN_VOID();
 }
 
-// snowid.get_skipped_times() → tstzmultirange: the wild times that the ceiling's page has.
+// snowid.get_skipped_times() → tstzmultirange: those on the ceiling's page.
 Datum snowid_get_skipped_times(PG_FUNCTION_ARGS) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
   const core::WildTimes wild = ceiling_read().wild;

@@ -1,0 +1,142 @@
+// The ceiling's sequence: finding it, reading and changing its pages.
+#include "pg/ceiling/ceiling_storage.hpp"
+
+#include "pg/catalog_table.hpp"
+#include "pg/compat.hpp"
+
+// The version of SecondPage: of its form, and of what its fields mean.
+#ifndef SNOWID_CEILING_PAGE
+#define SNOWID_CEILING_PAGE 1
+#endif
+
+namespace snowid::pg {
+
+Oid ceiling_relid = InvalidOid;
+
+namespace {
+
+// The special space of the second page. To a scan of the sequence the page is empty.
+struct SecondPage {
+  uint32 version;     // SNOWID_CEILING_PAGE
+  uint32 wild_count;  // of wild
+  int64 ceiling;      // in Unix milliseconds
+  core::Wild wild[core::WildTimes::kMost];
+};
+
+static_assert(sizeof(SecondPage) == 528);
+
+Oid look_up_ceiling() {
+  const Oid relid = extension_relation(kCeilingName);
+  if (!OidIsValid(relid))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist",
+                           kInternalSchemaName, kCeilingName, kExtensionName),
+                    errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
+  return relid;
+}
+
+}  // namespace
+
+Relation open_ceiling(Urgency urgency) {
+  Relation relation = nullptr;
+  while (relation == nullptr) {
+    if (!OidIsValid(ceiling_relid)) ceiling_relid = look_up_ceiling();
+    if (urgency == Urgency::kMust)
+      LockRelationOid(ceiling_relid, RowExclusiveLock);
+    else if (!ConditionalLockRelationOid(ceiling_relid, RowExclusiveLock))
+      return nullptr;
+    relation = try_relation_open(ceiling_relid, NoLock);
+    if (relation == nullptr) {
+      UnlockRelationOid(ceiling_relid, RowExclusiveLock);
+      ceiling_relid = InvalidOid;
+    }
+  }
+  if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
+      relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName,
+                           kCeilingName),
+                    errdetail("IDs could repeat after a crash."),
+                    errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.",
+                            kInternalSchemaName, kCeilingName)));
+  return relation;
+}
+
+bool is_set_by_subscription(Relation relation) {
+  if (!kReplicatesSequences) return false;
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_subscription_rel_srrelid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(RelationGetRelid(relation)));
+  Relation catalog = table_open(SubscriptionRelRelationId, AccessShareLock);
+  SysScanDesc scan =
+      systable_beginscan(catalog, SubscriptionRelSrrelidSrsubidIndexId, true, nullptr, 1, &key);
+  const bool is_set = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return is_set;
+}
+
+CeilingPages lock_pages(Relation relation) {
+  CeilingPages pages{sequence_page_lock(relation), InvalidBuffer};
+  if (RelationGetNumberOfBlocks(relation) <= kSecondBlock) return pages;
+  pages.second = ReadBuffer(relation, kSecondBlock);
+  LockBuffer(pages.second, BUFFER_LOCK_EXCLUSIVE);
+  return pages;
+}
+
+void unlock_pages(const CeilingPages& pages) {
+  if (BufferIsValid(pages.second)) UnlockReleaseBuffer(pages.second);
+  sequence_page_unlock(pages.sequence);
+}
+
+StoredCeiling read_pages(const CeilingPages& pages) {
+  const core::UnixMillis value{sequence_page_value(pages.sequence).last};
+  StoredCeiling read{value, value, true, {}};
+  // A second page that is new was made, and nothing has been stored in it.
+  if (!BufferIsValid(pages.second) || PageIsNew(BufferGetPage(pages.second))) return read;
+  const auto* stored =
+      reinterpret_cast<const SecondPage*>(PageGetSpecialPointer(BufferGetPage(pages.second)));
+  if (stored->version != SNOWID_CEILING_PAGE)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("the ceiling of IDs is stored in version %u of its form, and this "
+                           "library knows version %d",
+                           stored->version, SNOWID_CEILING_PAGE),
+                    errhint("Install the version of %s that has written it, or a later one.",
+                            kExtensionName)));
+  read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
+  read.own = {stored->ceiling};
+  read.are_alike = value.value == stored->ceiling;
+  read.wild.count = std::min<int64>(stored->wild_count, core::WildTimes::kMost);
+  std::copy_n(stored->wild, read.wild.count, read.wild.at);
+  return read;
+}
+
+XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
+                          const core::WildTimes& wild) {
+  GenericXLogState* change = GenericXLogStart(pages.sequence.relation);
+  sequence_page_store(pages.sequence, change, ceiling.value, true);
+  if (BufferIsValid(pages.second)) {
+    // Recovery has no page yet if it was never logged as a whole.
+    const bool is_new = PageIsNew(BufferGetPage(pages.second));
+    Page second =
+        GenericXLogRegisterBuffer(change, pages.second, is_new ? GENERIC_XLOG_FULL_IMAGE : 0);
+    if (is_new) PageInit(second, BLCKSZ, sizeof(SecondPage));
+    auto* stored = reinterpret_cast<SecondPage*>(PageGetSpecialPointer(second));
+    stored->version = SNOWID_CEILING_PAGE;
+    stored->wild_count = static_cast<uint32>(wild.count);
+    stored->ceiling = ceiling.value;
+    std::copy_n(wild.at, wild.count, stored->wild);
+  }
+  return GenericXLogFinish(change);
+}
+
+StoredCeiling ceiling_read() {
+  Relation relation = open_ceiling(Urgency::kMust);
+  const CeilingPages pages = lock_pages(relation);
+  const StoredCeiling stored = read_pages(pages);
+  unlock_pages(pages);
+  relation_close(relation, RowExclusiveLock);
+  return stored;
+}
+
+}  // namespace snowid::pg

@@ -1,0 +1,143 @@
+// Finding and making a database's entry, and the node number in it.
+#include "pg/database/database.hpp"
+
+namespace snowid::pg {
+
+Database* shared_database = nullptr;
+Ceiling* my_ceiling = nullptr;
+
+namespace {
+
+// number_word before database_attach().
+constinit std::atomic<uint64_t> own_number_word{0};
+
+// The xmin of the row of pg_database, and what database_may_be_another() returns.
+TransactionId row_xmin;
+bool may_be_another = false;
+
+// Whether this transaction has changed the node number.
+bool has_changed = false;
+
+constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
+
+void begin_database(void* entry) {
+  LWLockInitialize(&static_cast<Database*>(entry)->ceiling.lock, shared_tranche);
+}
+
+TransactionId find_row_xmin() {
+  HeapTuple row = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+  if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+  const TransactionId xmin = HeapTupleHeaderGetRawXmin(row->t_data);
+  ReleaseSysCache(row);
+  return xmin;
+}
+
+// Adds one to the changes, and forgets the number.
+void count_number_change() noexcept {
+  uint64_t word = number_word->load(std::memory_order_relaxed);
+  while (!number_word->compare_exchange_weak(word, (changes_of(word) + 1) << kSharedNumberBits,
+                                             std::memory_order_acq_rel)) {
+  }
+}
+
+// Whether the number of the word is not that of this transaction, or cannot be known to be.
+bool has_other_number() { return has_changed || IsParallelWorker() || RecoveryInProgress(); }
+
+}  // namespace
+
+std::atomic<uint64_t>* number_word = &own_number_word;
+
+SharedTable databases = {
+    {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin_database}, nullptr};
+
+void database_attach() {
+  if (shared_database != nullptr) return;
+  row_xmin = find_row_xmin();
+  table_attach(&databases);
+  bool made;
+  auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
+  // With the partition's lock, which orders it with a sweep that is to remove the entry.
+  database->users.fetch_add(1, std::memory_order_relaxed);
+  if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
+  may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
+  table_release(databases, database);
+  shared_database = database;
+  my_ceiling = &database->ceiling;
+  number_word = &database->number;
+  if (may_be_another) recheck_may_issue();
+}
+
+// Called at the exit of the process: counts it out. `shared_database` stays set, since a
+// transaction may still be open, which ends after this. The entry exists until then: a database to
+// which a process is connected cannot be dropped.
+void at_exit_database() {
+  Database* left = shared_database;
+  let_go(left);
+}
+
+bool database_may_be_another() { return may_be_another; }
+
+void database_confirm() {
+  // Released after the slots were closed: a session that acquires it finds them closed.
+  shared_database->row_xmin.store(row_xmin, std::memory_order_release);
+  may_be_another = false;
+}
+
+void recheck_may_issue() {
+  database_attach();
+  count_number_change();
+  Ceiling* ceiling = &shared_database->ceiling;
+  LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
+  shared_database->may_issue.store(false, std::memory_order_release);
+  // So that the next ID of each session takes the slow path, which checks.
+  ceiling->alert_us.store(0, std::memory_order_release);
+  LWLockRelease(&ceiling->lock);
+}
+
+bool has_changed_number() noexcept { return has_changed; }
+
+bool shared_number_recall(int64* number) {
+  if (has_other_number()) return false;
+  database_attach();
+  const uint64 stored = number_word->load(std::memory_order_acquire) & kNumberMask;
+  *number = static_cast<int64>(stored) - 1;
+  return stored > 0;
+}
+
+void shared_number_store(uint64 changes, int64 number) {
+  Assert(number >= 0);
+  if (has_other_number() || static_cast<uint64>(number) >= kNumberMask) return;
+  uint64_t word = changes << kSharedNumberBits;
+  number_word->compare_exchange_strong(word, word | (static_cast<uint64>(number) + 1),
+                                       std::memory_order_acq_rel);
+}
+
+void shared_number_change_with_transaction() {
+  database_attach();
+  count_number_change();
+  has_changed = true;
+}
+
+void at_eoxact_shared_number(XactEvent event) {
+  if (!has_changed) return;
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+    return;
+  has_changed = false;
+  count_number_change();
+}
+
+void check_may_issue(bool fails) {
+  for (bool is_noted = false; !is_noted;) {
+    const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
+    if (!node_may_issue(fails)) return;
+    // A transaction that has changed the number sees what others do not see yet, and may never see.
+    if (has_changed) return;
+    // If something has changed since, it is called again.
+    LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
+    is_noted = changes_of(number_word->load(std::memory_order_acquire)) == changes;
+    if (is_noted) shared_database->may_issue.store(true, std::memory_order_release);
+    LWLockRelease(&shared_database->ceiling.lock);
+  }
+}
+
+}  // namespace snowid::pg
