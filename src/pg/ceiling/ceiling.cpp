@@ -24,7 +24,7 @@ int64 last_flush_us = 0;
 
 // The ceiling, locked exclusively, and its sequence.
 struct LockedCeiling {
-  Relation relation;  // nullptr if the lock is not held
+  Relation relation;  // nullptr if nothing is locked
   Ceiling* ceiling;
   // The most that counts of the sequence's own page, which others can set.
   core::UnixMillis most;
@@ -57,9 +57,9 @@ LockedCeiling lock_ceiling(Urgency urgency) {
 }
 
 // Releases both locks, and logs a slow flush.
-void unlock_ceiling(const LockedCeiling& held) {
-  LWLockRelease(&held.ceiling->lock);
-  relation_close(held.relation, RowExclusiveLock);
+void unlock_ceiling(const LockedCeiling& locked) {
+  LWLockRelease(&locked.ceiling->lock);
+  relation_close(locked.relation, RowExclusiveLock);
   const int64 took_us = last_flush_us;
   last_flush_us = 0;
   if (took_us >= kLongWaitUs && may_log(&shared_database->raises.logged_us))
@@ -70,17 +70,17 @@ void unlock_ceiling(const LockedCeiling& held) {
 }
 
 // Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
-bool is_durable_in(const LockedCeiling& held) {
-  assert_holds_exclusively(held.ceiling->lock);
-  return held.ceiling->relation == RelationGetRelid(held.relation) &&
-         held.ceiling->file == file_of(held.relation);
+bool is_durable_in(const LockedCeiling& locked) {
+  assert_holds_exclusively(locked.ceiling->lock);
+  return locked.ceiling->relation == RelationGetRelid(locked.relation) &&
+         locked.ceiling->file == file_of(locked.relation);
 }
 
 // Copies the skipped times on a page to the database's entry, unless the entry has some: then they
 // are the same.
-void learn_skipped_times(const LockedCeiling& held, const core::WildTimes& stored) {
+void learn_skipped_times(const LockedCeiling& locked, const core::WildTimes& stored) {
   SharedWild* shared = &shared_database->wild;
-  assert_holds_exclusively(held.ceiling->lock);
+  assert_holds_exclusively(locked.ceiling->lock);
   if (stored.count == 0 || shared->has_any.load(std::memory_order_acquire)) return;
   // A sequence that this transaction has made has those of memory.
   Assert(!has_own_ceiling());
@@ -88,41 +88,41 @@ void learn_skipped_times(const LockedCeiling& held, const core::WildTimes& store
   shared->has_any.store(true, std::memory_order_release);
 }
 
-// Raises the floor of the ceiling that is held, and all shards above it. Closed shards stay closed;
+// Raises the floor of the locked ceiling, and all shards above it. Closed shards stay closed;
 // open_slot() reads the floor.
-void lift_slots_to(const LockedCeiling& held, core::UnixMicros floor) {
-  assert_holds_exclusively(held.ceiling->lock);
+void lift_slots_to(const LockedCeiling& locked, core::UnixMicros floor) {
+  assert_holds_exclusively(locked.ceiling->lock);
   // Stored before slots are looked at: one that is made meanwhile sees the floor.
-  raise_time(&held.ceiling->floor_us, floor.value);
+  raise_time(&locked.ceiling->floor_us, floor.value);
   lift_slots(floor);
 }
 
 // Writes a ceiling of `target` at least to the sequence. IDs may not use it before
 // publish_ceiling(). If the sequence holds more than this server has written to it, the shards are
 // lifted to that. Raises: 0A000 if the sequence's second page is of another version.
-void write_ceiling(const LockedCeiling& held, core::UnixMillis target) {
-  Ceiling* ceiling = held.ceiling;
+void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
+  Ceiling* ceiling = locked.ceiling;
   assert_holds_exclusively(ceiling->lock);
   const core::UnixMillis known{ceiling->written_us / 1000};
   target = std::max(target, known);
-  const CeilingPages pages = lock_pages(held.relation);
+  const CeilingPages pages = lock_pages(locked.relation);
   const StoredCeiling found = read_pages(pages);
-  const core::UnixMillis before = core::set_ceiling(found.ceiling, found.own, held.most);
+  const core::UnixMillis before = core::set_ceiling(found.ceiling, found.own, locked.most);
   // A caller that only looks has what this server has written as its target: that raises nothing,
   // but corrects what a setval has set back, or what another server has said that is not to count.
   const bool is_to_be_raised =
       before < target || (before == target && !found.are_alike) || before < found.ceiling;
   // A value that others have set need not be durable.
-  const bool is_to_be_logged = before == target && !is_durable_in(held);
+  const bool is_to_be_logged = before == target && !is_durable_in(locked);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (is_to_be_raised || is_to_be_logged)
     lsn = store_on_pages(pages, std::max(before, target),
                          found.wild.count > 0 ? found.wild : wild_times_now());
   unlock_pages(pages);
-  learn_skipped_times(held, found.wild);
+  learn_skipped_times(locked, found.wild);
   // The server has started, or a dump was restored, or somebody called setval. All times up to
   // there may have been used.
-  if (before > known) lift_slots_to(held, micros_of(before));
+  if (before > known) lift_slots_to(locked, micros_of(before));
   ceiling->written_us = micros_of(std::max(before, target)).value;
   // Invalid if wal_level is minimal and this transaction made the sequence: the commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) ceiling->written_lsn = lsn;
@@ -130,17 +130,17 @@ void write_ceiling(const LockedCeiling& held, core::UnixMillis target) {
 
 // Stores the alert, but no later than a day before skipped times, and 0 while it is not known that
 // this database may issue IDs.
-void store_alert(const LockedCeiling& held, int64 alert_us) {
-  assert_holds_exclusively(held.ceiling->lock);
+void store_alert(const LockedCeiling& locked, int64 alert_us) {
+  assert_holds_exclusively(locked.ceiling->lock);
   if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
-  held.ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
+  locked.ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
 }
 
 // Makes what was written durable, and then the ceiling in memory. Releases the lock while it waits
 // for a synchronous standby. If that wait fails, the ceiling in memory stays as it was, and the
 // next to publish waits for the same record. Raises: 57014 if the wait is cancelled.
-void publish_ceiling(const LockedCeiling& held) {
-  Ceiling* ceiling = held.ceiling;
+void publish_ceiling(const LockedCeiling& locked) {
+  Ceiling* ceiling = locked.ceiling;
   RaiseCounts* counts = &shared_database->raises;
   assert_holds_exclusively(ceiling->lock);
   const int64 ceiling_us = ceiling->written_us;
@@ -161,13 +161,13 @@ void publish_ceiling(const LockedCeiling& held) {
       counts->flushes_us.fetch_add(last_flush_us, std::memory_order_relaxed);
     }
   }
-  ceiling->relation = RelationGetRelid(held.relation);
-  ceiling->file = file_of(held.relation);
+  ceiling->relation = RelationGetRelid(locked.relation);
+  ceiling->file = file_of(locked.relation);
   const int64 before_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   if (ceiling_us < before_us) return;
   if (ceiling_us > before_us) counts->raises.fetch_add(1, std::memory_order_relaxed);
   ceiling->ceiling_us.store(ceiling_us, std::memory_order_release);
-  store_alert(held, ceiling_us - ceiling_step_us() / 2);
+  store_alert(locked, ceiling_us - ceiling_step_us() / 2);
 }
 
 // Sets `my_ceiling` to this transaction's own (true), which begins as the shared one is, durable in
@@ -270,13 +270,13 @@ void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
   if (has_new_storage(relation)) report_altered();
   use_own_ceiling(is_made_here(relation));
-  const LockedCeiling held = lock_ceiling_of(relation);
-  if (!is_durable_in(held) || sequence_last(relation) != held.ceiling->written_us / 1000) {
-    write_ceiling(held, {0});
-    publish_ceiling(held);
+  const LockedCeiling locked = lock_ceiling_of(relation);
+  if (!is_durable_in(locked) || sequence_last(relation) != locked.ceiling->written_us / 1000) {
+    write_ceiling(locked, {0});
+    publish_ceiling(locked);
   }
   ceiling_known = !has_own_ceiling();
-  unlock_ceiling(held);
+  unlock_ceiling(locked);
 }
 
 }  // namespace
@@ -303,57 +303,57 @@ void ceiling_learn() {
 }
 
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
-  const LockedCeiling held = lock_ceiling(urgency);
-  if (held.relation == nullptr) return;
-  Ceiling* ceiling = held.ceiling;
-  const bool is_replaced = !is_durable_in(held);
+  const LockedCeiling locked = lock_ceiling(urgency);
+  if (locked.relation == nullptr) return;
+  Ceiling* ceiling = locked.ceiling;
+  const bool is_replaced = !is_durable_in(locked);
   // Another session has written ahead; a commit or the WAL writer may have flushed that since.
   const bool was_ahead =
       !is_replaced && ceiling->written_us > ceiling->ceiling_us.load(std::memory_order_relaxed);
-  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(held);
+  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(locked);
   const core::RaiseStep step = step_of(moment, wish,
                                        {is_replaced,
                                         was_ahead,
                                         {ceiling->written_us},
                                         {ceiling->ceiling_us.load(std::memory_order_relaxed)}});
   if (step == core::RaiseStep::kWrite || step == core::RaiseStep::kWriteAndPublish)
-    write_ceiling(held, round_up(wish.target));
+    write_ceiling(locked, round_up(wish.target));
   if (step == core::RaiseStep::kPublish || step == core::RaiseStep::kWriteAndPublish)
-    publish_ceiling(held);
+    publish_ceiling(locked);
   if (step == core::RaiseStep::kNudge) XLogSetAsyncXactLSN(ceiling->written_lsn);
   const core::UnixMicros published{ceiling->ceiling_us.load(std::memory_order_relaxed)};
   store_alert(
-      held,
+      locked,
       alert_of(moment, {next_alert_us(moment)}, wish, {ceiling->written_us}, published).value);
-  unlock_ceiling(held);
+  unlock_ceiling(locked);
 }
 
 void ceiling_cover(core::UnixMicros moment) {
-  const LockedCeiling held = lock_ceiling(Urgency::kMust);
-  write_ceiling(held, round_up(moment));
-  publish_ceiling(held);
-  unlock_ceiling(held);
+  const LockedCeiling locked = lock_ceiling(Urgency::kMust);
+  write_ceiling(locked, round_up(moment));
+  publish_ceiling(locked);
+  unlock_ceiling(locked);
 }
 
 void ceiling_lift(core::UnixMicros moment) {
-  const LockedCeiling held = lock_ceiling(Urgency::kMust);
+  const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   const core::UnixMillis target = round_up(moment);
-  write_ceiling(held, target);
+  write_ceiling(locked, target);
   // The shared floor, too: that of a transaction's own ceiling ends with it.
   raise_time(&shared_database->ceiling.floor_us, micros_of(target).value);
-  lift_slots_to(held, micros_of(target));
-  publish_ceiling(held);
-  unlock_ceiling(held);
+  lift_slots_to(locked, micros_of(target));
+  publish_ceiling(locked);
+  unlock_ceiling(locked);
 }
 
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
-  const LockedCeiling held = lock_ceiling(Urgency::kMust);
-  Ceiling* ceiling = held.ceiling;
+  const LockedCeiling locked = lock_ceiling(Urgency::kMust);
+  Ceiling* ceiling = locked.ceiling;
   SharedWild* shared = &shared_database->wild;
-  Assert(!has_own_ceiling() && is_durable_in(held));
+  Assert(!has_own_ceiling() && is_durable_in(locked));
   const core::UnixMillis target = round_up(moment);
-  const CeilingPages pages = lock_pages(held.relation);
+  const CeilingPages pages = lock_pages(locked.relation);
   const XLogRecPtr lsn = store_on_pages(pages, target, wild);
   unlock_pages(pages);
   shared->times = wild;
@@ -367,7 +367,7 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild
   // So that the next ID takes the slow path, also if skipped times were added and the ceiling is no
   // lower.
   ceiling->alert_us.store(0, std::memory_order_release);
-  unlock_ceiling(held);
+  unlock_ceiling(locked);
   return lsn;
 }
 
