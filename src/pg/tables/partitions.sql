@@ -149,7 +149,7 @@ BEGIN
   PERFORM snowid.require_partitioned(parent);
   layout := snowid.layout_of_partitions(parent, given);
   -- Fails for a moment that the layout does not have.
-  PERFORM snowid.first_at(until, layout);
+  PERFORM snowid.first_at(until, layout, is_uuid);
   PERFORM snowid.period_start(step, until AT TIME ZONE 'UTC');
   -- A month counts as 27 days.
   IF (extract(epoch FROM step) * CASE WHEN step >= '1 month' THEN 0.9 ELSE 1 END < extract(epoch FROM snowid.unit_of(layout))) THEN
@@ -164,7 +164,7 @@ BEGIN
     RETURN;
   ELSIF NOT FOUND THEN
     -- That of the unit of time that it is now, which may have begun in the period before.
-    begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout), layout) AT TIME ZONE 'UTC';
+    begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout, is_uuid), layout) AT TIME ZONE 'UTC';
     first := snowid.first_from(snowid.period_start(step, begins) AT TIME ZONE 'UTC', layout);
   END IF;
   IF first < 0 THEN

@@ -24,7 +24,7 @@ BEGIN
   IF EXISTS (
       SELECT FROM snowid.ranges_of(parent) AS r, LATERAL (VALUES (r.first), (r.next)) AS b (id)
        WHERE r.relid = ANY (past) AND b.id <> 0
-         AND (b.id <> snowid.first_at(snowid.timestamp_of(b.id, layout), layout)
+         AND (b.id <> snowid.first_at(snowid.timestamp_of(b.id, layout), layout, false)
            OR date_trunc('minute', snowid.timestamp_of(b.id, layout)) <> snowid.timestamp_of(b.id, layout)))
       OR NOT EXISTS (
       SELECT FROM snowid.ranges_of(parent) AS r
@@ -76,7 +76,7 @@ DECLARE
 BEGIN
   -- Nothing is older than the layout. It fails for a moment that the layout does not have any more.
   IF snowid.last_before(before + interval '1 us', layout) < 0 THEN RETURN; END IF;
-  PERFORM snowid.first_at(before, layout);
+  PERFORM snowid.first_at(before, layout, (snowid.partition_key(parent)).is_uuid);
   IF before > clock_timestamp() THEN
     RAISE 'cannot remove partitions of the future'
       USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);

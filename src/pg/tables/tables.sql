@@ -35,13 +35,6 @@ CREATE FUNCTION snowid.extension_prefix() RETURNS pg_catalog.text
    WHERE e.extname OPERATOR(pg_catalog.=) 'snowid'::pg_catalog.name);
 COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s present schema, quoted, with a dot.';
 
--- For PL/pgSQL, as snowid.timestamp_of() is. Raises 22008 for a moment outside the layout.
-CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
-  RETURN @extschema@.snowid_first_at(moment, layout);
-COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'Returns snowid_first_at(moment, layout).';
-
 CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_catalog.interval
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d);
@@ -75,6 +68,16 @@ CREATE FUNCTION snowid.key_of_uuid_bound(bound pg_catalog.uuid) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_key_of_uuid_bound';
 COMMENT ON FUNCTION snowid.key_of_uuid_bound(pg_catalog.uuid) IS
   'Returns the place of a bound of UUIDs in the order of time, rounded up.';
+
+-- For PL/pgSQL, as snowid.timestamp_of() is; of UUIDs, their place in the order of time. Raises 22008 for a moment that
+-- neither the layout nor a UUID of version 7 has.
+CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout, is_uuid boolean)
+  RETURNS bigint
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
+  RETURN CASE WHEN is_uuid THEN snowid.key_of_uuid_bound(@extschema@.snowid_uuidv7_first_at(moment))
+    ELSE @extschema@.snowid_first_at(moment, layout) END;
+COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout, boolean) IS
+  'Returns the first ID or UUID of the unit of time that holds a moment.';
 
 -- What a partition's bound, as PostgreSQL prints it, is among IDs.
 CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
