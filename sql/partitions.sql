@@ -264,6 +264,12 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
   RETURN hint;
 END $$;
 SELECT attempt($$SELECT snowid.create_partitions('notes', '1 month', '2020-02-29Z')$$);
+-- The moment in them is the same to any session. Its own form would be Israel's time here.
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Asia/Kolkata';
+SELECT substring(hint_of($$SELECT snowid.create_partitions('notes', '1 month', '2020-02-29Z')$$) FROM $$'[^']*'[)];$$) AS moment;
+SET timezone = 'America/New_York';
+SET datestyle = 'ISO';
 SELECT tableoid::regclass, n, day, length("the Body") FROM notes ORDER BY id;
 SELECT statement FROM regexp_split_to_table(hint_of($$SELECT snowid.create_partitions('notes', '1 month', '2020-02-29Z')$$), '\n')
   WITH ORDINALITY AS s (statement, n) WHERE n > 1 ORDER BY n \gexec

@@ -208,11 +208,12 @@ COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.in
   'partitions that snowid.create_partitions() is to make';
 
 -- Fails with 55000 where the default partition has rows of partitions that are missing, with what moves them. They are not
--- moved here, since triggers and foreign keys of the table may act on that.
+-- moved here, since triggers and foreign keys of the table may act on that. Moments are written as any session reads them.
 CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout)
   RETURNS pg_catalog.void
-  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off
+  SET datestyle = 'ISO' AS $$
 DECLARE
   key CONSTANT name := (snowid.require_partitioned(parent)).key;
   owner CONSTANT name := (snowid.require_partitioned(parent)).owner;
