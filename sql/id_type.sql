@@ -199,6 +199,17 @@ SELECT snowid.accept_shard(snowid_shard(id), id) FROM posts WHERE title = 'an ID
 SELECT snowid.advance_shard(id), snowid.advance_past(id) FROM posts WHERE title = 'an ID';
 EXPLAIN (COSTS OFF) SELECT * FROM posts WHERE snowid_in_range(id, '2011-09-09Z', '2011-09-10Z');
 
+-- What needs a cast: other types of numbers, and what requires one type on both sides. A publication takes no cast.
+CREATE FUNCTION needs_cast(statement text) RETURNS text LANGUAGE sql RETURN left(attempt(statement), 5);
+SELECT needs_cast('SELECT 5::snowid = 1.0') AS comparison, needs_cast('SELECT round(5::snowid)') AS function,
+  needs_cast('SELECT 5.0::snowid') AS cast, needs_cast($$INSERT INTO posts VALUES (5.0)$$) AS insert,
+  needs_cast('SELECT ARRAY[5::snowid] = ARRAY[5::bigint]') AS array, needs_cast('SELECT 5::snowid <@ int8range(1, 7)') AS range,
+  needs_cast('WITH RECURSIVE r AS (SELECT 5::snowid AS id UNION ALL SELECT id + 1 FROM r WHERE id < 7) TABLE r') AS recursive,
+  needs_cast('CREATE PUBLICATION some_posts FOR TABLE posts WHERE (id > 5)') AS publication;
+SELECT 5::snowid::bigint = 1.0 AS comparison, round(5::snowid::bigint) AS function, 5.0::bigint::snowid AS cast,
+  ARRAY[5::snowid]::bigint[] = ARRAY[5::bigint] AS array, 5::snowid::bigint <@ int8range(1, 7) AS range;
+DROP FUNCTION needs_cast;
+
 -- Functions of one's own
 CREATE FUNCTION title_of(post snowid) RETURNS text LANGUAGE sql AS $$ SELECT title FROM posts WHERE id = post $$;
 SELECT title_of('0'), title_of(0), title_of(0::smallint), title_of(0::bigint::snowid);
