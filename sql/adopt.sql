@@ -57,6 +57,17 @@ ALTER TABLE photos ALTER COLUMN id SET DEFAULT snowid_next(7) + 0;
 SELECT snowid.adopt('photos', 'id', 7);
 DROP TABLE photos CASCADE;
 
+-- Who may not execute snowid_next() gets no ID by what adopting calls.
+BEGIN;
+CREATE ROLE regress_snowid_barred;
+SET LOCAL ROLE regress_snowid_barred;
+SELECT snowid.next_of(9, 'instagram') < snowid.draw_above(NULL, 9, 'instagram') AS may;
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout) FROM PUBLIC;
+SET LOCAL ROLE regress_snowid_barred;
+SELECT attempt($$SELECT snowid.next_of(9, 'instagram')$$), attempt($$SELECT snowid.draw_above(NULL, 9, 'instagram')$$);
+ROLLBACK;
+
 -- Identities, of both sorts; columns with another default, or none; domains; layouts and great shards; temporary,
 -- unlogged and typed tables. What is printed is what a dump says, so restored it is the same.
 CREATE DOMAIN photo_id AS bigint CHECK (VALUE > 0);
