@@ -40,44 +40,48 @@ inline constexpr Field kFieldsInOrder[][3] = {
 // A layout as databases store it, which is also a part of a slot's key. Two layouts are the same if
 // these are equal. 16 bytes without padding, so that it can be compared as bytes.
 struct LayoutSpec {
-  int64_t epoch_us;         // Unix microseconds at time 0
-  uint64_t unit_us : 40;    // microseconds in one unit of time: 1 to kLongestUnitUs
-  uint64_t time_bits : 7;   // 1 to 63
-  uint64_t shard_bits : 7;  // 0 to 63
-  uint64_t seq_bits : 7;    // 0 to 63; the three widths add up to at most 64
-  uint64_t order : 3;       // an Order
+  int64_t epoch_us;  // Unix microseconds at time 0
+  uint64_t fields;   // the others, by the shifts below
 
-  // All but the epoch in one number.
-  constexpr uint64_t fields_of() const noexcept {
-    return unit_us | uint64_t{time_bits} << 40 | uint64_t{shard_bits} << 47 |
-           uint64_t{seq_bits} << 54 | uint64_t{order} << 61;
+  LayoutSpec() = default;
+  // unit: microseconds in one unit of time, 1 to kLongestUnitUs. time, shard, seq: their bits, up
+  // to 63, at least 1 for the time, and at most 64 together. order: an Order. Each has room for
+  // more.
+  constexpr LayoutSpec(int64_t epoch, uint64_t unit, uint64_t time, uint64_t shard, uint64_t seq,
+                       uint64_t order) noexcept
+      : epoch_us(epoch), fields(unit | time << 40 | shard << 47 | seq << 54 | order << 61) {}
+
+  constexpr uint64_t unit_us() const noexcept { return fields & ((uint64_t{1} << 40) - 1); }
+  constexpr uint64_t time_bits() const noexcept { return fields >> 40 & 127; }
+  constexpr uint64_t shard_bits() const noexcept { return fields >> 47 & 127; }
+  constexpr uint64_t seq_bits() const noexcept { return fields >> 54 & 127; }
+  constexpr uint64_t order() const noexcept { return fields >> 61; }
+  constexpr LayoutSpec with_order(uint64_t order) const noexcept {
+    return {epoch_us, unit_us(), time_bits(), shard_bits(), seq_bits(), order};
   }
 
-  friend constexpr bool operator==(const LayoutSpec&, const LayoutSpec&) = default;
-  friend constexpr std::strong_ordering operator<=>(const LayoutSpec& a, const LayoutSpec& b) {
-    const auto by_epoch = a.epoch_us <=> b.epoch_us;
-    return by_epoch != 0 ? by_epoch : a.fields_of() <=> b.fields_of();
-  }
+  friend constexpr auto operator<=>(const LayoutSpec&, const LayoutSpec&) = default;
 };
 static_assert(sizeof(LayoutSpec) == 16);
 
 // Whether every field is in its range.
 constexpr bool is_valid(const LayoutSpec& spec) noexcept {
   return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
-         spec.unit_us >= 1 && spec.unit_us <= kLongestUnitUs && spec.time_bits >= 1 &&
-         spec.time_bits <= 63 && spec.time_bits + spec.shard_bits + spec.seq_bits <= 64 &&
-         spec.order <= kSeqShardTime;
+         spec.unit_us() >= 1 && spec.unit_us() <= kLongestUnitUs && spec.time_bits() >= 1 &&
+         spec.time_bits() <= 63 && spec.time_bits() + spec.shard_bits() + spec.seq_bits() <= 64 &&
+         spec.order() <= kSeqShardTime;
 }
 
 // The same layout in its canonical form: where a shard or a sequence has no bits, its place among
 // the fields means nothing, so one place is chosen.
 constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
-  const bool time_is_above_seq = spec.order <= kShardTimeSeq;
-  const bool time_is_above_shard = spec.order <= kTimeSeqShard || spec.order == kSeqTimeShard;
-  if (spec.seq_bits == 0)
-    spec.order = time_is_above_shard || spec.shard_bits == 0 ? kTimeShardSeq : kShardTimeSeq;
-  else if (spec.shard_bits == 0)
-    spec.order = time_is_above_seq ? kTimeShardSeq : kSeqShardTime;
+  const bool time_is_above_seq = spec.order() <= kShardTimeSeq;
+  const bool time_is_above_shard = spec.order() <= kTimeSeqShard || spec.order() == kSeqTimeShard;
+  if (spec.seq_bits() == 0)
+    return spec.with_order(time_is_above_shard || spec.shard_bits() == 0 ? kTimeShardSeq
+                                                                         : kShardTimeSeq);
+  if (spec.shard_bits() == 0)
+    return spec.with_order(time_is_above_seq ? kTimeShardSeq : kSeqShardTime);
   return spec;
 }
 
@@ -122,12 +126,12 @@ constexpr Layout make_layout(LayoutSpec spec) noexcept {
   Layout layout{};
   layout.spec = spec = canonical(spec);
   layout.epoch = {spec.epoch_us};
-  layout.unit_us = static_cast<int64_t>(spec.unit_us);
-  layout.sequence_goes_on = spec.unit_us <= 1'000'000;
+  layout.unit_us = static_cast<int64_t>(spec.unit_us());
+  layout.sequence_goes_on = spec.unit_us() <= 1'000'000;
 
-  const Field* fields = kFieldsInOrder[spec.order];
-  uint8_t bits[] = {static_cast<uint8_t>(spec.time_bits), static_cast<uint8_t>(spec.shard_bits),
-                    static_cast<uint8_t>(spec.seq_bits)};
+  const Field* fields = kFieldsInOrder[spec.order()];
+  uint8_t bits[] = {static_cast<uint8_t>(spec.time_bits()), static_cast<uint8_t>(spec.shard_bits()),
+                    static_cast<uint8_t>(spec.seq_bits())};
   uint8_t shifts[3] = {};
   int id_bits = 0;
   for (int place = 2; place >= 0; place--) {
@@ -158,10 +162,10 @@ constexpr Layout make_layout(LayoutSpec spec) noexcept {
   layout.end = {layout.last_start.value + layout.unit_us};
 
   uint8_t log = 0;
-  while ((uint64_t{1} << log) < spec.unit_us) log++;
+  while ((uint64_t{1} << log) < spec.unit_us()) log++;
   layout.unit_shift = static_cast<uint8_t>(63 + log);
   const Uint128 power = Uint128{1} << layout.unit_shift;
-  layout.unit_reciprocal = static_cast<uint64_t>((power + spec.unit_us - 1) / spec.unit_us);
+  layout.unit_reciprocal = static_cast<uint64_t>((power + spec.unit_us() - 1) / spec.unit_us());
   return layout;
 }
 
@@ -217,9 +221,9 @@ constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   const auto field = [bits](uint8_t shift, uint64_t width) {
     return bits >> shift & ((uint64_t{1} << width) - 1);
   };
-  parts->time = {static_cast<int64_t>(field(layout.time_shift, layout.spec.time_bits))};
-  parts->shard = {field(layout.shard_shift, layout.spec.shard_bits)};
-  parts->sequence = {field(layout.seq_shift, layout.spec.seq_bits)};
+  parts->time = {static_cast<int64_t>(field(layout.time_shift, layout.spec.time_bits()))};
+  parts->shard = {field(layout.shard_shift, layout.spec.shard_bits())};
+  parts->sequence = {field(layout.seq_shift, layout.spec.seq_bits())};
   return parts->time > layout.max_time ? Status::kTimeOutOfRange : Status::kOk;
 }
 

@@ -300,17 +300,17 @@ inline LayoutError parse_spec(std::string_view text, LayoutSpec* spec) noexcept 
 inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   using namespace layout_text;
   Writer out{text};
-  for (const Field field : kFieldsInOrder[spec.order]) {
-    const uint64_t widths[] = {spec.time_bits, spec.shard_bits, spec.seq_bits};
+  for (const Field field : kFieldsInOrder[spec.order()]) {
+    const uint64_t widths[] = {spec.time_bits(), spec.shard_bits(), spec.seq_bits()};
     out.put_field(kKeyNames[field]);
     out.put_field(":");
     out.put_number(widths[field]);
     out.put_field(" ");
   }
   for (const Unit& unit : kUnits) {
-    if (spec.unit_us % unit.us != 0) continue;
+    if (spec.unit_us() % unit.us != 0) continue;
     out.put_field("unit:");
-    out.put_number(spec.unit_us / unit.us);
+    out.put_number(spec.unit_us() / unit.us);
     out.put_field(unit.name);
     break;
   }

@@ -56,7 +56,7 @@ constexpr uint64_t mix(uint64_t bits) noexcept {
 // to be changed.
 constexpr uint64_t check_of(const LayoutSpec& spec, Id id) noexcept {
   uint64_t check = mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
-  check = mix(check ^ spec.fields_of());
+  check = mix(check ^ spec.fields);
   return mix(check ^ static_cast<uint64_t>(id.value));
 }
 

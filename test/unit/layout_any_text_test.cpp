@@ -65,12 +65,12 @@ std::string RandomWord(const LayoutSpec& spec, int field, Random* random) {
     uint64_t us;
   } kUnits[] = {{"d", 86400000000}, {"h", 3600000000}, {"min", 60000000},
                 {"s", 1000000},     {"ms", 1000},      {"us", 1}};
-  if (field == 0) return "time:" + width(spec.time_bits);
-  if (field == 1) return "shard:" + width(spec.shard_bits);
-  if (field == 2) return "seq:" + width(spec.seq_bits);
+  if (field == 0) return "time:" + width(spec.time_bits());
+  if (field == 1) return "shard:" + width(spec.shard_bits());
+  if (field == 2) return "seq:" + width(spec.seq_bits());
   if (field == 3) {
     const auto& [name, us] = kUnits[random->Below(6)];
-    return "unit:" + width(spec.unit_us / us) + name;
+    return "unit:" + width(spec.unit_us() / us) + name;
   }
   if (random->Below(4) == 0) {
     const int64_t ms =

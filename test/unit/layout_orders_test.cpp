@@ -20,7 +20,8 @@ std::string Describe(const LayoutSpec& spec) {
   std::string text;
   for (const ExactField& field : ExactFields(spec).fields)
     text += std::string(1, field.letter) + std::to_string(field.bits) + " ";
-  return text + "unit " + std::to_string(spec.unit_us) + " epoch " + std::to_string(spec.epoch_us);
+  return text + "unit " + std::to_string(spec.unit_us()) + " epoch " +
+         std::to_string(spec.epoch_us);
 }
 
 // Calls body(layout) with many layouts, until a test in it fails.
@@ -43,21 +44,21 @@ Wide ExactMaxId(const Layout& layout) {
 TEST(IsValid, HoldsEachFieldToItsRange) {
   const LayoutSpec valid{0, 1000, 41, 13, 10, 0};
   const auto is_valid_with = [&](auto change) {
-    LayoutSpec spec = valid;
+    ChangedSpec spec(valid);
     change(&spec);
-    return is_valid(spec);
+    return is_valid(spec.Made());
   };
   EXPECT_TRUE(is_valid(valid));
   for (const uint64_t unit : {uint64_t{1}, uint64_t{kDayUs}})
-    EXPECT_TRUE(is_valid_with([&](LayoutSpec* spec) { spec->unit_us = unit; }));
+    EXPECT_TRUE(is_valid_with([&](ChangedSpec* spec) { spec->unit_us = unit; }));
   for (const uint64_t unit : {uint64_t{0}, uint64_t{kDayUs} + 1, (uint64_t{1} << 40) - 1})
-    EXPECT_FALSE(is_valid_with([&](LayoutSpec* spec) { spec->unit_us = unit; }));
+    EXPECT_FALSE(is_valid_with([&](ChangedSpec* spec) { spec->unit_us = unit; }));
   for (const int64_t epoch : {kFirstEpoch.value, int64_t{-1}, int64_t{1}, kLastEpoch.value})
-    EXPECT_TRUE(is_valid_with([&](LayoutSpec* spec) { spec->epoch_us = epoch; }));
+    EXPECT_TRUE(is_valid_with([&](ChangedSpec* spec) { spec->epoch_us = epoch; }));
   for (const int64_t epoch : {kFirstEpoch.value - 1, kLastEpoch.value + 1, INT64_MIN, INT64_MAX})
-    EXPECT_FALSE(is_valid_with([&](LayoutSpec* spec) { spec->epoch_us = epoch; }));
+    EXPECT_FALSE(is_valid_with([&](ChangedSpec* spec) { spec->epoch_us = epoch; }));
   for (uint64_t order = 0; order < 8; order++)
-    EXPECT_EQ(is_valid_with([&](LayoutSpec* spec) { spec->order = order; }), order < 6);
+    EXPECT_EQ(is_valid_with([&](ChangedSpec* spec) { spec->order = order; }), order < 6);
 }
 
 TEST(IsValid, HoldsForEveryWidthThatAddsUpTo64AtMost) {
@@ -81,8 +82,7 @@ TEST(Canonical, TakesNoNoteOfWhereFieldsWithoutBitsLie) {
     const LayoutSpec spec = RandomSpec(&random);
     if (!is_valid(spec) || canonical(spec) != spec) FAIL() << Describe(spec);
     for (uint64_t order = 0; order < 6; order++) {
-      LayoutSpec other = spec;
-      other.order = order;
+      const LayoutSpec other = spec.with_order(order);
       const bool same = fields_with_bits(other) == fields_with_bits(spec);
       if ((canonical(other) == spec) != same) FAIL() << Describe(other) << ", " << Describe(spec);
       if (!is_valid(other)) FAIL() << Describe(other);
@@ -95,12 +95,12 @@ TEST(Canonical, IsTheSameForEver) {
   for (uint64_t order = 0; order < 6; order++) {
     const LayoutSpec spec{0, 1000, 41, 0, 22, order};
     const bool time_is_above = ExactFields(spec).PlaceOf('T') < ExactFields(spec).PlaceOf('Q');
-    EXPECT_EQ(canonical(spec).order, time_is_above ? 0u : 5u) << order;
+    EXPECT_EQ(canonical(spec).order(), time_is_above ? 0u : 5u) << order;
     const LayoutSpec no_sequence{0, 1000, 41, 22, 0, order};
     const bool time_is_first =
         ExactFields(no_sequence).PlaceOf('T') < ExactFields(no_sequence).PlaceOf('H');
-    EXPECT_EQ(canonical(no_sequence).order, time_is_first ? 0u : 2u) << order;
-    EXPECT_EQ(canonical({0, 1000, 41, 0, 0, order}).order, 0u) << order;
+    EXPECT_EQ(canonical(no_sequence).order(), time_is_first ? 0u : 2u) << order;
+    EXPECT_EQ(canonical({0, 1000, 41, 0, 0, order}).order(), 0u) << order;
   }
   EXPECT_EQ(kFirstEpoch.value, -62135596800000000);  // 0001-01-01 00:00:00
   EXPECT_EQ(kLastEpoch.value, 253402300799999999);   // 9999-12-31 23:59:59.999999
@@ -112,10 +112,10 @@ TEST(MakeLayout, SaysHowMuchEachPartCanBe) {
     const ExactFields exact(layout.spec);
     const Wide max_time = ExactMaxTime(layout);
     ASSERT_EQ(layout.epoch.value, layout.spec.epoch_us);
-    ASSERT_EQ(layout.unit_us, static_cast<int64_t>(layout.spec.unit_us));
+    ASSERT_EQ(layout.unit_us, static_cast<int64_t>(layout.spec.unit_us()));
     ASSERT_EQ(layout.seq_bits, exact.fields[exact.PlaceOf('Q')].used_bits);
     ASSERT_EQ(layout.time_is_first, exact.TimeIsFirst());
-    ASSERT_EQ(layout.sequence_goes_on, layout.spec.unit_us <= 1000000);
+    ASSERT_EQ(layout.sequence_goes_on, layout.spec.unit_us() <= 1000000);
     ASSERT_EQ(layout.max_shard.value, ExactMaxShard(layout));
     ASSERT_EQ(layout.max_sequence.value, ExactMaxSequence(layout));
     ASSERT_EQ(layout.max_id.value, static_cast<int64_t>(ExactMaxId(layout)));
@@ -133,7 +133,7 @@ TEST(MakeLayout, FillsBigint) {
   Random random(3);
   ForRandomLayouts(&random, kSpecs, [](const Layout& layout) {
     const bool is_full =
-        layout.spec.time_bits + layout.spec.shard_bits + layout.spec.seq_bits >= 63;
+        layout.spec.time_bits() + layout.spec.shard_bits() + layout.spec.seq_bits() >= 63;
     ASSERT_EQ(layout.max_id.value == INT64_MAX, is_full);
     Parts parts{};
     const Status expected = ExactMaxTime(layout) == ExactFields(layout.spec).MostOf('T')
@@ -146,9 +146,10 @@ TEST(MakeLayout, FillsBigint) {
 TEST(MakeLayout, IsTheSameWhereverAShardWithoutBitsLies) {
   Random random(4);
   for (int i = 0; i < kSpecs; i++) {
-    LayoutSpec spec = RandomSpec(&random);
-    spec.shard_bits = 0;
-    spec.order = random.Below(6);
+    ChangedSpec changed(RandomSpec(&random));
+    changed.shard_bits = 0;
+    changed.order = random.Below(6);
+    const LayoutSpec spec = changed.Made();
     const Layout layout = make_layout(spec);
     const Layout plain = make_layout(canonical(spec));
     const Parts parts = RandomParts(plain, &random);

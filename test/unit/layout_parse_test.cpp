@@ -86,11 +86,13 @@ TEST(ParseLayout, TakesSpacesAroundTheWords) {
 TEST(ParseLayout, TakesLeadingZeros) {
   EXPECT_EQ(Parsed("time:041 shard:0013 seq:00000000000000000000000010 unit:01ms " + kEpochWord),
             kInstagram.spec);
-  EXPECT_EQ(Parsed(With("shard:00")).shard_bits, 0u);
+  EXPECT_EQ(Parsed(With("shard:00")).shard_bits(), 0u);
 }
 
 TEST(ParseLayout, TakesTheSameUnitInOtherWords) {
-  const auto unit_of = [](const std::string& unit) { return Parsed(With("unit:" + unit)).unit_us; };
+  const auto unit_of = [](const std::string& unit) {
+    return Parsed(With("unit:" + unit)).unit_us();
+  };
   for (const char* unit : {"1d", "24h", "1440min", "86400s", "86400000ms", "86400000000us"})
     EXPECT_EQ(unit_of(unit), 86400000000u) << unit;
   for (const char* unit : {"1h", "60min", "3600s", "3600000ms", "3600000000us"})

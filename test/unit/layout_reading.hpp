@@ -157,6 +157,7 @@ inline LayoutReading ReadLayout(std::string_view text) {
   uint64_t widths[3] = {0, 0, 0};  // of time, shard and sequence
   size_t places[3] = {0, 0, 0};
   int seen[5] = {0, 0, 0, 0, 0};
+  uint64_t unit_us = 0;
   for (size_t i = 0; i < words.size(); i++) {
     const size_t colon = words[i].find(':');
     const std::string_view name = words[i].substr(0, colon);
@@ -171,7 +172,7 @@ inline LayoutReading ReadLayout(std::string_view text) {
     if (field == 5 || colon == words[i].npos || seen[field]++ > 0) {
       reading.is_malformed = true;
     } else if (field == 3) {
-      reading.spec.unit_us = reading_of::ReadUnit(value, &reading);
+      unit_us = reading_of::ReadUnit(value, &reading);
     } else if (field == 4) {
       reading.spec.epoch_us = reading_of::ReadEpoch(value, &reading);
     } else {
@@ -184,9 +185,6 @@ inline LayoutReading ReadLayout(std::string_view text) {
   if (widths[0] == 0 || widths[0] + widths[1] + widths[2] > 64) reading.is_out_of_range = true;
   if (reading.is_malformed || reading.is_out_of_range) return reading;
 
-  reading.spec.time_bits = widths[0] & 127;
-  reading.spec.shard_bits = widths[1] & 127;
-  reading.spec.seq_bits = widths[2] & 127;
   const auto [time, shard, seq] = places;
   const Order order = time < shard && shard < seq  ? Order::kTimeShardSeq
                       : time < seq && seq < shard  ? Order::kTimeSeqShard
@@ -194,8 +192,8 @@ inline LayoutReading ReadLayout(std::string_view text) {
                       : shard < seq && seq < time  ? Order::kShardSeqTime
                       : seq < time && time < shard ? Order::kSeqTimeShard
                                                    : Order::kSeqShardTime;
-  reading.spec.order = static_cast<uint64_t>(order) & 7;
-  reading.spec = canonical(reading.spec);
+  reading.spec =
+      canonical({reading.spec.epoch_us, unit_us, widths[0], widths[1], widths[2], order});
   return reading;
 }
 

@@ -118,7 +118,7 @@ TEST(SmallLayouts, BetweenHoldsTheIdsWhoseUnitBeginsInIt) {
       for (const int64_t until : moments) {
         CheckBetween(layout, {from}, {until});
         if (testing::Test::HasFatalFailure())
-          FAIL() << "from " << from << " until " << until << " in order " << layout.spec.order;
+          FAIL() << "from " << from << " until " << until << " in order " << layout.spec.order();
       }
   }
 }

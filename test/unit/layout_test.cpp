@@ -78,8 +78,8 @@ TEST(LayoutVectors, EpochsAndEnds) {
 TEST(Layout, RangesOfTheParts) {
   for (const Layout& layout : kLayouts) {
     EXPECT_EQ(layout.max_time.value, ExactMaxTime(layout));
-    EXPECT_EQ(Wide{layout.max_shard.value}, (Wide{1} << layout.spec.shard_bits) - 1);
-    EXPECT_EQ(Wide{layout.max_sequence.value}, (Wide{1} << layout.spec.seq_bits) - 1);
+    EXPECT_EQ(Wide{layout.max_shard.value}, (Wide{1} << layout.spec.shard_bits()) - 1);
+    EXPECT_EQ(Wide{layout.max_sequence.value}, (Wide{1} << layout.spec.seq_bits()) - 1);
   }
   EXPECT_EQ(kNoShard.max_shard.value, 0u);
   EXPECT_EQ(kWidestShard.max_shard.value, UINT32_MAX);
@@ -117,7 +117,7 @@ TEST(ComposeDecompose, PartsComeBackAndKeepTheirOrder) {
           status != Status::kOk || !SameParts(parts, back) ||
           (before < id) != (key(parts_before) < key(parts)))
         FAIL() << "time " << parts.time.value << " shard " << parts.shard.value << " sequence "
-               << parts.sequence.value << " of " << layout.spec.time_bits
+               << parts.sequence.value << " of " << layout.spec.time_bits()
                << " time bits: " << id.value;
       before = id;
       parts_before = parts;
@@ -129,8 +129,9 @@ TEST(ComposeDecompose, IdsComeBackOrAreRefused) {
   constexpr int kCases = 100000;
   Random random(2);
   for (const Layout& layout : kLayouts) {
-    const Wide last = ExactId(layout, ExactMaxTime(layout), (Wide{1} << layout.spec.shard_bits) - 1,
-                              (Wide{1} << layout.spec.seq_bits) - 1);
+    const Wide last =
+        ExactId(layout, ExactMaxTime(layout), (Wide{1} << layout.spec.shard_bits()) - 1,
+                (Wide{1} << layout.spec.seq_bits()) - 1);
     for (int i = 0; i < kCases; i++) {
       const uint64_t bits = random.Below(2) == 0 ? random.Next() : random.Sized();
       const Id id{static_cast<int64_t>(bits)};
@@ -140,7 +141,7 @@ TEST(ComposeDecompose, IdsComeBackOrAreRefused) {
                               : id.value > last ? Status::kIdOutOfRange
                                                 : Status::kOk;
       if (status != expected || (status == Status::kOk && compose(layout, parts) != id))
-        FAIL() << id.value << " with " << layout.spec.time_bits << " time bits";
+        FAIL() << id.value << " with " << layout.spec.time_bits() << " time bits";
     }
   }
 }
@@ -164,7 +165,7 @@ TEST(LeastGreatest, UnitsFollowOneAnotherWithoutAGap) {
     const Time max = layout.max_time;
     EXPECT_EQ(least_id_of(layout, {0}).value, 0);
     const bool fills_bigint =
-        layout.spec.time_bits + layout.spec.shard_bits + layout.spec.seq_bits >= 63;
+        layout.spec.time_bits() + layout.spec.shard_bits() + layout.spec.seq_bits() >= 63;
     EXPECT_EQ(greatest_id_of(layout, max).value == INT64_MAX, fills_bigint);
     for (int i = 0; i < 1000 && max.value > 0; i++) {
       const Time time{random.In(0, max.value - 1)};

@@ -177,14 +177,14 @@ TEST(NamedLayouts, Js53StaysWithinJavaScriptsNumbers) {
 
 TEST(NameOf, IsEmptyForEveryOtherLayout) {
   for (const NamedLayout& named : kNamedLayouts) {
-    LayoutSpec others[] = {named.spec, named.spec, named.spec, named.spec, named.spec, named.spec};
+    std::vector<ChangedSpec> others(6, ChangedSpec(named.spec));
     others[0].epoch_us++;
     others[1].unit_us++;
     others[2].time_bits--;
     others[3].shard_bits += others[3].shard_bits > 0 ? -1 : 1;
     others[4].seq_bits += others[4].seq_bits > 0 ? -1 : 1;
     others[5].order = 5;
-    for (const LayoutSpec& other : others) EXPECT_EQ(unit_name(other), "") << named.name;
+    for (const ChangedSpec& other : others) EXPECT_EQ(unit_name(other.Made()), "") << named.name;
   }
   Random random(1);
   for (int i = 0; i < 1000; i++) EXPECT_EQ(unit_name(RandomSpec(&random)), "");
@@ -203,8 +203,8 @@ std::string ExactText(const LayoutSpec& spec) {
   } kUnits[] = {{"d", 86400000000}, {"h", 3600000000}, {"min", 60000000},
                 {"s", 1000000},     {"ms", 1000},      {"us", 1}};
   for (const auto& [name, us] : kUnits) {
-    if (spec.unit_us % us != 0) continue;
-    text += "unit:" + std::to_string(spec.unit_us / us) + name;
+    if (spec.unit_us() % us != 0) continue;
+    text += "unit:" + std::to_string(spec.unit_us() / us) + name;
     break;
   }
   const std::chrono::sys_time<std::chrono::microseconds> epoch{

@@ -12,6 +12,21 @@
 
 namespace snowid::core::test {
 
+// A specification of which a field is to be another one.
+struct ChangedSpec {
+  int64_t epoch_us;
+  uint64_t unit_us, time_bits, shard_bits, seq_bits, order;
+
+  explicit ChangedSpec(const LayoutSpec& spec)
+      : epoch_us(spec.epoch_us),
+        unit_us(spec.unit_us()),
+        time_bits(spec.time_bits()),
+        shard_bits(spec.shard_bits()),
+        seq_bits(spec.seq_bits()),
+        order(spec.order()) {}
+  LayoutSpec Made() const { return {epoch_us, unit_us, time_bits, shard_bits, seq_bits, order}; }
+};
+
 __extension__ typedef __int128 Wide;
 
 constexpr int64_t kDayUs = 86400000000;
@@ -56,12 +71,12 @@ struct ExactFields {
   explicit ExactFields(const LayoutSpec& spec) {
     static constexpr const char* kOrders[] = {"THQ", "TQH", "HTQ", "HQT", "QTH", "QHT"};
     int too_many =
-        std::max(0, static_cast<int>(spec.time_bits + spec.shard_bits + spec.seq_bits) - 63);
+        std::max(0, static_cast<int>(spec.time_bits() + spec.shard_bits() + spec.seq_bits()) - 63);
     for (int i = 0; i < 3; i++) {
-      const char letter = kOrders[spec.order][i];
-      const int bits = static_cast<int>(letter == 'T'   ? spec.time_bits
-                                        : letter == 'H' ? spec.shard_bits
-                                                        : spec.seq_bits);
+      const char letter = kOrders[spec.order()][i];
+      const int bits = static_cast<int>(letter == 'T'   ? spec.time_bits()
+                                        : letter == 'H' ? spec.shard_bits()
+                                                        : spec.seq_bits());
       fields[i] = {letter, bits, bits > 0 ? bits - too_many : 0};
       if (bits > 0) too_many = 0;
     }
@@ -84,7 +99,7 @@ struct ExactFields {
 inline int64_t ExactMaxTime(const Layout& layout) {
   const Wide longest = Wide{INT64_MAX} - std::max<int64_t>(layout.spec.epoch_us, 0);
   return static_cast<int64_t>(std::min(ExactFields(layout.spec).MostOf('T'),
-                                       longest / static_cast<int64_t>(layout.spec.unit_us) - 1));
+                                       longest / static_cast<int64_t>(layout.spec.unit_us()) - 1));
 }
 
 inline uint64_t ExactMaxShard(const Layout& layout) {

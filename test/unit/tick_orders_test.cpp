@@ -27,7 +27,7 @@ TEST(RandomTicks, AreTimeAndSequence) {
         sequence_of(layout, tick) != parts.sequence ||
         id_of(layout, parts.shard, tick) != compose(layout, parts))
       FAIL() << parts.time.value << " " << parts.sequence.value << " in order "
-             << layout.spec.order;
+             << layout.spec.order();
   }
 }
 
@@ -62,7 +62,7 @@ TEST(RandomTicks, AreInTheOrderOfIdsWhereTimeIsAboveTheSequence) {
     const Tick tick_a = make_tick(layout, a.time, a.sequence);
     const Tick tick_b = make_tick(layout, b.time, b.sequence);
     if ((tick_a <=> tick_b) != (id_of(layout, a.shard, tick_a) <=> id_of(layout, a.shard, tick_b)))
-      FAIL() << tick_a.value << " " << tick_b.value << " in order " << layout.spec.order;
+      FAIL() << tick_a.value << " " << tick_b.value << " in order " << layout.spec.order();
   }
 }
 
@@ -74,7 +74,7 @@ TEST(RandomTicks, LastTickIsThatOfTheUnitThatHoldsTheMoment) {
     const Wide time = std::min<Wide>(ExactTime(layout, moment), ExactMaxTime(layout));
     const Wide expected = time < 0 ? 0 : (time + 1) * (Wide{ExactMaxSequence(layout)} + 1) - 1;
     if (Wide{last_tick_at(layout, {moment}).value} != expected)
-      FAIL() << moment << " in order " << layout.spec.order;
+      FAIL() << moment << " in order " << layout.spec.order();
   }
 }
 
@@ -85,7 +85,7 @@ Wide ExactFirst(const Layout& layout, Wide last, int64_t now, uint32_t want, Spa
   Wide first = last + 1;
   const bool is_fresh = now > last / sequences;
   if (is_fresh)
-    first = now * sequences + (layout.spec.unit_us <= 1000000 ? (last + 1) % sequences : 0);
+    first = now * sequences + (layout.spec.unit_us() <= 1000000 ? (last + 1) % sequences : 0);
   if (span == Span::kOneUnit && first % sequences + want > sequences)
     first = (is_fresh ? Wide{now} : last / sequences + 1) * sequences;
   return first;
@@ -149,9 +149,9 @@ TEST(RandomTicks, AreTakenOnceEachUpToTheLimitAndTheEnd) {
     const Layout layout = make_layout(RandomSpec(&random));
     TakeFromOneShard(layout, &random);
     if (testing::Test::HasFatalFailure())
-      FAIL() << "order " << layout.spec.order << " widths " << layout.spec.time_bits << " "
-             << layout.spec.shard_bits << " " << layout.spec.seq_bits << " unit " << layout.unit_us
-             << " epoch " << layout.epoch.value;
+      FAIL() << "order " << layout.spec.order() << " widths " << layout.spec.time_bits() << " "
+             << layout.spec.shard_bits() << " " << layout.spec.seq_bits() << " unit "
+             << layout.unit_us << " epoch " << layout.epoch.value;
   }
 }
 

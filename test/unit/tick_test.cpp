@@ -24,7 +24,7 @@ constexpr Layout kTickLayouts[] = {kInstagram, kTwitter,     kShortUnits, kTwoSe
 UnixMicros LastStartOf(const Layout& layout) { return start_of(layout, layout.max_time); }
 
 // Whether a unit is so short that the sequence goes on from the one before: a second at most.
-bool HasShortUnits(const Layout& layout) { return layout.spec.unit_us <= 1000000; }
+bool HasShortUnits(const Layout& layout) { return layout.spec.unit_us() <= 1000000; }
 
 // A shard of a layout, and its Take with the clock and the limit in units of time.
 struct Allocator {
@@ -303,7 +303,7 @@ TEST(Take, ClockFarBeyondTheEndTakesNothing) {
       const uint64_t next = HasShortUnits(layout) ? 1 : 0;
       ExpectRefused(from, from.TakeAt(now), max + 1, next, word);
       ExpectRefused(from, from.TakeAt(now, 2, Span::kOneUnit), max + 1,
-                    layout.spec.seq_bits == 1 ? 0 : next, word);
+                    layout.spec.seq_bits() == 1 ? 0 : next, word);
       ExpectRefused(from, from.TakeUntil({INT64_MIN}, now), max + 1, next, word);
       // Put right, the clock serves again.
       ExpectGrant(from, from.TakeAt(2), 2, next, 1);

@@ -218,7 +218,7 @@ void TakeAllUntil(const Layout& layout, Time start, Time last, uint32_t most) {
 }
 
 TEST_P(TickThreads, EveryTickUpToTheLimitIsIssuedOnce) {
-  const int64_t units = (1000000 / kThinning) >> GetParam().spec.seq_bits;
+  const int64_t units = (1000000 / kThinning) >> GetParam().spec.seq_bits();
   TakeAllUntil(GetParam(), {5000}, {5000 + units}, 1);
   TakeAllUntil(GetParam(), {5000}, {5000 + 4 * units}, 7);
 }

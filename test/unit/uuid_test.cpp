@@ -240,9 +240,9 @@ TEST(ToUuid, GivesWhatItAlwaysGave) {
 TEST(ToUuid, KeepsTheIdAndTheOrder) {
   Random random(2);
   for (const Layout& layout : SomeLayouts()) {
-    const bool fits = layout.spec.order <= 1 && layout.epoch.value >= 0 &&
+    const bool fits = layout.spec.order() <= 1 && layout.epoch.value >= 0 &&
                       layout.end.value / 1000 <= int64_t{1} << 48 &&
-                      layout.spec.shard_bits + layout.spec.seq_bits <= 40;
+                      layout.spec.shard_bits() + layout.spec.seq_bits() <= 40;
     for (int i = 0; i < 5000; i++) {
       const Id id = RandomId(layout, &random);
       const Id other = RandomId(layout, &random);
@@ -254,7 +254,7 @@ TEST(ToUuid, KeepsTheIdAndTheOrder) {
       if (version_of(uuid) != (fits ? 7u : 8u) || !is_of_rfc(uuid) ||
           (id <=> other) != (uuid <=> other_uuid) ||
           from_uuid(layout, uuid, &back) != Status::kOk || back != id)
-        FAIL() << id.value << " of " << layout.spec.epoch_us << ", order " << layout.spec.order;
+        FAIL() << id.value << " of " << layout.spec.epoch_us << ", order " << layout.spec.order();
       if (!fits) continue;
       Parts parts{};
       ASSERT_EQ(decompose(layout, id, &parts), Status::kOk);

@@ -151,11 +151,11 @@ Datum snowid_layout_send(PG_FUNCTION_ARGS) {
   StringInfoData message;
   pq_begintypsend(&message);
   pq_sendint64(&message, static_cast<uint64>(spec.epoch_us));
-  pq_sendint64(&message, spec.unit_us);
-  pq_sendbyte(&message, spec.time_bits);
-  pq_sendbyte(&message, spec.shard_bits);
-  pq_sendbyte(&message, spec.seq_bits);
-  pq_sendbyte(&message, spec.order);
+  pq_sendint64(&message, spec.unit_us());
+  pq_sendbyte(&message, spec.time_bits());
+  pq_sendbyte(&message, spec.shard_bits());
+  pq_sendbyte(&message, spec.seq_bits());
+  pq_sendbyte(&message, spec.order());
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -230,7 +230,7 @@ Datum snowid_layout_describe(PG_FUNCTION_ARGS) {
       Int64GetDatum(static_cast<int64>(layout.max_shard.value)),
       Float8GetDatum(sequences * USECS_PER_SEC / static_cast<double>(layout.unit_us)),
       timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout),
-      timestamptz_datum(core::Uint128{1} << layout.spec.time_bits, layout)};
+      timestamptz_datum(core::Uint128{1} << layout.spec.time_bits(), layout)};
   bool nulls[lengthof(values)] = {};
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
 }
