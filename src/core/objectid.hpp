@@ -62,12 +62,11 @@ constexpr ObjectId object_id_of(Tick tick, uint64_t random) noexcept {
 
 // The next ObjectID. read_random: reads the random number, which all processes share. take_tick:
 // reads the clock and takes a tick. Where ticks are set back, because a clock had been ahead, the
-// clock is right again, then the random number is another one, and then ticks that were taken come
-// again. So the number has to be the same before the clock is read and after the tick is taken: a
-// tick of the fast clock never gets the number of after it, nor one that comes again the number of
-// before.
+// random number is another one before that, and once more another one after it. So the number has
+// to be the same before the clock is read and after the tick is taken: a tick of the fast clock
+// never gets the number of after it, nor one that comes again the number of before.
 template <typename ReadRandom, typename TakeTick>
-ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) noexcept {
+ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) {
   for (;;) {
     const uint64_t random = read_random();
     const Tick tick = take_tick();

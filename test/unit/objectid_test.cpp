@@ -157,40 +157,40 @@ TEST(ObjectId, EachByteAloneDecides) {
   }
 }
 
-// A server whose clock is ahead, and whose ticks are then set back: after so many steps of a
-// process that makes an ObjectID the clock is right, the random number another one, the ticks set
-// back.
+// A server whose clock was ahead, and whose ticks are then set back: after so many steps of a
+// process that makes an ObjectID the random number is another one, the ticks are set back, the
+// random number is the last one. Until they are set back whoever may run that far ahead takes a
+// tick that will come again.
 struct Server {
-  int clock_is_right;
-  int random_is_new;
+  int random_is_between;
   int is_set_back;
+  int random_is_new;
   int step = 0;
 
-  static constexpr uint64_t kOld = 1, kNew = 2;
+  static constexpr uint64_t kOld = 1, kBetween = 2, kNew = 3;
   static constexpr Tick kAhead = make_tick(kObjectIdLayout, {4'000'000'000}, {0});
   static constexpr Tick kRight = make_tick(kObjectIdLayout, {2'000'000'000}, {0});
 
-  uint64_t ReadRandom() { return step++ < random_is_new ? kOld : kNew; }
-  // Who reads the fast clock takes what it says; who reads the right one waits until ticks are set
-  // back.
-  Tick TakeTick() {
-    const bool is_right = step++ >= clock_is_right;
-    step = is_right ? std::max(step + 1, is_set_back) : step + 1;
-    return is_right ? kRight : kAhead;
+  uint64_t ReadRandom() {
+    const int now = step++;
+    return now < random_is_between ? kOld : now < random_is_new ? kBetween : kNew;
   }
+  Tick TakeTick() { return step++ < is_set_back ? kAhead : kRight; }
 };
 
 TEST(ObjectIdNext, TicksThatComeAgainHaveAnotherRandomNumber) {
   constexpr int kSteps = 12;
-  for (int right = 0; right < kSteps; right++)
-    for (int fresh = right; fresh < kSteps; fresh++)
-      for (int back = fresh; back < kSteps; back++) {
-        Server server{right, fresh, back};
+  for (int between = 0; between < kSteps; between++)
+    for (int back = between; back < kSteps; back++)
+      for (int fresh = back; fresh < kSteps; fresh++) {
+        Server server{between, back, fresh};
         const ObjectId id =
             next_object_id([&] { return server.ReadRandom(); }, [&] { return server.TakeTick(); });
-        const ObjectId ahead = object_id_of(Server::kAhead, Server::kOld);
-        const ObjectId again = object_id_of(Server::kRight, Server::kNew);
-        EXPECT_TRUE(id == ahead || id == again) << right << " " << fresh << " " << back;
+        // Those of before with the tick that comes again, and those of after with any other.
+        EXPECT_NE(id, object_id_of(Server::kAhead, Server::kNew))
+            << between << " " << back << " " << fresh;
+        EXPECT_NE(id, object_id_of(Server::kRight, Server::kOld))
+            << between << " " << back << " " << fresh;
       }
 }
 

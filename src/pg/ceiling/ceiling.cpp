@@ -175,7 +175,7 @@ void publish_ceiling(const LockedCeiling& locked) {
 void use_own_ceiling(bool wanted) {
   Ceiling* shared = &shared_database->ceiling;
   if (wanted && !has_own_ceiling()) {
-    LWLockInitialize(&own_ceiling.lock, shared_tranche);
+    LWLockInitialize(&own_ceiling.lock, tranche_of(Tranche::kCeiling));
     own_ceiling.relation = InvalidOid;
     own_ceiling.file = 0;
     LWLockAcquire(&shared->lock, LW_SHARED);

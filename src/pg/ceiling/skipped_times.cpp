@@ -290,9 +290,12 @@ Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
   require_stated(&plan, ceiling);
   const bool is_wild = wild_at(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is changed, since it may fail.
-  if (is_wild) objectid_draw_anew();
+  if (is_wild) objectid_begin_setting_back();
   const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
-  if (is_wild) set_memory_back(plan);
+  if (is_wild) {
+    set_memory_back(plan);
+    objectid_end_setting_back();
+  }
   const LOCKTAG tag = database_lock();
   LockRelease(&tag, AccessExclusiveLock, false);
   sequence_make_durable(lsn);

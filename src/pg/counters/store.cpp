@@ -25,8 +25,9 @@ void begin_segment(void* entry) { init_refill_right(&static_cast<SharedSegment*>
 void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
   init_refill_right(&section->refill);
-  LWLockInitialize(&section->lock, shared_tranche);
-  for (DrawLock& draws : section->draw_locks) LWLockInitialize(&draws.lock, shared_tranche);
+  LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
+  for (DrawLock& draws : section->draw_locks)
+    LWLockInitialize(&draws.lock, tranche_of(Tranche::kSection));
   section->table = InvalidDsaPointer;
 }
 

@@ -21,7 +21,7 @@ bool has_changed = false;
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
 
 void begin_database(void* entry) {
-  LWLockInitialize(&static_cast<Database*>(entry)->ceiling.lock, shared_tranche);
+  LWLockInitialize(&static_cast<Database*>(entry)->ceiling.lock, tranche_of(Tranche::kCeiling));
 }
 
 TransactionId find_row_xmin() {

@@ -1,4 +1,3 @@
-// Counting, and comparing with the bounds. See quota.hpp.
 #include "pg/shmem/bounds.hpp"
 
 #include "pg/clock.hpp"

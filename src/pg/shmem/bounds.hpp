@@ -56,8 +56,8 @@ constexpr Quota make_quota(const char* counted, Bounds (*bounds)(), const char* 
           nullptr};
 }
 
-// Attaches to the usages, which the functions below need. Later calls cost next to nothing. Fails
-// as table_attach() does.
+// Attaches to the usages, which the functions below need. Later calls cost next to nothing.
+// Raises: 55000 if a library with another ABI number has made them; class 53 without memory.
 void quota_attach(Quota* quota);
 
 // What the server, or a database, has. No partition of the usages may be locked by this session.
@@ -73,8 +73,9 @@ Bound bound_of(const Quota& quota, uint64 more = 1);
 
 // Attaches to the usages, and makes sure that this database may have one thing more. Where a bound
 // is reached it first calls `sweep`, which removes things that nobody uses and for which
-// is_within() holds, unless another session did so in the last 100 ms. Fails with 53400 where the
-// bound is still reached, and as quota_attach() does.
+// is_within() holds, unless another session did so in the last 100 ms.
+// Raises: 53400 if the bound is still reached; 55000 if a library with another ABI number has made
+// the usages; class 53 without memory.
 void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
 
 // Whether this session may sweep for a bound that it has reached. If so, no other session may for
@@ -91,8 +92,7 @@ bool is_within(Bound bound, Oid database) noexcept;
 bool has_grown(const Quota& quota, uint64 by) noexcept;
 void note_swept(const Quota& quota) noexcept;
 
-// Locks the usage of a database, and makes it where there is none. Fails with an error of class 53
-// where there is no memory for it.
+// Locks the usage of a database, made if there is none. Raises: class 53 without memory.
 Usage* usage_lock(const Quota& quota, Oid database);
 
 // Adds to what is locked and to the server's count, or subtracts from them. Never fail.

@@ -1,7 +1,5 @@
-// The root, its directory, and attaching to tables. See table.hpp.
-//
 // Shared: Root, from ShmemInitStruct, which server processes serialize by AddinShmemInitLock. Its
-// first word, `abi`, is set before that lock is let go of and never changes, nor does `tranche`.
+// first word, `abi`, is set before that lock is released and never changes, nor do the tranches.
 // `lock` guards the rest, of which nothing changes once it is written.
 #include "pg/shmem/shared_table.hpp"
 
@@ -11,11 +9,11 @@
 namespace snowid::pg {
 
 dsa_area* shared_area = nullptr;
-int shared_tranche = 0;
 
 namespace {
 
 constexpr char kRootName[] = "snowid";
+constexpr const char* kTrancheNames[] = {"SnowidCeiling", "SnowidSection", "SnowidShared"};
 
 // Never to be changed: ShmemInitStruct fails where the size is another one, so a new library could
 // not read the root of an old one.
@@ -33,8 +31,8 @@ struct Listed {
 };
 
 struct Root {
-  uint32 abi;  // must stay the first field
-  int tranche;
+  uint32 abi;       // must stay the first field
+  int tranches[3];  // by Tranche
   LWLock lock;
   dsa_handle area;
   uint32 count;  // of the tables that are listed
@@ -47,22 +45,27 @@ SNOWID_PIN(Listed, entry_size, 36);
 SNOWID_PIN(Listed, handle, 40);
 SNOWID_PIN_SIZE(Listed, 48);
 SNOWID_PIN(Root, abi, 0);
-SNOWID_PIN(Root, tranche, 4);
-SNOWID_PIN(Root, lock, 8);
-SNOWID_PIN(Root, area, kLockSize + 8);
-SNOWID_PIN(Root, count, kLockSize + 12);
-SNOWID_PIN(Root, tables, kLockSize + 16);
-SNOWID_PIN_SIZE(Root, kLockSize + 16 + kMostTables * sizeof(Listed));
+SNOWID_PIN(Root, tranches, 4);
+SNOWID_PIN(Root, lock, 16);
+SNOWID_PIN(Root, area, kLockSize + 16);
+SNOWID_PIN(Root, count, kLockSize + 20);
+SNOWID_PIN(Root, tables, kLockSize + 24);
+SNOWID_PIN_SIZE(Root, kLockSize + 24 + kMostTables * sizeof(Listed));
 static_assert(sizeof(Root) <= kRootSize);
 
 Root* root = nullptr;  // nullptr until the session has attached to the area
 
-// 55000. what: which part of shared memory has another form.
-[[noreturn]] void report_other_abi(const char* what, uint32 there, uint32 here) {
+// 55000. table: which one has another form; nullptr for the root.
+[[noreturn]] void report_other_abi(const char* table, uint32 there, uint32 here) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("library \"snowid\" was replaced while the server was running"),
-                  errdetail("%s has the form of ABI %u, and this library that of ABI %u.", what,
-                            there, here),
+                  table == nullptr
+                      ? errdetail("Shared memory has the form of ABI %u, and this library that of "
+                                  "ABI %u.",
+                                  there, here)
+                      : errdetail("Table \"%s\" in shared memory has the form of ABI %u, and this "
+                                  "library that of ABI %u.",
+                                  table, there, here),
                   errhint("Restart the server.")));
   pg_unreachable();
 }
@@ -74,15 +77,16 @@ Root* find_root() {
   if (!found) memset(static_cast<void*>(made), 0, kRootSize);
   // The ABI is set last: the server may have no tranche left, and then another session tries again.
   if (made->abi == 0) {
-    made->tranche = new_tranche(kRootName);
+    for (uint32 i = 0; i < lengthof(kTrancheNames); i++)
+      if (made->tranches[i] == 0) made->tranches[i] = new_tranche(kTrancheNames[i]);
     made->area = DSM_HANDLE_INVALID;
-    LWLockInitialize(&made->lock, made->tranche);
+    LWLockInitialize(&made->lock, made->tranches[static_cast<int>(Tranche::kShared)]);
     made->abi = SNOWID_SHARED_ABI;
   }
   LWLockRelease(AddinShmemInitLock);
-  if (made->abi != SNOWID_SHARED_ABI)
-    report_other_abi("Shared memory", made->abi, SNOWID_SHARED_ABI);
-  name_tranche(made->tranche, kRootName);
+  if (made->abi != SNOWID_SHARED_ABI) report_other_abi(nullptr, made->abi, SNOWID_SHARED_ABI);
+  for (uint32 i = 0; i < lengthof(kTrancheNames); i++)
+    name_tranche(made->tranches[i], kTrancheNames[i]);
   return made;
 }
 
@@ -93,7 +97,7 @@ void attach_area() {
   LWLockAcquire(&found->lock, LW_EXCLUSIVE);
   dsa_area* area;
   if (found->area == DSM_HANDLE_INVALID) {
-    area = dsa_create(found->tranche);
+    area = dsa_create(found->tranches[static_cast<int>(Tranche::kShared)]);
     dsa_pin(area);
     dsa_pin_mapping(area);
     found->area = dsa_get_handle(area);
@@ -103,7 +107,6 @@ void attach_area() {
   }
   LWLockRelease(&found->lock);
   shared_area = area;
-  shared_tranche = found->tranche;
   root = found;
 }
 
@@ -133,6 +136,8 @@ dshash_table* make_table(const TableForm& form, const dshash_parameters& paramet
 
 }  // namespace
 
+int tranche_of(Tranche tranche) noexcept { return root->tranches[static_cast<int>(tranche)]; }
+
 void table_attach_now(SharedTable* table) {
   assert_holds_none();
   const TableForm& form = table->form;
@@ -141,7 +146,8 @@ void table_attach_now(SharedTable* table) {
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
   callbacks_register_exit();
   if (root == nullptr) attach_area();
-  const dshash_parameters parameters = byte_keyed(form.key_size, form.entry_size, shared_tranche);
+  const dshash_parameters parameters =
+      byte_keyed(form.key_size, form.entry_size, tranche_of(Tranche::kShared));
   LWLockAcquire(&root->lock, LW_EXCLUSIVE);
   const Listed* listed = find_listed(form.name);
   dshash_table* attached = nullptr;
@@ -152,8 +158,7 @@ void table_attach_now(SharedTable* table) {
   LWLockRelease(&root->lock);
   MemoryContextSwitchTo(caller);
   // Read without the lock: a table that is listed never changes.
-  if (attached == nullptr)
-    report_other_abi(psprintf("Table \"%s\" in shared memory", form.name), listed->abi, form.abi);
+  if (attached == nullptr) report_other_abi(form.name, listed->abi, form.abi);
   table->attached = attached;
 }
 
@@ -166,7 +171,8 @@ int64 table_memory(const char* name) {
   LWLockRelease(&root->lock);
   if (listed == nullptr) return 0;
   // Counting entries needs neither keys nor their hashes.
-  const dshash_parameters parameters = byte_keyed(0, listed->entry_size, shared_tranche);
+  const dshash_parameters parameters =
+      byte_keyed(0, listed->entry_size, tranche_of(Tranche::kShared));
   dshash_table* table = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   int64 count = 0;
   dshash_seq_status scan;

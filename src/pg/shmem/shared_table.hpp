@@ -35,7 +35,7 @@
 // The number of the room: of the form of Root and Listed in table.cpp and of Usage in quota.hpp. To
 // be changed with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
-#define SNOWID_SHARED_ABI 6
+#define SNOWID_SHARED_ABI 7
 #endif
 
 // Pins the size of a type, or the offset of a field, that lies in shared memory. A change of the
@@ -71,26 +71,26 @@ struct SharedTable {
   dshash_table* attached;  // nullptr before table_attach()
 };
 
-// Attaches to the table, and makes it if there is none. Later calls cost next to nothing. Fails
-// with 55000 where a library with another ABI number has made the table or the root, and with an
-// error of class 53 where there is no memory; then it can be called again. No LWLock may be held.
+// Attaches to the table, made if there is none. Later calls cost next to nothing.
+// Requires: no LWLock is held.
+// Raises: 55000 if a library with another ABI number has made the table or the root; class 53
+// without memory, and then it can be called again.
 void table_attach_now(SharedTable* table);
 inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// As table_attach(), and returns an entry, made where there is none, that is never deleted: without
-// a lock.
+// The same, and returns an entry, made if there is none, that is never deleted: without a lock.
 void* table_attach_entry(SharedTable* table, const void* key);
 
 // The functions below need the session to be attached to the table.
 
 // Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
-// locked, where there is none. Fails where memory cannot be mapped.
+// locked, if there is none. Raises: class 53 if memory cannot be mapped.
 void* table_find(const SharedTable& table, const void* key, bool exclusively);
 
 // The same, with the lock exclusive, but makes the entry if there is none, and sets *made, unless
-// `made` is nullptr, to whether it did. Fails with an error of class 53 where there is no memory.
+// `made` is nullptr, to whether it did. Raises: class 53 without memory.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
 // Unlocks an entry's partition.
@@ -100,17 +100,22 @@ void table_release(const SharedTable& table, void* entry);
 void table_delete(const SharedTable& table, void* entry);
 
 // How many bytes the entries of the table of this name take, with what dshash puts before each, and
-// without the table's own index of them; 0 where there is no such table. The session must be
-// attached to one of the tables. Fails where memory cannot be mapped.
+// without the table's own index of them; 0 if there is no such table. Requires: the session is
+// attached to one of the tables. Raises: class 53 if memory cannot be mapped.
 int64 table_memory(const char* name);
 
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;
 
-// The tranche of snowid's LWLocks, with which locks in entries are initialized. There is one for
-// all, so pg_stat_activity does not show which of them a process waits for. They are held for
-// microseconds, except a ceiling's; and the process that holds that one shows as waiting for WAL.
-extern int shared_tranche;
+// The tranches of snowid's LWLocks, with which locks in entries are initialized: their names are
+// what pg_stat_activity shows of a process that waits. Known once the session has attached to a
+// table.
+enum class Tranche : uint8_t {
+  kCeiling,  // SnowidCeiling: held to raise the ceiling, and to flush its WAL
+  kSection,  // SnowidSection: held for microseconds
+  kShared,   // SnowidShared: tables and their directory; held for microseconds
+};
+int tranche_of(Tranche tranche) noexcept;
 
 // Counts this session out of an entry, and forgets the pointer to it, if there is one. Never fails.
 template <typename Entry>

@@ -48,8 +48,6 @@ struct Process {
   std::atomic<uint64_t> random;  // 0 until somebody has drawn it
 };
 
-SNOWID_PIN(Process, key, 0);
-SNOWID_PIN(Process, random, 8);
 SNOWID_PIN_SIZE(Process, 16);
 
 SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process), nullptr},
@@ -57,10 +55,11 @@ SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Pr
 
 CommonPlace objectid_place;
 Process* process = nullptr;  // the entry, once objectid_place has a slot
+uint64 random_after = 0;     // for objectid_end_setting_back()
 
 constexpr uint64 kRandomBits = uint64{1} << 40;
 
-// Fails with XX000 where the source of random bytes does.
+// Raises: XX000 if the source of random bytes gives none.
 uint64 fresh_random() {
   uint64 fresh;
   fetch_random(&fresh, sizeof(fresh));
@@ -92,10 +91,14 @@ void make_ready() {
 
 }  // namespace
 
-void objectid_draw_anew() {
-  const uint64 fresh = fresh_random();
+void objectid_begin_setting_back() {
   attach_process();
-  process->random.store(fresh, std::memory_order_release);
+  random_after = fresh_random();
+  process->random.store(fresh_random(), std::memory_order_release);
+}
+
+void objectid_end_setting_back() noexcept {
+  process->random.store(random_after, std::memory_order_release);
 }
 
 }  // namespace snowid::pg
@@ -143,7 +146,7 @@ Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
   PG_RETURN_CSTRING(text);
 }
 
-// objectid_recv(internal) → objectid. Fails with 08P01 where fewer than 12 bytes are left; that
+// objectid_recv(internal) → objectid. Raises: 08P01 if fewer than 12 bytes are left; that
 // none are left over is the caller's to check.
 Datum snowid_objectid_recv(PG_FUNCTION_ARGS) {
   core::ObjectId* id = new_objectid();
@@ -161,7 +164,7 @@ Datum snowid_objectid_send(PG_FUNCTION_ARGS) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// objectid_from_bytea(bytea) → objectid. Fails with 22P03 for another length than 12.
+// objectid_from_bytea(bytea) → objectid. Raises: 22P03 for another length than 12.
 Datum snowid_objectid_from_bytea(PG_FUNCTION_ARGS) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);

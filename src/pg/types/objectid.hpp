@@ -1,13 +1,16 @@
-// Making ObjectIDs. Shared: see objectid_next.cpp.
+// What the server's ObjectIDs need when a clock that was ahead is set right.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
-// Gives the server's ObjectIDs another random number: before rewinding sets back the slots that all
-// databases share, ticks of which may then come again. Fails as
-// table_attach() does, and with XX000 where the source of random bytes does.
-void objectid_draw_anew();
+// Before and after the slots that all databases share are set back: ticks may come again then, so
+// ObjectIDs get another random number. They get one for the time between, too: until the slots are
+// set back, a session of another database may still take a tick that will come again.
+// Raises: 55000 if a library with another ABI number has made the table; class 53 without memory;
+// XX000 if the source of random bytes gives none.
+void objectid_begin_setting_back();
+void objectid_end_setting_back() noexcept;
 
 }  // namespace snowid::pg
