@@ -1,5 +1,3 @@
-// Connecting, asking, disconnecting. See remote.hpp.
-//
 // libpq waits by itself: as dblink calls it, on PostgreSQL 15 as long as it connects, and on any
 // version while the other server changes the client's encoding. The end of a connection ends these
 // waits: a timer shuts the sockets down once the caller is to be interrupted.
@@ -41,8 +39,6 @@ void disconnect_if_interrupted() {
     if (!was_socket[i] && is_socket(i)) shutdown(i, SHUT_RDWR);
 }
 
-}  // namespace
-
 void begin_connecting() {
   if (was_socket == nullptr) {
     // A third more are files that fd.c is only told of.
@@ -60,8 +56,6 @@ void begin_connecting() {
 void end_connecting() noexcept {
   if (timer != MAX_TIMEOUTS) disable_timeout(timer, false);
 }
-
-namespace {
 
 // Runs a statement of ours with parameters of type text. Needs SPI.
 void execute_with_texts(const char* statement, int count, const char* const* parameters) {
@@ -255,9 +249,15 @@ ErrorData* try_to_ask(Connection* connection, const RemoteStatement& statement) 
   const int connect_seconds = option == nullptr ? 10 : std::clamp(atoi(option), 0, 600);
   if (patience == MAX_TIMEOUTS) patience = RegisterTimeout(USER_TIMEOUT, lose_patience);
   is_out_of_patience = false;
+  ErrorData* volatile tried = nullptr;
   enable_timeout_after(patience, (connect_seconds + 10) * 1000);
-  ErrorData* error = try_to({ask_over_dblink, connection, statement});
-  disable_timeout(patience, false);
+  // The subtransaction itself may fail to begin, or to end.
+  PG_TRY();
+  { tried = try_to({ask_over_dblink, connection, statement}); }
+  PG_FINALLY();
+  { disable_timeout(patience, false); }
+  PG_END_TRY();
+  ErrorData* error = tried;
   if (!is_out_of_patience) return error;
   // The cancel has come to an error; or it has not, since the answer came at the same moment. (A
   // cancel by somebody else at just that moment is lost: it cannot be distinguished from our own.)

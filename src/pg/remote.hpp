@@ -11,7 +11,7 @@ struct RemoteStatement {
   Oid role;    // whose user mapping is used
   const char* text;
   int columns;  // how many its answer has, 1 or more; all come as text
-  // Reads the answer from SPI_tuptable. What it fails with counts as the statement's error.
+  // Reads the answer from SPI_tuptable. What it raises counts as the statement's error.
   void (*read)(void* argument);
   void* argument;
 };
@@ -23,8 +23,8 @@ struct RemoteStatement {
 // caller must not get at it. No LWLock may be held, and it must not be called in a parallel query.
 ErrorData* remote_run(const RemoteStatement& statement);
 
-// Fails with 55000 where the server has no connect_timeout, or one of 0, which libpq takes for
-// none: without it a session that finds the server gone waits for the system's time-out, which can
+// Raises: 55000 if the server has no connect_timeout, or one of 0, which libpq takes for none.
+// Without it a session that finds the server gone waits for the system's time-out, which can
 // be minutes.
 void require_connect_timeout(Oid server);
 
