@@ -1,6 +1,3 @@
-// Looking up the extension's objects.
-//
-// Opening the extension's own tables, and their triggers.
 #include "pg/catalog_table.hpp"
 
 #include "pg/compat.hpp"
@@ -39,9 +36,10 @@ bool is_own_relation(Oid relid) {
   return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
 }
 
-bool is_own_function(Oid function, const char* name) {
+bool is_own_function(Oid function, const char* name, const char* other) {
   const char* found = get_func_name(function);
-  if (found == nullptr || strcmp(found, name) != 0) return false;
+  if (found == nullptr) return false;
+  if (strcmp(found, name) != 0 && (other == nullptr || strcmp(found, other) != 0)) return false;
   const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
   return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
 }
@@ -82,13 +80,6 @@ constexpr char kLoss[] =
   pg_unreachable();
 }
 
-Relation open_relation(const char* name, LOCKMODE lock) {
-  const Oid relid = extension_relation(name);
-  Relation relation = OidIsValid(relid) ? try_relation_open(relid, lock) : nullptr;
-  if (relation == nullptr) report_missing(name);
-  return relation;
-}
-
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
 
 // Whether a column is of the type, or of one of snowid's types, which has this length.
@@ -127,8 +118,15 @@ bool is_own_trigger(FunctionCallInfo fcinfo) {
 
 }  // namespace
 
+Relation own_relation_open(const char* name, LOCKMODE lock) {
+  const Oid relid = extension_relation(name);
+  Relation relation = OidIsValid(relid) ? try_relation_open(relid, lock) : nullptr;
+  if (relation == nullptr) report_missing(name);
+  return relation;
+}
+
 Relation own_table_open(const OwnTable& table, LOCKMODE lock) {
-  Relation relation = open_relation(table.name, lock);
+  Relation relation = own_relation_open(table.name, lock);
   require_as_made(relation, table);
   return relation;
 }
@@ -192,7 +190,7 @@ void report_not_stored(const char* table) {
 }
 
 Relation own_sequence_open(const char* name, LOCKMODE lock) {
-  Relation relation = open_relation(name, lock);
+  Relation relation = own_relation_open(name, lock);
   if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
       relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
     report_missing(name);

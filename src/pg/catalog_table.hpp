@@ -1,11 +1,13 @@
-// The extension's own objects, found by the extension and not by search_path: anybody may make a
-// relation of the same name. Reads catalogs; nothing is shared.
+// The extension's own relations and functions, found by the extension and not by search_path:
+// anybody may make one of the same name. Whatever the caller's rights and isolation level, C code
+// reads the tables directly, as PostgreSQL reads its catalogs, and stores rows by SQL.
 //
-// The extension's own relations, whatever the caller's rights and isolation level: C code reads
-// them directly, as PostgreSQL reads its catalogs, and stores rows by SQL.
+// In the order of use: own_table_open() finds a table by extension_relation() and checks it;
+// own_key_of() and require_no_null() are for its readers; own_table_execute() changes it. Rows of
+// some of these tables are about this server. Their triggers call require_own_trigger(), so that
+// logical replication brings no rows to them, and removes none.
 //
-// Rows of some of these tables are about this server. Triggers guard them: logical replication
-// brings no rows to them, and removes none. Nothing is shared but the relations.
+// Nothing is shared but the relations.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -26,8 +28,8 @@ Oid extension_relation(const char* name);
 // Whether a relation is one of the extension's, wherever it may have been moved to.
 bool is_own_relation(Oid relid);
 
-// Whether a function is one of the extension's, of this name.
-bool is_own_function(Oid function, const char* name);
+// Whether a function is one of the extension's, of this name, or of the other one.
+bool is_own_function(Oid function, const char* name, const char* other = nullptr);
 
 // The name of a relation, which must exist, with its schema: quoted, as SQL has it.
 const char* qualified_name(Oid relid);
@@ -44,8 +46,10 @@ struct OwnTable {
   int nullable;           // the number of the column that may be null, 0 for none
 };
 
-// Opens a table to read it. Raises 55000 if there is none, or if it is not as it was made: see
-// below.
+// Opens a relation of the extension's own schema. Raises: 55000 if there is none of this name.
+Relation own_relation_open(const char* name, LOCKMODE lock);
+
+// Opens a table to read it. Raises: 55000 if there is none, or if it is not as it was made.
 Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 
 // Checks a table that the caller has opened. It must be a permanent heap with these columns. Raises
@@ -69,14 +73,14 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 // Raises 55000: the table does not have what was stored in it.
 [[noreturn]] void report_not_stored(const char* table);
 
-// Opens a permanent sequence of the extension's own schema. Fails with 55000 where there is none,
-// or it is something else.
+// Opens a permanent sequence of the extension's own schema. Raises: 55000 if there is none, or if
+// it is something else.
 Relation own_sequence_open(const char* name, LOCKMODE lock);
 
 // The trigger that has called a trigger function of snowid: one BEFORE each row of a table of its
-// own. Fails with 39P01 where it was called in any other way, so it may be called by anybody; and
-// with 0A000, and this hint, by one BEFORE TRUNCATE, which replication would do to this server's
-// rows, too. function: its name in the extension's own schema.
+// own. function: its name in the extension's own schema.
+// Raises: 39P01 if it was called in any other way, so anybody may call it; 0A000, with this hint,
+// for TRUNCATE, which replication would do to this server's rows, too.
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint);
 

@@ -8,7 +8,7 @@
 namespace snowid::pg {
 
 // Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
-inline core::UnixMicros unix_now() {
+inline core::UnixMicros unix_now() noexcept {
   timeval now;
   gettimeofday(&now, nullptr);
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
@@ -36,7 +36,7 @@ inline constexpr int64 kPostgresEpochUs =
 
 // A timestamptz in Unix microseconds. -infinity is the least int64; infinity, and the last years of
 // timestamptz, which do not fit into Unix microseconds, are the greatest.
-inline core::UnixMicros from_timestamptz(TimestampTz moment) {
+inline core::UnixMicros from_timestamptz(TimestampTz moment) noexcept {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
   if (pg_add_s64_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
@@ -44,7 +44,7 @@ inline core::UnixMicros from_timestamptz(TimestampTz moment) {
 }
 
 // A moment as a timestamptz. It must be in the range of timestamptz.
-inline TimestampTz to_timestamptz(core::UnixMicros moment) {
+inline TimestampTz to_timestamptz(core::UnixMicros moment) noexcept {
   return moment.value - kPostgresEpochUs;
 }
 

@@ -19,27 +19,27 @@ namespace snowid::pg {
 #if PG_VERSION_NUM >= 160000
 using FileNumber = RelFileNumber;
 using FileLocator = RelFileLocator;
-inline FileLocator locator_of(Relation relation) { return relation->rd_locator; }
-inline FileNumber file_of(const FileLocator& locator) { return locator.relNumber; }
-inline bool has_new_storage(Relation relation) {
+inline FileLocator locator_of(Relation relation) noexcept { return relation->rd_locator; }
+inline FileNumber file_of(const FileLocator& locator) noexcept { return locator.relNumber; }
+inline bool has_new_storage(Relation relation) noexcept {
   return relation->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
 }
 #else
 using FileNumber = Oid;
 using FileLocator = RelFileNode;
-inline FileLocator locator_of(Relation relation) { return relation->rd_node; }
-inline FileNumber file_of(const FileLocator& locator) { return locator.relNode; }
-inline bool has_new_storage(Relation relation) {
+inline FileLocator locator_of(Relation relation) noexcept { return relation->rd_node; }
+inline FileNumber file_of(const FileLocator& locator) noexcept { return locator.relNode; }
+inline bool has_new_storage(Relation relation) noexcept {
   return relation->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
 }
 #endif
-inline FileNumber file_of(Relation relation) { return file_of(locator_of(relation)); }
+inline FileNumber file_of(Relation relation) noexcept { return file_of(locator_of(relation)); }
 
 // The number of this session's transaction. PostgreSQL 17 put it beside the session's.
 #if PG_VERSION_NUM >= 170000
-inline LocalTransactionId current_lxid() { return MyProc->vxid.lxid; }
+inline LocalTransactionId current_lxid() noexcept { return MyProc->vxid.lxid; }
 #else
-inline LocalTransactionId current_lxid() { return MyProc->lxid; }
+inline LocalTransactionId current_lxid() noexcept { return MyProc->lxid; }
 #endif
 
 // PostgreSQL 16 made one function of those that check rights, and one of those that check owners.
@@ -189,7 +189,7 @@ inline bool walk_expression(Node* node, bool (*walker)(Node*, void*), void* cont
 }
 
 // PostgreSQL 17 has LockHeldByMe() look for stronger modes, too.
-inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) {
+inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) noexcept {
 #if PG_VERSION_NUM >= 170000
   return LockHeldByMe(&tag, mode, true);
 #else

@@ -1,4 +1,3 @@
-// The wording of errors. See errors.hpp.
 #include "pg/errors.hpp"
 
 #include "pg/clock.hpp"

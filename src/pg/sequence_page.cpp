@@ -1,4 +1,3 @@
-// Reading and changing a sequence's page. See sequence_page.hpp.
 #include "pg/sequence_page.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -11,7 +10,7 @@ namespace snowid::pg {
 
 namespace {
 
-Form_pg_sequence_data sequence_data(Page page) {
+Form_pg_sequence_data sequence_data(Page page) noexcept {
   auto* tuple =
       reinterpret_cast<HeapTupleHeader>(PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);

@@ -66,15 +66,16 @@ SequenceValue peek_at_sequence(Buffer buffer) noexcept;
 bool sequence_is_durable(XLogRecPtr lsn);
 
 // Waits until it is. It waits for synchronous standbys also where the session's synchronous_commit
-// does not, since other sessions rely on what is published then. Fails where the wait is cancelled;
-// then nothing may be published. No LWLock may be held.
+// does not, since other sessions rely on what is published then.
+// Requires: no LWLock is held.
+// Raises: 57014 if the wait is cancelled; then nothing may be published.
 void sequence_make_durable(XLogRecPtr lsn);
 
-// Fails with 42P01 where there is no such relation, with 42809 where it is not a sequence, or is
-// one that the extension keeps its own state in, such as the ceiling.
+// Raises: 42P01 if there is no such relation, 42809 if it is not a sequence, or is one that the
+// extension keeps its own state in, such as the ceiling.
 void require_sequence(Oid relid);
 
-// Fails as require_sequence() does, and with 42501 where the user does not own the sequence.
+// The same, and raises 42501 if the user does not own the sequence.
 void require_own_sequence(Oid relid);
 
 // The options of a sequence that snowid goes by.
@@ -83,7 +84,7 @@ struct SequenceOptions {
   int64 max;
 };
 
-// Fails with 55000 where the sequence cycles, since numbers would repeat, or counts down.
+// Raises: 55000 if the sequence cycles, since numbers would repeat, or counts down.
 SequenceOptions sequence_options(Oid relid);
 
 }  // namespace snowid::pg

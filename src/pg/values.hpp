@@ -1,8 +1,4 @@
-// Values of SQL's type text as std::string_view. Nothing here is shared.
-//
-// UUIDs as arguments and results of SQL functions. Nothing here is shared.
-//
-// PostgreSQL's strong source of random bytes. Nothing here is shared.
+// Values of SQL's types text and uuid, and random bytes. Nothing here is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
@@ -30,7 +26,7 @@ inline core::Uuid uuid_arg(FunctionCallInfo fcinfo, int number) {
   return {pg_ntoh64(words[0]), pg_ntoh64(words[1])};
 }
 
-// Fills `size` bytes at `to`. Fails with XX000, as gen_random_uuid() does.
+// Fills `size` bytes at `to` from PostgreSQL's strong source. Raises: XX000 if that gives none.
 inline void fetch_random(void* to, Size size) {
   if (unlikely(!pg_strong_random(to, size)))
     ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
@@ -40,7 +36,7 @@ inline void fetch_random(void* to, Size size) {
 // Each is used once, and overwritten. It begins with all bytes zero.
 class RandomPool {
  public:
-  // Fails as fetch_random() does.
+  // Raises: XX000 if the source of random bytes gives none.
   uint64 take() {
     if (unlikely(left_ == 0)) {
       fetch_random(numbers_, sizeof(numbers_));

@@ -1,8 +1,3 @@
-// Trying what may fail.
-//
-// Entering a role and leaving it.
-//
-// Commits that must be durable.
 #include "pg/xact.hpp"
 
 #include "pg/compat.hpp"

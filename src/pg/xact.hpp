@@ -1,9 +1,6 @@
-// Trying what may fail, and going on. Nothing is shared.
-//
-// Running code as another role. Nothing is shared.
-//
-// Commits that must be durable and must not be prepared: another server acts on what the statement
-// returns. Nothing is shared.
+// What a transaction is asked for: to try what may fail (try_in_subtransaction()), to run code as
+// another role (role_enter(), role_leave()), and to commit durably (require_durable_commit(), which
+// at_eoxact_durable_commit() heeds). Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -14,16 +14,6 @@ namespace {
 // The table that lock_shard_and_find() has locked last, with an object of it.
 Oid locked_table = InvalidOid;
 
-// The same as a row of this server's. Raises 55000 for a null that the script does not allow.
-Moved read_row(Relation table, HeapTuple row, Datum* values) {
-  bool nulls[kMovedColumns];
-  require_no_null(table, kMovedShards, row);
-  read_columns(table, row, values, nulls);
-  return {row->t_self, DatumGetInt64(values[kId - 1]), DatumGetBool(values[kIsOpen - 1]),
-          nulls[kMovedTo - 1] ? nullptr : TextDatumGetCString(values[kMovedTo - 1]),
-          DatumGetTimestampTz(values[kMovedAt - 1])};
-}
-
 bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
   assert_holds_none();
   Relation table = own_table_open(kMovedShards, AccessShareLock);
@@ -58,9 +48,22 @@ bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) 
 
 }  // namespace
 
-void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls) {
-  for (int i = 0; i < kMovedColumns; i++)
-    values[i] = heap_getattr(row, i + 1, RelationGetDescr(table), &nulls[i]);
+bool moved_read(Relation table, HeapTuple row, Moved* moved) {
+  using Column = MovedColumn;
+  // By number: columns may have been added, and dropped again.
+  Datum values[kMovedColumns + 1];
+  bool nulls[kMovedColumns + 1];
+  for (int i = 1; i <= kMovedColumns; i++)
+    values[i] = heap_getattr(row, i, RelationGetDescr(table), &nulls[i]);
+  if (nulls[Column::kShard] || nulls[Column::kLayout] || nulls[Column::kIsOpen]) return false;
+  *moved = {row->t_self,
+            DatumGetInt64(values[Column::kShard]),
+            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(values[Column::kLayout])),
+            nulls[Column::kId] ? 0 : DatumGetInt64(values[Column::kId]),
+            DatumGetBool(values[Column::kIsOpen]),
+            nulls[Column::kTo] ? nullptr : TextDatumGetCString(values[Column::kTo]),
+            nulls[Column::kAt] ? 0 : DatumGetTimestampTz(values[Column::kAt])};
+  return true;
 }
 
 // A transaction may move thousands of shards, and the server has room for some thousand locks. So
@@ -82,13 +85,12 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   ScanKeyData key;
   assert_has_lock(RelationGetRelid(table), AccessShareLock);
   const Oid index = own_key_of(table);
-  ScanKeyInit(&key, kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
+  ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
   // A snapshot of its own, since the caller's may be older than the row.
   SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
   for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
-    Datum values[kMovedColumns];
-    *moved = read_row(table, row, values);
-    is_found = spec_of(values[kLayout - 1]) == layout.spec;
+    require_no_null(table, kMovedShards, row);
+    is_found = moved_read(table, row, moved) && moved->layout == layout.spec;
   }
   systable_endscan(scan);
   return is_found;
@@ -124,14 +126,10 @@ void close_released() {
   List* keys = NIL;
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
-    Datum values[kMovedColumns];
-    bool nulls[kMovedColumns];
-    read_columns(table, row, values, nulls);
-    // Nulls are refused by the table, unless it was altered.
-    if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kIsOpen - 1]) continue;
-    if (DatumGetBool(values[kIsOpen - 1])) continue;
+    Moved moved;
+    if (!moved_read(table, row, &moved) || moved.is_open) continue;
     auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
-    *key = {spec_of(values[kLayout - 1]), DatumGetUInt64(values[kShard - 1]), MyDatabaseId};
+    *key = {moved.layout, static_cast<uint64>(moved.shard), MyDatabaseId};
     keys = lappend(keys, key);
   }
   systable_endscan(scan);

@@ -1,6 +1,7 @@
 // Shards that have moved to another server, and issue no IDs here. Which have is in the table
 // snowid_internal.moved_shards: a row for each shard that was released or accepted on this server,
-// with the ID of the last move, which never becomes less. pg/moves stores the rows.
+// with the ID of the last move, which never becomes less. nodes/shard_moves.cpp stores the
+// rows.
 //
 // The slot of a released shard is closed: it holds the layout's last tick. No tick comes after it,
 // so every draw takes the slow path, which reads the table to say why. The quick path need not
@@ -19,31 +20,32 @@
 namespace snowid::pg {
 
 // The table and its columns.
-enum MovedColumn : AttrNumber { kShard = 1, kLayout, kId, kIsOpen, kMovedTo, kMovedAt };
-inline constexpr int kMovedColumns = kMovedAt;
+struct MovedColumn {
+  enum : AttrNumber { kShard = 1, kLayout, kId, kIsOpen, kTo, kAt };
+};
+inline constexpr int kMovedColumns = MovedColumn::kAt;
 inline constexpr Oid kMovedTypes[kMovedColumns] = {INT8OID, InvalidOid, INT8OID,
                                                    BOOLOID, TEXTOID,    TIMESTAMPTZOID};
 inline constexpr OwnTable kMovedShards = {.name = "moved_shards",
                                           .types = kMovedTypes,
                                           .columns = kMovedColumns,
                                           .own_type_length = sizeof(core::LayoutSpec),
-                                          .nullable = kMovedTo};
+                                          .nullable = MovedColumn::kTo};
 
 // A row.
 struct Moved {
   ItemPointerData place;
+  int64 shard;
+  core::LayoutSpec layout;
   int64 id;              // returned by snowid.release_shard(), or accepted
   bool is_open;          // whether it was accepted last
   const char* moved_to;  // where a released shard went, nullptr if that was not stated
   TimestampTz moved_at;
 };
 
-// Reads the kMovedColumns of a row. Those that were added, and dropped again, are left out.
-void read_columns(Relation table, HeapTuple row, Datum* values, bool* nulls);
-
-inline core::LayoutSpec spec_of(Datum value) noexcept {
-  return *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
-}
+// Reads a row; texts are in the current memory context. Returns false if its shard, its layout or
+// its state is null, which the table refuses unless it was altered.
+bool moved_read(Relation table, HeapTuple row, Moved* moved);
 
 // Which object of the table is locked for a shard.
 Oid lock_of(const core::Layout& layout, int64 shard);
@@ -56,8 +58,8 @@ Relation moved_lock(const core::Layout& layout, int64 shard);
 bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
 
 // Keeps others from closing or opening a shard until unlock_shard(), or the end of the transaction.
-// Returns whether it was released. May wait for a transaction that moves the shard. Raises 55000 as
-// moved_lock() does.
+// Returns whether it was released. May wait for a transaction that moves the shard.
+// Raises: 55000 if the table is missing or was altered.
 bool lock_shard(const core::Layout& layout, int64 shard);
 void unlock_shard(const core::Layout& layout, int64 shard);
 
@@ -65,7 +67,7 @@ void unlock_shard(const core::Layout& layout, int64 shard);
 // is open now, or the layout is used up.
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
 
-// Closes the slots of all shards that were released. Raises 55000 as moved_lock() does.
+// Closes the slots of all shards that were released. Raises: 55000 if the table was altered.
 void close_released();
 
 // Whether an ID with the layout's last time may have been issued. Where none may, a slot that is at

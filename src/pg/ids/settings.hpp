@@ -49,6 +49,6 @@ inline int64 shard_by_default() {
 }
 
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
-inline int64 max_wait_us() { return int64{max_wait_ms} * 1000; }
+inline int64 max_wait_us() noexcept { return int64{max_wait_ms} * 1000; }
 
 }  // namespace snowid::pg

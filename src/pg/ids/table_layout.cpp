@@ -26,11 +26,6 @@ void make_memory() {
       hash_create("snowid layouts of tables", 16, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-// Whether a function is one of snowid's that make IDs, and could stand in a default.
-bool is_maker(Oid function) {
-  return is_own_function(function, "snowid_next") || is_own_function(function, "snowid_reserve");
-}
-
 DefaultLayout layout_of_call(const FuncExpr* call) {
   ListCell* cell;
   foreach (cell, call->args) {
@@ -58,7 +53,7 @@ bool find_makers(Node* node, void* found) {
   if (node == nullptr) return false;
   auto* layout = static_cast<DefaultLayout*>(found);
   const auto* call = reinterpret_cast<FuncExpr*>(node);
-  if (IsA(node, FuncExpr) && is_maker(call->funcid)) {
+  if (IsA(node, FuncExpr) && is_own_function(call->funcid, "snowid_next", "snowid_reserve")) {
     add(layout_of_call(call), layout);
     return false;
   }

@@ -1,4 +1,3 @@
-// Reading Citus' tables. See citus.hpp.
 #include "pg/nodes/citus.hpp"
 
 namespace snowid::pg {

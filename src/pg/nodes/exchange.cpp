@@ -1,7 +1,5 @@
-// Asking the registry. Every value of an answer is checked: whoever can change
-// the registry can make it answer anything.
-//
-// Exchanging tokens.
+// Asking the registry, and what follows from its answers. Every value of an answer is checked:
+// whoever can change the registry can make it answer anything.
 #include "pg/nodes/exchange.hpp"
 
 #include "pg/clock.hpp"
@@ -55,7 +53,7 @@ constexpr int64 kMostExchanges = PG_UINT32_MAX;
   pg_unreachable();
 }
 
-// A column of the one row of the answer. Fails with 08P01.
+// A column of the one row of the answer. Raises: 08P01 if there is none, or a null.
 const char* text_column(const Registry& registry, int column) {
   if (SPI_processed != 1) report_nonsense(registry);
   const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
@@ -122,7 +120,7 @@ void read_answer(void* argument) {
   strlcpy(answer->identity, identity, sizeof(answer->identity));
 }
 
-// Asks, and fails as registry_ask() does.
+// Asks. Raises what the header lists.
 void run_at_registry(const Registry& registry, const char* text, int columns, void (*read)(void*),
                      void* argument) {
   ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
@@ -181,8 +179,10 @@ void require_near_clocks(const Registry& registry, const ClockGap& gap) {
   if (difference_us <= kMostDifferenceUs) return;
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("clock is %s %s that of server \"%s\"", span_text(difference_us),
-                  gap.ahead_us > 0 ? "ahead of" : "behind", registry.name),
+           gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
+                                     span_text(difference_us), registry.name)
+                            : errmsg("clock is %s behind that of server \"%s\"",
+                                     span_text(difference_us), registry.name),
            errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
            errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
@@ -276,12 +276,11 @@ Answer exchange_as_stated(const Registry& registry, const char* request, const A
 void note(Finding finding, Membership* member) {
   member->finding = finding;
   if (finding == Finding::kNothing) return;
-  const char* text = finding_text(*member);
   ereport(WARNING,
           (errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT
                   " of node \"%s\"",
                   member->server, member->number, member->node),
-           errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(*text)), text + 1),
+           errdetail_internal("%s", kFindings[static_cast<int>(finding)].detail),
            finding == Finding::kRegistryMoved
                ? errhint("If the old registry is stopped for good, use snowid.recover_registry() "
                          "on the registry, and then snowid.accept_registry() on each node.")

@@ -1,6 +1,3 @@
-// Requests of a node to its registry: the function snowid.register there (registry.sql), called
-// over remote.hpp.
-//
 // How a node and its registry exchange tokens, by which copies of the node are found.
 //
 // A token is a random number that the node makes, and stores as `next` before it asks for it. The
@@ -9,8 +6,14 @@
 // may have been made meanwhile, which knows `next`, too, only a token that was made after that
 // confirms the number.
 //
-// The functions here store what they find in the page before they return or raise; the caller has
-// called membership_lock(). All raise as registry_ask() does, and then `next` stays.
+// In the order of use: registry_of() finds the registry, require_near_clocks() compares clocks;
+// then one of claim_number(), check_number(), take_over_number(), accept_registry() and
+// retire_number() asks it, each request being a call of snowid.register() there (registry.sql,
+// remote.hpp). They store what they find in the page before they return or raise; the caller has
+// called membership_lock().
+//
+// Each request raises 25006 if the registry is a standby, 08006 if it cannot be reached or does not
+// answer, 08P01 if what it answers is not an answer, and what it reports itself; then `next` stays.
 #pragma once
 
 #include "pg/clock.hpp"
@@ -59,10 +62,9 @@ struct ClockGap {
   int64 most_behind_us;  // by how much it is behind at most; negative if it is ahead
 };
 
-// Raises: as registry_ask().
 ClockGap registry_compare_clocks(const Registry& registry);
 
-// Raises 55000 if they differ by more than kMostDifferenceUs.
+// Raises: 55000 if they differ by more than kMostDifferenceUs.
 void require_near_clocks(const Registry& registry, const ClockGap& gap);
 
 struct Answer {
@@ -77,8 +79,7 @@ struct Answer {
 
 // Asks the registry. identity: the one that it must have; an empty string for any, with kLook.
 // token: the one that its row is thought to have. member: claim, number, exchange, the next token,
-// name. Raises: 25006 if the registry is a standby; 08006 if it cannot be reached or does not
-// answer; 08P01 if what it answers is not an answer; and what it reports itself.
+// name.
 Answer registry_ask(const Registry& registry, const char* request, const char* identity,
                     int64 token, const Membership& member);
 

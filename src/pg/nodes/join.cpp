@@ -1,7 +1,5 @@
-// The SQL functions that have a database join a registry, and leave it.
-//
-// The SQL functions that have the registry, or Citus, confirm a node's number: for schedulers, and
-// for scripts that start or promote a server.
+// The SQL functions of a node: joining a registry and leaving it; and having the registry, or
+// Citus, confirm its number, for schedulers, and for scripts that start or promote a server.
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"

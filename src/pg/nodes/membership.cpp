@@ -1,4 +1,3 @@
-// The page of a node. See membership.hpp.
 #include "pg/nodes/membership.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -56,17 +55,10 @@ Stored stored_read() {
   return stored;
 }
 
-[[noreturn]] void report_missing() {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("relation \"%s.%s\" is missing", kInternalSchemaName, kTable)));
-  pg_unreachable();
-}
-
 // Whether the table has a row that is visible now. None of its columns is read.
 bool has_row() {
-  table_oid = extension_relation(kTable);
-  Relation table = OidIsValid(table_oid) ? try_table_open(table_oid, AccessShareLock) : nullptr;
-  if (table == nullptr) report_missing();
+  Relation table = own_relation_open(kTable, AccessShareLock);
+  table_oid = RelationGetRelid(table);
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   const bool is_found = HeapTupleIsValid(systable_getnext(scan));
   systable_endscan(scan);
@@ -239,20 +231,6 @@ void report_state(const Membership& member) {
   }
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
   pg_unreachable();
-}
-
-const char* finding_text(const Membership& member) {
-  switch (member.finding) {
-    case Finding::kRegistryMoved:
-      return "registry was restored, promoted, upgraded or moved, and may have lost this number";
-    case Finding::kPromoted:
-      return "this server was promoted or restored since the registry has confirmed the number";
-    case Finding::kOtherPromoted:
-      return "another server, which was promoted or restored, uses the number, too";
-    case Finding::kNothing:
-      break;
-  }
-  return nullptr;
 }
 
 }  // namespace snowid::pg

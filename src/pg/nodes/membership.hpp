@@ -42,6 +42,20 @@ enum class Finding : uint8_t {
   kOtherPromoted,  // such a server has asked the registry about this node's number
 };
 
+// What each means, as snowid.node_status shows it and as the DETAIL of a warning.
+inline constexpr struct {
+  const char* problem;
+  const char* detail;
+} kFindings[] = {
+    {nullptr, nullptr},
+    {"registry was restored, promoted, upgraded or moved, and may have lost this number",
+     "The registry was restored, promoted, upgraded or moved, and may have lost this number."},
+    {"this server was promoted or restored since the registry has confirmed the number",
+     "This server was promoted or restored since the registry has confirmed the number."},
+    {"another server, which was promoted or restored, uses the number, too",
+     "Another server, which was promoted or restored, uses the number, too."},
+};
+
 // All 0 if nothing was ever stored.
 struct Membership {
   MemberState state;
@@ -101,8 +115,5 @@ bool is_membership(Oid relid) noexcept;
 
 // Raises 55000 for each state but kJoined, with what can be done. kNone: there is no node.
 [[noreturn]] void report_state(const Membership& member);
-
-// What `finding` means, as a message; nullptr for kNothing.
-const char* finding_text(const Membership& member);
 
 }  // namespace snowid::pg

@@ -1,4 +1,3 @@
-// Resolving the node's own number. See node_number.hpp.
 #include "pg/nodes/node_number.hpp"
 
 #include "pg/compat.hpp"
@@ -57,7 +56,7 @@ void require_other_than_0() {
 
 // The next two fill the answer in as far as they get, and fail where there is no number.
 
-// By Citus, which is there. Fails with 55000.
+// By Citus, which is there. Raises: 55000 if it gives none.
 void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   result->source = "citus";
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
@@ -68,7 +67,8 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   if (membership_read().is_group_replaced) report_replaced(citus.group);
 }
 
-// By the membership. Fails as membership_read() does, and with 55000.
+// By the membership. Raises: 55000 if it gives none or a relation is missing, 0A000 if the page has
+// another version.
 void resolve_by_membership(NodeNumber* result, bool is_standby) {
   const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
   // If the membership cannot be read, it is what the number would come from.
@@ -88,14 +88,14 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
     result->checked = member.checked;
   }
   if (state != MemberState::kJoined) report_state(member);
-  result->problem = finding_text(member);
+  result->problem = kFindings[static_cast<int>(member.finding)].problem;
   if (!is_standby) shared_number_store(changes, member.number);
 }
 
 // Finds the number by, in this order: the setting, Citus, what another session has stored, the
-// membership. Fills the answer in as far as it gets. Fails with 55000 where there is no number,
-// with 22023 where snowid.shard is none, and as membership_read() does. wants_names: of the node
-// and its registry.
+// membership. Fills the answer in as far as it gets. wants_names: of the node and its registry.
+// Raises: 55000 if there is no number, 22023 if snowid.shard is none, 0A000 if the page of the
+// membership has another version.
 void resolve_number(NodeNumber* result, bool wants_names) {
   result->source = "setting";
   result->number = shard_setting;

@@ -1,11 +1,12 @@
-// Changing slots with the transaction.
+// Shards that move to another server. An ID opens a shard only if it is above all that this server
+// has issued of it, released it with, or accepted it with. So of two servers that pass a shard to
+// and fro, one has it open at most, whatever IDs are passed twice, late, or crosswise.
 //
-// Storing which shards have moved.
-//
-// The SQL functions by which shards move to another server. An ID opens a shard only if it is above
-// all that this server has issued of it, released it with, or accepted it with. So of two servers
-// that pass a shard to and fro, one has it open at most, whatever IDs are passed twice, late, or
-// crosswise.
+// In the order of use: snowid_release_shard() closes the slot (pending_close()) and stores the row
+// (moved_store()). snowid_accept_shard() compares the ID (require_above()), has the commit open the
+// slot (pending_open()), and stores the row. module.cpp calls at_eoxact_moves(), which completes or
+// undoes what is pending. Rows that come in another way, by a restore, pass the trigger function
+// snowid_check_move(). Last, what goes on above an ID or a time: snowid_advance_….
 //
 // Shared: the table of shards that have moved and their slots, under moved_lock(); the ceiling. Its
 // lock is taken after that of the table (docs/design.md, "The SQL interface"). The wait for the
@@ -25,6 +26,18 @@ namespace snowid::pg {
 
 namespace {
 
+// The tick of an ID of the shard. Raises: 22023 if it is another shard's.
+core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
+  require_shard(layout, shard);
+  const core::Parts parts = parts_of(layout, id);
+  if (parts.shard.value != static_cast<uint64>(shard))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
+  return make_tick(layout, parts.time, parts.sequence);
+}
+
+// What a transaction has done to a slot, which is memory: PostgreSQL undoes the row of the table,
+// and the callbacks undo or complete this.
 struct Move {
   Move* older;
   Slot* slot;
@@ -67,21 +80,11 @@ void push(Move* move, core::Tick last) noexcept {
   moves = move;
 }
 
-}  // namespace
-
-void at_eoxact_moves(XactEvent event) {
-  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
-  while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
-}
-
-void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
-  if (event == SUBXACT_EVENT_ABORT_SUB)
-    while (moves != nullptr && moves->part == part) end_newest(false);
-  if (event == SUBXACT_EVENT_COMMIT_SUB)
-    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
-      move->part = parent;
-}
-
+// Closes a slot at once, for all sessions; it is opened again if the transaction, or the savepoint
+// after which it was released, is rolled back. Returns a tick above all that were issued, at or
+// above the clock's, which is not issued here either if that happens. For a slot that is closed
+// already, the tick is above the ceiling. end_of(layout) if the layout is used up. Raises: 55000 if
+// this transaction has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();
@@ -93,9 +96,9 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   return {last.value + 1};
 }
 
+// Has a slot issue IDs above `last` when the transaction commits. Raises: 55000 if it has moved the
+// shard.
 void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
-
-namespace {
 
 // The shard whose row moved_store() is storing, nullptr at other times.
 const SlotKey* stored_shard = nullptr;
@@ -104,26 +107,23 @@ const SlotKey* stored_shard = nullptr;
 // changes is not.
 bool is_of_move(const TriggerData* trigger) {
   if (stored_shard == nullptr || TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) return false;
-  bool nulls[kMovedColumns];
-  Datum values[kMovedColumns];
-  read_columns(trigger->tg_relation, row_of(trigger), values, nulls);
-  return !nulls[kShard - 1] && DatumGetUInt64(values[kShard - 1]) == stored_shard->shard &&
-         !nulls[kLayout - 1] && spec_of(values[kLayout - 1]) == stored_shard->layout;
+  Moved moved;
+  return moved_read(trigger->tg_relation, row_of(trigger), &moved) &&
+         static_cast<uint64>(moved.shard) == stored_shard->shard &&
+         moved.layout == stored_shard->layout;
 }
 
 // Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
 // one. Returns the row, with an ID above all that was issued here: that of an older dump may be
 // below.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
-  bool nulls[kMovedColumns];
-  Datum values[kMovedColumns];
-  read_columns(table, row, values, nulls);
-  if (nulls[kShard - 1] || nulls[kLayout - 1] || nulls[kId - 1] || nulls[kIsOpen - 1])
+  Moved moved;
+  if (!moved_read(table, row, &moved) || heap_attisnull(row, MovedColumn::kId, nullptr))
     return row;  // which the table refuses
-  const core::Layout layout = core::make_layout(spec_of(values[kLayout - 1]));
-  const int64 shard = DatumGetInt64(values[kShard - 1]);
-  const core::Tick restored = tick_of_shard(layout, shard, DatumGetInt64(values[kId - 1]));
-  if (DatumGetBool(values[kIsOpen - 1])) return row;
+  const core::Layout layout = core::make_layout(moved.layout);
+  const int64 shard = moved.shard;
+  const core::Tick restored = tick_of_shard(layout, shard, moved.id);
+  if (moved.is_open) return row;
   require_ceiling();
   table_close(moved_lock(layout, shard), NoLock);
   ceiling_hold();
@@ -133,25 +133,25 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   const core::Tick free = pending_close(slot, layout);
   let_go(slot);
   if (free <= restored) return row;
-  int column = kId;
+  int column = MovedColumn::kId;
   Datum value = Int64GetDatum(id_of(layout, {static_cast<uint64>(shard)}, free).value);
   bool is_null = false;
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
 }
 
-}  // namespace
-
-void moved_store(Relation table, const core::Layout& layout, int64 shard, const Moved* old,
-                 const Moved& moved) {
+// Stores a shard's row; in the place of `old`, if that is not nullptr. The table must be as
+// moved_lock() returns it. Raises: 55000 if something that a superuser has added to the table has
+// stored another row, or none.
+void moved_store(Relation table, const core::Layout& layout, const Moved* old, Moved moved) {
   assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
-  assert_has_object_lock(RelationGetRelid(table), lock_of(layout, shard), ExclusiveLock);
-  core::LayoutSpec spec = layout.spec;
+  assert_has_object_lock(RelationGetRelid(table), lock_of(layout, moved.shard), ExclusiveLock);
   ItemPointerData place = old == nullptr ? ItemPointerData{} : old->place;
   Oid types[] = {INT8OID, InvalidOid, INT8OID, BOOLOID, TEXTOID, TIMESTAMPTZOID, TIDOID};
-  types[kLayout - 1] = TupleDescAttr(RelationGetDescr(table), kLayout - 1)->atttypid;
+  types[MovedColumn::kLayout - 1] =
+      TupleDescAttr(RelationGetDescr(table), MovedColumn::kLayout - 1)->atttypid;
   const Datum to = moved.moved_to == nullptr ? Datum{0} : CStringGetTextDatum(moved.moved_to);
-  Datum values[] = {Int64GetDatum(shard),
-                    PointerGetDatum(&spec),
+  Datum values[] = {Int64GetDatum(moved.shard),
+                    PointerGetDatum(&moved.layout),
                     Int64GetDatum(moved.id),
                     BoolGetDatum(moved.is_open),
                     to,
@@ -164,7 +164,7 @@ void moved_store(Relation table, const core::Layout& layout, int64 shard, const 
             " (shard, layout, id, is_open, moved_to, moved_at) VALUES ($1, $2, $3, $4, $5, $6)"
           : "UPDATE ONLY snowid_internal.moved_shards"
             " SET id = $3, is_open = $4, moved_to = $5, moved_at = $6 WHERE ctid = $7";
-  const SlotKey key = slot_key_of(layout, shard);
+  const SlotKey key = slot_key_of(layout, moved.shard);
   const SlotKey* outer = stored_shard;
   uint64 count = 0;
   stored_shard = &key;
@@ -177,21 +177,10 @@ void moved_store(Relation table, const core::Layout& layout, int64 shard, const 
   PG_END_TRY();
   // The row must say what the slots do, or the shard would be open here after a restart.
   Moved stored;
-  if (count != 1 || !moved_find(table, layout, shard, &stored) || stored.id != moved.id ||
+  if (count != 1 || !moved_find(table, layout, moved.shard, &stored) || stored.id != moved.id ||
       stored.is_open != moved.is_open)
     report_not_stored(kMovedShards.name);
 }
-
-core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
-  require_shard(layout, shard);
-  const core::Parts parts = parts_of(layout, id);
-  if (parts.shard.value != static_cast<uint64>(shard))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
-  return make_tick(layout, parts.time, parts.sequence);
-}
-
-namespace {
 
 // Whether a released shard's ID is of no use: the tick before it is in a skipped time
 // (core/wild.hpp), of a clock that ran ahead at the release.
@@ -200,7 +189,7 @@ bool is_skipped(const core::Layout& layout, core::Tick free) {
   return is_wild_unit(wild_times_now(), layout, start_of(layout, time_of(layout, last)));
 }
 
-// Raises 55000 if an ID is not above those of this server. row: nullptr if there is none.
+// Raises: 55000 if an ID is not above those of this server. row: nullptr if there is none.
 void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick tick,
                    const Moved* row, const Slot* slot) {
   core::Tick known = row == nullptr ? core::Tick{0} : tick_of_shard(layout, shard, row->id);
@@ -224,7 +213,7 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
                shard, layout_text(layout.spec))));
 }
 
-// Has the slot issue only ticks above `last` from now on. Fails with 55000 where it is closed.
+// Has the slot issue only ticks above `last` from now on. Raises: 55000 if it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
   // A closed slot is at the layout's last tick, but must not pass as one that is above `last`: it
@@ -242,6 +231,19 @@ void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core:
 }
 
 }  // namespace
+
+void at_eoxact_moves(XactEvent event) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  while (moves != nullptr) end_newest(event == XACT_EVENT_COMMIT);
+}
+
+void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactionId parent) {
+  if (event == SUBXACT_EVENT_ABORT_SUB)
+    while (moves != nullptr && moves->part == part) end_newest(false);
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Move* move = moves; move != nullptr && move->part == part; move = move->older)
+      move->part = parent;
+}
 
 }  // namespace snowid::pg
 
@@ -290,7 +292,8 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
   Moved row;
   const bool is_known = moved_find(table, layout, shard, &row);
   const core::Tick known = is_known ? tick_of_shard(layout, shard, row.id) : core::Tick{0};
-  Moved released = {{}, is_known ? row.id : 0, false, moved_to, GetCurrentTimestamp()};
+  Moved released{{},    shard,    layout.spec,          is_known ? row.id : 0,
+                 false, moved_to, GetCurrentTimestamp()};
   if (is_known && !row.is_open && is_at_end(slot, layout) && !is_skipped(layout, known)) {
     // Closed already.
     if (moved_to == nullptr) released.moved_to = row.moved_to;
@@ -301,7 +304,7 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
     if (is_known && row.is_open) free = std::max(free, {known.value + 1});
     released.id = id_of(layout, {static_cast<uint64>(shard)}, free).value;
   }
-  moved_store(table, layout, shard, is_known ? &row : nullptr, released);
+  moved_store(table, layout, is_known ? &row : nullptr, released);
   table_close(table, NoLock);
   PG_RETURN_INT64(released.id);
 }
@@ -328,8 +331,8 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
     // Without a row nothing is known of a slot that is closed but the ceiling.
     const bool is_unknown = !is_known && is_at_end(slot, layout);
     pending_open(slot, is_unknown ? std::max(tick, last_tick_by_ceiling(layout)) : tick);
-    moved_store(table, layout, shard, is_known ? &row : nullptr,
-                {{}, id, true, nullptr, GetCurrentTimestamp()});
+    moved_store(table, layout, is_known ? &row : nullptr,
+                {{}, shard, layout.spec, id, true, nullptr, GetCurrentTimestamp()});
   }
   table_close(table, NoLock);
   PG_RETURN_VOID();

@@ -1,16 +1,15 @@
-// snowid.execute(): a statement on a table, as the table's owner. Nothing is shared.
+// What adopting a table needs of C++: a statement as the table's owner, snowid.execute(), and
+// looking at expressions as catalogs store them: what a default draws IDs from, what a constraint
+// says, and whether to evaluate one may run somebody's code. Nothing is shared.
 //
 // Planning a query, and DDL, evaluate functions of the owner's: what is constant in CHECK
 // constraints, in expressions of indexes and statistics. With SET ROLE they could go back to the
 // role of the session. So the statement runs as VACUUM runs such functions: with the owner's
 // rights, in a security-restricted operation.
 //
-// Looking at expressions as catalogs store them: what a default draws IDs from, what a constraint
-// says, and whether to evaluate one may run somebody's code. Nothing of them is run. Nothing is
-// shared.
-//
-// The argument is of type pg_node_tree, of which nobody but PostgreSQL makes values. Any catalog's
-// may come, so what is not an expression of the kinds below counts as code.
+// An expression is an argument of type pg_node_tree, of which nobody but PostgreSQL makes values.
+// Nothing of it is run. Any catalog's may come, so what is not an expression of the kinds below
+// counts as code.
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -116,7 +115,7 @@ struct Source {
 
 // Sets the shard of a call. Returns false if it is no constant, or no shard. Evaluates nothing,
 // which might raise an error.
-bool read_shard(Node* argument, Source* source) {
+bool read_source_shard(Node* argument, Source* source) {
   if (IsA(argument, FuncExpr)) {
     const auto* call = castNode(FuncExpr, argument);
     if (is_own_function(call->funcid, "snowid_default_shard")) return true;
@@ -146,7 +145,7 @@ Source source_of(Node* expression) {
     if (IsA(argument, NamedArgExpr))
       argument = reinterpret_cast<Node*>(castNode(NamedArgExpr, argument)->arg);
     if (exprType(argument) == INT8OID) {
-      if (!read_shard(argument, &source)) return {};
+      if (!read_source_shard(argument, &source)) return {};
       continue;
     }
     const auto* layout = reinterpret_cast<Const*>(argument);

@@ -50,7 +50,7 @@ bool read_row(WindowObject window, Row* row) {
   pg_unreachable();
 }
 
-// Fails with 42P20 where the window does not order its rows by their times. Without an ORDER BY all
+// Raises: 42P20 if the window does not order its rows by their times. Without an ORDER BY all
 // rows are peers, and their order is any, even if it is right today.
 void require_order(WindowObject window, const char* function, TimestampTz moment, int64 position,
                    Run* run) {
@@ -63,7 +63,7 @@ void require_order(WindowObject window, const char* function, TimestampTz moment
   run->has_order = true;
 }
 
-// The window of a call. Fails with 42P20 where it has none. `function` is what the error names.
+// The window of a call. function: what the error names. Raises: 42P20 if there is no window.
 WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   const WindowObject window = PG_WINDOW_OBJECT();
   if (!WindowObjectIsValid(window))
@@ -72,7 +72,8 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   return window;
 }
 
-// The tick of the present row, whose time is `moment`. Fails as next_of() does, and with 42P20.
+// The tick of the present row, whose time is `moment`; or the status why there is none.
+// Raises: 42P20 if the window does not order its rows by their times.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);
@@ -86,7 +87,7 @@ core::Status next_tick(WindowObject window, const char* function, const core::La
   return status;
 }
 
-// Fails with 22023 where the row's layout is another one than that of the rows before.
+// Raises: 22023 if the row's layout is another one than that of the rows before.
 void require_same_layout(const Run& run, const core::LayoutSpec& spec) {
   if (!run.ids.begun || spec == run.layout) return;
   ereport(ERROR,

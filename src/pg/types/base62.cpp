@@ -1,8 +1,5 @@
-// The SQL functions of IDs in base 62. They depend on their arguments alone; nothing here is
-// shared.
-//
-// The SQL functions that scatter IDs, and gather them again. They depend on their arguments alone;
-// nothing here is shared.
+// The SQL functions that write IDs in base 62, and scatter them over the key space. They depend on
+// their arguments alone; nothing here is shared.
 #include "pg/compat.hpp"
 #include "pg/prelude.hpp"
 #include "pg/values.hpp"

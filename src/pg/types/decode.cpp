@@ -1,7 +1,6 @@
 // The SQL functions that read and make IDs by their parts. They depend on their arguments alone, so
-// they can stand in generated columns, indexes and partition bounds.
-//
-// Planner support for ranges of time: what the body of snowid_in_range() alone cannot do.
+// they can stand in generated columns, indexes and partition bounds. Last, planner support for
+// ranges of time: what the body of snowid_in_range() alone cannot do.
 //
 // The planner inlines that function to comparisons of the ID, and an index on the ID serves if the
 // bounds hold for the whole scan. Those of a volatile moment, such as clock_timestamp(), do not: it
@@ -29,8 +28,8 @@ bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts
   return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }
 
-// The time unit that holds `moment`. Fails with 22008.
-core::Time time_of(const core::Layout& layout, TimestampTz moment) {
+// The time unit that holds `moment`. Raises: 22008 if the layout has none.
+core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   const core::Time time = time_at(layout, from_timestamptz(moment));
   if (time.value < 0 || time > layout.max_time)
     report_status(layout, core::Status::kTimeOutOfRange);
@@ -185,13 +184,13 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
 // snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_first_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(least_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+  PG_RETURN_INT64(least_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
 Datum snowid_last_at(PG_FUNCTION_ARGS) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
-  PG_RETURN_INT64(greatest_id_of(layout, time_of(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
+  PG_RETURN_INT64(greatest_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_time_key(id bigint, layout snowid_layout) → bigint

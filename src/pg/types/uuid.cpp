@@ -18,7 +18,7 @@ CommonPlace uuid_place;
 
 RandomPool random_pool;
 
-// The millisecond that holds `moment`. Fails with 22008.
+// The millisecond that holds `moment`. Raises: 22008 if UUIDs have no such time.
 core::Time uuid_time_of(TimestampTz moment) {
   const core::Time time = time_at(core::kUuid7, from_timestamptz(moment));
   if (time.value < 0 || time > core::kUuid7.max_time) report_uuid_time_out_of_range();
