@@ -214,11 +214,11 @@ Datum snowid_last_before(PG_FUNCTION_ARGS) {
 // timestamptz, and whose first argument is the key.
 Datum snowid_in_range_support(PG_FUNCTION_ARGS) {
   Node* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  if (!IsA(request, SupportRequestSimplify)) PG_RETURN_POINTER(nullptr);
+  if (!IsA(request, SupportRequestSimplify)) PG_RETURN_DATUM(0);
   const auto* simplify = reinterpret_cast<SupportRequestSimplify*>(request);
-  if (!takes_subqueries(simplify->root, simplify->fcall)) PG_RETURN_POINTER(nullptr);
+  if (!takes_subqueries(simplify->root, simplify->fcall)) PG_RETURN_DATUM(0);
   Node* changed = with_subqueries(simplify->fcall);
-  if (changed == nullptr) PG_RETURN_POINTER(nullptr);
+  if (changed == nullptr) PG_RETURN_DATUM(0);
   simplify->root->parse->hasSubLinks = true;
   PG_RETURN_POINTER(eval_const_expressions(simplify->root, changed));
 }

@@ -69,7 +69,7 @@ Datum snowid_is_uuidv7(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcin
 // are of version 7, as it assumes that of nulls there are few. Without it, a third would be.
 Datum snowid_is_uuidv7_support(PG_FUNCTION_ARGS) {
   auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
-  if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_POINTER(nullptr);
+  if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_DATUM(0);
   reinterpret_cast<SupportRequestSelectivity*>(request)->selectivity = 0.995;
   PG_RETURN_POINTER(request);
 }
