@@ -17,12 +17,12 @@ power_on($node);
 # Sessions take numbers of one key until one is seen to wait for another.
 my $watching = open_session($node);
 my @taking = map { open_session($node) } 1 .. 4;
-start_asking($_, q(SELECT count(snowid_section_next('keyed', 7)) FROM generate_series(1, 1000000000))) foreach @taking;
+start_asking($_, q(SELECT count(snowid_section_next('keyed', 7)) FROM (SELECT generate_series(1, 1000000000)) AS g)) foreach @taking;
 my $waits = q(SELECT 'SnowidSection' IN (SELECT wait_event FROM pg_stat_activity WHERE wait_event_type = 'LWLock'));
 wait_for(sub { ask($watching, $waits) eq 't' }, 'a session to wait for SnowidSection');
 pass('who waits for a section shows it');
-ask($watching, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ $$^SELECT count\(snowid_section$$');
-wait_for(sub { ask($watching, q(SELECT count(*) FROM pg_stat_activity WHERE query ~ 'snowid_section_n' AND pid <> pg_backend_pid())) eq '0' },
+ask($watching, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ $$^DO$$');
+wait_for(sub { ask($watching, q(SELECT count(*) FROM pg_stat_activity WHERE query ~ '^DO')) eq '0' },
     'them to end');
 
 # One session raises the ceiling, and flushes WAL for ever; the other needs it raised, too.
