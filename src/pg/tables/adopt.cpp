@@ -75,12 +75,10 @@ bool has_code(Node* node, void*) {
     case T_ScalarArrayOpExpr:
       operation = castNode(ScalarArrayOpExpr, node)->opno;
       break;
-    case T_ArrayExpr:
-      if (has_code_of_type(castNode(ArrayExpr, node)->element_typeid)) return true;
-      break;
     case T_Var:
     case T_Const:
     case T_FuncExpr:
+    case T_ArrayExpr:
     case T_BoolExpr:
     case T_NullTest:
     case T_BooleanTest:
