@@ -65,6 +65,14 @@ SELECT table_name, column_name, shard, layout, column_default FROM snowid.column
  WHERE table_name::text ~ '^columns[.](measured|remote|seen)' ORDER BY shard, 1;
 RESET ROLE;
 
+-- The extension's owner, who may be the database's, can add functions to it. They are none of snowid's.
+CREATE FUNCTION public.snowid_next(bigint, boolean) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN 5; END';
+ALTER EXTENSION snowid ADD FUNCTION public.snowid_next(bigint, boolean);
+CREATE TABLE added (id bigint DEFAULT public.snowid_next(1, true));
+SELECT column_name, shard, layout, column_default FROM snowid.columns WHERE table_name = 'added'::regclass;
+SELECT public.snowid_watermark('added');
+ALTER EXTENSION snowid DROP FUNCTION public.snowid_next(bigint, boolean);
+
 -- Its defaults can be given back as they are, whatever the path.
 SET search_path = pg_catalog;
 SELECT format('ALTER TABLE %s ALTER %I SET DEFAULT %s', table_name, column_name, column_default) FROM snowid.columns
@@ -73,6 +81,7 @@ SET quote_all_identifiers = on;
 SELECT column_name, shard, layout, column_default FROM snowid.columns WHERE table_name = 'columns."All"'::regclass AND shard IS NOT NULL;
 RESET quote_all_identifiers;
 SET client_min_messages = warning;
+DROP FUNCTION public.snowid_next(bigint, boolean) CASCADE;
 DROP SCHEMA columns, another CASCADE;
 DROP FOREIGN DATA WRAPPER wrapper CASCADE;
 DROP ROLE columns_reader;

@@ -37,9 +37,15 @@ bool is_own_relation(Oid relid) {
 }
 
 bool is_own_function(Oid function, const char* name, const char* other) {
-  const char* found = get_func_name(function);
-  if (found == nullptr) return false;
-  if (strcmp(found, name) != 0 && (other == nullptr || strcmp(found, other) != 0)) return false;
+  HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(row)) return false;
+  const auto* form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(row));
+  const char* found = NameStr(form->proname);
+  const bool is_alike =
+      form->prolang == ClanguageId &&
+      (strcmp(found, name) == 0 || (other != nullptr && strcmp(found, other) == 0));
+  ReleaseSysCache(row);
+  if (!is_alike) return false;
   const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
   return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
 }

@@ -28,7 +28,9 @@ Oid extension_relation(const char* name);
 // Whether a relation is one of the extension's, wherever it may have been moved to.
 bool is_own_relation(Oid relid);
 
-// Whether a function is one of the extension's, of this name, or of the other one.
+// Whether a function is one of the extension's in C, of this name, or of the other one. The
+// extension's owner, who may be the database's, can add functions to it, whose arguments are of any
+// type. Only superusers have functions in C.
 bool is_own_function(Oid function, const char* name, const char* other = nullptr);
 
 // The name of a relation, which must exist, with its schema: quoted, as SQL has it.
