@@ -73,6 +73,10 @@ SELECT column_name, shard, layout, column_default FROM snowid.columns WHERE tabl
 SELECT public.snowid_watermark('added');
 ALTER EXTENSION snowid DROP FUNCTION public.snowid_next(bigint, boolean);
 
+-- A watermark has the layout of a call by names, too.
+CREATE TABLE named (id bigint DEFAULT public.snowid_next(layout => 'twitter', shard => 3));
+SELECT abs(extract(epoch FROM public.snowid_timestamp(public.snowid_watermark('named'), 'twitter') - now())) < 3600 AS is_of_now;
+
 -- Its defaults can be given back as they are, whatever the path.
 SET search_path = pg_catalog;
 SELECT format('ALTER TABLE %s ALTER %I SET DEFAULT %s', table_name, column_name, column_default) FROM snowid.columns

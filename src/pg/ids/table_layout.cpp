@@ -29,7 +29,9 @@ void make_memory() {
 DefaultLayout layout_of_call(const FuncExpr* call) {
   ListCell* cell;
   foreach (cell, call->args) {
-    const Node* argument = static_cast<Node*>(lfirst(cell));
+    auto* argument = static_cast<Node*>(lfirst(cell));
+    if (IsA(argument, NamedArgExpr))
+      argument = reinterpret_cast<Node*>(castNode(NamedArgExpr, argument)->arg);
     const Oid type = exprType(argument);
     if (type == INT8OID || type == INT4OID) continue;
     const auto* layout = reinterpret_cast<const Const*>(argument);
