@@ -90,6 +90,7 @@ SELECT regexp_replace(tableoid::regclass::text, '\d{4}_\d\d', 'DATE') AS partiti
 -- A partition ends after all that it has: where its bound lies within a millisecond, it goes with the next one.
 CREATE TABLE visits_old PARTITION OF visits FOR VALUES FROM ('00000000-0000-0000-0000-000000000000') TO (at('2020-06-01Z', '7005-8123'));
 SELECT snowid.drop_partitions('visits', '2020-06-01Z');
+SELECT snowid.drop_partitions('visits', '2020-06-01 00:00:00.000999Z');
 SELECT snowid.drop_partitions('visits', '2020-06-01 00:00:00.001Z');
 DROP TABLE visits;
 
@@ -108,6 +109,7 @@ DROP TABLE visits;
 CREATE TABLE random_ones (id uuid DEFAULT gen_random_uuid()) PARTITION BY RANGE (id);
 CREATE TABLE random_ones_0 PARTITION OF random_ones FOR VALUES FROM (MINVALUE) TO ('80000000-0000-0000-0000-000000000000');
 CREATE TABLE random_ones_1 PARTITION OF random_ones FOR VALUES FROM ('80000000-0000-0000-0000-000000000000') TO ('ffffffff-ffff-ffff-ffff-ffffffffffff');
+CREATE TABLE random_ones_2 PARTITION OF random_ones FOR VALUES FROM ('ffffffff-ffff-ffff-ffff-ffffffffffff') TO (MAXVALUE);
 CREATE TABLE texts (id text) PARTITION BY RANGE (id);
 CREATE TABLE texts_0 PARTITION OF texts FOR VALUES FROM ('00000000-0000-0000-0000-000000000000') TO ('80000000-0000-0000-0000-000000000000');
 CREATE TABLE days (day date) PARTITION BY RANGE (day);

@@ -124,6 +124,8 @@ SELECT count(*), bool_and(snowid_in_range(id, counted('2026-01-01Z'), 'infinity'
  WHERE snowid_in_range(id, counted('2026-01-10Z'), counted('2026-01-11Z'))
  GROUP BY snowid_in_range(id, counted('2026-01-01Z'), 'infinity') HAVING snowid_in_range(min(id), counted('2026-01-01Z'), 'infinity')
  ORDER BY snowid_in_range(min(id), counted('2026-01-01Z'), 'infinity');
+SELECT count(*), count(*) FILTER (WHERE listed) AS listed
+  FROM (SELECT snowid_in_range(id, generate_series(counted('2026-01-10Z'), '2026-01-11Z', '1 day'), 'infinity') AS listed FROM ids) AS two;
 SELECT snowid_timestamp(min(id)), snowid_timestamp(max(id)) FROM ids WHERE snowid_in_range(id, counted('2026-01-10Z'), counted('2026-01-11Z'));
 SELECT name, count(k.id) FROM spans LEFT JOIN ids AS k ON snowid_in_range(k.id, counted('2026-01-10Z'), counted('2026-01-11Z')) AND name = 'day'
  GROUP BY name ORDER BY name;
