@@ -308,6 +308,24 @@ ErrorData* remote_run(const RemoteStatement& statement) {
   return error;
 }
 
+const char* answer_text(const AnswerReader& reader, int column) {
+  const char* text = SPI_processed != 1
+                         ? nullptr
+                         : SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
+  if (text == nullptr) reader.report(reader.of);
+  return text;
+}
+
+int64 answer_number(const AnswerReader& reader, int column, int64 least, int64 most) {
+  const char* text = answer_text(reader, column);
+  const char* end = text + strlen(text);
+  int64_t number;
+  const std::from_chars_result result = std::from_chars(text, end, number);
+  if (result.ec != std::errc{} || result.ptr != end || number < least || number > most)
+    reader.report(reader.of);
+  return number;
+}
+
 void require_connect_timeout(Oid server) {
   const char* option = server_option(server, kConnectTimeout);
   if (option != nullptr && atoi(option) > 0) return;

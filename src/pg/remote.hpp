@@ -23,6 +23,19 @@ struct RemoteStatement {
 // caller must not get at it. No LWLock may be held, and it must not be called in a parallel query.
 ErrorData* remote_run(const RemoteStatement& statement);
 
+// Who reads an answer, and how it reports one that the statement cannot give.
+struct AnswerReader {
+  void (*report)(const void* of);  // raises 08P01
+  const void* of;
+};
+
+// Column `column`, from 1 on, of the one row of the answer: as text, and as a number from `least`
+// to `most`. Every value is checked, since another server may send anything. Raises: 08P01, by
+// reader.report, if there is not one row, or the value is null or out of range.
+const char* answer_text(const AnswerReader& reader, int column);
+int64 answer_number(const AnswerReader& reader, int column, int64 least = PG_INT64_MIN,
+                    int64 most = PG_INT64_MAX);
+
 // Raises: 55000 if the server has no connect_timeout, or one of 0, which libpq takes for none.
 // Without it a session that finds the server gone waits for the system's time-out, which can
 // be minutes.

@@ -4,7 +4,7 @@
 
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/remote.hpp"
 #include "pg/values.hpp"
 
@@ -45,31 +45,13 @@ constexpr int64 kLastMicros = 253402300799999999;
 // to more than fits.
 constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
-// 08P01: the answer is not one that the statement can give.
-[[noreturn]] void report_nonsense(const Registry& registry) {
+// 08P01. of: a Registry. The answer is not one that the statement can give.
+[[noreturn]] void report_nonsense(const void* of) {
+  const Registry& registry = *static_cast<const Registry*>(of);
   ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
                   errmsg("server \"%s\" has not answered as a registry does", registry.name),
                   errhint("Its database needs extension \"snowid\" of this version.")));
   pg_unreachable();
-}
-
-// A column of the one row of the answer. Raises: 08P01 if there is none, or a null.
-const char* text_column(const Registry& registry, int column) {
-  if (SPI_processed != 1) report_nonsense(registry);
-  const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-  if (text == nullptr) report_nonsense(registry);
-  return text;
-}
-
-// The same as a number from `least` to `most`.
-int64 number_column(const Registry& registry, int column, int64 least, int64 most) {
-  const char* text = text_column(registry, column);
-  const char* end = text + strlen(text);
-  int64_t number;
-  const std::from_chars_result result = std::from_chars(text, end, number);
-  if (result.ec != std::errc{} || result.ptr != end || number < least || number > most)
-    report_nonsense(registry);
-  return number;
 }
 
 struct ClockReading {
@@ -80,7 +62,7 @@ struct ClockReading {
 // argument: a ClockReading.
 void read_clock(void* argument) {
   auto* reading = static_cast<ClockReading*>(argument);
-  reading->there = {number_column(reading->registry, 1, 0, kLastMicros)};
+  reading->there = {answer_number({report_nonsense, &reading->registry}, 1, 0, kLastMicros)};
 }
 
 struct Question {
@@ -94,29 +76,30 @@ struct Question {
 Verdict verdict_of(const Registry& registry, const char* name) {
   for (const auto& known : kVerdicts)
     if (strcmp(known.name, name) == 0) return known.verdict;
-  report_nonsense(registry);
+  report_nonsense(&registry);
 }
 
 // argument: a Question.
 void read_answer(void* argument) {
   const Question& question = *static_cast<const Question*>(argument);
   const Registry& registry = question.registry;
+  const AnswerReader reader{report_nonsense, &registry};
   Answer* answer = question.answer;
-  answer->verdict = verdict_of(registry, text_column(registry, kVerdict));
-  answer->number = number_column(registry, kHeldNumber, 0, kMostNumber);
+  answer->verdict = verdict_of(registry, answer_text(reader, kVerdict));
+  answer->number = answer_number(reader, kHeldNumber, 0, kMostNumber);
   answer->exchange =
-      number_column(registry, kHeldExchange, 0, question.member.exchange + kMostExchanges);
-  answer->token = number_column(registry, kHeldToken, 0, PG_INT64_MAX);
-  answer->max_lead_us = number_column(registry, kHeldMaxLead, 0, int64{INT_MAX} * 1000);
-  answer->is_promoted = strcmp(text_column(registry, kIsPromoted), "t") == 0;
-  const char* identity = text_column(registry, kIdentity);
+      answer_number(reader, kHeldExchange, 0, question.member.exchange + kMostExchanges);
+  answer->token = answer_number(reader, kHeldToken, 0, PG_INT64_MAX);
+  answer->max_lead_us = answer_number(reader, kHeldMaxLead, 0, int64{INT_MAX} * 1000);
+  answer->is_promoted = strcmp(answer_text(reader, kIsPromoted), "t") == 0;
+  const char* identity = answer_text(reader, kIdentity);
   const bool is_held = answer->verdict == Verdict::kHeld;
   // Another's number, or the answer to another question.
   if (*identity == '\0' || strlen(identity) > kLongestIdentity ||
-      strcmp(text_column(registry, kHeldClaim), question.claim) != 0 ||
+      strcmp(answer_text(reader, kHeldClaim), question.claim) != 0 ||
       (is_held && answer->number < 1) ||
       (is_held && question.member.number != 0 && answer->number != question.member.number))
-    report_nonsense(registry);
+    report_nonsense(&registry);
   strlcpy(answer->identity, identity, sizeof(answer->identity));
 }
 
@@ -209,7 +192,7 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
   run_at_registry(registry, text, kColumns, read_answer, &question);
   // Or an honest registry, later, would take this node for a copy of itself.
   if (has_next && answer.verdict == Verdict::kHeld && answer.exchange <= member.exchange)
-    report_nonsense(registry);
+    report_nonsense(&registry);
   return answer;
 }
 
