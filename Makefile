@@ -37,13 +37,13 @@ else
 
 # The rooms of src/pg, each of which may include those before it (docs/design.md); and the SQL that they
 # offer, in the order in which the parts build on one another.
-ROOMS = shmem types database ceiling ids central counters nodes tables stats
+ROOMS = shmem types database ceiling ids counters nodes tables
 SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/decode.sql ids/ids.sql ceiling/skipped_times.sql types/uuid.sql \
-	types/objectid.sql types/base62.sql types/series.sql central/central.sql counters/counters.sql counters/statistics.sql \
+	types/objectid.sql types/base62.sql types/series.sql counters/remote_source.sql counters/counters.sql counters/counter_stats.sql \
 	$(addprefix nodes/,node_number.sql registry.sql membership.sql) nodes/shard_moves.sql \
 	$(addprefix tables/,tables.sql columns.sql widening.sql adopt_checks.sql adopt.sql backfill.sql \
 	  partitions.sql partitions_past.sql) \
-	stats/stats.sql stats/shards.sql stats/database.sql ceiling/ceiling.sql rights.sql
+	ids/id_stats.sql ceiling/ceiling.sql rights.sql
 
 MODULE_big = $(EXTENSION)
 SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))

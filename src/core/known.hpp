@@ -13,12 +13,12 @@ namespace snowid::core {
 
 // What a sequence's page says. The last two fields show whether others have changed it, even if to
 // the same value: PostgreSQL logs each change of the page, which moves its LSN; and where nothing
-// is logged it overwrites the mark.
-struct PageSays {
+// is logged it overwrites the mark in log_cnt.
+struct SequenceValue {
   int64_t last;     // the last value, or the next one where is_called is false
-  bool is_called;   // whether that value was given
+  bool is_called;   // whether nextval has given that value
   uint64_t lsn;     // where in the WAL the page was last changed; 0 is no place
-  int64_t log_cnt;  // the mark
+  int64_t log_cnt;  // below 0 where it is the mark
 };
 
 // The page as it was last changed. If it says anything else, the numbers in memory are not valid.
@@ -37,7 +37,7 @@ struct Known {
 };
 
 // Whether the page of this storage is as it was after the last change.
-inline bool is_as_known(const Known& known, uint32_t file, const PageSays& page) noexcept {
+inline bool is_as_known(const Known& known, uint32_t file, const SequenceValue& page) noexcept {
   const uint64_t lsn = known.lsn_after.load(std::memory_order_acquire);
   return known.file.load(std::memory_order_acquire) == file &&
          page.last == known.after.load(std::memory_order_acquire) &&
@@ -48,7 +48,7 @@ inline bool is_as_known(const Known& known, uint32_t file, const PageSays& page)
 
 // Whether the page is as it was before a change that is under way, and the numbers in memory were
 // valid then: announce() sets `file` to 0 first where others have changed the sequence.
-inline bool is_as_before(const Known& known, uint32_t file, const PageSays& page) noexcept {
+inline bool is_as_before(const Known& known, uint32_t file, const SequenceValue& page) noexcept {
   return page.last == known.before.load(std::memory_order_acquire) &&
          page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
          page.lsn == known.lsn_before.load(std::memory_order_acquire) &&
@@ -58,7 +58,7 @@ inline bool is_as_before(const Known& known, uint32_t file, const PageSays& page
 // A change has three steps. The first comes before the page, which says `page`, is changed to
 // `last` and is_called. If others have changed it, the numbers in memory are not valid from here
 // until settle().
-inline void announce(Known& known, uint32_t file, const PageSays& page, int64_t last,
+inline void announce(Known& known, uint32_t file, const SequenceValue& page, int64_t last,
                      bool is_called) noexcept {
   if (!is_as_known(known, file, page)) known.file.store(0, std::memory_order_release);
   known.before.store(page.last, std::memory_order_release);
@@ -69,7 +69,7 @@ inline void announce(Known& known, uint32_t file, const PageSays& page, int64_t 
 }
 
 // The second step: the page says `page` now, and nobody else could change it meanwhile.
-inline void note_own_change(Known& known, const PageSays& page) noexcept {
+inline void note_own_change(Known& known, const SequenceValue& page) noexcept {
   known.log_cnt.store(page.log_cnt, std::memory_order_release);
   known.lsn_after.store(page.lsn, std::memory_order_release);
 }

@@ -144,7 +144,7 @@ constexpr UnixMicros lead_begin(const WildTimes& times, UnixMicros clock, UnixMi
 }
 
 // How far IDs of a layout may go, as of one look at the clock.
-struct Reach {
+struct IssueLimits {
   UnixMicros clock;
   UnixMicros lead_from;   // from when on their lead counts
   UnixMicros limit;       // no unit of time may begin after this
@@ -153,10 +153,11 @@ struct Reach {
 
 // How long the ID whose unit of time begins at `next` has to wait for the clock, in microseconds; 0
 // or less where it has not. lead_us: how far IDs may be ahead of where their lead counts from.
-constexpr int64_t wait_us_for(UnixMicros next, const Reach& reach, int64_t lead_us) noexcept {
-  const int64_t for_lead = next.value - reach.lead_from.value - lead_us;
-  if (next <= reach.limit) return for_lead;
-  return std::max(for_lead, reach.limit_ends.value - reach.clock.value);
+constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
+                              int64_t lead_us) noexcept {
+  const int64_t for_lead = next.value - limits.lead_from.value - lead_us;
+  if (next <= limits.limit) return for_lead;
+  return std::max(for_lead, limits.limit_ends.value - limits.clock.value);
 }
 
 // The first range that IDs have not been lifted over and the clock has not come to, nullptr where

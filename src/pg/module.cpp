@@ -5,9 +5,10 @@
 
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
-#include "pg/counters/settings.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/counters/counter_state.hpp"
+#include "pg/counters/session_counter.hpp"
+#include "pg/ids/session_cache.hpp"
+#include "pg/ids/settings.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/nodes/node_number.hpp"
 #include "pg/nodes/shard_moves.hpp"
@@ -36,8 +37,8 @@ void at_eosubxact(SubXactEvent event, SubTransactionId part, SubTransactionId pa
 void at_exit(int, Datum) {
   at_exit_counters();
   counts_flush();
-  at_exit_places();    // after the IDs of the places were counted
-  at_exit_database();  // last: sweeps remove what belongs to a database that nobody uses
+  at_exit_session_cache();  // after its IDs were counted
+  at_exit_database();       // last: sweeps remove what belongs to a database that nobody uses
 }
 
 // relid: InvalidOid for all relations.
@@ -96,7 +97,7 @@ SNOWID_EXPORT void _PG_init(void);
 
 void _PG_init(void) {
   snowid::pg::ceiling_register();
-  snowid::pg::ids_register();
+  snowid::pg::id_settings_register();
   snowid::pg::counter_settings_register();
   snowid::pg::nodes_register();
   snowid::pg::callbacks_register();

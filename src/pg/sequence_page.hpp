@@ -13,15 +13,8 @@ namespace snowid::pg {
 // Whether the caller needs what it asks for (kMust), or can go on without it (kEarly).
 enum class Urgency : uint8_t { kEarly, kMust };
 
-// What a sequence's page says. The last two fields show whether others have changed it since
-// sequence_page_set(), even if to the same value: PostgreSQL logs each change of the page, which
-// moves its LSN; and where nothing is logged it overwrites the mark in log_cnt.
-struct SequenceValue {
-  int64 last;      // the last value, or the next one where is_called is false
-  bool is_called;  // whether nextval has given that value
-  XLogRecPtr lsn;  // where in the WAL the page was last changed
-  int64 log_cnt;   // below 0 where it is the mark
-};
+using core::SequenceValue;
+static_assert(InvalidXLogRecPtr == 0);
 
 // A sequence's page, pinned and locked. Until it is unlocked only the functions below may raise an
 // error; the lock and the pin then go with the transaction or subtransaction that fails.

@@ -9,14 +9,14 @@ namespace {
 
 constexpr uint32_t kFile = 16384;
 constexpr int64_t kMark = -1;
-constexpr PageSays kOld{1000, true, 70, kMark};
-constexpr PageSays kNew{2000, true, 90, kMark};
+constexpr SequenceValue kOld{1000, true, 70, kMark};
+constexpr SequenceValue kNew{2000, true, 90, kMark};
 
-bool Counts(const Known& known, uint32_t file, const PageSays& page) {
+bool Counts(const Known& known, uint32_t file, const SequenceValue& page) {
   return is_as_known(known, file, page) || is_as_before(known, file, page);
 }
 
-void Change(Known& known, const PageSays& from, const PageSays& to) {
+void Change(Known& known, const SequenceValue& from, const SequenceValue& to) {
   announce(known, kFile, from, to.last, to.is_called);
   note_own_change(known, to);
 }
@@ -29,7 +29,7 @@ void Refill(Known& known) {
 
 TEST(KnownTest, NothingCountsBeforeTheFirstRefillIsDone) {
   Known known{};
-  const PageSays fresh{1, false, 50, 0};
+  const SequenceValue fresh{1, false, 50, 0};
   EXPECT_FALSE(Counts(known, kFile, fresh));
   Change(known, fresh, kOld);
   EXPECT_FALSE(Counts(known, kFile, kOld));
@@ -53,8 +53,9 @@ TEST(KnownTest, NumbersCountThroughoutAChangeByWhoRefills) {
 TEST(KnownTest, WhatOthersHaveChangedDoesNotCount) {
   Known known{};
   Refill(known);
-  for (const PageSays& page : {PageSays{1001, true, 70, kMark}, PageSays{1000, false, 70, kMark},
-                               PageSays{1000, true, 71, kMark}, PageSays{1000, true, 70, 0}})
+  for (const SequenceValue& page :
+       {SequenceValue{1001, true, 70, kMark}, SequenceValue{1000, false, 70, kMark},
+        SequenceValue{1000, true, 71, kMark}, SequenceValue{1000, true, 70, 0}})
     EXPECT_FALSE(is_as_known(known, kFile, page));
   EXPECT_FALSE(Counts(known, kFile + 1, kOld));
 }
@@ -62,7 +63,7 @@ TEST(KnownTest, WhatOthersHaveChangedDoesNotCount) {
 TEST(KnownTest, NorDoesItUntilARefillAfterThatIsDone) {
   Known known{};
   Refill(known);
-  const PageSays set{5000, true, 80, 0};
+  const SequenceValue set{5000, true, 80, 0};
   announce(known, kFile, set, kNew.last, kNew.is_called);
   EXPECT_FALSE(Counts(known, kFile, set));
   EXPECT_FALSE(Counts(known, kFile, kNew));

@@ -158,20 +158,20 @@ TEST(WildTest, ARangeIsForgottenThatIsPastByADayAndMore) {
 
 TEST(WildTest, AnIDWaitsForTheClockBeyondTheLead) {
   const UnixMicros never{INT64_MAX};
-  const Reach reach{At(100), At(100), never, never};
-  EXPECT_EQ(wait_us_for(At(101), reach, kSecond), 0);
-  EXPECT_EQ(wait_us_for(At(103), reach, kSecond), 2 * kSecond);
-  EXPECT_LT(wait_us_for(At(99), reach, kSecond), 0);
+  const IssueLimits limits{At(100), At(100), never, never};
+  EXPECT_EQ(wait_us_for(At(101), limits, kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(103), limits, kSecond), 2 * kSecond);
+  EXPECT_LT(wait_us_for(At(99), limits, kSecond), 0);
   // Above a range that has been stepped over the lead counts from there.
   EXPECT_EQ(wait_us_for(At(203), {At(100), At(202), never, never}, kSecond), 0);
 }
 
 TEST(WildTest, AnIDThatWouldComeToARangeWaitsUntilThatIsSteppedOver) {
-  const Reach reach{At(80), At(80), At(99), At(90)};
-  EXPECT_LE(wait_us_for(At(99), reach, 30 * kSecond), 0);
-  EXPECT_EQ(wait_us_for(At(100), reach, 30 * kSecond), 10 * kSecond);
+  const IssueLimits limits{At(80), At(80), At(99), At(90)};
+  EXPECT_LE(wait_us_for(At(99), limits, 30 * kSecond), 0);
+  EXPECT_EQ(wait_us_for(At(100), limits, 30 * kSecond), 10 * kSecond);
   // Where the lead has it wait for longer, so long.
-  EXPECT_EQ(wait_us_for(At(100), reach, kSecond), 19 * kSecond);
+  EXPECT_EQ(wait_us_for(At(100), limits, kSecond), 19 * kSecond);
 }
 
 // A clock that goes its way, and back at times, beside a few IDs and many: none gets a wild time,

@@ -231,7 +231,7 @@ proctype session(byte me) {
 
 end:
   do
-  // place_of() calls ceiling_learn(): the session is new, or has received an invalidation.
+  // cached_shard() calls ceiling_learn(): the session is new, or has received an invalidation.
   :: d_step { at[me] == IDLE -> at[me] = RELATION }
 
   // issue(), issue_slowly(). Both sessions know the ceiling as soon as one has learned it.

@@ -17,7 +17,8 @@
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
+#include "pg/ids/moved_shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/types/objectid.hpp"
 

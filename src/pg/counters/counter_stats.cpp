@@ -5,7 +5,8 @@
 
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
+#include "pg/counters/session_counter.hpp"
+#include "pg/ids/id_stats.hpp"
 
 namespace snowid::pg {
 
@@ -197,6 +198,7 @@ using namespace snowid::pg;
 extern "C" {
 
 SNOWID_FUNCTION(snowid_counter_statistics);
+SNOWID_FUNCTION(snowid_stat_reset);
 
 // snowid.counter_statistics() → SETOF record, see Column
 Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
@@ -205,5 +207,13 @@ Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
   const CounterStats stats = counters_stats();
   for (size_t i = 0; i < stats.count; i++) put_row(result, stats.all[i]);
   PG_RETURN_NULL();
+}
+
+// snowid_stat_reset() → void: the counts of this database begin anew, those of IDs too.
+Datum snowid_stat_reset(PG_FUNCTION_ARGS) {
+  (void)fcinfo;
+  reset_id_stats();
+  counters_reset_counts();
+  PG_RETURN_VOID();
 }
 }

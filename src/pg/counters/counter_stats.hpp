@@ -1,8 +1,9 @@
 // Statistics of segments and sections: counting refills, for the views and for the server's log,
 // and reading and resetting the counts.
 //
-// Shared: atomics in the entries, see store.hpp, which anybody reads without a lock. The process
-// that has the right to refill adds to them; counters_reset_counts() zeroes them at any time.
+// Shared: atomics in the entries, see counter_state.hpp, which anybody reads without a lock. The
+// process that has the right to refill adds to them; counters_reset_counts() zeroes them at any
+// time.
 #pragma once
 
 #include "pg/prelude.hpp"

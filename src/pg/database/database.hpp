@@ -8,7 +8,7 @@
 //
 // Shared: Database, one for each database, an entry of the table "databases". A session that issues
 // IDs is counted in as a user of its database's entry until it exits. When a database was dropped,
-// a sweep removes its entry with the last of its shards (ids/slot_sweep.cpp).
+// a sweep removes its entry with the last of its shards (ids/shard_sweep.cpp).
 //
 // Database::number is one word, changed by compare-and-swap. It holds how often the node number has
 // changed, and the number if a session has stored it since: learning it reads several catalogs. A
@@ -26,7 +26,7 @@
 
 namespace snowid::pg {
 
-// Kinds of events that are logged, see ids/events.hpp.
+// Kinds of events that are logged, see ids/id_stats.hpp.
 enum class EventKind : uint8_t { kClockSetBack, kLongWait, kRefusal, kLayoutEnds };
 inline constexpr int kEventKinds = 4;
 
@@ -67,7 +67,7 @@ struct RaiseCounts {
   std::atomic<int64_t> logged_us;   // when a slow one was last logged, see may_log()
 };
 
-// Events that are counted, since the start of the server or the last reset, see ids/events.hpp.
+// Events that are counted, since the start of the server or the last reset, see ids/id_stats.hpp.
 struct EventCounts {
   std::atomic<uint64_t> waits;    // callers that waited for the clock
   std::atomic<int64_t> waits_us;  // for how long in all
@@ -90,8 +90,8 @@ struct Database {
   std::atomic<uint64_t> number;  // the node number, see number_word
   // The transaction that has written the row of pg_database, see database_may_be_another().
   std::atomic<uint32_t> row_xmin;
-  // Statistics, see ids/events.hpp. Only the first, which hardly ever changes, is in the cache line
-  // of what every ID reads.
+  // Statistics, see ids/id_stats.hpp. Only the first, which hardly ever changes, is in the cache
+  // line of what every ID reads.
   std::atomic<int64_t> reset_us;  // when they were reset, as Unix microseconds; 0 for never
   std::atomic<int64_t> clock_us;  // about the latest time that any session has read from the clock
   RaiseCounts raises;

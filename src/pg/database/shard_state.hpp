@@ -2,7 +2,7 @@
 // next ID follows.
 //
 // Used in this order: slots_attach(), by the first ID of a session; start_tick_of() and
-// my_start_tick(), by who makes a slot (ids/slot_make.cpp) or removes it (ids/slot_sweep.cpp);
+// my_start_tick(), by who makes a slot (ids/moved_shards.cpp) or removes it (ids/shard_sweep.cpp);
 // lift_slots(), by the ceiling when it raises the floor; close_slot() and open_slot(), by shards
 // that move.
 //
@@ -33,7 +33,7 @@ struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
   // How many sessions use it, in the low kUserBits; above them how many IDs it has issued since the
-  // start of the server or the last reset, as far as sessions have added them (ids/counts.hpp).
+  // start of the server or the last reset, as far as sessions have added them (ids/session_cache.hpp).
   std::atomic<uint64_t> uses;
 };
 

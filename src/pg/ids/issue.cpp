@@ -1,10 +1,8 @@
-// The slow path of issuing IDs. See issue.hpp.
+// The slow path of issuing IDs, what it waits for, and its errors.
 #include "pg/ids/issue.hpp"
 
-#include "pg/clock.hpp"
-#include "pg/ids/errors.hpp"
 #include "pg/ids/moved_shards.hpp"
-#include "pg/ids/reach.hpp"
+#include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 
@@ -17,33 +15,126 @@ constexpr int64 kLongestNapUs = 100000;
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
 
-// A draw on the slow path.
+// A caller's wait for the clock, of snowid.max_wait in all.
+struct ClockWait {
+  bool has_begun;  // false at first
+  instr_time since;
+  CountedWait counted;
+};
+
+// A call on the slow path.
 struct SlowDraw {
-  const core::Layout& layout;
-  core::Shard shard;
+  EventOf of;
   Slot* slot;
   uint32 want;
   core::Span span;
-  bool is_common;  // whether the IDs are of a kind that all databases share
   ClockWait wait;
-
-  EventOf event() const noexcept { return {layout, shard, !is_common}; }
 };
 
-// How far its IDs may go. Those of a kind that all databases share go by the clock alone, through
-// wild times as well, for they have random bits.
-core::Reach reach_of(const SlowDraw& draw) {
-  if (!draw.is_common) return reach_now(draw.layout);
-  const core::UnixMicros clock = unix_now();
-  return {clock, clock, {PG_INT64_MAX}, {PG_INT64_MAX}};
+constexpr int64 kMinuteUs = SECS_PER_MINUTE * USECS_PER_SEC;
+
+// The snowid.max_lead that lets an ID be as far ahead of the clock, with a minute to spare, in
+// minutes.
+constexpr int64 lead_minutes(int64 ahead_us) noexcept { return ahead_us / kMinuteUs + 2; }
+
+// Whether the setting can have that value.
+constexpr bool any_lead_allows(int64 ahead_us) noexcept {
+  return lead_minutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
+}
+
+// What a superuser types so that IDs may be as far ahead of the clock. ALTER SYSTEM does not know
+// the setting before the library is loaded, up to PostgreSQL 16.
+const char* allow_text(int64 ahead_us) {
+  return psprintf("LOAD 'snowid'; ALTER SYSTEM SET snowid.max_lead = '" INT64_FORMAT
+                  "min'; SELECT pg_reload_conf();",
+                  lead_minutes(ahead_us));
+}
+
+// The hint of the error: why the next ID is ahead of the clock, as far as that follows from the
+// layout, and what to do.
+int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind_us) {
+  if (next == layout.epoch) return errhint("The layout begins then.");
+  const int64 unit_us = layout.unit_us;
+  if (unit_us > max_wait_us() && behind_us <= unit_us + max_lead_us())
+    return errhint(
+        "A unit of the layout takes longer than that. When all of its sequence is used, "
+        "or the server has started in the middle of it, IDs go on with the next one.");
+  if (behind_us <= kMinuteUs)
+    return errhint(
+        "Set the server's clock right. If it is right, wait until it has caught up, or let IDs run "
+        "further ahead of it, as a superuser: %s",
+        allow_text(behind_us));
+  if (!any_lead_allows(behind_us))
+    return errhint(
+        "Set the server's clock right. If it is right, and was ahead before, return to it, as a "
+        "superuser, by snowid.return_to_clock() with the times that snowid.future_times() finds.");
+  return errhint(
+      "Set the server's clock right. If it is right, and was ahead before, return to it, as a "
+      "superuser, by snowid.return_to_clock() with the times that snowid.future_times() finds; or "
+      "wait until it has caught up; or let IDs run further ahead of it: %s",
+      allow_text(behind_us));
+}
+
+int hint_at_ahead(int64 ahead_us, int wait_ms) {
+  if (!any_lead_allows(ahead_us)) return errhint("Compare the clocks of the two servers.");
+  if (wait_ms == 0)
+    return errhint(
+        "Compare the clocks of the two servers. If they are right, let IDs run further ahead, as a "
+        "superuser: %s",
+        allow_text(ahead_us));
+  return errhint(
+      "Compare the clocks of the two servers. If they are right, wait, or let IDs run further "
+      "ahead, as a superuser: %s",
+      allow_text(ahead_us));
+}
+
+// kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
+// for.
+[[noreturn]] void report_clock_behind(const EventOf& of, core::UnixMicros next, int64 behind_us) {
+  ereport(ERROR,
+          (errcode(kClockBehind),
+           of.has_shard ? errmsg("clock is %s behind the next ID of shard " UINT64_FORMAT
+                                 " of layout \"%s\"",
+                                 span_text(behind_us), of.shard.value, layout_text(of.layout.spec))
+                        : errmsg("clock is %s behind the next ID", span_text(behind_us)),
+           errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock "
+                     "by %s, and \"snowid.max_wait\" lets a caller wait for %s.",
+                     moment_text(next), span_text(max_lead_us()), span_text(max_wait_us())),
+           hint_at_next(of.layout, next, behind_us)));
+  pg_unreachable();
+}
+
+// Reads the clock, and returns how far IDs may go, so that none gets a skipped time. Lifts this
+// database's slots over a range that is due, durably. IDs of a kind that all databases share go by
+// the clock alone, through skipped times as well, since they have random bits.
+core::IssueLimits limits_now(const EventOf& of) {
+  constexpr core::UnixMicros kNever{PG_INT64_MAX};
+  for (;;) {
+    const core::UnixMicros clock = unix_now();
+    if (!of.has_shard) return {clock, clock, kNever, kNever};
+    const core::WildTimes& times = wild_times_now();
+    const core::UnixMicros floor = shared_floor();
+    const int64 early_us = lift_early_us();
+    const core::Wild* due = due_at(times, clock, floor, early_us);
+    if (due != nullptr) {
+      // All slots are lifted at once, so that the floor says which ranges were stepped over.
+      ceiling_lift(due->until);
+      continue;
+    }
+    const core::UnixMicros lead_from = lead_begin(times, clock, floor, early_us);
+    const core::Wild* ahead = wild_ahead(times, floor);
+    if (ahead == nullptr) return {clock, lead_from, kNever, kNever};
+    return {
+        clock, lead_from, {ahead->from.value - of.layout.unit_us}, {ahead->from.value - early_us}};
+  }
 }
 
 // Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
-// it. now: the clock. is_common: of a kind that all databases share, and that a copy may issue,
-// too.
-void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool is_common) {
+// it. now: the clock. has_shard: false for IDs of a kind that all databases share, and that a copy
+// may issue, too.
+void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool has_shard) {
   Ceiling* shared = my_ceiling;
-  if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(!is_common);
+  if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(has_shard);
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
@@ -79,13 +170,21 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
 // Reports why the slot, whose last tick is `last`, has no next one; or returns where it has been
 // opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
-  if (last == end_of(draw.layout) && !draw.is_common) {
-    refuse_released(draw.layout, draw.shard, draw.slot);
+  if (last == end_of(draw.of.layout) && draw.of.has_shard) {
+    refuse_released(draw.of.layout, draw.of.shard, draw.slot);
     // It may have been opened and closed again since that was asked.
-    if (!is_at_end(draw.slot, draw.layout) || !is_used_up(draw.layout)) return;
+    if (!is_at_end(draw.slot, draw.of.layout) || !is_used_up(draw.of.layout)) return;
   }
-  note_refusal(draw.event(), "The layout's time is used up.");
-  report_used_up(draw.layout);
+  note_refusal(draw.of, "The layout's time is used up.");
+  report_used_up(draw.of.layout);
+}
+
+// Whether a caller may wait `for_us` more: with what it has waited already no longer than
+// snowid.max_wait.
+bool may_wait(ClockWait* wait, int64 for_us) noexcept {
+  if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
+  wait->has_begun = true;
+  return for_us <= max_wait_us() - elapsed_us(wait->since);
 }
 
 // Waits a while for the clock, `wait_us` of it, to come to an ID with the time `next`; or reports
@@ -93,26 +192,26 @@ void refuse_at_end(const SlowDraw& draw, core::Tick last) {
 void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   ClockWait* wait = &draw->wait;
   if (!may_wait(wait, wait_us)) {
-    const int64 ahead_us = wait_us + max_lead_us();
-    note_refusal(draw->event(), behind_text(ahead_us));
-    report_clock_behind({draw->layout, draw->shard, !draw->is_common, next}, ahead_us);
+    const int64 behind_us = wait_us + max_lead_us();
+    note_refusal(draw->of, psprintf("The clock is %s behind the next ID.", span_text(behind_us)));
+    report_clock_behind(draw->of, next, behind_us);
   }
   // Counted before the sleep, too: a caller that is cancelled during it has waited.
-  note_wait(draw->event(), &wait->counted, elapsed_us(wait->since), next);
+  note_wait(draw->of, &wait->counted, elapsed_us(wait->since), next);
   wait_a_while(wait_us);
-  note_wait(draw->event(), &wait->counted, elapsed_us(wait->since), next);
+  note_wait(draw->of, &wait->counted, elapsed_us(wait->since), next);
 }
 
 // Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
 // taken that, and what comes next is beyond the limit.
-core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixMicros next) {
-  const core::Layout& layout = draw.layout;
-  const core::UnixMicros now = reach.clock;
+core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core::UnixMicros next) {
+  const core::Layout& layout = draw.of.layout;
+  const core::UnixMicros now = limits.clock;
   if (next >= warn_from(layout)) note_end(layout);
-  make_room_below_ceiling(next, now, draw.is_common);
+  make_room_below_ceiling(next, now, draw.of.has_shard);
   const core::UnixMicros limit{
-      std::min({reach.lead_from.value + max_lead_us(),
-                my_ceiling->ceiling_us.load(std::memory_order_acquire), reach.limit.value})};
+      std::min({limits.lead_from.value + max_lead_us(),
+                my_ceiling->ceiling_us.load(std::memory_order_acquire), limits.limit.value})};
   const core::Grant grant =
       take(draw.slot->last_tick, layout, time_at(layout, now), limit, draw.want, draw.span);
   if (grant.count > 0) {
@@ -124,10 +223,34 @@ core::Grant take_ids(const SlowDraw& draw, const core::Reach& reach, core::UnixM
 
 }  // namespace
 
-bool may_wait(ClockWait* wait, int64 for_us) noexcept {
-  if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
-  wait->has_begun = true;
-  return for_us <= max_wait_us() - elapsed_us(wait->since);
+void report_used_up(const core::Layout& layout) {
+  ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+                  errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
+                  errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+                  errhint("Use another layout, or the same one with a later epoch.")));
+  pg_unreachable();
+}
+
+void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
+  ereport(ERROR,
+          (errcode(kClockBehind), errmsg("%s is %s ahead of the clock", what, span_text(ahead_us)),
+           wait_ms == 0
+               ? errdetail("\"snowid.max_lead\" allows %s.", span_text(max_lead_us()))
+               : errdetail("\"snowid.max_lead\" allows %s, and \"snowid.max_wait\" lets a caller "
+                           "wait for %s.",
+                           span_text(max_lead_us()), span_text(int64{wait_ms} * 1000)),
+           hint_at_ahead(ahead_us, wait_ms)));
+  pg_unreachable();
+}
+
+void ids_learn_ceiling() {
+  require_can_issue();
+  slots_attach();
+  if (database_may_be_another()) {
+    close_released();
+    database_confirm();
+  }
+  ceiling_learn();
 }
 
 void wait_a_while(int64 for_us) {
@@ -152,28 +275,59 @@ void wait_until_allowed(const char* what, core::UnixMicros moment) {
 
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span) {
-  SlowDraw draw{layout, shard, slot, want, span, !OidIsValid(slot->key.database), {}};
+  SlowDraw draw{{layout, shard, OidIsValid(slot->key.database)}, slot, want, span, {}};
   note_clock();
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Read before the reach: a session that lifts slots over a wild time raises the floor first.
+    // Read before the limits: a session that lifts slots over a wild time raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-    const core::Reach reach = reach_of(draw);
-    const core::Time now = time_at(layout, reach.clock);
+    const core::IssueLimits limits = limits_now(draw.of);
+    const core::Time now = time_at(layout, limits.clock);
     const core::Time time = time_of(layout, first_tick(layout, last, now, want, span));
     if (time > layout.max_time) {
       refuse_at_end(draw, last);
       continue;
     }
     const core::UnixMicros next = start_of(layout, time);
-    const int64 wait_us = wait_us_for(next, reach, max_lead_us());
+    const int64 wait_us = wait_us_for(next, limits, max_lead_us());
     if (wait_us > 0) {
       wait_for_clock(&draw, next, wait_us);
       continue;
     }
-    const core::Grant grant = take_ids(draw, reach, next);
+    const core::Grant grant = take_ids(draw, limits, next);
     if (grant.count > 0) return grant;
   }
+}
+
+void issue_only_above(core::UnixMicros moment) {
+  require_ceiling();
+  ceiling_lift(moment);
+}
+
+void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start) {
+  if (common->slot == nullptr) {
+    // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
+    // may have set that higher for one session alone; bounded, so that callers can wait for it.
+    const core::UnixMicros used{unix_now().value +
+                                std::min(max_lead_us(), int64{kDefaultMaxWaitMs} * 1000)};
+    const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};
+    common->slot = common_slot_of(layout, make_tick(layout, unused, start));
+  }
+  const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
+  // A floor that is ahead because this database's slots were lifted over wild times does not raise
+  // the slot that all databases share.
+  const core::UnixMicros clock = unix_now();
+  if (floor_us > clock.value && floor_us <= lead_from_now(clock).value) {
+    common->floor_us = floor_us;
+    return;
+  }
+  // A slot of its own takes the first tick above the floor. If that has to wait or fails, the
+  // common slot is as it was.
+  Slot own{};
+  own.last_tick.store(last_tick_at(layout, {floor_us}).value, std::memory_order_relaxed);
+  const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;
+  core::raise_to(common->slot->last_tick, {above.value - 1});
+  common->floor_us = floor_us;
 }
 
 }  // namespace snowid::pg

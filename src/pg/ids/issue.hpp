@@ -1,50 +1,74 @@
 // Issuing IDs: the clock, the tick and the ceiling put together. This is the path that every ID
 // takes.
 //
-// Shared: the slot's tick word, moved as core/tick.hpp says, and my_ceiling->alert_us, read. The
-// quick path takes no lock; the slow one, behind issue_slowly(), waits for the clock and raises the
-// ceiling.
+// issue_one() calls, in this order: require_ceiling(), find_cached() and, for the first ID of a
+// shard, cache_shard() (session_cache.hpp); issue(), whose quick path is the clock, a load and a
+// compare-and-swap, and issue_slowly() if that takes nothing; remember() and count_one(). The kinds
+// of ID that know no shard call common_is_ready(), common_make_ready() and issue_common().
+//
+// The slow path takes care that no ID gets a skipped time (core/wild.hpp). The quick path need not
+// check that: the alert is never later than a day before the first range that slots have not been
+// lifted over. Before the clock comes to a range, the first session to ask lifts all slots of the
+// database over it.
+//
+// Shared: the slot's tick, moved as core/tick.hpp says, and my_ceiling->alert_us, read. The quick
+// path takes no lock; the slow one waits for the clock and raises the ceiling.
 #pragma once
 
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
-#include "pg/ids/counts.hpp"
-#include "pg/ids/events.hpp"
-#include "pg/ids/place.hpp"
+#include "pg/ids/id_stats.hpp"
+#include "pg/ids/session_cache.hpp"
 #include "pg/ids/settings.hpp"
 
 namespace snowid::pg {
 
-// Makes the ceiling known (ceiling_learn()). Where the entries in memory may be those of a dropped
-// database it first closes the slots of shards that were released here. Raises as ceiling_learn()
-// and close_released() do.
+// The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
+// clients can distinguish it from errors that waiting does not help with. By the SQL standard,
+// classes that begin with 5 to 9 or I to Z are left to implementations; PostgreSQL's own begin with
+// 5, F, H, P and X, so one that begins with S is neither the standard's nor likely to become
+// PostgreSQL's.
+inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
+
+// 2200H: the layout has no IDs left.
+[[noreturn]] void report_used_up(const core::Layout& layout);
+
+// kClockBehind: an ID or a moment that a caller wants IDs to be above is `ahead_us` ahead of the
+// clock. what: "ID" or "moment". wait_ms: how long the caller may wait, 0 if it does not wait.
+[[noreturn]] void report_ahead(const char* what, int64 ahead_us, int wait_ms);
+
+// Makes the ceiling known. If the entries in memory may be those of a dropped database, first
+// closes the slots of shards that were released here.
+// Raises: 55000 if this database may issue no IDs, or a table of snowid is missing or was altered;
+// 25006 during recovery; 53200 or 53100 if there is no memory; and what writing the ceiling raises.
 void ids_learn_ceiling();
 inline void require_ceiling() {
   if (unlikely(!ceiling_known)) ids_learn_ceiling();
 }
 
-// The place of a shard, ready to draw from. Fails with 22023 where the layout has no such shard,
-// and with what ceiling_learn() and slot_of() fail with.
-static pg_attribute_always_inline Place* place_of(PlaceDirectory* directory, int64 shard) {
+// A shard in the session's cache, ready to issue IDs.
+// Raises: 22023 if the layout has no such shard; 53400 if there are too many shards; and as
+// ids_learn_ceiling().
+static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, int64 shard) {
   require_ceiling();
-  Place* place = find_place(directory, shard);
-  if (unlikely(place == nullptr)) {
-    place = place_make(directory, shard);
+  CachedShard* cached = find_cached(cache, shard);
+  if (unlikely(cached == nullptr)) {
+    cached = cache_shard(cache, shard);
     // Making a slot may wait, and take in an invalidation of the ceiling meanwhile.
     require_ceiling();
   }
-  return place;
+  return cached;
 }
 
-// What issue() does where its quick path takes nothing: waits for the clock, raises the ceiling,
-// and takes at least one ID; or reports why there is none. Fails as issue() does.
+// What issue() does if its quick path takes nothing: waits for the clock, raises the ceiling, and
+// takes at least one ID; or reports why there is none.
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 
-// Takes up to `want` IDs of a shard, as core::take() does, and at least one. The ceiling must be
-// known. Fails with 2200H where the layout's time is used up, with 55000 where the shard is closed,
-// with SN001 (kClockBehind) where the clock is too far behind, and as ceiling_raise() does.
-// Inlined, so that a layout that the compiler knows costs no division.
+// Takes up to `want` IDs of a shard, and at least one. Inlined, so that a layout that the compiler
+// knows costs no division. Requires: the ceiling is known.
+// Raises: 2200H if the layout's time is used up; 55000 if the shard was released, or the database
+// may issue no IDs; SN001 if the clock is too far behind; and what writing the ceiling raises.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // While the clock is read the tick can come from wherever it was used last.
@@ -59,41 +83,69 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
   return grant;
 }
 
-// Stores what snowid_currval() and snowid_lastval() give.
-inline void remember(Place* place, int64 id) {
-  place->last_id = id;
-  session_last_id = id;
+// The shard's next ID. layout: the cache's, or equal to it and known to the compiler.
+static pg_attribute_always_inline int64 issue_one(LayoutCache* cache, const core::Layout& layout,
+                                                  int64 shard) {
+  CachedShard* cached = cached_shard(cache, shard);
+  const core::Shard valid{static_cast<uint64>(shard)};
+  const core::Grant grant = issue(layout, valid, cached->slot, 1, core::Span::kAny);
+  const int64 id = id_of(layout, valid, grant.first).value;
+  remember(cached, id);
+  count_one(cache, cached, shard);
+  return id;
 }
 
-// A caller's wait for the clock, of snowid.max_wait in all.
-struct ClockWait {
-  bool has_begun;  // false at first
-  instr_time since;
-  CountedWait counted;
-};
+// How long before a range of skipped times slots are lifted over it, in microseconds. Requires, for
+// this and the next one: the ceiling was learned.
+inline int64 lift_early_us() noexcept {
+  return core::lift_early_by(shared_database->longest_unit_us.load(std::memory_order_acquire));
+}
 
-// Whether a caller may wait `for_us` more: with what it has waited already no longer than
-// snowid.max_wait.
-bool may_wait(ClockWait* wait, int64 for_us) noexcept;
+// From when on the lead of IDs counts, at `clock`: see core::lead_begin().
+inline core::UnixMicros lead_from_now(core::UnixMicros clock) noexcept {
+  return lead_begin(wild_times_now(), clock, shared_floor(), lift_early_us());
+}
 
-// Sleeps for a while, not beyond `for_us`. Can be interrupted.
+// Sleeps for a while, not beyond `for_us`. Interruptible.
 void wait_a_while(int64 for_us);
 
-// Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. Fails as
-// report_ahead() does, at once where it would have to wait for longer than snowid.max_wait; and as
-// ceiling_learn() does. what: as there.
+// Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. what: "ID"
+// or "moment". Raises: SN001, at once, if that takes longer than snowid.max_wait; and as
+// ids_learn_ceiling().
 void wait_until_allowed(const char* what, core::UnixMicros moment);
 
-// The shard's next ID. `layout` is the directory's, or equal to it and known to the compiler.
-static pg_attribute_always_inline int64 issue_one(PlaceDirectory* directory,
-                                                  const core::Layout& layout, int64 shard) {
-  Place* place = place_of(directory, shard);
-  const core::Shard valid{static_cast<uint64>(shard)};
-  const core::Grant grant = issue(layout, valid, place->slot, 1, core::Span::kAny);
-  const int64 id = id_of(layout, valid, grant.first).value;
-  remember(place, id);
-  count_one(directory, place, shard);
-  return id;
+// Lifts all slots of this database above `moment`, durably, so that none issues an ID with a time
+// up to it any more. Callers wait if the clock is behind that. Raises: as ids_learn_ceiling().
+void issue_only_above(core::UnixMicros moment);
+
+// A slot that all databases share, as a session sees it.
+struct CommonShard {
+  Slot* slot;      // nullptr if the session has not used it
+  int64 floor_us;  // the database's floor when common_make_ready() was last called
+};
+
+// Makes the ceiling known, and returns whether common_make_ready() was called for this one since
+// the database's floor was last raised. Raises: as ids_learn_ceiling().
+inline bool common_is_ready(const CommonShard& common) {
+  require_ceiling();
+  return common.slot != nullptr &&
+         common.floor_us == my_ceiling->floor_us.load(std::memory_order_acquire);
+}
+
+// Makes it ready to issue: its slot is then above this database's floor, and so above every time
+// that the database may have used. A slot that is new is also above what any other database has
+// used, if the clock was right. The owner of a database can set its floor, and others must not wait
+// for it: if it is far ahead of the clock this caller waits, or gets an error, before the slot is
+// changed. start: where the sequence begins if the slot is new.
+// Requires: common_is_ready() was called. Raises: SN001 if the floor is too far ahead of the clock;
+// 53200 or 53100 if there is no memory.
+void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
+
+// Takes one tick. Requires: common_is_ready(), or common_make_ready() was called.
+// Raises: as issue().
+static pg_attribute_always_inline core::Tick issue_common(const core::Layout& layout,
+                                                          const CommonShard& common) {
+  return issue(layout, {0}, common.slot, 1, core::Span::kAny).first;
 }
 
 }  // namespace snowid::pg

@@ -1,23 +1,42 @@
-// Shards that have moved to another server, and issue no IDs here. Which have is in the table
-// snowid_internal.moved_shards: a row for each shard that was released or accepted on this server,
-// with the ID of the last move, which never becomes less. nodes/shard_moves.cpp stores the
-// rows.
+// Finding and making the slot of a shard (database/shard_state.hpp); and shards that have moved to
+// another server, and issue no IDs here.
 //
-// The slot of a released shard is closed: it holds the layout's last tick. No tick comes after it,
-// so every draw takes the slow path, which reads the table to say why. The quick path need not
-// check. The table is also read when a slot is made, since memory is empty when the server starts,
-// and when the entries in memory may be those of a dropped database.
+// Which shards have moved is in the table snowid_internal.moved_shards: a row for each shard that
+// was released or accepted on this server, with the ID of the last move, which never becomes less.
+// nodes/shard_moves.cpp stores the rows. The slot of a released shard is closed: it holds the
+// layout's last tick. No tick comes after it, so every call takes the slow path, which reads the
+// table to say why. The quick path need not check. The table is also read when a slot is made,
+// since memory is empty when the server starts, and when the entries in memory may be those of a
+// dropped database.
 //
-// Shared: the table, and Slot::last_tick. A transaction that changes the row of a shard, or opens
-// or closes the shard's slot, holds moved_lock() until it ends. A session that makes a slot, or has
-// found one at its end, holds a weaker lock meanwhile: lock_shard(). Each takes the heavyweight
-// lock before any of snowid's LWLocks, so no LWLock may be held in any of these calls.
+// Called in this order: slot_of(), which calls slots_require_room() and, around making a slot,
+// lock_shard() and unlock_shard(); refuse_released() if a slot is at its end; moved_lock() and
+// moved_find() by who moves a shard; close_released() for a database that may be another one.
+//
+// Shared: the table, the table of slots, and Slot::last_tick. A transaction that changes the row of
+// a shard, or opens or closes the shard's slot, holds moved_lock() until it ends. A session that
+// makes a slot, or has found one at its end, holds a weaker lock meanwhile: lock_shard(). Each
+// takes the heavyweight lock before any of snowid's LWLocks, so no LWLock may be held in any of
+// these calls.
 #pragma once
 
 #include "pg/catalog_table.hpp"
 #include "pg/database/shard_state.hpp"
+#include "pg/shmem/bounds.hpp"
 
 namespace snowid::pg {
+
+// The slot of a shard of this database, made if there is none, with this session counted in as a
+// user. A slot that is made is closed if the shard is. shard: 0 to the layout's max_shard.
+// Requires: the ceiling is known. Raises: 53400 if there are too many shards; 53200 or 53100 if
+// there is no memory; 55000 if the table of moved shards is missing or was altered.
+Slot* slot_of(const core::Layout& layout, int64 shard);
+
+// Makes sure that this database may have another slot, which counts for the quota that is returned.
+// Removes slots that no session uses if a bound is reached, and now and then what dropped databases
+// have left. Defined in shard_sweep.cpp. Raises: 53400 if there are too many slots; 53200 or 53100
+// if there is no memory.
+Quota& slots_require_room(const SlotKey& key);
 
 // The table and its columns.
 struct MovedColumn {
@@ -51,7 +70,7 @@ bool moved_read(Relation table, HeapTuple row, Moved* moved);
 Oid lock_of(const core::Layout& layout, int64 shard);
 
 // Locks a shard, and opens the table to change its row; both are locked until the end of the
-// transaction. Raises 55000 if the table is missing or was altered.
+// transaction. Raises: 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
 
 // Finds a shard's row, whatever the caller's snapshot. Texts are in the current memory context.
@@ -63,8 +82,8 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
 bool lock_shard(const core::Layout& layout, int64 shard);
 void unlock_shard(const core::Layout& layout, int64 shard);
 
-// Called where a slot is found at its end. Raises 55000 if the shard was released. Returns where it
-// is open now, or the layout is used up.
+// Called if a slot is found at its end. Returns if it is open now, or the layout is used up.
+// Raises: 55000 if the shard was released, or the table is missing or was altered.
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
 
 // Closes the slots of all shards that were released. Raises: 55000 if the table was altered.

@@ -1,10 +1,7 @@
 // The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/errors.hpp"
-#include "pg/ids/ids.hpp"
 #include "pg/ids/issue.hpp"
-#include "pg/ids/moved_shards.hpp"
 #include "pg/types/layout.hpp"
 
 namespace snowid::pg {
@@ -14,7 +11,7 @@ namespace {
 // The state of a running snowid_next_batch: the IDs it has taken and not returned, and how many to
 // take.
 struct Batch {
-  PlaceDirectory* directory;
+  LayoutCache* cache;
   int64 shard;
   core::Tick next;
   uint32 held;
@@ -25,7 +22,7 @@ struct Batch {
 
 // The IDs that a call of snowid_next_batch() or snowid_reserve() asks for.
 struct Run {
-  PlaceDirectory* directory;
+  LayoutCache* cache;
   int64 shard;
   int32 count;
 };
@@ -36,8 +33,8 @@ int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 
 // The arguments of a call. Fails as shard_by_default() does.
 Run run_of(FunctionCallInfo fcinfo) {
   const int32 count = count_arg(fcinfo);
-  if (PG_NARGS() == 1) return {&place_directories, shard_by_default(), count};
-  return {directory_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
+  if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
+  return {layout_cache_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
 }
 
 // 55000, as currval has it before nextval.
@@ -82,13 +79,13 @@ SNOWID_FUNCTION(snowid_currval);
 Datum snowid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, shard_by_default()));
+  PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, shard_by_default()));
 }
 
 // snowid_next(shard bigint) → bigint
 Datum snowid_next_shard(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
-  PG_RETURN_INT64(issue_one(&place_directories, core::kInstagram, PG_GETARG_INT64(0)));
+  PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, PG_GETARG_INT64(0)));
 }
 
 // snowid_default_shard() → bigint
@@ -100,8 +97,8 @@ Datum snowid_default_shard(PG_FUNCTION_ARGS) {
 // snowid_next(shard bigint, layout snowid_layout) → bigint
 Datum snowid_next_layout(PG_FUNCTION_ARGS) {
   require_read_write("snowid_next()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  PG_RETURN_INT64(issue_one(directory, directory->layout, PG_GETARG_INT64(0)));
+  LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
+  PG_RETURN_INT64(issue_one(cache, cache->layout, PG_GETARG_INT64(0)));
 }
 
 // snowid_next_batch(count int) → SETOF bigint
@@ -116,34 +113,33 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
     require_read_write("snowid_next_batch()");
     require_count(count_arg(fcinfo), 0, PG_INT32_MAX);
     const Run run = run_of(fcinfo);
-    place_of(run.directory, run.shard);  // fails where there is no such shard
+    cached_shard(run.cache, run.shard);  // fails where there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));
-    *batch = {run.directory, run.shard, {0}, 0, run.count, run.shard == default_shard,
-              changes_seen};
+    *batch = {run.cache, run.shard, {0}, 0, run.count, run.shard == default_shard, changes_seen};
     call->user_fctx = batch;
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
   if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
-  const core::Layout& layout = batch->directory->layout;
+  const core::Layout& layout = batch->cache->layout;
   const core::Shard shard{static_cast<uint64>(batch->shard)};
-  Place* place = place_of(batch->directory, batch->shard);
+  CachedShard* cached = cached_shard(batch->cache, batch->shard);
   if (batch->held == 0) {
     if (batch->is_own) require_own(batch);
     const uint64 unit = layout.max_sequence.value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
-    const core::Grant grant = issue(layout, shard, place->slot, want, core::Span::kAny);
+    const core::Grant grant = issue(layout, shard, cached->slot, want, core::Span::kAny);
     batch->next = grant.first;
     batch->held = grant.count;
     batch->left -= static_cast<int32>(grant.count);
-    count_many(place->slot, grant.count);
+    count_many(cached->slot, grant.count);
   }
   const int64 id = id_of(layout, shard, batch->next).value;
   batch->next.value++;
   batch->held--;
-  remember(place, id);
+  remember(cached, id);
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 
@@ -151,8 +147,8 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
 // snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
 Datum snowid_reserve(PG_FUNCTION_ARGS) {
   require_read_write("snowid_reserve()");
-  const auto [directory, shard, count] = run_of(fcinfo);
-  const core::Layout& layout = directory->layout;
+  const auto [cache, shard, count] = run_of(fcinfo);
+  const core::Layout& layout = cache->layout;
   if (count > 1 && layout.seq_shift > 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
@@ -160,13 +156,13 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
                     errhint("Use snowid_next_batch() instead.")));
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
-  Place* place = place_of(directory, shard);
+  CachedShard* cached = cached_shard(cache, shard);
   const core::Shard valid{static_cast<uint64>(shard)};
   const core::Grant grant =
-      issue(layout, valid, place->slot, static_cast<uint32>(count), core::Span::kOneUnit);
+      issue(layout, valid, cached->slot, static_cast<uint32>(count), core::Span::kOneUnit);
   const int64 first = id_of(layout, valid, grant.first).value;
-  remember(place, first + count - 1);
-  count_many(place->slot, static_cast<uint32>(count));
+  remember(cached, first + count - 1);
+  count_many(cached->slot, static_cast<uint32>(count));
   PG_RETURN_INT64(first);
 }
 
@@ -182,9 +178,9 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);
   require_shard(layout, shard);
-  const PlaceDirectory* directory = find_directory(layout.spec);
-  const Place* place = directory == nullptr ? nullptr : find_place(directory, shard);
-  if (place == nullptr || place->last_id == kNoId) report_undefined("snowid_currval()");
-  PG_RETURN_INT64(place->last_id);
+  const LayoutCache* cache = find_layout_cache(layout.spec);
+  const CachedShard* cached = cache == nullptr ? nullptr : find_cached(cache, shard);
+  if (cached == nullptr || cached->last_id == kNoId) report_undefined("snowid_currval()");
+  PG_RETURN_INT64(cached->last_id);
 }
 }

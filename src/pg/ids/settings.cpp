@@ -1,9 +1,7 @@
-// The settings of IDs. See settings.hpp.
 #include "pg/ids/settings.hpp"
 
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/bounds.hpp"
 
 namespace snowid::pg {
 

@@ -22,8 +22,7 @@
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
-#include "pg/ids/reach.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/types/layout.hpp"
 

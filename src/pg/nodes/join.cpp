@@ -3,7 +3,7 @@
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/exchange.hpp"
 #include "pg/remote.hpp"

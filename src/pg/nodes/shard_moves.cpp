@@ -18,7 +18,8 @@
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
+#include "pg/ids/moved_shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/xact.hpp"
 
@@ -284,9 +285,9 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
   const int64 shard = PG_GETARG_INT64(0);
   const char* moved_to = PG_ARGISNULL(2) ? nullptr : text_to_cstring(PG_GETARG_TEXT_PP(2));
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  const core::Layout& layout = directory->layout;
-  Slot* slot = place_of(directory, shard)->slot;
+  LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = cache->layout;
+  Slot* slot = cached_shard(cache, shard)->slot;
   Relation table = moved_lock(layout, shard);
   ceiling_hold();
   Moved row;
@@ -314,13 +315,13 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
   require_nextval("snowid.accept_shard()");
   const int64 shard = PG_GETARG_INT64(0);
   const int64 id = PG_GETARG_INT64(1);
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 2));
-  const core::Layout& layout = directory->layout;
+  LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 2));
+  const core::Layout& layout = cache->layout;
   const core::Tick tick = tick_of_shard(layout, shard, id);
   const core::UnixMicros moment = start_of(layout, time_of(layout, tick));
   wait_until_allowed("ID", moment);
 
-  Slot* slot = place_of(directory, shard)->slot;
+  Slot* slot = cached_shard(cache, shard)->slot;
   Relation table = moved_lock(layout, shard);
   ceiling_hold();
   Moved row;
@@ -341,8 +342,8 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
 // snowid.advance_shard(id bigint, layout snowid_layout) → void
 Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
   require_read_write("snowid.advance_shard()");
-  PlaceDirectory* directory = directory_of(layout_spec_arg(fcinfo, 1));
-  const core::Layout& layout = directory->layout;
+  LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
+  const core::Layout& layout = cache->layout;
   const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
 
   // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
@@ -352,9 +353,9 @@ Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
   const int64 ahead_us = moment.value - lead_from_now(unix_now()).value;
   if (ahead_us > max_lead_us()) report_ahead("ID", ahead_us, 0);
 
-  const Place* place = place_of(directory, static_cast<int64>(parts.shard.value));
+  const CachedShard* cached = cached_shard(cache, static_cast<int64>(parts.shard.value));
   ceiling_cover(moment);
-  raise_slot(layout, parts.shard, place->slot, make_tick(layout, parts.time, parts.sequence));
+  raise_slot(layout, parts.shard, cached->slot, make_tick(layout, parts.time, parts.sequence));
   PG_RETURN_VOID();
 }
 

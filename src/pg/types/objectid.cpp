@@ -4,14 +4,14 @@
 // MongoDB's clients have a random number and a counter for each process. Here the whole server
 // counts as one process, so that its ObjectIDs increase across sessions.
 //
-// Shared: the counter, a slot that all databases share (ids/ids.hpp); and the random number, in the
-// one entry of the table "objectid", which is never deleted.
+// Shared: the counter, a slot that all databases share (ids/issue.hpp); and the random number, in
+// the one entry of the table "objectid", which is never deleted.
 #include "pg/types/objectid.hpp"
 
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/prelude.hpp"
 #include "pg/shmem/shared_table.hpp"
 #include "pg/values.hpp"
@@ -53,8 +53,8 @@ SNOWID_PIN_SIZE(Process, 16);
 SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process), nullptr},
                      nullptr};
 
-CommonPlace objectid_place;
-Process* process = nullptr;  // the entry, once objectid_place has a slot
+CommonShard objectid_shard;
+Process* process = nullptr;  // the entry, once objectid_shard has a slot
 uint64 random_after = 0;     // for objectid_end_setting_back()
 
 constexpr uint64 kRandomBits = uint64{1} << 40;
@@ -79,13 +79,13 @@ uint64 random_of_process() { return process->random.load(std::memory_order_acqui
 void make_ready() {
   uint32 counter;
   fetch_random(&counter, sizeof(counter));
-  if (objectid_place.slot == nullptr) {
+  if (objectid_shard.slot == nullptr) {
     uint64_t none = 0;
     const uint64 fresh = fresh_random();
     attach_process();
     process->random.compare_exchange_strong(none, fresh, std::memory_order_acq_rel);
   }
-  common_make_ready(core::kObjectIdLayout, &objectid_place,
+  common_make_ready(core::kObjectIdLayout, &objectid_shard,
                     {counter & core::kObjectIdLayout.max_sequence.value});
 }
 
@@ -222,10 +222,10 @@ Datum snowid_objectid_timestamp(PG_FUNCTION_ARGS) {
 Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("objectid_next()");
-  if (unlikely(!common_is_ready(objectid_place))) make_ready();
+  if (unlikely(!common_is_ready(objectid_shard))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
   *made = core::next_object_id(random_of_process,
-                               [] { return issue_common(core::kObjectIdLayout, objectid_place); });
+                               [] { return issue_common(core::kObjectIdLayout, objectid_shard); });
   PG_RETURN_POINTER(made);
 }
 }

@@ -6,7 +6,7 @@
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/ids.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
 
@@ -14,7 +14,7 @@ namespace snowid::pg {
 
 namespace {
 
-CommonPlace uuid_place;
+CommonShard uuid_shard;
 
 RandomPool random_pool;
 
@@ -50,9 +50,9 @@ SNOWID_FUNCTION(snowid_from_uuid);
 Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   require_read_write("snowid_uuidv7()");
-  if (unlikely(!common_is_ready(uuid_place))) common_make_ready(core::kUuid7, &uuid_place, {0});
+  if (unlikely(!common_is_ready(uuid_shard))) common_make_ready(core::kUuid7, &uuid_shard, {0});
   const uint64 random = random_pool.take();
-  return uuid_datum(core::uuid7_of(issue_common(core::kUuid7, uuid_place), random));
+  return uuid_datum(core::uuid7_of(issue_common(core::kUuid7, uuid_shard), random));
 }
 
 // snowid_uuid_timestamp(uuid) → timestamptz, or null

@@ -57,7 +57,7 @@ foreach my $arguments ('PRECOMPILED=1', '')
     is(to_be_made($arguments), '', "$how: nothing has changed");
     # Each file includes prelude.hpp; core's headers are in that; the others are in some.
     foreach my $header (map { "src/$_" } qw(core/tick.hpp core/uuid.hpp pg/prelude.hpp pg/compat.hpp pg/clock.hpp
-        pg/shmem/shared_table.hpp pg/counters/counter.hpp pg/counters/settings.hpp pg/nodes/node_number.hpp))
+        pg/shmem/shared_table.hpp pg/counters/session_counter.hpp pg/counters/counter_state.hpp pg/nodes/node_number.hpp))
     {
         my @times = (stat $header)[8, 9];
         utime undef, undef, $header or die "$header: $!";

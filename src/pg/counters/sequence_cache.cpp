@@ -1,13 +1,16 @@
-// Segments: numbers of a sequence, allocated in blocks of its INCREMENT and drawn by all sessions
-// of the database from shared memory. See counter.hpp for the locks, and core/segment.hpp for
-// drawing.
+// Segments: caches of a sequence that all sessions of a database share. Numbers are allocated in
+// blocks of the sequence's INCREMENT, and drawn from shared memory (core/segment.hpp).
 //
-// While one session refills, the others draw what is left. They wait for it only if nothing is
-// left. The functions are refused in a read-only transaction, as nextval is.
+// snowid_segment_next() calls, in this order: segment_open(); segment_draw(), which looks at the
+// sequence's page and draws; and, if too few numbers are left, refill_segment(). That one takes the
+// right to refill, and allocates blocks of the sequence itself (refill_here()) or of a remote
+// sequence (refill_there()). While one session refills, the others draw what is left. They wait for
+// it only if nothing is left. A read-only transaction gets an error, as from nextval.
+//
+// Shared: SharedSegment, see counter_state.hpp; the sequence, see session_counter.hpp.
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
-#include "pg/counters/settings.hpp"
+#include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 #include "pg/sequence_page.hpp"
@@ -144,18 +147,6 @@ bool look_for_first(const Counter* counter, const SequenceOptions& options, int6
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
-// A sequence as central/failure.hpp has it.
-SourceUser user_of(const Counter* counter) {
-  SharedSegment* segment = counter->segment;
-  return {&segment->failure, &segment->source, file_of(counter->file),
-          core::left_in(segment->numbers)};
-}
-
-// Whether its source has failed and is not to be tried yet.
-bool must_wait_to_retry(const Counter* counter) {
-  return is_retry_too_early(counter->segment->failure, file_of(counter->file));
-}
-
 // Takes the blocks that the central source gave, and publishes them, unless the sequence was set
 // above them meanwhile. began: when the source was tried.
 Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
@@ -186,14 +177,14 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
 
 // The sequence has another owner, or the server is another one, than when it was attached, so the
 // source is not asked. With kMust that is reported.
-Outcome note_changed(const Counter* counter, const CentralSource& source, Urgency urgency,
+Outcome note_changed(const Counter* counter, const RemoteSource& source, Urgency urgency,
                      core::UnixMicros now) {
-  const int sqlstate = central_changed_sqlstate(source);
+  const int sqlstate = source_changed_sqlstate(source);
   if (urgency == Urgency::kMust) {
     count_failure(&counter->segment->source, sqlstate);
-    central_report_changed(source);
+    source_report_changed(source);
   }
-  note_failure(user_of(counter), source,
+  note_failure(counter, source,
                {FailureKind::kOther, sqlstate,
                 "The sequence has another owner, or the server is another one, than when it was "
                 "attached.",
@@ -203,36 +194,36 @@ Outcome note_changed(const Counter* counter, const CentralSource& source, Urgenc
 }
 
 // The source has failed with this error. With kMust that is reported.
-Outcome note_error(const Counter* counter, const CentralSource& source, ErrorData* error,
+Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData* error,
                    Urgency urgency, core::UnixMicros began) {
   const bool is_down = is_unreachable(error);
   const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-  note_failure(user_of(counter), source,
+  note_failure(counter, source,
                {is_down ? FailureKind::kDown : FailureKind::kOther,
                 is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
                 detail != nullptr ? detail : error->message, began},
                urgency);
   if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
-  if (urgency == Urgency::kMust) central_report_down(source, error);
+  if (urgency == Urgency::kMust) source_report_down(source, error);
   return Outcome::kFailed;
 }
 
 // Refills from the central source: where it is as it was attached, and numbers are left here, it is
 // asked for blocks above what was given here. With kMust its failure is reported.
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
-                     const CentralSource& source, Urgency urgency, core::UnixMicros now) {
+                     const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
-  if (!central_is_as_attached(source)) return note_changed(counter, source, urgency, now);
+  if (!source_is_as_attached(source)) return note_changed(counter, source, urgency, now);
   int64 first;
   if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
   const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
   const uint64 blocks = blocks_to_allocate_ahead(segment, size, room, now);
   core::GivenBlocks there;
-  ErrorData* error = central_allocate(source, first, blocks, &there);
+  ErrorData* error = source_allocate(source, first, blocks, &there);
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
-  segment->failure.retry_us.store(0);
+  segment->source.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
-    note_failure(user_of(counter), source,
+    note_failure(counter, source,
                  {FailureKind::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
                   "Its blocks are smaller than the ones that are drawn from.", now},
                  urgency);
@@ -257,22 +248,22 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 // Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where it
 // has none. Returns false where another session has it; with kMust it has waited for that one,
 // unless that one tries a source that is down.
-bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
+bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   RefillRight* right = &counter->segment->refill;
-  const bool is_down = is_unreachable_source(counter->segment->failure, file_of(counter->file));
+  const bool is_down = is_unreachable_source(counter);
   if (urgency == Urgency::kEarly) {
-    if (is_being_refilled(*right) || must_wait_to_retry(counter)) return false;
+    if (is_being_refilled(*right) || is_retry_too_early(counter)) return false;
   } else if (is_being_refilled(*right) && !is_down) {
     refill_wait(right);
     return false;
   }
   // Before the right is taken, since it may have to wait for a lock on the table. The lock on the
   // sequence keeps others from changing its source.
-  central_find(counter->relid, source);
+  source_find(counter->relid, source);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
-  if (is_refused && must_wait_to_retry(counter)) central_report_down(*source, nullptr);
+  if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);
   if (refill_begin(right)) return true;
-  if (is_refused) central_report_down(*source, nullptr);
+  if (is_refused) source_report_down(*source, nullptr);
   if (urgency == Urgency::kMust) refill_wait(right);
   return false;
 }
@@ -282,7 +273,7 @@ bool begin_refill(Counter* counter, Urgency urgency, CentralSource* source) {
 // the count is 0 where others have drawn all. With kEarly it draws nothing.
 core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
-  CentralSource source;
+  RemoteSource source;
   if (!begin_refill(counter, urgency, &source)) return drawn;
   SharedSegment* segment = counter->segment;
   int64 took_us = 0;

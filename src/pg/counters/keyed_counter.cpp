@@ -2,16 +2,18 @@
 // them: its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a
 // start of the server every key goes on above it.
 //
+// section_next() calls, in this order: section_open(); next_of_key(), which first tries
+// draw_known(); take_number() and make_room_for_key() for a key that memory does not know;
+// raise_limit() if the number would pass the limit, or comes near it.
+//
 // Shared: the table of keys. A process that draws a number of a key in the table holds one of the
 // section's draw locks in shared mode, chosen by its process ID. One that adds or evicts a key, or
 // looks one up otherwise, holds SharedSection::lock, while others go on to draw. What must not run
 // beside a draw (core/section.hpp) takes that lock and all draw locks, exclusively. None is held
-// while the limit is made durable. See counter.hpp for the locks on the sequence.
+// while the limit is made durable. The sequence itself: see session_counter.hpp.
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/counters/counter.hpp"
-#include "pg/counters/keys.hpp"
-#include "pg/counters/settings.hpp"
+#include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/sequence_page.hpp"
 

@@ -1,4 +1,5 @@
-// Removing slots. See slot_sweep.hpp.
+// Removing slots that no session uses: those of other layouts than the default one, if a server or
+// a database has as many as it may; and whatever dropped databases have left.
 //
 // A sweep may remove a slot that nobody uses, if its tick is at or behind the one that a new slot
 // would start with. That start follows from the floor of the database, and from the times up to
@@ -10,12 +11,13 @@
 //   locked. So it reads these or higher ones.
 // - No process has a pointer to the old slot, or the slot would have a user.
 //
+// Locks are taken in the order that database/shard_state.hpp gives.
+//
 // Only units of time that have ended count. If the unit is an hour, for example, a slot that was
 // used in this hour stays: a new one could issue nothing until the next hour.
-#include "pg/ids/slot_sweep.hpp"
-
 #include "pg/clock.hpp"
-#include "pg/ids/bounds.hpp"
+#include "pg/ids/moved_shards.hpp"
+#include "pg/ids/settings.hpp"
 
 namespace snowid::pg {
 

@@ -1,8 +1,7 @@
-// Allocating blocks on other servers. See allocate.hpp. Nothing is shared here: the caller has the
-// right to refill, so only one session of a server allocates for a sequence at a time.
-#include "pg/central/allocate.hpp"
-
+// Allocating blocks of a remote sequence (remote_source.hpp). The caller has the right to refill,
+// so only one session of a server allocates for a sequence at a time.
 #include "pg/catalog_table.hpp"
+#include "pg/counters/remote_source.hpp"
 #include "pg/remote.hpp"
 
 namespace snowid::pg {
@@ -105,15 +104,16 @@ constexpr size_t kLongestIdentity = 63;
 
 // What is asked of a source, and where to store the answer.
 struct Request {
-  const CentralSource& source;
+  const RemoteSource& source;
   int64 least;  // the least number to allocate
   uint64 blocks;
   core::GivenBlocks* allocated;  // nullptr where nothing is to be allocated
   char* identity;                // of kLongestIdentity + 1 bytes
 };
 
-// 08P01: the other server's answer is not one that the statement can give.
-[[noreturn]] void report_nonsense(const CentralSource& source) {
+// 08P01. of: a RemoteSource. The other server's answer is not one that the statement can give.
+[[noreturn]] void report_nonsense(const void* of) {
+  const RemoteSource& source = *static_cast<const RemoteSource*>(of);
   ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
                   errmsg("server \"%s\" has not answered as a server with sequence \"%s\" does",
                          source.server, source.remote),
@@ -123,7 +123,7 @@ struct Request {
 }
 
 // 55000: the source is another one than when the sequence was attached.
-[[noreturn]] void report_other(const CentralSource& source, const char* identity) {
+[[noreturn]] void report_other(const RemoteSource& source, const char* identity) {
   const char* sequence = get_rel_name(source.relid);
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -142,7 +142,7 @@ struct Request {
 }
 
 // 55000: the source is behind the sequence here. next: where its next block begins.
-[[noreturn]] void report_behind(const CentralSource& source, int64 next, int64 least) {
+[[noreturn]] void report_behind(const RemoteSource& source, int64 next, int64 least) {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
            errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"", source.remote,
@@ -157,25 +157,8 @@ struct Request {
   pg_unreachable();
 }
 
-// A column of the answer, as text. Raises 08P01 where it is null.
-const char* text_column(const CentralSource& source, Column column) {
-  const char* text = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column);
-  if (text == nullptr) report_nonsense(source);
-  return text;
-}
-
 bool is_null_column(Column column) {
   return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column) == nullptr;
-}
-
-// A column of the answer as the number that it should be. Raises 08P01 where it is none.
-int64 number_column(const CentralSource& source, Column column) {
-  const char* text = text_column(source, column);
-  int64_t number;
-  const char* end = text + strlen(text);
-  const std::from_chars_result result = std::from_chars(text, end, number);
-  if (result.ec != std::errc{} || result.ptr != end) report_nonsense(source);
-  return number;
 }
 
 // Whether a sequence can have given these blocks. most: how many were asked for.
@@ -188,13 +171,13 @@ bool is_possible(const core::GivenBlocks& allocated, uint64 most) noexcept {
 }
 
 // Reads which source has answered. Raises 55000 where it cannot be a source.
-void read_source(const Request& request) {
-  const CentralSource& source = request.source;
-  const char* identity = text_column(source, kIdentity);
+void read_source(const AnswerReader& reader, const Request& request) {
+  const RemoteSource& source = request.source;
+  const char* identity = answer_text(reader, kIdentity);
   const size_t length = strlen(identity);
-  if (length < 1 || length > kLongestIdentity) report_nonsense(source);
+  if (length < 1 || length > kLongestIdentity) report_nonsense(&source);
   strcpy(request.identity, identity);
-  if (strcmp(text_column(source, kCycles), "t") == 0 || number_column(source, kIncrement) < 0)
+  if (strcmp(answer_text(reader, kCycles), "t") == 0 || answer_number(reader, kIncrement) < 0)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
                            source.server)));
@@ -203,24 +186,25 @@ void read_source(const Request& request) {
 // Reads the answer to the statement. argument: a Request.
 void read_answer(void* argument) {
   const Request& request = *static_cast<const Request*>(argument);
-  const CentralSource& source = request.source;
+  const RemoteSource& source = request.source;
   if (SPI_processed == 0)
     ereport(ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
-  if (SPI_processed > 1) report_nonsense(source);
-  read_source(request);
+  if (SPI_processed > 1) report_nonsense(&source);
+  const AnswerReader reader{report_nonsense, &source};
+  read_source(reader, request);
   if (request.allocated != nullptr && strcmp(request.identity, source.identity) != 0)
     report_other(source, request.identity);
   if (!is_null_column(kBehind)) {
-    const int64 next = number_column(source, kBehind);
-    if (next >= request.least) report_nonsense(source);
+    const int64 next = answer_number(reader, kBehind);
+    if (next >= request.least) report_nonsense(&source);
     report_behind(source, next, request.least);
   }
   if (request.allocated == nullptr) return;
-  const core::GivenBlocks allocated{number_column(source, kFirst), number_column(source, kBlocks),
-                                    number_column(source, kIncrement), number_column(source, kMax)};
-  if (!is_possible(allocated, request.blocks)) report_nonsense(source);
+  const core::GivenBlocks allocated{answer_number(reader, kFirst), answer_number(reader, kBlocks),
+                                    answer_number(reader, kIncrement), answer_number(reader, kMax)};
+  if (!is_possible(allocated, request.blocks)) report_nonsense(&source);
   // Where setval was used meanwhile, or nothing said before which number is next.
   if (allocated.first < request.least) report_behind(source, allocated.first, request.least);
   *request.allocated = allocated;
@@ -228,7 +212,7 @@ void read_answer(void* argument) {
 
 // Asks the source. Returns and fails as remote_run() does; the error has been explained.
 ErrorData* ask_source(Request* request) {
-  const CentralSource& source = request->source;
+  const RemoteSource& source = request->source;
   // No source has an empty identity, so nothing is allocated.
   const char* identity = request->allocated != nullptr ? source.identity : "";
   const char* text =
@@ -243,20 +227,20 @@ ErrorData* ask_source(Request* request) {
 
 }  // namespace
 
-bool central_is_as_attached(const CentralSource& source) {
+bool source_is_as_attached(const RemoteSource& source) {
   return OidIsValid(source.server_oid) && relation_owner(source.relid) == source.owner;
 }
 
-int central_changed_sqlstate(const CentralSource& source) {
+int source_changed_sqlstate(const RemoteSource& source) {
   if (OidIsValid(source.server_oid)) return ERRCODE_INSUFFICIENT_PRIVILEGE;
   return OidIsValid(get_foreign_server_oid(source.server, true))
              ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
              : ERRCODE_UNDEFINED_OBJECT;
 }
 
-void central_report_changed(const CentralSource& source) {
+void source_report_changed(const RemoteSource& source) {
   const char* sequence = get_rel_name(source.relid);
-  const int sqlstate = central_changed_sqlstate(source);
+  const int sqlstate = source_changed_sqlstate(source);
   const char* hint = "The owner of the sequence can use snowid_segment_attach() again.";
   if (sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE)
     ereport(ERROR,
@@ -276,14 +260,14 @@ void central_report_changed(const CentralSource& source) {
   pg_unreachable();
 }
 
-ErrorData* central_allocate(const CentralSource& source, int64 least, uint64 blocks,
-                            core::GivenBlocks* allocated) {
+ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
+                           core::GivenBlocks* allocated) {
   char identity[kLongestIdentity + 1];
   Request request{source, least, blocks, allocated, identity};
   return ask_source(&request);
 }
 
-const char* central_identify(const CentralSource& source, int64 least) {
+const char* source_identify(const RemoteSource& source, int64 least) {
   auto* identity = static_cast<char*>(palloc(kLongestIdentity + 1));
   Request request{source, least, 0, nullptr, identity};
   ErrorData* error = ask_source(&request);
@@ -297,7 +281,7 @@ const char* central_identify(const CentralSource& source, int64 least) {
   pg_unreachable();
 }
 
-void central_report_down(const CentralSource& source, const ErrorData* why) {
+void source_report_down(const RemoteSource& source, const ErrorData* why) {
   // A role that may draw numbers must not learn where the server is; the log has it.
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
                   errmsg("could not allocate numbers from server \"%s\"", source.server),

@@ -1,14 +1,19 @@
-// A counter: an ordinary sequence whose numbers sessions draw from shared memory, as a segment or a
-// section. This is what the two have in common, and what one session knows of it.
+// A counter as a session sees it: an ordinary sequence whose numbers sessions draw from shared
+// memory, as a segment (sequence_cache.cpp) or a section (keyed_counter.cpp). This is what the two
+// have in common.
+//
+// Called in this order: counter_open() and counter_is_as_known() for each draw; by the session that
+// has the right to refill counter_page_lock(), counter_change() and counter_page_unlock(), then
+// sequence_make_durable() (sequence_page.hpp) and counter_settle().
 //
 // Shared: the sequence itself. A session that draws takes the sequence's lock, in RowExclusiveLock,
 // once in a transaction, and keeps it, as nextval does. So nobody can drop or alter the sequence
 // while a transaction that has drawn from it is open, and the next draw sees the new state. setval
 // takes the same lock, and does not wait; so each draw looks at the sequence's page. Only the
-// session that has the right to refill changes the page, see refill.hpp.
+// session that has the right to refill (counter_state.hpp) changes the page.
 #pragma once
 
-#include "pg/counters/store.hpp"
+#include "pg/counters/counter_state.hpp"
 #include "pg/prelude.hpp"
 #include "pg/sequence_page.hpp"
 
@@ -36,8 +41,8 @@ struct Counter {
 void counter_flush_counts();
 
 // The counter of a sequence, which is then locked by this transaction. rights: the user needs one
-// of them. Fails as require_sequence() does, with 0A000 where the sequence is temporary, and with
-// 42501 where the user has none of the rights.
+// of them. Raises: 42P01 if there is no such relation; 42809 if it is no sequence, or one of
+// snowid's own; 0A000 if it is temporary; 42501 if the user has none of the rights.
 Counter* counter_open(Oid relid, AclMode rights);
 
 // Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
@@ -69,17 +74,11 @@ void at_eosubxact_counters(SubXactEvent event);
 void at_exit_counters();
 void on_relcache_counters(Oid relid);
 
-// What the page says, as core/known.hpp has it.
-static_assert(InvalidXLogRecPtr == 0);
-inline core::PageSays says_of(const SequenceValue& value) noexcept {
-  return {value.last, value.is_called, value.lsn, value.log_cnt};
-}
-
 // Whether a sequence with this value on its page is as it was when its numbers in memory were
 // allocated.
 inline bool is_as_known(const Counter* counter, const core::Known& known,
                         const SequenceValue& value) noexcept {
-  return core::is_as_known(known, file_of(counter->file), says_of(value));
+  return core::is_as_known(known, file_of(counter->file), value);
 }
 
 }  // namespace snowid::pg

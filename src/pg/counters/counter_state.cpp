@@ -1,16 +1,35 @@
-// Finding, making and sweeping the entries of segments and sections. See store.hpp for the locks.
+// Finding, making and sweeping the entries of segments and sections, the right to refill, and the
+// memory for keys.
 //
 // Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
 // the server: the next one to draw begins above what the sequence itself says.
-#include "pg/counters/store.hpp"
+#include "pg/counters/counter_state.hpp"
 
-#include "pg/counters/keys.hpp"
-#include "pg/counters/settings.hpp"
-#include "pg/shmem/bounds.hpp"
+#include "pg/compat.hpp"
+#include "pg/debug.hpp"
+#include "pg/xact.hpp"
 
 namespace snowid::pg {
 
+bool segment_adapt = true;
+int section_keys = kDefaultSectionKeys;
+
+// No error says so: keys leave early.
+Quota key_quota = make_quota(
+    nullptr,
+    [] {
+      const uint64 limit = std::max(section_keys, least_section_keys);
+      return Bounds{200 * limit, 50 * limit};
+    },
+    "usage of keys");
+
 namespace {
+
+// The right that this process has, nullptr where it has none, and the nesting level of the
+// subtransaction that took it. A refill tries things in subtransactions of its own, whose failure
+// must not end the right.
+RefillRight* own_right = nullptr;
+int right_level = 0;
 
 // The first fields of the entries of both tables.
 struct Entry {
@@ -20,11 +39,17 @@ struct Entry {
 static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users));
 static_assert(offsetof(SharedSection, users) == offsetof(Entry, users));
 
-void begin_segment(void* entry) { init_refill_right(&static_cast<SharedSegment*>(entry)->refill); }
+// So that nobody has the right.
+void begin_right(RefillRight* right) noexcept {
+  right->holder.store(0);
+  ConditionVariableInit(&right->released);
+}
+
+void begin_segment(void* entry) { begin_right(&static_cast<SharedSegment*>(entry)->refill); }
 
 void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
-  init_refill_right(&section->refill);
+  begin_right(&section->refill);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
   for (DrawLock& draws : section->draw_locks)
     LWLockInitialize(&draws.lock, tranche_of(Tranche::kSection));
@@ -38,10 +63,13 @@ SharedTable sections = {
     {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
     nullptr};
 
-Bounds bounds_of_counters() {
-  return {static_cast<uint64>(max_counters), static_cast<uint64>(max_counters_of_database)};
-}
-Quota quota = make_quota("segments and sections", bounds_of_counters, "usage of counters");
+Quota quota = make_quota(
+    "segments and sections",
+    [] {
+      return Bounds{static_cast<uint64>(max_counters),
+                    static_cast<uint64>(max_counters_of_database)};
+    },
+    "usage of counters");
 
 // What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
 struct Candidate {
@@ -70,6 +98,13 @@ List* find_candidates(const SharedTable& table, Bound bound) {
   return found;
 }
 
+void free_table(dsa_pointer table, Oid database) {
+  Usage* usage = usage_lock(key_quota, database);
+  count_gone(key_quota, usage, keys_at(table)->capacity);
+  usage_unlock(key_quota, usage);
+  dsa_free(shared_area, table);
+}
+
 void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
   Usage* usage = usage_lock(quota, candidate.key.database);
   auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
@@ -80,7 +115,9 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
         // First, so that no numbers are drawn from the entry if an error comes between freeing its
         // keys and deleting it.
         section->known.file.store(0, std::memory_order_release);
-        keys_free_all(section, candidate.key.database);
+        const dsa_pointer keys = section->table;
+        section->table = InvalidDsaPointer;
+        if (DsaPointerIsValid(keys)) free_table(keys, candidate.key.database);
       }
       table_delete(table, entry);
       count_gone(quota, usage);
@@ -131,7 +168,7 @@ int by_time_of_raise(const ListCell* a, const ListCell* b) {
   return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
 }
 
-// See sections_make_room().
+// For sections_make_room().
 void sweep_keys(Bound bound) {
   const uint64 wanted = 2 * static_cast<uint64>(section_keys);
   remove_idle(sections, bound, Which::kDropped);
@@ -189,6 +226,17 @@ void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argum
   dshash_seq_term(&scan);
 }
 
+// A table of keys to be made.
+struct Allocation {
+  uint32 capacity;
+  dsa_pointer made;
+};
+
+void allocate_keys(void* argument) {
+  auto* wanted = static_cast<Allocation*>(argument);
+  wanted->made = keys_allocate(wanted->capacity);
+}
+
 }  // namespace
 
 bool sections_make_room(uint32 capacity) {
@@ -216,6 +264,97 @@ SharedSegment* shared_segment(Oid relid) {
 
 SharedSection* shared_section(Oid relid) {
   return reinterpret_cast<SharedSection*>(find_or_make(&sections, relid));
+}
+
+core::KeyTable* keys_at(dsa_pointer table) {
+  Assert(shared_area != nullptr);
+  if (!DsaPointerIsValid(table)) return nullptr;
+  return static_cast<core::KeyTable*>(dsa_get_address(shared_area, table));
+}
+
+dsa_pointer keys_allocate(uint32 capacity) {
+  Assert(capacity >= 1);
+  // Without any lock, since it may take long.
+  const dsa_pointer made =
+      dsa_allocate_extended(shared_area, core::key_table_bytes(capacity), DSA_ALLOC_HUGE);
+  PG_TRY();
+  {
+    Usage* usage = usage_lock(key_quota, MyDatabaseId);
+    count_made(key_quota, usage, capacity);
+    usage_unlock(key_quota, usage);
+  }
+  PG_CATCH();
+  {
+    dsa_free(shared_area, made);
+    PG_RE_THROW();
+  }
+  PG_END_TRY();
+  core::make_key_table(dsa_get_address(shared_area, made), capacity);
+  return made;
+}
+
+dsa_pointer keys_try_to_allocate(uint32 capacity) {
+  assert_holds_none();
+  Allocation wanted{capacity, InvalidDsaPointer};
+  ErrorData* error = try_in_subtransaction(allocate_keys, &wanted);
+  if (error == nullptr) return wanted.made;
+  // It is the kernel that refuses, where /dev/shm is full, which no flag of dsa's covers.
+  if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
+  FreeErrorData(error);
+  return InvalidDsaPointer;
+}
+
+void keys_free(dsa_pointer table) { free_table(table, MyDatabaseId); }
+
+bool refill_begin(RefillRight* right) {
+  if (own_right != nullptr) elog(ERROR, "refill within a refill");
+  int32_t holder = 0;
+  if (!right->holder.compare_exchange_strong(holder, MyProcPid)) return false;
+  own_right = right;
+  right_level = GetCurrentTransactionNestLevel();
+  return true;
+}
+
+void refill_wait(RefillRight* right) {
+  // Nor may it have a right itself.
+  Assert(own_right == nullptr);
+  assert_holds_none();
+  ConditionVariablePrepareToSleep(&right->released);
+  if (is_being_refilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
+  ConditionVariableCancelSleep();
+}
+
+void end_refill() noexcept {
+  if (own_right == nullptr) return;
+  Assert(is_mine(*own_right));
+  own_right->holder.store(0);
+  ConditionVariableBroadcast(&own_right->released);
+  own_right = nullptr;
+}
+
+void end_refill_in_subtransaction() noexcept {
+  if (GetCurrentTransactionNestLevel() <= right_level) end_refill();
+}
+
+void counter_settings_register() {
+  DefineCustomBoolVariable(
+      "snowid.segment_adapt",
+      "Whether more numbers at a time are made durable while they are used up quickly.",
+      "Up to 1,000,000. Of a segment twice as many blocks when the last ones were used up in under "
+      "15 minutes; half as many when they lasted for over 30 minutes. Of a section twice as many "
+      "increments when the last ones were used up in under a tenth of a second; half as many when "
+      "they lasted for over a second.",
+      &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  // A section that grows copies its keys with its lock held, while sessions that draw from it
+  // wait and cannot be cancelled: with a million keys that is short enough.
+  DefineCustomIntVariable(
+      "snowid.section_keys", "How many keys of a section are kept in memory.",
+      "Past that keys leave that were not used since half as many others were. A key that comes "
+      "back goes on above every number that was given to one that left.",
+      &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+  bound_register("snowid.debug_max_counters", &max_counters);
+  bound_register("snowid.debug_max_counters_of_database", &max_counters_of_database);
+  bound_register("snowid.debug_least_section_keys", &least_section_keys);
 }
 
 }  // namespace snowid::pg

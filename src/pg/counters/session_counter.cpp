@@ -1,5 +1,5 @@
-// A session's counters. See counter.hpp.
-#include "pg/counters/counter.hpp"
+// What a session keeps of counters, and changing a sequence's page.
+#include "pg/counters/session_counter.hpp"
 
 #include "pg/catalog_table.hpp"
 #include "pg/errors.hpp"
@@ -243,8 +243,7 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
   if (unlikely(!counter->is_pinned)) pin_page(counter);
   const SequenceValue value = peek_at_sequence(counter->buffer);
   const uint32_t file = file_of(counter->file);
-  return core::is_as_known(known, file, says_of(value)) ||
-         core::is_as_before(known, file, says_of(value));
+  return core::is_as_known(known, file, value) || core::is_as_before(known, file, value);
 }
 
 void counter_report_exhausted(Oid relid, int64 max) {
@@ -268,10 +267,10 @@ void counter_page_unlock(const SequencePage& page) {
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called) {
   assert_has_right(counter, known);
-  const core::PageSays before = says_of(sequence_page_value(page));
+  const SequenceValue before = sequence_page_value(page);
   core::announce(*known, file_of(counter->file), before, last, is_called);
   const XLogRecPtr lsn = sequence_page_set(page, last, is_called);
-  core::note_own_change(*known, says_of(sequence_page_value(page)));
+  core::note_own_change(*known, sequence_page_value(page));
   return lsn;
 }
 

@@ -1,11 +1,12 @@
-// The table of sources, and its trigger. A row says from where a sequence is refilled, and with
-// whose rights. It holds the OIDs that its names stood for when it was written: a role or server
-// that has taken over such a name gets no rights by it. Nothing is shared but the table.
-#include "pg/central/sources.hpp"
+// The table of sources, its trigger, and what is remembered of failures. A row holds the OIDs that
+// its names stood for when it was written: a role or server that has taken over such a name gets no
+// rights by it.
+#include "pg/counters/remote_source.hpp"
 
 #include "pg/catalog_table.hpp"
-#include "pg/central/allocate.hpp"
+#include "pg/clock.hpp"
 #include "pg/compat.hpp"
+#include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 #include "pg/sequence_page.hpp"
@@ -27,6 +28,7 @@ enum Column : AttrNumber {
 };
 
 constexpr Oid kTypes[kColumns] = {InvalidOid, TEXTOID, TEXTOID, TEXTOID, TEXTOID, OIDOID, OIDOID};
+constexpr char kSourcesTable[] = "segment_sources";
 constexpr OwnTable kSources = {.name = kSourcesTable,
                                .types = kTypes,
                                .columns = kColumns,
@@ -72,7 +74,7 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void central_find(Oid relid, CentralSource* source) {
+void source_find(Oid relid, RemoteSource* source) {
   *source = {};
   ScanKeyData key;
   // Where the table is missing it must not look as if the sequence had no source: its own numbers
@@ -99,6 +101,62 @@ void central_find(Oid relid, CentralSource* source) {
   }
   systable_endscan(scan);
   table_close(table, AccessShareLock);
+}
+
+namespace {
+
+// Whether the source failed when it was last tried. False if the sequence was attached to another
+// source since.
+bool has_failed(const Counter* counter) noexcept {
+  const SourceFailures& last = counter->segment->source;
+  return last.retry_us.load(std::memory_order_relaxed) != 0 &&
+         last.file.load(std::memory_order_relaxed) == file_of(counter->file);
+}
+
+}  // namespace
+
+void count_failure(SourceFailures* failures, int sqlstate) noexcept {
+  failures->failures.fetch_add(1, std::memory_order_relaxed);
+  failures->failed_us.store(unix_now().value, std::memory_order_relaxed);
+  failures->sqlstate.store(static_cast<uint32_t>(sqlstate), std::memory_order_relaxed);
+}
+
+void note_failure(const Counter* counter, const RemoteSource& source, const Failure& failure,
+                  Urgency urgency) {
+  SourceFailures* last = &counter->segment->source;
+  const core::UnixMicros now = unix_now();
+  const int64 took_us = std::max<int64>(now.value - failure.began.value, 0);
+  last->kind.store(failure.kind);
+  last->file.store(file_of(counter->file));
+  last->retry_us.store(now.value +
+                       std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
+  if (urgency == Urgency::kEarly &&
+      last->sqlstate.load() != static_cast<uint32_t>(failure.sqlstate))
+    last->logged_us.store(0);
+  count_failure(last, failure.sqlstate);
+  if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
+  // A client must not learn where the server is.
+  ereport(LOG_SERVER_ONLY,
+          (errcode(failure.sqlstate),
+           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
+                  source.server, get_rel_name(source.relid)),
+           errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
+                     ", numbers left here: " UINT64_FORMAT ". %s",
+                     took_us / 1000, last->failures.load(),
+                     core::left_in(counter->segment->numbers), failure.why)));
+}
+
+bool is_retry_too_early(const Counter* counter) noexcept {
+  if (!has_failed(counter)) return false;
+  const SourceFailures& last = counter->segment->source;
+  // A clock that was set back is no reason to wait longer.
+  const core::UnixMicros now = unix_now();
+  return now.value < last.retry_us.load(std::memory_order_relaxed) &&
+         now.value >= last.failed_us.load(std::memory_order_relaxed);
+}
+
+bool is_unreachable_source(const Counter* counter) noexcept {
+  return has_failed(counter) && counter->segment->source.kind.load() == FailureKind::kDown;
 }
 
 namespace {
@@ -135,7 +193,7 @@ void renew_storage(Oid relid) {
 }
 
 // Sets the sequence's source, or removes it where there is none. The user owns the sequence.
-void set_source(Oid relid, const CentralSource* source) {
+void set_source(Oid relid, const RemoteSource* source) {
   Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
   Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
   renew_storage(relid);
@@ -153,8 +211,8 @@ void set_source(Oid relid, const CentralSource* source) {
                       " (seq, server, remote_seq, source_identity) VALUES ($1, $2, $3, $4)",
                       lengthof(values), types, values, nullptr);
   }
-  CentralSource stored;
-  central_find(relid, &stored);
+  RemoteSource stored;
+  source_find(relid, &stored);
   if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSourcesTable);
 }
 
@@ -214,12 +272,12 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
   const AclResult usage = check_usage_of_server(server_oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
   require_connect_timeout(server_oid);
-  CentralSource source{
+  RemoteSource source{
       relid,  relation_owner(relid), server_oid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)),
       nullptr};
   // Asked before the sequence is locked: others draw meanwhile. What they take then is above what
   // this session sees first, and the source is above that.
-  source.identity = central_identify(source, least_of(relid));
+  source.identity = source_identify(source, least_of(relid));
   lock_own_sequence(relid);
   set_source(relid, &source);
   PG_RETURN_VOID();

@@ -1,0 +1,252 @@
+#include "pg/ids/id_stats.hpp"
+
+#include "pg/ceiling/ceiling.hpp"
+#include "pg/clock.hpp"
+#include "pg/compat.hpp"
+#include "pg/ids/moved_shards.hpp"
+#include "pg/ids/session_cache.hpp"
+#include "pg/shmem/bounds.hpp"
+#include "pg/types/layout.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// Whether to log an event now. It goes by a clock that cannot be set, since events are about the
+// one that can.
+bool may_log_event(EventKind kind, int64 every_us = log_every_us()) noexcept {
+  return may_log(&shared_database->logged_us[static_cast<int>(kind)], every_us);
+}
+
+// "shard 1 of layout "instagram"", in the current memory context.
+const char* name_of(const EventOf& event) {
+  if (!event.has_shard) return "a kind of ID without shards";
+  return psprintf("shard " UINT64_FORMAT " of layout \"%s\"", event.shard.value,
+                  layout_text(event.layout.spec));
+}
+
+}  // namespace
+
+void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::UnixMicros next) {
+  EventCounts* counts = &shared_database->events;
+  if (!wait->is_counted) counts->waits.fetch_add(1, std::memory_order_relaxed);
+  counts->waits_us.fetch_add(waited_us - wait->counted_us, std::memory_order_relaxed);
+  wait->is_counted = true;
+  wait->counted_us = waited_us;
+  if (waited_us < kLongWaitUs || wait->is_logged) return;
+  wait->is_logged = true;
+  if (may_log_event(EventKind::kLongWait))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
+             errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
+                       span_text(std::max(next.value - unix_now().value, int64{0})))));
+}
+
+void note_refusal(const EventOf& event, const char* reason) {
+  const uint64 count = shared_database->events.refusals.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (may_log_event(EventKind::kRefusal))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller was refused an ID of %s", name_of(event)),
+             errdetail("%s Refused in this database so far: " UINT64_FORMAT ".", reason, count)));
+}
+
+void note_end(const core::Layout& layout) {
+  if (may_log_event(EventKind::kLayoutEnds, log_daily_us()))
+    ereport(
+        LOG_SERVER_ONLY,
+        (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
+         errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+         errhint("Move to another layout before then.")));
+}
+
+void note_lead(int64 lead_us) {
+  std::atomic<int64_t>& max_lead_us = shared_database->events.max_lead_us;
+  int64_t most = max_lead_us.load(std::memory_order_relaxed);
+  while (most < lead_us &&
+         !max_lead_us.compare_exchange_weak(most, lead_us, std::memory_order_relaxed)) {
+  }
+}
+
+void note_clock() {
+  constexpr int64 kClockNoiseUs = 5000;
+  std::atomic<int64_t>& clock_us = shared_database->clock_us;
+  // Read before the clock, or a session that is held up in between would take the time that others
+  // have seen meanwhile for a later one.
+  int64_t seen = clock_us.load(std::memory_order_acquire);
+  const core::UnixMicros now = unix_now();
+  // Not stored each time: every session reads it.
+  if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
+  const bool is_back = now.value < seen;
+  // Where the exchange fails, another session has seen the same, and counts it.
+  if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
+  if (!is_back) return;
+  shared_database->events.clock_steps_back.fetch_add(1, std::memory_order_relaxed);
+  if (may_log_event(EventKind::kClockSetBack))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
+             errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
+                       moment_text({seen}), moment_text(now))));
+}
+
+namespace {
+
+// A slot of this database, as statistics show it.
+struct ShardStats {
+  SlotKey key;
+  core::Tick last;  // see Slot
+  uint64 issued;
+};
+
+// Stores as many slots of this database as there is room for, and returns how many there are.
+uint64 copy_slots(ShardStats* shards, uint64 room) {
+  uint64 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    if (slot->key.database != MyDatabaseId) continue;
+    if (count < room)
+      shards[count] = {
+          slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
+    count++;
+  }
+  dshash_seq_term(&scan);
+  return count;
+}
+
+Datum count_datum(uint64 count) { return Int64GetDatum(static_cast<int64>(count)); }
+Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
+
+// Adds a row of snowid.shard_statistics() to the result.
+void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
+               core::UnixMicros now) {
+  // Whether the last tick was an ID: the slot has issued one since its counts began, and is not
+  // closed.
+  const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
+  const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
+  const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
+  Datum values[] = {PointerGetDatum(&shard->key.layout),
+                    count_datum(shard->key.shard),
+                    count_datum(shard->issued),
+                    Int64GetDatum(id_of(layout, {shard->key.shard}, shard->last).value),
+                    TimestampTzGetDatum(to_timestamptz(last_time)),
+                    millis_datum(lead_us),
+                    TimestampTzGetDatum(to_timestamptz(layout.end))};
+  bool nulls[lengthof(values)] = {};
+  nulls[3] = nulls[4] = !has_last;
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+// The tables of each family.
+constexpr const char* kOfIds[] = {"databases", "slots", "usage of shards", "usage of other shards"};
+constexpr const char* kOfKinds[] = {"objectid"};
+constexpr const char* kUsageOfKeys = "usage of keys";
+constexpr const char* kOfCounters[] = {"segments", "sections", "usage of counters", kUsageOfKeys};
+
+template <size_t count>
+int64 memory_of(const char* const (&names)[count]) {
+  int64 bytes = 0;
+  for (const char* name : names) bytes += table_memory(name);
+  return bytes;
+}
+
+// The keys of sections, which are no entries of a table.
+int64 memory_of_keys() {
+  // To look must not make the table.
+  if (table_memory(kUsageOfKeys) == 0) return 0;
+  Quota keys = make_quota(nullptr, nullptr, kUsageOfKeys);
+  quota_attach(&keys);
+  return int64{count_of_server(keys)} * int64{sizeof(core::KeyNode)};
+}
+
+}  // namespace
+
+void reset_id_stats() {
+  slots_attach();
+  // What this session has counted so far is of before.
+  counts_flush();
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId) forget_issued(slot);
+  dshash_seq_term(&scan);
+  EventCounts& events = shared_database->events;
+  events.waits.store(0, std::memory_order_relaxed);
+  events.waits_us.store(0, std::memory_order_relaxed);
+  events.refusals.store(0, std::memory_order_relaxed);
+  events.clock_steps_back.store(0, std::memory_order_relaxed);
+  events.max_lead_us.store(0, std::memory_order_relaxed);
+  shared_database->raises.raises.store(0, std::memory_order_relaxed);
+  shared_database->raises.flushes.store(0, std::memory_order_relaxed);
+  shared_database->raises.flushes_us.store(0, std::memory_order_relaxed);
+  shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
+}
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_shard_statistics);
+SNOWID_FUNCTION(snowid_database_statistics);
+
+// snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
+// bigint, last_time timestamptz, lead double precision, layout_end timestamptz)
+Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
+  InitMaterializedSRF(fcinfo, 0);
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  slots_attach();
+  counts_flush();
+  // Memory is not allocated while a partition is locked, so slots are counted first. Those that are
+  // made after that are shown next time, but for a few.
+  constexpr uint64 kSpare = 64;
+  const uint64 room = copy_slots(nullptr, 0) + kSpare;
+  auto* shards = static_cast<ShardStats*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
+  const uint64 count = std::min(copy_slots(shards, room), room);
+  const core::UnixMicros now = unix_now();
+  core::Layout layout = core::kInstagram;
+  for (uint64 i = 0; i < count; i++) {
+    CHECK_FOR_INTERRUPTS();
+    if (!(shards[i].key.layout == layout.spec)) layout = core::make_layout(shards[i].key.layout);
+    put_shard(result, &shards[i], layout, now);
+  }
+  PG_RETURN_NULL();
+}
+
+// snowid.database_statistics() → (ceiling timestamptz, ceiling_raises bigint, wal_flushes bigint,
+// wal_flush_time double precision, waits bigint, wait_time double precision, refusals bigint,
+// clock_steps_back bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
+// counters_memory bigint, total_memory bigint, stats_reset timestamptz)
+Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
+  slots_attach();
+  const EventCounts& events = shared_database->events;
+  const core::UnixMicros reset{shared_database->reset_us.load(std::memory_order_relaxed)};
+  const int64 total = area_size(shared_area);
+  Datum values[] = {
+      TimestampTzGetDatum(to_timestamptz(ceiling)),
+      count_datum(shared_database->raises.raises.load(std::memory_order_relaxed)),
+      count_datum(shared_database->raises.flushes.load(std::memory_order_relaxed)),
+      millis_datum(shared_database->raises.flushes_us.load(std::memory_order_relaxed)),
+      count_datum(events.waits.load(std::memory_order_relaxed)),
+      millis_datum(events.waits_us.load(std::memory_order_relaxed)),
+      count_datum(events.refusals.load(std::memory_order_relaxed)),
+      count_datum(events.clock_steps_back.load(std::memory_order_relaxed)),
+      millis_datum(events.max_lead_us.load(std::memory_order_relaxed)),
+      Int64GetDatum(memory_of(kOfIds)),
+      Int64GetDatum(memory_of(kOfKinds)),
+      Int64GetDatum(memory_of(kOfCounters) + memory_of_keys()),
+      Int64GetDatum(total),
+      TimestampTzGetDatum(to_timestamptz(reset))};
+  bool nulls[lengthof(values)] = {};
+  nulls[0] = ceiling.value == 0;
+  nulls[12] = total < 0;
+  nulls[13] = reset.value == 0;
+  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+}

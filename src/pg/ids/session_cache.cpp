@@ -1,0 +1,200 @@
+// Bringing shards into the session's cache, and adding its counts to their slots. Nothing is
+// removed before the process exits.
+#include "pg/ids/session_cache.hpp"
+
+#include "pg/errors.hpp"
+#include "pg/ids/id_stats.hpp"
+#include "pg/ids/moved_shards.hpp"
+
+namespace snowid::pg {
+
+LayoutCache layout_caches = {core::kInstagram, nullptr, nullptr, 0, nullptr, nullptr};
+LayoutCache* recent_cache = &layout_caches;
+int64 session_last_id = kNoId;
+
+namespace {
+
+// The chunks of which this transaction got IDs.
+Uncounted* listed = nullptr;
+
+// Whether this transaction has got an ID.
+bool has_begun = false;
+
+// An entry of LayoutCache::far.
+struct FarChunk {
+  uint64 number;  // the key
+  CacheChunk* chunk;
+};
+
+// In the session's memory, zeroed.
+void* allocate_zeroed(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
+
+CacheChunk* make_chunk() {
+  auto* chunk = static_cast<CacheChunk*>(allocate_zeroed(sizeof(CacheChunk)));
+  for (CachedShard& cached : chunk->shards) cached.last_id = kNoId;
+  return chunk;
+}
+
+// A copy of an array of pointers that is to get longer.
+template <typename Element>
+Element** lengthen_array(Element* const* old, uint32 count, uint32 capacity) {
+  auto** longer = static_cast<Element**>(allocate_zeroed(capacity * sizeof(Element*)));
+  std::copy_n(old, count, longer);
+  return longer;
+}
+
+template <typename Array>
+void replace_array(Array& old, Array by) {
+  if (old != nullptr) pfree(old);
+  old = by;
+}
+
+void widen_cache(LayoutCache* cache, uint64 number) {
+  uint32 capacity = std::max(cache->capacity, uint32{1});
+  while (capacity <= number) capacity *= 2;
+  // Allocated before anything changes, since it may fail.
+  auto** chunks = lengthen_array(cache->chunks, cache->capacity, capacity);
+  auto** uncounted = lengthen_array(cache->uncounted, cache->capacity, capacity);
+  replace_array(cache->chunks, chunks);
+  replace_array(cache->uncounted, uncounted);
+  cache->capacity = capacity;
+}
+
+CacheChunk* near_chunk(LayoutCache* cache, uint64 number) {
+  constexpr Size kLine = 64;
+  if (number >= cache->capacity) widen_cache(cache, number);
+  CacheChunk*& chunk = cache->chunks[number];
+  if (chunk != nullptr) return chunk;
+  void* memory = allocate_zeroed(sizeof(Uncounted) + kLine);
+  CacheChunk* made = make_chunk();
+  made->counts = reinterpret_cast<Uncounted*>(TYPEALIGN(kLine, memory));
+  made->counts->cache = cache;
+  made->counts->number = number;
+  return chunk = made;
+}
+
+CacheChunk* far_chunk(LayoutCache* cache, uint64 number) {
+  CacheChunk* chunk = find_far_chunk(cache, number);
+  if (chunk != nullptr) return chunk;
+  if (cache->far == nullptr) {
+    HASHCTL options{};
+    options.keysize = sizeof(uint64);
+    options.entrysize = sizeof(FarChunk);
+    options.hcxt = TopMemoryContext;
+    cache->far = hash_create("snowid shards", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  }
+  chunk = make_chunk();
+  auto* entry = static_cast<FarChunk*>(hash_search(cache->far, &number, HASH_ENTER, nullptr));
+  entry->chunk = chunk;
+  return chunk;
+}
+
+// Calls a function with each chunk of the session.
+void for_each_chunk(void (*visit)(CacheChunk*)) {
+  for (LayoutCache* cache = &layout_caches; cache != nullptr; cache = cache->next) {
+    for (uint32 number = 0; number < cache->capacity; number++)
+      if (cache->chunks[number] != nullptr) visit(cache->chunks[number]);
+    if (cache->far == nullptr) continue;
+    HASH_SEQ_STATUS scan;
+    hash_seq_init(&scan, cache->far);
+    while (const auto* entry = static_cast<FarChunk*>(hash_seq_search(&scan))) visit(entry->chunk);
+  }
+}
+
+// For the first ID of a transaction. Looks at the clock once more: one that was set back by less
+// than what the lead allows would be noticed nowhere else.
+void begin_counting() {
+  has_begun = true;
+  note_clock();
+}
+
+}  // namespace
+
+LayoutCache* find_layout_cache(const core::LayoutSpec& layout) noexcept {
+  LayoutCache* cache = &layout_caches;
+  while (cache != nullptr && !(cache->layout.spec == layout)) cache = cache->next;
+  return cache;
+}
+
+LayoutCache* layout_cache_find_or_make(const core::LayoutSpec& layout) {
+  LayoutCache* cache = find_layout_cache(layout);
+  if (cache == nullptr) {
+    cache = static_cast<LayoutCache*>(allocate_zeroed(sizeof(LayoutCache)));
+    cache->layout = core::make_layout(layout);
+    cache->next = layout_caches.next;
+    layout_caches.next = cache;
+  }
+  return recent_cache = cache;
+}
+
+CacheChunk* find_far_chunk(const LayoutCache* cache, uint64 number) noexcept {
+  if (cache->far == nullptr) return nullptr;
+  const auto* entry = static_cast<FarChunk*>(hash_search(cache->far, &number, HASH_FIND, nullptr));
+  return entry == nullptr ? nullptr : entry->chunk;
+}
+
+CachedShard* cache_shard(LayoutCache* cache, int64 shard) {
+  require_shard(cache->layout, shard);
+  const uint64 number = static_cast<uint64>(shard) / CacheChunk::kShards;
+  CacheChunk* chunk =
+      number < LayoutCache::kNear ? near_chunk(cache, number) : far_chunk(cache, number);
+  CachedShard* cached = &chunk->shards[static_cast<uint64>(shard) % CacheChunk::kShards];
+  // Last, since nothing may fail once this session is counted in.
+  cached->slot = slot_of(cache->layout, shard);
+  return cached;
+}
+
+Uncounted* begin_count(const LayoutCache* cache, uint64 number) {
+  if (!has_begun) begin_counting();
+  Uncounted* of_chunk = cache->chunks[number]->counts;
+  cache->uncounted[number] = of_chunk;
+  of_chunk->next = listed;
+  return listed = of_chunk;
+}
+
+void count_many(Slot* slot, uint32 count) {
+  add_issued(slot, count);
+  if (!has_begun) begin_counting();
+}
+
+void counts_flush() noexcept {
+  constexpr int kToWrite = 1;
+  for (Uncounted* uncounted = listed; uncounted != nullptr; uncounted = uncounted->next) {
+    const LayoutCache* cache = uncounted->cache;
+    cache->uncounted[uncounted->number] = nullptr;
+    const CachedShard* shards = cache->chunks[uncounted->number]->shards;
+    // Slots of many shards may not be in the processor's cache: they are prefetched for the whole
+    // chunk.
+    for (uint32 at = 0; at < CacheChunk::kShards; at++)
+      if (uncounted->ids[at] > 0) __builtin_prefetch(shards[at].slot, kToWrite);
+    for (uint32 at = 0; at < CacheChunk::kShards; at++) {
+      const uint8 count = uncounted->ids[at];
+      if (count == 0) continue;
+      uncounted->ids[at] = 0;
+      add_issued(shards[at].slot, count);
+    }
+  }
+  listed = nullptr;
+}
+
+void at_eoxact_counts(XactEvent event) {
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE) return;
+  counts_flush();
+  has_begun = false;
+}
+
+// At the exit of the process, after counts_flush().
+void at_exit_session_cache() {
+  for_each_chunk([](CacheChunk* chunk) {
+    for (CachedShard& cached : chunk->shards) let_go(cached.slot);
+  });
+}
+
+void forget_last_ids() {
+  session_last_id = kNoId;
+  for_each_chunk([](CacheChunk* chunk) {
+    for (CachedShard& cached : chunk->shards) cached.last_id = kNoId;
+  });
+}
+
+}  // namespace snowid::pg
