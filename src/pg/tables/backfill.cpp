@@ -123,7 +123,7 @@ Datum snowid_backfill(PG_FUNCTION_ARGS) {
   if (!read_row(window, &row)) PG_RETURN_NULL();
   auto* run = static_cast<Run*>(WinGetPartitionLocalMemory(window, sizeof(Run)));
   require_same_layout(*run, *row.spec);
-  const core::Layout& layout = layout_of(*row.spec);
+  const core::Layout& layout = layout_of_call(fcinfo, *row.spec);
   require_shard(layout, row.shard);
   core::Tick tick;
   const core::Status status = next_tick(window, kFunction, layout, row.moment, run, &tick);

@@ -7,7 +7,14 @@
 
 namespace snowid::pg {
 
-core::Layout recent_layout = core::kInstagram;
+const core::Layout& layout_of_call(FunctionCallInfo fcinfo, const core::LayoutSpec& spec) {
+  auto* kept = static_cast<core::Layout*>(fcinfo->flinfo->fn_extra);
+  if (kept != nullptr && kept->spec == spec) return *kept;
+  if (kept == nullptr)
+    fcinfo->flinfo->fn_extra = kept = static_cast<core::Layout*>(
+        MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(core::Layout)));
+  return *kept = core::make_layout(spec);
+}
 
 char* layout_text(const core::LayoutSpec& spec) {
   char text[core::kLayoutTextSize];

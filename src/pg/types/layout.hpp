@@ -10,20 +10,13 @@ inline const core::LayoutSpec& layout_spec_arg(FunctionCallInfo fcinfo, int numb
   return *reinterpret_cast<const core::LayoutSpec*>(PG_GETARG_POINTER(number));
 }
 
-// The layout that layout_of() made last, so that a constant argument is made ready only once.
-extern core::Layout recent_layout;
-
-// A layout, ready to compute with. Holds until the next call: it is not copied, since that would
-// cost each call that reads an ID. So nobody keeps it beyond a row, and none takes two layouts.
-inline const core::Layout& layout_of(const core::LayoutSpec& spec) {
-  if (spec == core::kInstagram.spec) return core::kInstagram;
-  if (!(spec == recent_layout.spec)) recent_layout = core::make_layout(spec);
-  return recent_layout;
-}
-
-// An argument of that type, ready to compute with. Holds as long.
+// Such an argument, ready to compute with: kept in fn_extra, so that it is made once for all calls
+// of a statement that name the same layout. It holds until the next call of the function. Requires:
+// the function uses fn_extra for nothing else, and takes one layout.
+const core::Layout& layout_of_call(FunctionCallInfo fcinfo, const core::LayoutSpec& spec);
 inline const core::Layout& layout_arg(FunctionCallInfo fcinfo, int number) {
-  return layout_of(layout_spec_arg(fcinfo, number));
+  const core::LayoutSpec& spec = layout_spec_arg(fcinfo, number);
+  return spec == core::kInstagram.spec ? core::kInstagram : layout_of_call(fcinfo, spec);
 }
 
 // The text form of a layout, as a C string in the current memory context.
