@@ -102,6 +102,7 @@ void id_settings_register() {
   bound_register("snowid.debug_shards_between_sweeps", &shards_between_sweeps);
   bound_register("snowid.debug_most_idle_shards", &most_idle_shards);
   bound_register("snowid.debug_log_every", &log_every);
+  bound_register("snowid.debug_walk_tables", &walk_tables);
 }
 
 }  // namespace snowid::pg

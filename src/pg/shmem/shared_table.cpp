@@ -28,6 +28,7 @@ struct Listed {
   uint32 abi;
   uint32 entry_size;
   dshash_table_handle handle;
+  std::atomic<uint64_t> entries;  // how many it has
 };
 
 struct Root {
@@ -43,7 +44,8 @@ SNOWID_PIN(Listed, name, 0);
 SNOWID_PIN(Listed, abi, 32);
 SNOWID_PIN(Listed, entry_size, 36);
 SNOWID_PIN(Listed, handle, 40);
-SNOWID_PIN_SIZE(Listed, 48);
+SNOWID_PIN(Listed, entries, 48);
+SNOWID_PIN_SIZE(Listed, 56);
 SNOWID_PIN(Root, abi, 0);
 SNOWID_PIN(Root, tranches, 4);
 SNOWID_PIN(Root, lock, 16);
@@ -111,27 +113,28 @@ void attach_area() {
 }
 
 // The table of this name in the directory, nullptr where there is none. The root must be locked.
-const Listed* find_listed(const char* name) noexcept {
+Listed* find_listed(const char* name) noexcept {
   assert_holds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
     if (strcmp(root->tables[i].name, name) == 0) return &root->tables[i];
   return nullptr;
 }
 
-// Makes a table and lists it. The root must be locked exclusively. The count is raised last, so
-// that a table that an error has left half made is not listed.
-dshash_table* make_table(const TableForm& form, const dshash_parameters& parameters) {
+// Makes a table, sets *made to it, and lists it. The root must be locked exclusively. The count is
+// raised last, so that a table that an error has left half made is not listed.
+Listed* make_table(const TableForm& form, const dshash_parameters& parameters,
+                   dshash_table** made) {
   assert_holds_exclusively(root->lock);
   if (root->count == kMostTables)
     elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
-  dshash_table* made = dshash_create(shared_area, &parameters, nullptr);
+  *made = dshash_create(shared_area, &parameters, nullptr);
   Listed& listed = root->tables[root->count];
   strlcpy(listed.name, form.name, kNameSize);
   listed.abi = form.abi;
   listed.entry_size = static_cast<uint32>(form.entry_size);
-  listed.handle = dshash_get_hash_table_handle(made);
+  listed.handle = dshash_get_hash_table_handle(*made);
   root->count++;
-  return made;
+  return &listed;
 }
 
 }  // namespace
@@ -149,10 +152,10 @@ void table_attach_now(SharedTable* table) {
   const dshash_parameters parameters =
       byte_keyed(form.key_size, form.entry_size, tranche_of(Tranche::kShared));
   LWLockAcquire(&root->lock, LW_EXCLUSIVE);
-  const Listed* listed = find_listed(form.name);
+  Listed* listed = find_listed(form.name);
   dshash_table* attached = nullptr;
   if (listed == nullptr)
-    attached = make_table(form, parameters);
+    listed = make_table(form, parameters, &attached);
   else if (listed->abi == form.abi)
     attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   LWLockRelease(&root->lock);
@@ -160,7 +163,26 @@ void table_attach_now(SharedTable* table) {
   // Read without the lock: a table that is listed never changes.
   if (attached == nullptr) report_other_abi(form.name, listed->abi, form.abi);
   table->attached = attached;
+  table->entries = &listed->entries;
 }
+
+namespace {
+
+uint64 count_by_walk(const Listed& listed) {
+  // Neither keys nor their hashes are needed.
+  const dshash_parameters parameters =
+      byte_keyed(0, listed.entry_size, tranche_of(Tranche::kShared));
+  dshash_table* table = dshash_attach(shared_area, &parameters, listed.handle, nullptr);
+  uint64 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table, false);
+  while (dshash_seq_next(&scan) != nullptr) count++;
+  dshash_seq_term(&scan);
+  dshash_detach(table);
+  return count;
+}
+
+}  // namespace
 
 int64 table_memory(const char* name) {
   // dshash keeps a pointer and a hash before each entry, and does not say so.
@@ -170,17 +192,9 @@ int64 table_memory(const char* name) {
   const Listed* listed = find_listed(name);
   LWLockRelease(&root->lock);
   if (listed == nullptr) return 0;
-  // Counting entries needs neither keys nor their hashes.
-  const dshash_parameters parameters =
-      byte_keyed(0, listed->entry_size, tranche_of(Tranche::kShared));
-  dshash_table* table = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
-  int64 count = 0;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, table, false);
-  while (dshash_seq_next(&scan) != nullptr) count++;
-  dshash_seq_term(&scan);
-  dshash_detach(table);
-  return count * static_cast<int64>(kHeaderSize + listed->entry_size);
+  const uint64 count =
+      walk_tables > 0 ? count_by_walk(*listed) : listed->entries.load(std::memory_order_relaxed);
+  return static_cast<int64>(count * (kHeaderSize + listed->entry_size));
 }
 
 void* table_attach_entry(SharedTable* table, const void* key) {
@@ -203,6 +217,7 @@ void* table_find_or_make(const SharedTable& table, const void* key, bool* made) 
     memset(static_cast<char*>(entry) + table.form.key_size, 0,
            table.form.entry_size - table.form.key_size);
     if (table.form.begin != nullptr) table.form.begin(entry);
+    table.entries->fetch_add(1, std::memory_order_relaxed);
   }
   if (made != nullptr) *made = !found;
   return entry;
@@ -214,6 +229,7 @@ void table_release(const SharedTable& table, void* entry) {
 }
 
 void table_delete(const SharedTable& table, void* entry) {
+  table.entries->fetch_sub(1, std::memory_order_relaxed);
   dshash_delete_entry(table.attached, entry);
 }
 

@@ -35,7 +35,7 @@
 // The number of the room: of the form of Root and Listed in table.cpp and of Usage in quota.hpp. To
 // be changed with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
-#define SNOWID_SHARED_ABI 7
+#define SNOWID_SHARED_ABI 8
 #endif
 
 // Pins the size of a type, or the offset of a field, that lies in shared memory. A change of the
@@ -69,6 +69,8 @@ struct TableForm {
 struct SharedTable {
   TableForm form;
   dshash_table* attached;  // nullptr before table_attach()
+  // How many entries it has, changed with the partition of the one that is made or deleted locked.
+  std::atomic<uint64_t>* entries = nullptr;
 };
 
 // Attaches to the table, made if there is none. Later calls cost next to nothing.
@@ -101,8 +103,12 @@ void table_delete(const SharedTable& table, void* entry);
 
 // How many bytes the entries of the table of this name take, with what dshash puts before each, and
 // without the table's own index of them; 0 if there is no such table. Requires: the session is
-// attached to one of the tables. Raises: class 53 if memory cannot be mapped.
+// attached to one of the tables.
 int64 table_memory(const char* name);
+
+// Has a library for tests count the entries themselves, to be compared with what is counted as they
+// are made and deleted.
+SNOWID_BOUND(walk_tables, 0);
 
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;
