@@ -56,12 +56,16 @@ void begin_section(void* entry) {
   section->table = InvalidDsaPointer;
 }
 
+}  // namespace
+
 SharedTable segments = {
     {"segments", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSegment), begin_segment},
     nullptr};
 SharedTable sections = {
     {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
     nullptr};
+
+namespace {
 
 Quota quota = make_quota(
     "segments and sections",
@@ -215,17 +219,6 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   return entry;
 }
 
-// Calls `look` for each entry of this database.
-template <typename Shared>
-void visit_entries(SharedTable* table, void (*look)(Shared*, void*), void* argument) {
-  table_attach(table);
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, table->attached, false);
-  while (auto* entry = static_cast<Shared*>(dshash_seq_next(&scan)))
-    if (entry->key.database == MyDatabaseId) look(entry, argument);
-  dshash_seq_term(&scan);
-}
-
 // A table of keys to be made.
 struct Allocation {
   uint32 capacity;
@@ -248,14 +241,6 @@ bool sections_make_room(uint32 capacity) {
   quota_attach(&quota);
   sweep_keys(bound);
   return bound_of(key_quota, capacity) == Bound::kNone;
-}
-
-void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument) {
-  visit_entries(&segments, look, argument);
-}
-
-void sections_each(void (*look)(SharedSection* section, void* argument), void* argument) {
-  visit_entries(&sections, look, argument);
 }
 
 SharedSegment* shared_segment(Oid relid) {

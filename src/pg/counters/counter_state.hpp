@@ -19,7 +19,6 @@
 // at once.
 #pragma once
 
-#include "pg/counters/counter_stats.hpp"
 #include "pg/counters/remote_source.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/bounds.hpp"
@@ -84,6 +83,22 @@ void end_refill() noexcept;
 // within it.
 void end_refill_in_subtransaction() noexcept;
 
+// Refills that have allocated numbers. Times in microseconds. The process that has the right to
+// refill adds to them, statistics zero them at any time.
+struct RefillCounts {
+  std::atomic<uint64_t> refills;
+  std::atomic<uint64_t> total_us;
+  std::atomic<uint64_t> longest_us;
+  std::atomic<int64_t> logged_us;  // when a slow one was last logged, see may_log()
+};
+
+// Counts a refill that began then and is done. Returns how long it took, in microseconds.
+int64 count_refill(RefillCounts* counts, instr_time began) noexcept;
+
+// Logs a refill that took over a second, unless one of this sequence was logged in the last minute.
+// Requires: this process no longer has the right to refill.
+void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
+
 // A sequence of a database.
 struct CounterKey {
   Oid database;
@@ -102,7 +117,7 @@ struct SharedSegment {
   std::atomic<uint64_t> blocks;  // how many were allocated, 0 before the first
   int64 refilled_us;             // when, as Unix microseconds
   uint64 refilled_cursor;        // the position of the cursor then
-  // What is counted, see counter_stats.hpp; and what `numbers` had given when it last was zeroed.
+  // What is counted, see counter_stats.cpp; and what `numbers` had given when it last was zeroed.
   RefillCounts refills;
   SourceFailures source;
   std::atomic<uint64_t> given_before;
@@ -134,7 +149,7 @@ struct SharedSection {
   std::atomic<int64_t>
       alert;             // a session that draws this number or a greater one raises the limit early
   dsa_pointer table;     // a core::KeyTable, InvalidDsaPointer where there is none
-  RefillCounts refills;  // see counter_stats.hpp
+  RefillCounts refills;  // see counter_stats.cpp
   std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
   // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
   int64 refused_us;
@@ -172,11 +187,10 @@ inline constexpr uint32 kFirstKeys = 100;
 // cannot be mapped.
 bool sections_make_room(uint32 capacity);
 
-// Calls `look` for each entry of this database, with its partition locked in shared mode: it takes
-// no lock and does not wait, but may raise an error. Raises: 55000 if another library has made
-// shared memory; 53200 or 53100 if there is no memory.
-void segments_each(void (*look)(SharedSegment* segment, void* argument), void* argument);
-void sections_each(void (*look)(SharedSection* section, void* argument), void* argument);
+// The tables of both, with their sequences as keys. Declared here because statistics look at all
+// entries.
+extern SharedTable segments;
+extern SharedTable sections;
 
 // The entry of a sequence of this database, made if there is none, with this session counted in.
 // Raises: 53400 if there are too many; 55000 if another library has made shared memory; 53200 or

@@ -1,8 +1,9 @@
+// Statistics of segments and sections: counting refills, for the views and for the server's log,
+// and reading and resetting the counts.
+//
 // Shared: the entries, each looked at with its partition locked in shared mode, so that it is not
 // deleted meanwhile. What is read are atomics, so nobody waits, and one may be a moment ahead of
 // another.
-#include "pg/counters/counter_stats.hpp"
-
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
@@ -42,101 +43,6 @@ void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
 
 namespace {
 
-uint64 load_count(const std::atomic<uint64_t>& count) {
-  return count.load(std::memory_order_relaxed);
-}
-
-// Room for one more, zeroed.
-CounterStat* add_to(CounterStats* stats) {
-  constexpr size_t kFirst = 64;
-  if (stats->all == nullptr) {
-    stats->all = static_cast<CounterStat*>(palloc(kFirst * sizeof(CounterStat)));
-  } else if (stats->count >= kFirst && (stats->count & (stats->count - 1)) == 0) {
-    stats->all = static_cast<CounterStat*>(
-        repalloc_huge(stats->all, 2 * stats->count * sizeof(CounterStat)));
-  }
-  CounterStat* added = &stats->all[stats->count++];
-  *added = {};
-  return added;
-}
-
-void copy_known(CounterStat* stat, const core::Known& known) {
-  stat->is_known = known.file.load(std::memory_order_relaxed) != 0;
-  stat->last_value = known.after.load(std::memory_order_relaxed);
-}
-
-void copy_refills(CounterStat* stat, const RefillCounts& counts) {
-  stat->refills = load_count(counts.refills);
-  stat->total_us = load_count(counts.total_us);
-  stat->longest_us = load_count(counts.longest_us);
-}
-
-void add_segment(SharedSegment* segment, void* stats) {
-  CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
-  stat->relid = segment->key.relid;
-  const uint64 given = core::given_by(segment->numbers);
-  const uint64 before = load_count(segment->given_before);
-  stat->given = given - std::min(before, given);
-  copy_known(stat, segment->known);
-  if (stat->is_known) stat->remaining = core::left_in(segment->numbers);
-  copy_refills(stat, segment->refills);
-  stat->block_size = load_count(segment->numbers.size);
-  stat->blocks = load_count(segment->blocks);
-  stat->failures = load_count(segment->source.failures);
-  stat->failed_us = segment->source.failed_us.load(std::memory_order_relaxed);
-  stat->sqlstate = static_cast<int>(segment->source.sqlstate.load(std::memory_order_relaxed));
-}
-
-void add_section(SharedSection* section, void* stats) {
-  CounterStat* stat = add_to(static_cast<CounterStats*>(stats));
-  stat->is_section = true;
-  stat->relid = section->key.relid;
-  stat->given = load_count(section->given);
-  copy_known(stat, section->known);
-  copy_refills(stat, section->refills);
-  stat->block_size = load_count(section->increment);
-  stat->blocks = load_count(section->increments);
-  stat->keys = load_count(section->keys);
-  stat->evictions = load_count(section->evictions);
-}
-
-void reset_refills(RefillCounts* counts) {
-  counts->refills.store(0, std::memory_order_relaxed);
-  counts->total_us.store(0, std::memory_order_relaxed);
-  counts->longest_us.store(0, std::memory_order_relaxed);
-}
-
-void reset_segment(SharedSegment* segment, void*) {
-  segment->given_before.store(core::given_by(segment->numbers), std::memory_order_relaxed);
-  reset_refills(&segment->refills);
-  segment->source.failures.store(0, std::memory_order_relaxed);
-  segment->source.sqlstate.store(0, std::memory_order_relaxed);
-}
-
-void reset_section(SharedSection* section, void*) {
-  section->given.store(0, std::memory_order_relaxed);
-  section->evictions.store(0, std::memory_order_relaxed);
-  reset_refills(&section->refills);
-}
-
-}  // namespace
-
-CounterStats counters_stats() {
-  CounterStats stats{};
-  counter_flush_counts();
-  segments_each(add_segment, &stats);
-  sections_each(add_section, &stats);
-  return stats;
-}
-
-void counters_reset_counts() {
-  counter_flush_counts();
-  segments_each(reset_segment, nullptr);
-  sections_each(reset_section, nullptr);
-}
-
-namespace {
-
 // The columns of snowid.counter_statistics().
 enum Column : int {
   kKind,
@@ -157,35 +63,104 @@ enum Column : int {
   kColumns,
 };
 
+struct Row {
+  Datum values[kColumns];
+  bool nulls[kColumns];
+};
+
+// The rows, in the current memory context: they are put into the result once no entry is locked.
+struct Rows {
+  Row* all;
+  size_t count;
+};
+
+uint64 load_count(const std::atomic<uint64_t>& count) noexcept {
+  return count.load(std::memory_order_relaxed);
+}
+
 Datum number(uint64 value) { return Int64GetDatum(static_cast<int64>(value)); }
+Datum number(const std::atomic<uint64_t>& count) { return number(load_count(count)); }
+Datum milliseconds(const std::atomic<uint64_t>& us) {
+  return Float8GetDatum(as_milliseconds(load_count(us)));
+}
 
-Datum milliseconds(uint64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
+// Adds a row with what segments and sections have in common; the other columns are null.
+Row* add_row(Rows* rows, const char* kind, Oid relid, const core::Known& known,
+             const RefillCounts& refills) {
+  constexpr size_t kFirst = 64;
+  if (rows->all == nullptr) {
+    rows->all = static_cast<Row*>(palloc(kFirst * sizeof(Row)));
+  } else if (rows->count >= kFirst && (rows->count & (rows->count - 1)) == 0) {
+    rows->all = static_cast<Row*>(repalloc_huge(rows->all, 2 * rows->count * sizeof(Row)));
+  }
+  Row* row = &rows->all[rows->count++];
+  *row = {};
+  row->values[kKind] = CStringGetTextDatum(kind);
+  row->values[kRelation] = ObjectIdGetDatum(relid);
+  row->values[kLastValue] = Int64GetDatum(known.after.load(std::memory_order_relaxed));
+  row->nulls[kLastValue] = known.file.load(std::memory_order_relaxed) == 0;
+  row->values[kRefills] = number(refills.refills);
+  row->values[kRefillTime] = milliseconds(refills.total_us);
+  row->values[kMaxRefillTime] = milliseconds(refills.longest_us);
+  return row;
+}
 
-void put_row(ReturnSetInfo* result, const CounterStat& stat) {
-  Datum values[kColumns] = {};
-  bool nulls[kColumns] = {};
-  const auto set = [&](Column column, Datum value, bool is_null) {
-    values[column] = value;
-    nulls[column] = is_null;
-  };
-  const bool is_section = stat.is_section;
-  const bool has_failed = stat.sqlstate != 0;
-  values[kKind] = CStringGetTextDatum(is_section ? "section" : "segment");
-  values[kRelation] = ObjectIdGetDatum(stat.relid);
-  values[kGiven] = number(stat.given);
-  set(kRemaining, number(stat.remaining), is_section);
-  set(kLastValue, Int64GetDatum(stat.last_value), !stat.is_known);
-  values[kRefills] = number(stat.refills);
-  values[kRefillTime] = milliseconds(stat.total_us);
-  values[kMaxRefillTime] = milliseconds(stat.longest_us);
-  values[kBlockSize] = number(stat.block_size);
-  values[kBlocks] = number(stat.blocks);
-  set(kSourceFailures, number(stat.failures), is_section);
-  set(kLastFailure, CStringGetTextDatum(unpack_sql_state(stat.sqlstate)), !has_failed);
-  set(kLastFailureAt, TimestampTzGetDatum(to_timestamptz({stat.failed_us})), !has_failed);
-  set(kKeys, number(stat.keys), !is_section);
-  set(kEvictions, number(stat.evictions), !is_section);
-  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+void add_segment(Rows* rows, const SharedSegment* segment) {
+  Row* row = add_row(rows, "segment", segment->key.relid, segment->known, segment->refills);
+  const uint64 given = core::given_by(segment->numbers);
+  row->values[kGiven] = number(given - std::min(load_count(segment->given_before), given));
+  row->values[kRemaining] = number(row->nulls[kLastValue] ? 0 : core::left_in(segment->numbers));
+  row->values[kBlockSize] = number(segment->numbers.size);
+  row->values[kBlocks] = number(segment->blocks);
+  const SourceFailures& source = segment->source;
+  const uint32_t sqlstate = source.sqlstate.load(std::memory_order_relaxed);
+  row->values[kSourceFailures] = number(source.failures);
+  row->values[kLastFailure] = CStringGetTextDatum(unpack_sql_state(static_cast<int>(sqlstate)));
+  row->values[kLastFailureAt] =
+      TimestampTzGetDatum(to_timestamptz({source.failed_us.load(std::memory_order_relaxed)}));
+  row->nulls[kLastFailure] = row->nulls[kLastFailureAt] = sqlstate == 0;
+  row->nulls[kKeys] = row->nulls[kEvictions] = true;
+}
+
+void add_section(Rows* rows, const SharedSection* section) {
+  Row* row = add_row(rows, "section", section->key.relid, section->known, section->refills);
+  row->values[kGiven] = number(section->given);
+  row->values[kBlockSize] = number(section->increment);
+  row->values[kBlocks] = number(section->increments);
+  row->values[kKeys] = number(section->keys);
+  row->values[kEvictions] = number(section->evictions);
+  for (const Column column : {kRemaining, kSourceFailures, kLastFailure, kLastFailureAt})
+    row->nulls[column] = true;
+}
+
+void reset_refills(RefillCounts* counts) {
+  counts->refills.store(0, std::memory_order_relaxed);
+  counts->total_us.store(0, std::memory_order_relaxed);
+  counts->longest_us.store(0, std::memory_order_relaxed);
+}
+
+void reset_segment(SharedSegment* segment) {
+  segment->given_before.store(core::given_by(segment->numbers), std::memory_order_relaxed);
+  reset_refills(&segment->refills);
+  segment->source.failures.store(0, std::memory_order_relaxed);
+  segment->source.sqlstate.store(0, std::memory_order_relaxed);
+}
+
+void reset_section(SharedSection* section) {
+  section->given.store(0, std::memory_order_relaxed);
+  section->evictions.store(0, std::memory_order_relaxed);
+  reset_refills(&section->refills);
+}
+
+// Calls `look` for each entry of this database. It takes no lock and does not wait.
+template <typename Entry, typename Look>
+void for_each(SharedTable* table, const Look& look) {
+  table_attach(table);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table->attached, false);
+  while (auto* entry = static_cast<Entry*>(dshash_seq_next(&scan)))
+    if (entry->key.database == MyDatabaseId) look(entry);
+  dshash_seq_term(&scan);
 }
 
 }  // namespace
@@ -204,8 +179,12 @@ SNOWID_FUNCTION(snowid_stat_reset);
 Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  const CounterStats stats = counters_stats();
-  for (size_t i = 0; i < stats.count; i++) put_row(result, stats.all[i]);
+  Rows rows{};
+  counter_flush_counts();
+  for_each<SharedSegment>(&segments, [&](auto* segment) { add_segment(&rows, segment); });
+  for_each<SharedSection>(&sections, [&](auto* section) { add_section(&rows, section); });
+  for (size_t i = 0; i < rows.count; i++)
+    tuplestore_putvalues(result->setResult, result->setDesc, rows.all[i].values, rows.all[i].nulls);
   PG_RETURN_NULL();
 }
 
@@ -213,7 +192,9 @@ Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
 Datum snowid_stat_reset(PG_FUNCTION_ARGS) {
   (void)fcinfo;
   reset_id_stats();
-  counters_reset_counts();
+  counter_flush_counts();
+  for_each<SharedSegment>(&segments, reset_segment);
+  for_each<SharedSection>(&sections, reset_section);
   PG_RETURN_VOID();
 }
 }

@@ -38,16 +38,6 @@ void unpin_pages() {
     unpin_page(counter);
 }
 
-// Adds what this session has drawn to the sections' entries. Each counter that was drawn from is in
-// the list of those that were pinned.
-void flush_drawn() noexcept {
-  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
-    if (counter->drawn == 0) continue;
-    counter->section->given.fetch_add(counter->drawn, std::memory_order_relaxed);
-    counter->drawn = 0;
-  }
-}
-
 // Whether there may be a counter with an entry that has to be looked at again.
 bool may_be_stale = false;
 
@@ -68,26 +58,19 @@ void let_go_of_entries(Which which) {
   }
 }
 
-void make_counters() {
-  HASHCTL options{};
-  options.keysize = sizeof(Oid);
-  options.entrysize = sizeof(Counter);
-  counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
-}
-
 Counter* find_or_make(Oid relid) {
-  if (counters == nullptr) make_counters();
+  static_assert(InvalidLocalTransactionId == 0 && InvalidBuffer == 0);
+  if (counters == nullptr) {
+    HASHCTL options{};
+    options.keysize = sizeof(Oid);
+    options.entrysize = sizeof(Counter);
+    counters = hash_create("snowid counters", 16, &options, HASH_ELEM | HASH_BLOBS);
+  }
   bool found;
   auto* counter = static_cast<Counter*>(hash_search(counters, &relid, HASH_ENTER, &found));
   if (!found) {
-    counter->locked_in = InvalidLocalTransactionId;
-    counter->is_looked_at = false;
-    counter->buffer = InvalidBuffer;
-    counter->is_pinned = counter->is_listed = false;
-    counter->next_pinned = nullptr;
-    counter->drawn = 0;
-    counter->segment = nullptr;
-    counter->section = nullptr;
+    *counter = {};
+    counter->relid = relid;
   }
   return counter;
 }
@@ -135,12 +118,6 @@ void assert_has_right([[maybe_unused]] const Counter* counter,
           is_mine(counter->section->refill)));
 }
 
-[[noreturn]] void report_no_right(Oid relid) {
-  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("permission denied for sequence %s", get_rel_name(relid))));
-  pg_unreachable();
-}
-
 // Pins the page, until the end of the transaction if there are not too many.
 void pin_page(Counter* counter) {
   if (pinned_count == kMostPinned) unpin_pages();
@@ -165,10 +142,19 @@ void pin_page(Counter* counter) {
 
 }  // namespace
 
+void counter_flush_counts() noexcept {
+  // Each counter that was drawn from is in the list of those that were pinned.
+  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
+    if (counter->drawn == 0) continue;
+    counter->section->given.fetch_add(counter->drawn, std::memory_order_relaxed);
+    counter->drawn = 0;
+  }
+}
+
 // Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
 // A transaction that fails has released them itself.
 void at_eoxact_counters(XactEvent event) {
-  flush_drawn();
+  counter_flush_counts();
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
@@ -221,19 +207,18 @@ void on_relcache_counters(Oid relid) {
 void at_exit_counters() {
   ConditionVariableCancelSleep();
   end_refill();
-  flush_drawn();
+  counter_flush_counts();
   let_go_of_entries(Which::kAll);
 }
 
-void counter_flush_counts() { flush_drawn(); }
-
 Counter* counter_open(Oid relid, AclMode rights) {
-  Counter*& place = recent[relid % kRecent];
-  if (unlikely(place == nullptr || place->relid != relid)) place = find_or_make(relid);
-  Counter* counter = place;
+  Counter*& last = recent[relid % kRecent];
+  if (unlikely(last == nullptr || last->relid != relid)) last = find_or_make(relid);
+  Counter* counter = last;
   if (unlikely(counter->locked_in != current_lxid())) lock_sequence(counter);
   if (unlikely(!counter->is_looked_at)) look_at_sequence(counter);
-  if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK) report_no_right(relid);
+  if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK)
+    aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(relid));
   return counter;
 }
 

@@ -38,7 +38,7 @@ struct Counter {
 
 // Adds what this session has drawn to what the sections' entries count. Otherwise the end of the
 // transaction does: each draw writing to what all share would cost it more.
-void counter_flush_counts();
+void counter_flush_counts() noexcept;
 
 // The counter of a sequence, which is then locked by this transaction. rights: the user needs one
 // of them. Raises: 42P01 if there is no such relation; 42809 if it is no sequence, or one of
