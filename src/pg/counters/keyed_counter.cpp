@@ -92,11 +92,10 @@ dsa_pointer replace_table(SharedSection* section, const Growth& growth, dsa_poin
   return useless;
 }
 
-// Tries to make room for a key, and makes sure that there is a table. Returns false where there can
-// be no more room than there is. Memory is allocated without the section's lock, so that others can
-// add keys meanwhile. Fails with an error of class 53 only where a section cannot have its first
-// table; without a larger one, for which memory is refused or what there may be is used up, keys
-// leave early.
+// Tries to make room for a key, and makes sure that there is a table. Returns false if there can be
+// no more room than there is: keys leave early then. Memory is allocated without the section's
+// lock, so that others can add keys meanwhile. Raises: 53200 or 53100 if there is no memory for a
+// section's first table.
 bool make_room_for_key(SharedSection* section) {
   assert_holds_none();
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
@@ -228,9 +227,9 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   return true;
 }
 
-// Raises the limit above `was`; or, where another session has the right to, waits for that one,
-// with kEarly not even that. Fails with 2200H where it must raise the limit and cannot, and as
-// sequence_options() does.
+// Raises the limit above `was`; or, if another session has the right to, waits for that one, with
+// kEarly not even that. Raises: 2200H if it must raise the limit and cannot; 55000 if the sequence
+// cycles or counts down.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {

@@ -191,7 +191,6 @@ void read_answer(void* argument) {
     ereport(ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
-  if (SPI_processed > 1) report_nonsense(&source);
   const AnswerReader reader{report_nonsense, &source};
   read_source(reader, request);
   if (request.allocated != nullptr && strcmp(request.identity, source.identity) != 0)
@@ -210,7 +209,7 @@ void read_answer(void* argument) {
   *request.allocated = allocated;
 }
 
-// Asks the source. Returns and fails as remote_run() does; the error has been explained.
+// Asks the source. Returns nullptr, or the error, restated by remote_explain(). Raises: a cancel.
 ErrorData* ask_source(Request* request) {
   const RemoteSource& source = request->source;
   // No source has an empty identity, so nothing is allocated.

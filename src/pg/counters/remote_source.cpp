@@ -50,8 +50,8 @@ Oid oid_column(Relation table, HeapTuple row, Column column) {
 }
 
 // The row with the present OIDs of its names. A user may name the source of a sequence of its own;
-// the owner is looked up. A superuser may also name the owner, as restoring a dump does. Fails as
-// require_own_sequence() does for other users.
+// the owner is looked up. A superuser may also name the owner, as restoring a dump does.
+// Raises, for other users: 42501 if the sequence is another's; 42809 if it is none.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();

@@ -329,7 +329,7 @@ struct Batch {
   Oid relid;
   uint64 size;
   int64 next;
-  uint32 held;
+  uint32 buffered;
   int32 left;
 };
 
@@ -366,15 +366,15 @@ Datum segment_batch(FunctionCallInfo fcinfo, uint64 size) {
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
-  if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
-  if (batch->held == 0) {
+  if (batch->buffered == 0 && batch->left == 0) SRF_RETURN_DONE(call);
+  if (batch->buffered == 0) {
     const uint32 want = std::min(static_cast<uint32>(batch->left), kBatchAtOnce);
     const core::Drawn drawn = segment_draw(segment_open(batch->relid), batch->size, want);
     batch->next = drawn.first;
-    batch->held = drawn.count;
+    batch->buffered = drawn.count;
     batch->left -= static_cast<int32>(drawn.count);
   }
-  batch->held--;
+  batch->buffered--;
   SRF_RETURN_NEXT(call, Int64GetDatum(batch->next++));
 }
 

@@ -1,4 +1,5 @@
-// The SQL functions that issue IDs. Each is refused in a read-only transaction, as nextval is.
+// The SQL functions that issue IDs. Each raises an error in a read-only transaction, as nextval
+// does, finds the layout's cache and the shard, and calls issue_one() or issue() (issue.hpp).
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
@@ -14,7 +15,7 @@ struct Batch {
   LayoutCache* cache;
   int64 shard;
   core::Tick next;
-  uint32 held;
+  uint32 buffered;
   int32 left;
   bool is_own;     // whether the shard was the node's own number
   uint64 changes;  // how often that had changed when it was
@@ -30,7 +31,7 @@ struct Run {
 // The count of a call: of (count), or of (shard, count, layout).
 int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
 
-// The arguments of a call. Fails as shard_by_default() does.
+// The arguments of a call. Raises: 55000 if there is no default shard; 22023 if it is none.
 Run run_of(FunctionCallInfo fcinfo) {
   const int32 count = count_arg(fcinfo);
   if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
@@ -122,23 +123,23 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
   }
   call = SRF_PERCALL_SETUP();
   auto* batch = static_cast<Batch*>(call->user_fctx);
-  if (batch->held == 0 && batch->left == 0) SRF_RETURN_DONE(call);
+  if (batch->buffered == 0 && batch->left == 0) SRF_RETURN_DONE(call);
   const core::Layout& layout = batch->cache->layout;
   const core::Shard shard{static_cast<uint64>(batch->shard)};
   CachedShard* cached = cached_shard(batch->cache, batch->shard);
-  if (batch->held == 0) {
+  if (batch->buffered == 0) {
     if (batch->is_own) require_own(batch);
     const uint64 unit = layout.max_sequence.value + 1;
     const uint32 want = static_cast<uint32>(std::min(uint64(batch->left), unit));
     const core::Grant grant = issue(layout, shard, cached->slot, want, core::Span::kAny);
     batch->next = grant.first;
-    batch->held = grant.count;
+    batch->buffered = grant.count;
     batch->left -= static_cast<int32>(grant.count);
     count_many(cached->slot, grant.count);
   }
   const int64 id = id_of(layout, shard, batch->next).value;
   batch->next.value++;
-  batch->held--;
+  batch->buffered--;
   remember(cached, id);
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }

@@ -24,12 +24,13 @@ namespace snowid::pg {
 namespace {
 
 // Slots of the default layout are only counted: each database has room for all.
-Bounds other_bounds() {
-  return {static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
-}
 Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
-Quota other_quota =
-    make_quota("shards of layouts other than \"instagram\"", other_bounds, "usage of other shards");
+Quota other_quota = make_quota(
+    "shards of layouts other than \"instagram\"",
+    [] {
+      return Bounds{static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
+    },
+    "usage of other shards");
 
 Quota& quota_of(const SlotKey& key) {
   return is_of_default_layout(key) ? default_quota : other_quota;

@@ -1,5 +1,6 @@
-// Which layout the IDs of a table have, by the defaults of its columns. What a relation's defaults
-// say is remembered until the relation changes. Belongs to one process; nothing here is shared.
+// Which layout the IDs of a table have, by the defaults of its columns. Called by
+// snowid_watermark() for a table and each of its partitions. Belongs to one process; nothing here
+// is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
