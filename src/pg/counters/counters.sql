@@ -6,7 +6,7 @@ COMMENT ON FUNCTION @extschema@.snowid_segment_next(pg_catalog.regclass) IS
   'next number of a sequence, allocated for all sessions in blocks as large as its increment';
 
 CREATE FUNCTION @extschema@.snowid_segment_next(seq pg_catalog.regclass, size int) RETURNS bigint
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_next_size';
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_next';
 COMMENT ON FUNCTION @extschema@.snowid_segment_next(pg_catalog.regclass, int) IS
   'next number of a sequence, in blocks of this size; the rest of its increment is left to others';
 
@@ -18,7 +18,7 @@ COMMENT ON FUNCTION @extschema@.snowid_segment_batch(pg_catalog.regclass, int) I
 
 CREATE FUNCTION @extschema@.snowid_segment_batch(seq pg_catalog.regclass, count int, size int)
   RETURNS SETOF bigint
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_batch_size'
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_batch'
   SUPPORT snowid.batch_support;
 COMMENT ON FUNCTION @extschema@.snowid_segment_batch(pg_catalog.regclass, int, int) IS
   'next numbers of a sequence, in blocks of this size';

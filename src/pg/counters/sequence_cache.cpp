@@ -297,16 +297,14 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
   return drawn;
 }
 
-}  // namespace
-
+// The counter of a sequence as a segment, locked by this transaction.
 Counter* segment_open(Oid relid) {
   Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
-  if (unlikely(counter->segment == nullptr)) {
-    counter->segment = shared_segment(relid);
-  }
+  if (unlikely(counter->segment == nullptr)) counter->segment = shared_segment(relid);
   return counter;
 }
 
+// Draws up to `want` numbers, and at least one. size: of blocks, 0 for the whole increment.
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
     if (likely(has_valid_numbers(counter, size))) {
@@ -320,8 +318,6 @@ core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
     if (drawn.count > 0) return drawn;
   }
 }
-
-namespace {
 
 // The state of a running snowid_segment_batch: the numbers it has drawn and not returned, and how
 // many to draw.
@@ -337,8 +333,10 @@ struct Batch {
 // fewer.
 constexpr uint32 kBatchAtOnce = 1024;
 
-// A block size as SQL gives it.
-uint64 size_arg(int32 size) {
+// The block size of a call: argument `number`, or 0 for all of the increment if there is none.
+uint64 size_arg(FunctionCallInfo fcinfo, int number) {
+  if (PG_NARGS() <= number) return 0;
+  const int32 size = PG_GETARG_INT32(number);
   if (size < 1)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("block size %d is out of range", size),
@@ -346,14 +344,32 @@ uint64 size_arg(int32 size) {
   return static_cast<uint64>(size);
 }
 
-int64 segment_next(Oid relid, uint64 size) {
+}  // namespace
+
+}  // namespace snowid::pg
+
+using namespace snowid;
+using namespace snowid::pg;
+
+extern "C" {
+
+SNOWID_FUNCTION(snowid_segment_next);
+SNOWID_FUNCTION(snowid_segment_batch);
+
+// snowid_segment_next(seq regclass) → bigint
+// snowid_segment_next(seq regclass, size int) → bigint
+Datum snowid_segment_next(PG_FUNCTION_ARGS) {
+  const uint64 size = size_arg(fcinfo, 1);
   require_nextval("snowid_segment_next()");
-  return segment_draw(segment_open(relid), size, 1).first;
+  PG_RETURN_INT64(segment_draw(segment_open(PG_GETARG_OID(0)), size, 1).first);
 }
 
-Datum segment_batch(FunctionCallInfo fcinfo, uint64 size) {
+// snowid_segment_batch(seq regclass, count int) → SETOF bigint
+// snowid_segment_batch(seq regclass, count int, size int) → SETOF bigint
+Datum snowid_segment_batch(PG_FUNCTION_ARGS) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
+    const uint64 size = size_arg(fcinfo, 2);
     require_nextval("snowid_segment_batch()");
     const int32 count = PG_GETARG_INT32(1);
     require_count(count, 0, PG_INT32_MAX);
@@ -376,35 +392,5 @@ Datum segment_batch(FunctionCallInfo fcinfo, uint64 size) {
   }
   batch->buffered--;
   SRF_RETURN_NEXT(call, Int64GetDatum(batch->next++));
-}
-
-}  // namespace
-
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_segment_next);
-SNOWID_FUNCTION(snowid_segment_next_size);
-SNOWID_FUNCTION(snowid_segment_batch);
-SNOWID_FUNCTION(snowid_segment_batch_size);
-
-// snowid_segment_next(seq regclass) → bigint
-Datum snowid_segment_next(PG_FUNCTION_ARGS) { PG_RETURN_INT64(segment_next(PG_GETARG_OID(0), 0)); }
-
-// snowid_segment_next(seq regclass, size int) → bigint
-Datum snowid_segment_next_size(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(segment_next(PG_GETARG_OID(0), size_arg(PG_GETARG_INT32(1))));
-}
-
-// snowid_segment_batch(seq regclass, count int) → SETOF bigint
-Datum snowid_segment_batch(PG_FUNCTION_ARGS) { return segment_batch(fcinfo, 0); }
-
-// snowid_segment_batch(seq regclass, count int, size int) → SETOF bigint
-Datum snowid_segment_batch_size(PG_FUNCTION_ARGS) {
-  return segment_batch(fcinfo, size_arg(PG_GETARG_INT32(2)));
 }
 }
