@@ -33,7 +33,8 @@ struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
   // How many sessions use it, in the low kUserBits; above them how many IDs it has issued since the
-  // start of the server or the last reset, as far as sessions have added them (ids/session_cache.hpp).
+  // start of the server or the last reset, as far as sessions have added them
+  // (ids/session_cache.hpp).
   std::atomic<uint64_t> uses;
 };
 
