@@ -30,11 +30,11 @@
 #include "core/section.hpp"
 #include "core/segment.hpp"
 #include "core/series.hpp"
+#include "core/skipped_times.hpp"
 #include "core/text.hpp"
 #include "core/tick.hpp"
 #include "core/types.hpp"
 #include "core/uuid.hpp"
-#include "core/wild.hpp"
 
 extern "C" {
 // clang-format off: postgres.h must come before the others

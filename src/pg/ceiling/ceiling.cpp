@@ -78,8 +78,8 @@ bool is_durable_in(const LockedCeiling& locked) {
 
 // Copies the skipped times on a page to the database's entry, unless the entry has some: then they
 // are the same.
-void learn_skipped_times(const LockedCeiling& locked, const core::WildTimes& stored) {
-  SharedWild* shared = &shared_database->wild;
+void learn_skipped_times(const LockedCeiling& locked, const core::SkippedTimes& stored) {
+  SharedSkippedTimes* shared = &shared_database->skipped;
   assert_holds_exclusively(locked.ceiling->lock);
   if (stored.count == 0 || shared->has_any.load(std::memory_order_acquire)) return;
   // A sequence that this transaction has made has those of memory.
@@ -117,9 +117,9 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (is_to_be_raised || is_to_be_logged)
     lsn = store_on_pages(pages, std::max(before, target),
-                         found.wild.count > 0 ? found.wild : wild_times_now());
+                         found.skipped.count > 0 ? found.skipped : skipped_times());
   unlock_pages(pages);
-  learn_skipped_times(locked, found.wild);
+  learn_skipped_times(locked, found.skipped);
   // The server has started, or a dump was restored, or somebody called setval. All times up to
   // there may have been used.
   if (before > known) lift_slots_to(locked, micros_of(before));
@@ -346,18 +346,18 @@ void ceiling_lift(core::UnixMicros moment) {
   unlock_ceiling(locked);
 }
 
-XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild) {
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   Ceiling* ceiling = locked.ceiling;
-  SharedWild* shared = &shared_database->wild;
+  SharedSkippedTimes* shared = &shared_database->skipped;
   Assert(!has_own_ceiling() && is_durable_in(locked));
   const core::UnixMillis target = round_up(moment);
   const CeilingPages pages = lock_pages(locked.relation);
-  const XLogRecPtr lsn = store_on_pages(pages, target, wild);
+  const XLogRecPtr lsn = store_on_pages(pages, target, skipped);
   unlock_pages(pages);
-  shared->times = wild;
-  shared->has_any.store(wild.count > 0, std::memory_order_release);
+  shared->times = skipped;
+  shared->has_any.store(skipped.count > 0, std::memory_order_release);
   ceiling->written_us = micros_of(target).value;
   // No more than what is durable already. An ID above it waits for the previous record, which said
   // as much or more, or for one of its own.

@@ -54,12 +54,13 @@ void ceiling_learn();
 
 // All functions below require ceiling_learn().
 
-// The skipped times of this database (core/wild.hpp): those ahead of the clock that IDs have got
-// from a fast clock, and that no ID may get again. Read without a lock, see SharedWild.
-inline const core::WildTimes& wild_times_now() noexcept {
-  static constexpr core::WildTimes kNone{};
-  const SharedWild& wild = shared_database->wild;
-  return wild.has_any.load(std::memory_order_acquire) ? wild.times : kNone;
+// The skipped times of this database (core/skipped_times.hpp): those ahead of the clock that IDs
+// have got from a fast clock, and that no ID may get again. Read without a lock, see
+// SharedSkippedTimes.
+inline const core::SkippedTimes& skipped_times() noexcept {
+  static constexpr core::SkippedTimes kNone{};
+  const SharedSkippedTimes& skipped = shared_database->skipped;
+  return skipped.has_any.load(std::memory_order_acquire) ? skipped.times : kNone;
 }
 
 // Every time up to this one counts as used: the floor of the shared ceiling.
@@ -70,7 +71,7 @@ inline core::UnixMicros shared_floor() noexcept {
 // The latest that the alert may be: a day before the first skipped times that the shards have not
 // been lifted over. The quick path of an ID therefore need not check them.
 inline core::UnixMicros last_alert() noexcept {
-  return unlifted_until(wild_times_now(), shared_floor());
+  return unlifted_until(skipped_times(), shared_floor());
 }
 
 // The alert while a session raises the ceiling for an ID with the time `moment`: a little further
@@ -102,7 +103,7 @@ void ceiling_lift(core::UnixMicros moment);
 // it, the previous ceiling counts, which is no lower, or was not above what was durable then.
 // Requires: no other session is connected to the database (AccessExclusiveLock of it), and this one
 // has no ceiling of its own. Raises: 55000 if the sequence is missing, or not a permanent sequence.
-XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::WildTimes& wild);
+XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped);
 
 // Keeps other transactions from making the sequence anew until the end of this one. Raises: 55000
 // if the sequence is missing, or not a permanent sequence.

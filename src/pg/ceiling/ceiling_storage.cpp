@@ -17,10 +17,10 @@ namespace {
 
 // The special space of the second page. To a scan of the sequence the page is empty.
 struct SecondPage {
-  uint32 version;     // SNOWID_CEILING_PAGE
-  uint32 wild_count;  // of wild
-  int64 ceiling;      // in Unix milliseconds
-  core::Wild wild[core::WildTimes::kMost];
+  uint32 version;        // SNOWID_CEILING_PAGE
+  uint32 skipped_count;  // of skipped
+  int64 ceiling;         // in Unix milliseconds
+  core::SkippedRange skipped[core::SkippedTimes::kMost];
 };
 
 static_assert(sizeof(SecondPage) == 528);
@@ -106,13 +106,13 @@ StoredCeiling read_pages(const CeilingPages& pages) {
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
   read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;
-  read.wild.count = std::min<int64>(stored->wild_count, core::WildTimes::kMost);
-  std::copy_n(stored->wild, read.wild.count, read.wild.at);
+  read.skipped.count = std::min<int64>(stored->skipped_count, core::SkippedTimes::kMost);
+  std::copy_n(stored->skipped, read.skipped.count, read.skipped.at);
   return read;
 }
 
 XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
-                          const core::WildTimes& wild) {
+                          const core::SkippedTimes& skipped) {
   GenericXLogState* change = GenericXLogStart(pages.sequence.relation);
   sequence_page_store(pages.sequence, change, ceiling.value, true);
   if (BufferIsValid(pages.second)) {
@@ -123,9 +123,9 @@ XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
     if (is_new) PageInit(second, BLCKSZ, sizeof(SecondPage));
     auto* stored = reinterpret_cast<SecondPage*>(PageGetSpecialPointer(second));
     stored->version = SNOWID_CEILING_PAGE;
-    stored->wild_count = static_cast<uint32>(wild.count);
+    stored->skipped_count = static_cast<uint32>(skipped.count);
     stored->ceiling = ceiling.value;
-    std::copy_n(wild.at, wild.count, stored->wild);
+    std::copy_n(skipped.at, skipped.count, stored->skipped);
   }
   return GenericXLogFinish(change);
 }

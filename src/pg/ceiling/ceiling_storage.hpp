@@ -50,7 +50,7 @@ struct StoredCeiling {
   core::UnixMillis ceiling;  // the greater of the two
   core::UnixMillis own;      // that of the second page, or of the first if there is but one
   bool are_alike;            // whether both hold the same, or there is but one
-  core::WildTimes wild;
+  core::SkippedTimes skipped;
 };
 
 // Raises: 0A000 if the second page is of another version.
@@ -60,7 +60,7 @@ StoredCeiling read_pages(const CeilingPages& pages);
 // Returns the end of the WAL record for sequence_make_durable(); InvalidXLogRecPtr if the commit
 // syncs the file. Raises: errors of the generic WAL API.
 XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
-                          const core::WildTimes& wild);
+                          const core::SkippedTimes& skipped);
 
 // Opens the sequence and reads its pages; on a standby, as far as WAL has been replayed. Raises:
 // 55000 if the sequence is missing, or not a permanent sequence; 0A000 if its second page is of

@@ -1,6 +1,6 @@
 // Skipped times: ranges of time ahead of the clock that IDs have got from a fast clock, and that no
-// ID may get again (core/wild.hpp). The SQL functions by which a superuser states them, and by
-// which others read them.
+// ID may get again (core/skipped_times.hpp). The SQL functions by which a superuser states them,
+// and by which others read them.
 //
 // snowid.return_to_clock() lowers what otherwise only grows. So no other session may be connected
 // to the database, and none may begin: no process has read a clock or a ceiling that is no longer
@@ -88,7 +88,7 @@ void lock_database() {
 
 // What a call has to do.
 struct ReturnPlan {
-  core::WildTimes wild;
+  core::SkippedTimes skipped;
   // IDs go on above this: no ID of the right clock is above it, by what has been stated.
   core::UnixMicros resume;
   List* used_up;  // keys of slots at their end that the fast clock has brought there
@@ -104,15 +104,17 @@ core::UnixMicros moment_of(const RangeBound& bound) noexcept {
 
 // The ranges of the argument, with those that are known and not long past, in a palloc'd array.
 // Raises: 22023 if there are none.
-core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early_us, int64* count) {
+core::SkippedRange* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early_us,
+                              int64* count) {
   const MultirangeType* argument = PG_GETARG_MULTIRANGE_P(0);
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, MultirangeTypeGetOid(argument));
   int32 given;
   RangeType** ranges;
   multirange_deserialize(type->rngtype, argument, &given, &ranges);
   if (given == 0) report_bad("no times were given");
-  const core::WildTimes& known = wild_times_now();
-  auto* all = static_cast<core::Wild*>(palloc((given + known.count) * sizeof(core::Wild)));
+  const core::SkippedTimes& known = skipped_times();
+  auto* all =
+      static_cast<core::SkippedRange*>(palloc((given + known.count) * sizeof(core::SkippedRange)));
   *count = 0;
   for (int32 i = 0; i < given; i++) {
     RangeBound lower;
@@ -129,8 +131,8 @@ core::Wild* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early
 }
 
 // Whether a range lies in one that is known, and so may have begun.
-bool is_known(const core::Wild& range) noexcept {
-  const core::Wild* around = wild_at(wild_times_now(), range.from);
+bool is_known(const core::SkippedRange& range) noexcept {
+  const core::SkippedRange* around = range_at(skipped_times(), range.from);
   return around != nullptr && range.until <= around->until;
 }
 
@@ -142,9 +144,9 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros now = lead_from_now(clock);
   const int64 early_us = lift_early_us();
   int64 count;
-  core::Wild* ranges = ranges_of(fcinfo, clock, early_us, &count);
+  core::SkippedRange* ranges = ranges_of(fcinfo, clock, early_us, &count);
   for (int64 i = 0; i < count; i++) {
-    const core::Wild& range = ranges[i];
+    const core::SkippedRange& range = ranges[i];
     if (!is_known(range) && is_too_near(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -154,16 +156,17 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
   }
-  count = join_wild(ranges, count, clock, early_us);
-  if (count > core::WildTimes::kMost)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("too many ranges of future times: " INT64_FORMAT, count),
-                    errdetail("A database keeps %d ranges of the future.", core::WildTimes::kMost),
-                    errhint("State fewer and longer ranges: the time between two of them may be "
-                            "stepped over as well.")));
+  count = join_ranges(ranges, count, clock, early_us);
+  if (count > core::SkippedTimes::kMost)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("too many ranges of future times: " INT64_FORMAT, count),
+             errdetail("A database keeps %d ranges of the future.", core::SkippedTimes::kMost),
+             errhint("State fewer and longer ranges: the time between two of them may be "
+                     "stepped over as well.")));
   ReturnPlan plan{{}, right_until(now), NIL};
-  plan.wild.count = count;
-  std::copy_n(ranges, count, plan.wild.at);
+  plan.skipped.count = count;
+  std::copy_n(ranges, count, plan.skipped.at);
   return plan;
 }
 
@@ -187,7 +190,7 @@ void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept 
   }
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros start = start_of(layout, time_of(layout, last));
-  if (start > check->plan->resume && !is_wild_unit(check->plan->wild, layout, start)) {
+  if (start > check->plan->resume && !is_skipped_unit(check->plan->skipped, layout, start)) {
     check->contradicts = slot->key;
     check->used = start;
   }
@@ -214,11 +217,11 @@ List* find_used_up(Check* check) {
 // is in no range.
 void require_stated(ReturnPlan* plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
-  if (ceiling > nearly && wild_at(plan->wild, ceiling) == nullptr)
+  if (ceiling > nearly && range_at(plan->skipped, ceiling) == nullptr)
     report_bad(
         psprintf("the ceiling of IDs, %s, is in none of the given ranges", moment_text(ceiling)));
   const core::UnixMicros floor = shared_floor();
-  if (floor > nearly && wild_at(plan->wild, floor) == nullptr)
+  if (floor > nearly && range_at(plan->skipped, floor) == nullptr)
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
@@ -239,7 +242,7 @@ void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexce
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
   if (last == end_of(layout).value) return;
   const core::UnixMicros start = start_of(layout, time_of(layout, {last}));
-  if (start > plan->resume && is_wild_unit(plan->wild, layout, start))
+  if (start > plan->resume && is_skipped_unit(plan->skipped, layout, start))
     slot->last_tick.compare_exchange_strong(last, last_tick_at(layout, plan->resume).value);
 }
 
@@ -249,7 +252,7 @@ void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
   const int64 resume_us = plan.resume.value;
-  if (wild_at(plan.wild, shared_floor()) != nullptr || shared_floor() < plan.resume)
+  if (range_at(plan.skipped, shared_floor()) != nullptr || shared_floor() < plan.resume)
     shared_database->ceiling.floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
@@ -289,11 +292,11 @@ Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
   ReturnPlan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   require_stated(&plan, ceiling);
-  const bool is_wild = wild_at(plan.wild, ceiling) != nullptr && ceiling > plan.resume;
+  const bool is_ahead = range_at(plan.skipped, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is changed, since it may fail.
-  if (is_wild) objectid_begin_setting_back();
-  const XLogRecPtr lsn = ceiling_set_back(is_wild ? plan.resume : ceiling, plan.wild);
-  if (is_wild) {
+  if (is_ahead) objectid_begin_setting_back();
+  const XLogRecPtr lsn = ceiling_set_back(is_ahead ? plan.resume : ceiling, plan.skipped);
+  if (is_ahead) {
     set_memory_back(plan);
     objectid_end_setting_back();
   }
@@ -306,14 +309,14 @@ Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
 // snowid.get_skipped_times() → tstzmultirange: those on the ceiling's page.
 Datum snowid_get_skipped_times(PG_FUNCTION_ARGS) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
-  const core::WildTimes wild = ceiling_read().wild;
-  auto** ranges = static_cast<RangeType**>(palloc(core::WildTimes::kMost * sizeof(RangeType*)));
-  for (int64 i = 0; i < wild.count; i++) {
-    RangeBound lower{TimestampTzGetDatum(to_timestamptz(wild.at[i].from)), false, true, true};
-    RangeBound upper{TimestampTzGetDatum(to_timestamptz(wild.at[i].until)), false, true, false};
+  const core::SkippedTimes skipped = ceiling_read().skipped;
+  auto** ranges = static_cast<RangeType**>(palloc(core::SkippedTimes::kMost * sizeof(RangeType*)));
+  for (int64 i = 0; i < skipped.count; i++) {
+    RangeBound lower{TimestampTzGetDatum(to_timestamptz(skipped.at[i].from)), false, true, true};
+    RangeBound upper{TimestampTzGetDatum(to_timestamptz(skipped.at[i].until)), false, true, false};
     ranges[i] = make_range_of(type->rngtype, &lower, &upper);
   }
   PG_RETURN_MULTIRANGE_P(
-      make_multirange(TSTZMULTIRANGEOID, type->rngtype, static_cast<int32>(wild.count), ranges));
+      make_multirange(TSTZMULTIRANGEOID, type->rngtype, static_cast<int32>(skipped.count), ranges));
 }
 }

@@ -50,12 +50,12 @@ struct Ceiling {
   std::atomic<int64_t> floor_us;
 };
 
-// The skipped times (core/wild.hpp), copied from the ceiling's page, and whether there are any.
-// They are written by the first session that reads the page, with the ceiling's lock held, and by
-// ceiling_set_back() while no other session is connected. So once has_any is true the ranges can be
-// read without a lock.
-struct SharedWild {
-  core::WildTimes times;
+// The skipped times (core/skipped_times.hpp), copied from the ceiling's page, and whether there are
+// any. They are written by the first session that reads the page, with the ceiling's lock held, and
+// by ceiling_set_back() while no other session is connected. So once has_any is true the ranges can
+// be read without a lock.
+struct SharedSkippedTimes {
+  core::SkippedTimes times;
   std::atomic<bool> has_any;
 };
 
@@ -100,7 +100,7 @@ struct Database {
   std::atomic<int64_t> logged_us[kEventKinds];
   EventCounts events;
 
-  SharedWild wild;
+  SharedSkippedTimes skipped;
   // The longest unit of time that any slot of it may have, in microseconds.
   std::atomic<int64_t> longest_unit_us;
   // Whether it is known that this database may issue IDs, see check_may_issue().
@@ -110,13 +110,13 @@ struct Database {
 };
 
 SNOWID_PIN_SIZE(Ceiling, kLockSize + 48);
-SNOWID_PIN_SIZE(core::WildTimes, 520);
-SNOWID_PIN_SIZE(SharedWild, 528);
+SNOWID_PIN_SIZE(core::SkippedTimes, 520);
+SNOWID_PIN_SIZE(SharedSkippedTimes, 528);
 SNOWID_PIN_SIZE(RaiseCounts, 32);
 SNOWID_PIN_SIZE(EventCounts, 40);
 SNOWID_PIN(Database, ceiling, 8);
 SNOWID_PIN(Database, reset_us, kLockSize + 88);
-SNOWID_PIN(Database, wild, kLockSize + 208);
+SNOWID_PIN(Database, skipped, kLockSize + 208);
 SNOWID_PIN_SIZE(Database, kLockSize + 760);
 
 // The table of databases. Sweeps of slots look at all of its entries.

@@ -112,17 +112,17 @@ core::IssueLimits limits_now(const EventOf& of) {
   for (;;) {
     const core::UnixMicros clock = unix_now();
     if (!of.has_shard) return {clock, clock, kNever, kNever};
-    const core::WildTimes& times = wild_times_now();
+    const core::SkippedTimes& times = skipped_times();
     const core::UnixMicros floor = shared_floor();
     const int64 early_us = lift_early_us();
-    const core::Wild* due = due_at(times, clock, floor, early_us);
+    const core::SkippedRange* due = due_at(times, clock, floor, early_us);
     if (due != nullptr) {
       // All slots are lifted at once, so that the floor says which ranges were stepped over.
       ceiling_lift(due->until);
       continue;
     }
     const core::UnixMicros lead_from = lead_begin(times, clock, floor, early_us);
-    const core::Wild* ahead = wild_ahead(times, floor);
+    const core::SkippedRange* ahead = range_ahead(times, floor);
     if (ahead == nullptr) return {clock, lead_from, kNever, kNever};
     return {
         clock, lead_from, {ahead->from.value - of.layout.unit_us}, {ahead->from.value - early_us}};
@@ -138,13 +138,13 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   int64_t alert = shared->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
-  // Within a day of wild times the alert stays where it is, and the ceiling is not raised early.
+  // Within a day of skipped times the alert stays where it is, and the ceiling is not raised early.
   const core::UnixMicros alert_end = last_alert();
-  const bool is_before_wild = moment > alert_end;
-  if (is_before_wild && moment.value <= ceiling) return;
+  const bool is_before_skipped = moment > alert_end;
+  if (is_before_skipped && moment.value <= ceiling) return;
   // What a transaction that has made the sequence raises it to counts as used when it commits, and
   // the next caller has to wait for that. So it goes no further than it must.
-  const core::UnixMicros asked_last{has_own_ceiling() || is_before_wild ? now.value : alert};
+  const core::UnixMicros asked_last{has_own_ceiling() || is_before_skipped ? now.value : alert};
   const core::CeilingWish wish = core::wish_of(moment, now, asked_last, ceiling_step_us());
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
@@ -279,7 +279,8 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock();
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Read before the limits: a session that lifts slots over a wild time raises the floor first.
+    // Read before the limits: a session that lifts slots over a skipped time raises the floor
+    // first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::IssueLimits limits = limits_now(draw.of);
     const core::Time now = time_at(layout, limits.clock);
@@ -314,8 +315,8 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     common->slot = common_slot_of(layout, make_tick(layout, unused, start));
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
-  // A floor that is ahead because this database's slots were lifted over wild times does not raise
-  // the slot that all databases share.
+  // A floor that is ahead because this database's slots were lifted over skipped times does not
+  // raise the slot that all databases share.
   const core::UnixMicros clock = unix_now();
   if (floor_us > clock.value && floor_us <= lead_from_now(clock).value) {
     common->floor_us = floor_us;

@@ -6,10 +6,10 @@
 // compare-and-swap, and issue_slowly() if that takes nothing; remember() and count_one(). The kinds
 // of ID that know no shard call common_is_ready(), common_make_ready() and issue_common().
 //
-// The slow path takes care that no ID gets a skipped time (core/wild.hpp). The quick path need not
-// check that: the alert is never later than a day before the first range that slots have not been
-// lifted over. Before the clock comes to a range, the first session to ask lifts all slots of the
-// database over it.
+// The slow path takes care that no ID gets a skipped time (core/skipped_times.hpp). The quick path
+// need not check that: the alert is never later than a day before the first range that slots have
+// not been lifted over. Before the clock comes to a range, the first session to ask lifts all slots
+// of the database over it.
 //
 // Shared: the slot's tick, moved as core/tick.hpp says, and my_ceiling->alert_us, read. The quick
 // path takes no lock; the slow one waits for the clock and raises the ceiling.
@@ -103,7 +103,7 @@ inline int64 lift_early_us() noexcept {
 
 // From when on the lead of IDs counts, at `clock`: see core::lead_begin().
 inline core::UnixMicros lead_from_now(core::UnixMicros clock) noexcept {
-  return lead_begin(wild_times_now(), clock, shared_floor(), lift_early_us());
+  return lead_begin(skipped_times(), clock, shared_floor(), lift_early_us());
 }
 
 // Sleeps for a while, not beyond `for_us`. Interruptible.

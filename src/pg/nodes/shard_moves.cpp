@@ -184,10 +184,10 @@ void moved_store(Relation table, const core::Layout& layout, const Moved* old, M
 }
 
 // Whether a released shard's ID is of no use: the tick before it is in a skipped time
-// (core/wild.hpp), of a clock that ran ahead at the release.
+// (core/skipped_times.hpp), of a clock that ran ahead at the release.
 bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
-  return is_wild_unit(wild_times_now(), layout, start_of(layout, time_of(layout, last)));
+  return is_skipped_unit(skipped_times(), layout, start_of(layout, time_of(layout, last)));
 }
 
 // Raises: 55000 if an ID is not above those of this server. row: nullptr if there is none.

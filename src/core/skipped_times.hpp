@@ -1,5 +1,6 @@
-// Wild times: ranges of time, ahead of the clock, that a wrong clock has used. A superuser states
-// which they are (snowid.return_to_clock). Plain arithmetic; nothing here is shared.
+// Skipped times: ranges of time, ahead of the clock, that IDs have got from a fast clock. A
+// superuser states which they are (snowid.return_to_clock). Plain arithmetic; nothing here is
+// shared.
 //
 // No ID may get such a time again. So a little before the clock comes to a range, all ticks of the
 // database are lifted to its end, and IDs go on above that. The floor says whether this was done:
@@ -17,21 +18,21 @@
 namespace snowid::core {
 
 // Times from `from` to `until`, both included.
-struct Wild {
+struct SkippedRange {
   UnixMicros from;
   UnixMicros until;
 
   constexpr bool holds(UnixMicros moment) const noexcept {
     return from <= moment && moment <= until;
   }
-  friend constexpr auto operator<=>(const Wild&, const Wild&) = default;
+  friend constexpr auto operator<=>(const SkippedRange&, const SkippedRange&) = default;
 };
 
-// The wild times of a database, in their order, each apart from the others.
-struct WildTimes {
+// The skipped times of a database, in their order, each apart from the others.
+struct SkippedTimes {
   static constexpr int kMost = 32;
   int64_t count;
-  Wild at[kMost];
+  SkippedRange at[kMost];
 };
 
 // How long before a range all ticks are lifted over it, beside the longest unit that is in use, in
@@ -43,7 +44,7 @@ inline constexpr int64_t kLiftEarlyUs = 10000000;
 // days; all others' IDs are not to be lifted a day early for that. Such a layout waits.
 inline constexpr int64_t kMostUnitUs = 3600000000;
 
-// How far ahead of the clock IDs of the right clock are at most, when wild times are stated, in
+// How far ahead of the clock IDs of the right clock are at most, when skipped times are stated, in
 // microseconds: a constant, whatever lead a session allows itself. snowid.future_times() has the
 // same.
 inline constexpr int64_t kRightLeadUs = 2000000;
@@ -62,26 +63,26 @@ constexpr int64_t lift_early_by(int64_t longest_unit_us) noexcept {
 constexpr UnixMicros right_until(UnixMicros now) noexcept { return {now.value + kRightLeadUs}; }
 
 // Whether IDs of the right clock may have come to a range already, and so it cannot be stated.
-constexpr bool is_too_near(const Wild& range, UnixMicros now) noexcept {
+constexpr bool is_too_near(const SkippedRange& range, UnixMicros now) noexcept {
   return range.from.value - now.value <= kLiftEarlyUs;
 }
 
 // Whether a range is forgotten. early_us: how long before a range ticks are lifted over it.
-constexpr bool is_long_past(const Wild& range, UnixMicros clock, int64_t early_us) noexcept {
+constexpr bool is_long_past(const SkippedRange& range, UnixMicros clock,
+                            int64_t early_us) noexcept {
   return clock.value - range.until.value > early_us + kForgetUs;
 }
 
 // Puts ranges in their order, and joins those that are too near to one another: once IDs are above
 // a range they must not run into the next one before the clock has come to it. early_us: how long
 // before a range ticks are lifted over it. One that is past at `clock` is joined only with what
-// meets it. Returns how many are left. In each, from must not be
-// after until.
-constexpr int64_t join_wild(Wild* ranges, int64_t count, UnixMicros clock,
-                            int64_t early_us) noexcept {
+// meets it. Returns how many are left. Requires: in each, `from` is not after `until`.
+constexpr int64_t join_ranges(SkippedRange* ranges, int64_t count, UnixMicros clock,
+                              int64_t early_us) noexcept {
   std::sort(ranges, ranges + count);
   int64_t last = 0;
   for (int64_t i = 1; i < count; i++) {
-    Wild* const before = &ranges[last];
+    SkippedRange* const before = &ranges[last];
     const int64_t length = before->until.value - before->from.value;
     const int64_t gap = ranges[i].from.value - before->until.value;
     if (gap <= 0 || (before->until >= clock && gap <= length + early_us))
@@ -93,25 +94,25 @@ constexpr int64_t join_wild(Wild* ranges, int64_t count, UnixMicros clock,
 }
 
 // The range that holds a moment, nullptr where none does.
-constexpr const Wild* wild_at(const WildTimes& times, UnixMicros moment) noexcept {
+constexpr const SkippedRange* range_at(const SkippedTimes& times, UnixMicros moment) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (times.at[i].holds(moment)) return &times.at[i];
   return nullptr;
 }
 
 // Whether the unit of time of a layout that begins at `start` has a part in any range.
-constexpr bool is_wild_unit(const WildTimes& times, const Layout& layout,
-                            UnixMicros start) noexcept {
+constexpr bool is_skipped_unit(const SkippedTimes& times, const Layout& layout,
+                               UnixMicros start) noexcept {
   for (int64_t i = 0; i < times.count; i++) {
-    const Wild& wild = times.at[i];
-    if (start <= wild.until && start.value + layout.unit_us > wild.from.value) return true;
+    const SkippedRange& range = times.at[i];
+    if (start <= range.until && start.value + layout.unit_us > range.from.value) return true;
   }
   return false;
 }
 
 // Up to when units of time may begin, whatever their layout, while no tick has been lifted since
 // the floor was at `floor`.
-constexpr UnixMicros unlifted_until(const WildTimes& times, UnixMicros floor) noexcept {
+constexpr UnixMicros unlifted_until(const SkippedTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until)
       return {times.at[i].from.value - static_cast<int64_t>(kLongestUnitUs)};
@@ -119,9 +120,9 @@ constexpr UnixMicros unlifted_until(const WildTimes& times, UnixMicros floor) no
 }
 
 // The range over which all ticks are to be lifted now, nullptr where none is. early_us: as for
-// join_wild().
-constexpr const Wild* due_at(const WildTimes& times, UnixMicros clock, UnixMicros floor,
-                             int64_t early_us) noexcept {
+// join_ranges().
+constexpr const SkippedRange* due_at(const SkippedTimes& times, UnixMicros clock, UnixMicros floor,
+                                     int64_t early_us) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until && times.at[i].from.value - early_us <= clock.value)
       return &times.at[i];
@@ -131,14 +132,14 @@ constexpr const Wild* due_at(const WildTimes& times, UnixMicros clock, UnixMicro
 // From when on the lead of IDs counts: the clock, or, where they have been lifted over a range that
 // it has not passed yet, its end and what the clock has gone since.
 // A clock that goes back by a few seconds just after that has callers wait, and no more.
-constexpr UnixMicros lead_begin(const WildTimes& times, UnixMicros clock, UnixMicros floor,
+constexpr UnixMicros lead_begin(const SkippedTimes& times, UnixMicros clock, UnixMicros floor,
                                 int64_t early_us) noexcept {
   UnixMicros from = clock;
   for (int64_t i = 0; i < times.count; i++) {
-    const Wild& wild = times.at[i];
-    const int64_t since = clock.value - (wild.from.value - early_us);
-    if (wild.until <= floor && since >= -kLiftEarlyUs && clock <= wild.until)
-      from = std::max(from, UnixMicros{wild.until.value + since});
+    const SkippedRange& range = times.at[i];
+    const int64_t since = clock.value - (range.from.value - early_us);
+    if (range.until <= floor && since >= -kLiftEarlyUs && clock <= range.until)
+      from = std::max(from, UnixMicros{range.until.value + since});
   }
   return from;
 }
@@ -162,7 +163,7 @@ constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
 
 // The first range that IDs have not been lifted over and the clock has not come to, nullptr where
 // there is none. None must be due.
-constexpr const Wild* wild_ahead(const WildTimes& times, UnixMicros floor) noexcept {
+constexpr const SkippedRange* range_ahead(const SkippedTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until) return &times.at[i];
   return nullptr;
