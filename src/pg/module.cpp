@@ -67,8 +67,6 @@ void process_utility(PlannedStmt* statement, const char* query, bool read_only_t
   if (forgets) forget_last_ids();
 }
 
-}  // namespace
-
 void callbacks_register() {
   RegisterXactCallback(at_eoxact, nullptr);
   RegisterSubXactCallback(at_eosubxact, nullptr);
@@ -77,6 +75,8 @@ void callbacks_register() {
   next_hook = ProcessUtility_hook;
   ProcessUtility_hook = process_utility;
 }
+
+}  // namespace
 
 void callbacks_register_exit() {
   static bool is_registered = false;

@@ -4,16 +4,12 @@
 // xact.c has one. (PostgreSQL has room for ten callbacks for relations, and for twenty at the exit
 // of a process, of all libraries together.) Only module.cpp includes headers of all modules.
 //
-// Used in this order: callbacks_register() by module.cpp, callbacks_register_exit() by
-// shmem/shared_table.cpp.
+// _PG_init() registers all but the last kind; shmem/shared_table.cpp that.
 #pragma once
 
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
-
-// Registers all callbacks but that for the exit. Called once, when the library is loaded.
-void callbacks_register();
 
 // Registers the callback for the exit of this process, which the postmaster's children do not
 // inherit. Later calls cost next to nothing. Requires: called before the process uses shared

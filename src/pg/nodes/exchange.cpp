@@ -10,7 +10,26 @@
 
 namespace snowid::pg {
 
+// How it answers. What is wrong with a request is an error instead.
+enum class Verdict : uint8_t {
+  kHeld,      // it has the next token now; with kLook and kClaim, a row of the claim
+  kMoved,     // it is another registry than was asked for
+  kUnknown,   // it has no row of the claim
+  kBehind,    // it has lost exchanges
+  kPromoted,  // the asker was promoted or restored since, and has not stated that it takes over
+  kRetired,   // the number is
+  kCopy,      // another server has exchanged tokens since
+};
+
 namespace {
+
+// What is asked for, as the function's first argument has it.
+constexpr char kLook[] = "look";           // what the registry has
+constexpr char kClaim[] = "claim";         // the number of the claim, a new one at first
+constexpr char kExchange[] = "exchange";   // to replace the token by the next one
+constexpr char kTakeOver[] = "take over";  // the same, as a server that replaces the node
+constexpr char kAccept[] = "accept";       // the same, or to make a row that was lost
+constexpr char kLeave[] = "leave";         // the same, and to retire the number
 
 constexpr char kAskClock[] =
     "SELECT (EXTRACT(epoch FROM pg_catalog.clock_timestamp())"
@@ -170,6 +189,11 @@ void require_near_clocks(const Registry& registry, const ClockGap& gap) {
            errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
 
+namespace {
+
+// Asks the registry. identity: the one that it must have; an empty string for any, with kLook.
+// token: the one that its row is thought to have. member: claim, number, exchange, the next token,
+// name.
 Answer registry_ask(const Registry& registry, const char* request, const char* identity,
                     int64 token, const Membership& member) {
   Answer answer{};
@@ -195,8 +219,6 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
     report_nonsense(&registry);
   return answer;
 }
-
-namespace {
 
 int64 new_token() {
   uint64 random;

@@ -22,25 +22,6 @@
 
 namespace snowid::pg {
 
-// What is asked for, as the function's first argument has it.
-inline constexpr char kLook[] = "look";           // what the registry has
-inline constexpr char kClaim[] = "claim";         // the number of the claim, a new one at first
-inline constexpr char kExchange[] = "exchange";   // to replace the token by the next one
-inline constexpr char kTakeOver[] = "take over";  // the same, as a server that replaces the node
-inline constexpr char kAccept[] = "accept";       // the same, or to make a row that was lost
-inline constexpr char kLeave[] = "leave";         // the same, and to retire the number
-
-// How it answers. What is wrong with a request is an error instead.
-enum class Verdict : uint8_t {
-  kHeld,      // it has the next token now; with kLook and kClaim, a row of the claim
-  kMoved,     // it is another registry than was asked for
-  kUnknown,   // it has no row of the claim
-  kBehind,    // it has lost exchanges
-  kPromoted,  // the asker was promoted or restored since, and has not stated that it takes over
-  kRetired,   // the number is
-  kCopy,      // another server has exchanged tokens since
-};
-
 // How far clocks may differ, in microseconds.
 inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
 
@@ -67,6 +48,9 @@ ClockGap registry_compare_clocks(const Registry& registry);
 // Raises: 55000 if they differ by more than kMostDifferenceUs.
 void require_near_clocks(const Registry& registry, const ClockGap& gap);
 
+enum class Verdict : uint8_t;
+
+// An answer of the registry.
 struct Answer {
   Verdict verdict;
   bool is_promoted;  // a promoted or restored server has asked for this number, too
@@ -76,12 +60,6 @@ struct Answer {
   int64 max_lead_us;  // what the node last said of snowid.max_lead
   char identity[kLongestIdentity + 1];
 };
-
-// Asks the registry. identity: the one that it must have; an empty string for any, with kLook.
-// token: the one that its row is thought to have. member: claim, number, exchange, the next token,
-// name.
-Answer registry_ask(const Registry& registry, const char* request, const char* identity,
-                    int64 token, const Membership& member);
 
 // Claims a number, or finishes an earlier claim: in one that returns the number is the node's, and
 // the page says so. A claim names the identity of the registry, which is asked for before the claim

@@ -2,7 +2,9 @@
 // names one. It comes from Citus, or from the registry that the database has joined; otherwise it
 // is 0.
 //
-// Each session remembers it (ids/settings.hpp) until an invalidation. Nothing is shared.
+// In the order of use: a draw without a shard calls shard_of_setting(), the first one of a database
+// node_may_issue(); both are declared below, in ids/settings.hpp and database/database.hpp. Each session remembers the
+// number (ids/settings.hpp) until one of the callbacks here forgets it. Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
