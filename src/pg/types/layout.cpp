@@ -166,22 +166,12 @@ Datum snowid_layout_send(PG_FUNCTION_ARGS) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// snowid_layout_eq(snowid_layout, snowid_layout) → boolean
+// snowid_layout_eq(snowid_layout, snowid_layout) → boolean, and so on for the other operators
 Datum snowid_layout_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-
-// snowid_layout_ne(snowid_layout, snowid_layout) → boolean
 Datum snowid_layout_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-
-// snowid_layout_lt(snowid_layout, snowid_layout) → boolean
 Datum snowid_layout_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-
-// snowid_layout_le(snowid_layout, snowid_layout) → boolean
 Datum snowid_layout_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-
-// snowid_layout_gt(snowid_layout, snowid_layout) → boolean
 Datum snowid_layout_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-
-// snowid_layout_ge(snowid_layout, snowid_layout) → boolean
 Datum snowid_layout_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
 
 // snowid_layout_cmp(snowid_layout, snowid_layout) → int
