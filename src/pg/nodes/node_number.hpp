@@ -3,8 +3,9 @@
 // is 0.
 //
 // In the order of use: a draw without a shard calls shard_of_setting(), the first one of a database
-// node_may_issue(); both are declared below, in ids/settings.hpp and database/database.hpp. Each session remembers the
-// number (ids/settings.hpp) until one of the callbacks here forgets it. Nothing is shared.
+// node_may_issue(); both are declared below, in ids/settings.hpp and database/database.hpp. Each
+// session remembers the number (ids/settings.hpp) until one of the callbacks here forgets it.
+// Nothing is shared.
 #pragma once
 
 #include "pg/prelude.hpp"
