@@ -9,7 +9,7 @@
 #
 #   name: flush
 #   seen by: torture ids/crash
-#   file: src/pg/ceiling/publish.cpp
+#   file: src/pg/ceiling/ceiling.cpp
 #   - what stands there, once in the file
 #   + what is to stand there instead; nothing, where this is left out
 #
