@@ -39,11 +39,6 @@ void resume_draws(SharedSection* section) {
   for (DrawLock& draws : section->draw_locks) LWLockRelease(&draws.lock);
 }
 
-// Whether memory was refused a moment ago.
-bool was_refused(const SharedSection* section) noexcept {
-  return is_recent({section->refused_us}, USECS_PER_SEC, unix_now());
-}
-
 // The table that the section needs: to have room for one key more, half as many as it has, or for
 // no more keys than snowid.section_keys allows. The section's lock is held.
 Growth growth_of(const SharedSection* section) {
@@ -55,8 +50,9 @@ Growth growth_of(const SharedSection* section) {
   if (table->capacity <= most && table->count < table->capacity) return growth;
   const uint32 capacity =
       static_cast<uint32>(std::min<uint64>(uint64{table->capacity} * 3 / 2 + 1, most));
-  // Where memory is short keys leave early.
-  if (capacity != table->capacity && !was_refused(section)) growth.capacity = capacity;
+  // If memory was refused a moment ago keys leave early.
+  if (capacity != table->capacity && !is_recent({section->refused_us}, USECS_PER_SEC, unix_now()))
+    growth.capacity = capacity;
   return growth;
 }
 
@@ -253,9 +249,7 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
 // The counter of a sequence as a section, locked by this transaction.
 Counter* section_open(Oid relid, AclMode rights) {
   Counter* counter = counter_open(relid, rights);
-  if (unlikely(counter->section == nullptr)) {
-    counter->section = shared_section(relid);
-  }
+  if (unlikely(counter->section == nullptr)) counter->section = shared_section(relid);
   return counter;
 }
 

@@ -157,10 +157,6 @@ struct Request {
   pg_unreachable();
 }
 
-bool is_null_column(Column column) {
-  return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column) == nullptr;
-}
-
 // Whether a sequence can have given these blocks. most: how many were asked for.
 bool is_possible(const core::GivenBlocks& allocated, uint64 most) noexcept {
   if (allocated.increment < 1 || allocated.blocks < 1 || allocated.first > allocated.max)
@@ -195,7 +191,7 @@ void read_answer(void* argument) {
   read_source(reader, request);
   if (request.allocated != nullptr && strcmp(request.identity, source.identity) != 0)
     report_other(source, request.identity);
-  if (!is_null_column(kBehind)) {
+  if (SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kBehind) != nullptr) {
     const int64 next = answer_number(reader, kBehind);
     if (next >= request.least) report_nonsense(&source);
     report_behind(source, next, request.least);

@@ -27,16 +27,12 @@ struct Allocation {
   core::Spacing spacing;
 };
 
-// Whether the numbers in memory are in blocks of this size; 0 stands for all of the increment.
-bool is_of_size(const core::Segment& numbers, uint64 size) noexcept {
-  const uint64 is = numbers.size.load(std::memory_order_relaxed);
-  return is == (size == 0 ? numbers.increment.load(std::memory_order_relaxed) : size);
-}
-
-// Whether the numbers in memory are valid: they are in blocks of this size, and nobody else has
-// changed the sequence since.
+// Whether the numbers in memory are valid: they are in blocks of this size (0: all of the
+// increment), and nobody else has changed the sequence since.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
-  return is_of_size(counter->segment->numbers, size) &&
+  const core::Segment& numbers = counter->segment->numbers;
+  if (size == 0) size = numbers.increment.load(std::memory_order_relaxed);
+  return numbers.size.load(std::memory_order_relaxed) == size &&
          counter_is_as_known(counter, counter->segment->known);
 }
 
@@ -161,14 +157,8 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
     lsn = counter_change(page, counter, &counter->segment->known, taken.says, !taken.has_next);
   counter_page_unlock(page);
 
-  switch (taken.taking) {
-    case core::Taking::kExhausted:
-      return Outcome::kExhausted;
-    case core::Taking::kBehind:
-      return Outcome::kFailed;
-    case core::Taking::kTaken:
-      break;
-  }
+  if (taken.taking == core::Taking::kExhausted) return Outcome::kExhausted;
+  if (taken.taking == core::Taking::kBehind) return Outcome::kFailed;
   sequence_make_durable(lsn);
   const uint64 count = core::count_up_to(taken.first, spacing, taken.blocks, taken.max);
   publish_numbers(counter, {taken.first, count, taken.blocks, spacing}, began);

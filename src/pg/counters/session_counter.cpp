@@ -88,12 +88,6 @@ void for_transaction(const Step& step) {
   PG_END_TRY();
 }
 
-// Locks the sequence until the end of the transaction.
-void lock_sequence(Counter* counter) {
-  for_transaction([counter] { LockRelationOid(counter->relid, RowExclusiveLock); });
-  counter->locked_in = current_lxid();
-}
-
 void look_at_sequence(Counter* counter) {
   require_sequence(counter->relid);
   Relation relation = relation_open(counter->relid, NoLock);
@@ -215,7 +209,10 @@ Counter* counter_open(Oid relid, AclMode rights) {
   Counter*& last = recent[relid % kRecent];
   if (unlikely(last == nullptr || last->relid != relid)) last = find_or_make(relid);
   Counter* counter = last;
-  if (unlikely(counter->locked_in != current_lxid())) lock_sequence(counter);
+  if (unlikely(counter->locked_in != current_lxid())) {
+    for_transaction([relid] { LockRelationOid(relid, RowExclusiveLock); });
+    counter->locked_in = current_lxid();
+  }
   if (unlikely(!counter->is_looked_at)) look_at_sequence(counter);
   if (pg_class_aclcheck(relid, GetUserId(), rights) != ACLCHECK_OK)
     aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(relid));
