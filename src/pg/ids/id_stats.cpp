@@ -97,17 +97,15 @@ struct ShardStats {
   uint64 issued;
 };
 
-// Stores as many slots of this database as there is room for, and returns how many there are.
+// Stores as many slots of this database as there is room for, and returns how many these are.
 uint64 copy_slots(ShardStats* shards, uint64 room) {
   uint64 count = 0;
   dshash_seq_status scan;
   dshash_seq_init(&scan, slots.attached, false);
   while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database != MyDatabaseId) continue;
-    if (count < room)
-      shards[count] = {
+    if (slot->key.database == MyDatabaseId && count < room)
+      shards[count++] = {
           slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
-    count++;
   }
   dshash_seq_term(&scan);
   return count;
@@ -198,13 +196,13 @@ Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
-  // Memory is not allocated while a partition is locked, so slots are counted first. Those that are
-  // made after that are shown next time, but for a few.
+  // Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
+  // which there is no room are shown next time.
   constexpr uint64 kSpare = 64;
-  const uint64 room = copy_slots(nullptr, 0) + kSpare;
+  const uint64 room = count_of_slots() + kSpare;
   auto* shards = static_cast<ShardStats*>(
       MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
-  const uint64 count = std::min(copy_slots(shards, room), room);
+  const uint64 count = copy_slots(shards, room);
   const core::UnixMicros now = unix_now();
   core::Layout layout = core::kInstagram;
   for (uint64 i = 0; i < count; i++) {

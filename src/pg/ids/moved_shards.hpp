@@ -38,6 +38,11 @@ Slot* slot_of(const core::Layout& layout, int64 shard);
 // if there is no memory.
 Quota& slots_require_room(const SlotKey& key);
 
+// How many slots this database has, by what is counted as they are made and removed. Defined in
+// shard_sweep.cpp. Raises: 55000 if another library has made shared memory; 53200 or 53100 if there
+// is no memory.
+uint64 count_of_slots();
+
 // The table and its columns.
 struct MovedColumn {
   enum : AttrNumber { kShard = 1, kLayout, kId, kIsOpen, kTo, kAt };

@@ -191,6 +191,13 @@ void sweep_slots(Bound bound) {
 
 }  // namespace
 
+uint64 count_of_slots() {
+  quota_attach(&default_quota);
+  quota_attach(&other_quota);
+  return uint64{count_of_database(default_quota, MyDatabaseId)} +
+         count_of_database(other_quota, MyDatabaseId);
+}
+
 Quota& slots_require_room(const SlotKey& key) {
   if (!is_of_default_layout(key)) quota_require_room(&other_quota, sweep_slots);
   quota_attach(&default_quota);
