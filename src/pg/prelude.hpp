@@ -27,7 +27,6 @@
 #include "core/layout_text.hpp"
 #include "core/objectid.hpp"
 #include "core/scatter.hpp"
-#include "core/section.hpp"
 #include "core/segment.hpp"
 #include "core/series.hpp"
 #include "core/skipped_times.hpp"

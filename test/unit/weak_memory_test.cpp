@@ -1,4 +1,4 @@
-// Tests of core/section.hpp and core/segment.hpp in a model of C++'s memory (weak_memory.hpp), in
+// Tests of core/segment.hpp in a model of C++'s memory (weak_memory.hpp), in
 // which values come late and threads take turns at each access: in any of many executions no number
 // comes twice, and what each thread gets increases.
 #include <gtest/gtest.h>
@@ -15,7 +15,6 @@ template <typename T>
 using atomic = core::test::WeakAtomic<T>;
 }  // namespace snowid::weak::std
 #define core weak
-#include "core/section.hpp"
 #include "core/segment.hpp"
 #undef core
 
@@ -90,80 +89,6 @@ TEST(WeakMemory, KeepsOthersFromALock) {
     memory.Run({add, add, add});
     ASSERT_EQ(value.load(), 3);
   }
-}
-
-// A section as sessions have it: see section_threads_test.cpp.
-class WeakSection {
- public:
-  explicit WeakSection(uint32_t capacity) : memory_(weak::key_table_bytes(capacity)) {
-    table_ = weak::make_key_table(memory_.data(), capacity);
-  }
-
-  // 0 where it is above the limit that there was.
-  int64_t Next(int64_t key) {
-    int64_t number = 0;
-    int64_t limit = limit_;
-    draws_.LockShared();
-    const bool is_known = weak::draw_known(table_, key, limit, &number);
-    draws_.UnlockShared();
-    if (is_known) return number <= limit ? number : 0;
-    adding_.Lock();
-    while (add(key, &number)) {
-    }
-    limit = limit_;
-    adding_.Unlock();
-    return number <= limit ? number : 0;
-  }
-
- private:
-  // Whether it is to be tried again.
-  bool add(int64_t key, int64_t* number) {
-    switch (weak::next_of_key(table_, &floor_, key, limit_, true, number)) {
-      case weak::SectionStatus::kOver:
-        draws_.Lock();
-        weak::end_generation(table_);
-        draws_.Unlock();
-        return true;
-      case weak::SectionStatus::kAtLimit:
-        limit_ += 2;
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  std::vector<char> memory_;
-  weak::KeyTable* table_;
-  WeakLock draws_;
-  WeakLock adding_;
-  int64_t floor_ = 0;
-  int64_t limit_ = 2;
-};
-
-// No key is given a number twice, nor one above the limit, and each thread's numbers of a key
-// increase.
-void TrySection(uint64_t seed) {
-  WeakMemory memory(seed);
-  const auto capacity = static_cast<uint32_t>(1 + memory.random().Below(4));
-  const auto keys = static_cast<int64_t>(capacity + 1 + memory.random().Below(2));
-  WeakSection section(capacity);
-  std::set<std::pair<int64_t, int64_t>> given;
-  bool is_right = true;
-  const auto draw = [&] {
-    std::vector<int64_t> last(keys + 1);
-    for (int i = 0; i < 7; i++) {
-      const int64_t key = memory.random().In(1, keys);
-      const int64_t number = section.Next(key);
-      is_right &= number > last[key] && given.insert({key, number}).second;
-      last[key] = number;
-    }
-  };
-  memory.Run(std::vector<std::function<void()>>(kThreadsOfModel, draw));
-  ASSERT_TRUE(is_right) << "seed " << seed;
-}
-
-TEST(WeakSectionTest, GivesNoNumberTwiceWhileKeysLeave) {
-  for (int seed = 0; seed < kExecutions; seed++) TrySection(seed);
 }
 
 // A segment as sessions have it: whoever finds it low or empty refills it, one at a time; sometimes

@@ -1,5 +1,4 @@
-// Finding, making and sweeping the entries of segments and sections, the right to refill, and the
-// memory for keys.
+// Finding, making and sweeping the entries of segments and sections, and the right to refill.
 //
 // Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
 // the server: the next one to draw begins above what the sequence itself says.
@@ -7,7 +6,6 @@
 
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
-#include "pg/xact.hpp"
 
 namespace snowid::pg {
 
@@ -51,9 +49,7 @@ void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
   begin_right(&section->refill);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
-  for (DrawLock& draws : section->draw_locks)
-    LWLockInitialize(&draws.lock, tranche_of(Tranche::kSection));
-  section->table = InvalidDsaPointer;
+  section->table.store(InvalidDsaPointer);
 }
 
 }  // namespace
@@ -78,8 +74,8 @@ Quota quota = make_quota(
 // What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
 struct Candidate {
   CounterKey key;
-  // Of a section: how many keys memory knew, and when its limit was last raised.
-  uint64 keys;
+  // Of a section: how many keys it had room for, and when its limit was last raised.
+  uint32 room;
   int64 raised_us;
 };
 
@@ -93,7 +89,7 @@ List* find_candidates(const SharedTable& table, Bound bound) {
     *candidate = {entry->key, 0, 0};
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
-      candidate->keys = section->keys.load(std::memory_order_relaxed);
+      candidate->room = section->room.load(std::memory_order_relaxed);
       candidate->raised_us = section->raised_us;
     }
     found = lappend(found, candidate);
@@ -102,34 +98,29 @@ List* find_candidates(const SharedTable& table, Bound bound) {
   return found;
 }
 
-void free_table(dsa_pointer table, Oid database) {
-  Usage* usage = usage_lock(key_quota, database);
-  count_gone(key_quota, usage, keys_at(table)->capacity);
-  usage_unlock(key_quota, usage);
-  dsa_free(shared_area, table);
-}
-
 void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
+  dshash_table* keys = nullptr;
   Usage* usage = usage_lock(quota, candidate.key.database);
   auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
-  if (entry != nullptr) {
-    if (entry->users.load(std::memory_order_acquire) == 0) {
-      if (&table == &sections) {
-        auto* section = reinterpret_cast<SharedSection*>(entry);
-        // First, so that no numbers are drawn from the entry if an error comes between freeing its
-        // keys and deleting it.
-        section->known.file.store(0, std::memory_order_release);
-        const dsa_pointer keys = section->table;
-        section->table = InvalidDsaPointer;
-        if (DsaPointerIsValid(keys)) free_table(keys, candidate.key.database);
-      }
-      table_delete(table, entry);
-      count_gone(quota, usage);
-    } else {
-      table_release(table, entry);
+  if (entry != nullptr && entry->users.load(std::memory_order_acquire) == 0) {
+    if (&table == &sections) {
+      const auto* section = reinterpret_cast<const SharedSection*>(entry);
+      const dshash_table_handle handle = section->table.load();
+      const dshash_parameters parameters = key_table_parameters();
+      Usage* usage_of_keys = usage_lock(key_quota, candidate.key.database);
+      if (DsaPointerIsValid(handle))
+        keys = dshash_attach(shared_area, &parameters, handle, nullptr);
+      count_gone(key_quota, usage_of_keys, section->room.load());
+      usage_unlock(key_quota, usage_of_keys);
     }
+    table_delete(table, entry);
+    count_gone(quota, usage);
+  } else if (entry != nullptr) {
+    table_release(table, entry);
   }
   usage_unlock(quota, usage);
+  // Nobody else can find it any more.
+  if (keys != nullptr) dshash_destroy(keys);
 }
 
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
@@ -174,7 +165,7 @@ int by_time_of_raise(const ListCell* a, const ListCell* b) {
 
 // For sections_make_room().
 void sweep_keys(Bound bound) {
-  const uint64 wanted = 2 * static_cast<uint64>(section_keys);
+  const uint64 wanted = static_cast<uint64>(section_keys);
   remove_idle(sections, bound, Which::kDropped);
   List* found = find_candidates(sections, bound);
   list_sort(found, by_time_of_raise);
@@ -182,7 +173,7 @@ void sweep_keys(Bound bound) {
   foreach (cell, found) {
     const auto& candidate = *static_cast<Candidate*>(lfirst(cell));
     if (bound_of(key_quota, wanted) == Bound::kNone) break;
-    if (candidate.keys > kFirstKeys) remove_if_idle(sections, candidate);
+    if (candidate.room > kFirstKeys) remove_if_idle(sections, candidate);
   }
   list_free_deep(found);
 }
@@ -219,28 +210,17 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   return entry;
 }
 
-// A table of keys to be made.
-struct Allocation {
-  uint32 capacity;
-  dsa_pointer made;
-};
-
-void allocate_keys(void* argument) {
-  auto* wanted = static_cast<Allocation*>(argument);
-  wanted->made = keys_allocate(wanted->capacity);
-}
-
 }  // namespace
 
-bool sections_make_room(uint32 capacity) {
+bool sections_make_room(uint32 more) {
   assert_holds_none();
-  const Bound bound = bound_of(key_quota, capacity);
+  const Bound bound = bound_of(key_quota, more);
   if (likely(bound == Bound::kNone)) return true;
   if (!begin_sweep(key_quota, bound)) return false;
   // A session that has made no entry yet may not be.
   quota_attach(&quota);
   sweep_keys(bound);
-  return bound_of(key_quota, capacity) == Bound::kNone;
+  return bound_of(key_quota, more) == Bound::kNone;
 }
 
 SharedSegment* shared_segment(Oid relid) {
@@ -250,46 +230,6 @@ SharedSegment* shared_segment(Oid relid) {
 SharedSection* shared_section(Oid relid) {
   return reinterpret_cast<SharedSection*>(find_or_make(&sections, relid));
 }
-
-core::KeyTable* keys_at(dsa_pointer table) {
-  Assert(shared_area != nullptr);
-  if (!DsaPointerIsValid(table)) return nullptr;
-  return static_cast<core::KeyTable*>(dsa_get_address(shared_area, table));
-}
-
-dsa_pointer keys_allocate(uint32 capacity) {
-  Assert(capacity >= 1);
-  // Without any lock, since it may take long.
-  const dsa_pointer made =
-      dsa_allocate_extended(shared_area, core::key_table_bytes(capacity), DSA_ALLOC_HUGE);
-  PG_TRY();
-  {
-    Usage* usage = usage_lock(key_quota, MyDatabaseId);
-    count_made(key_quota, usage, capacity);
-    usage_unlock(key_quota, usage);
-  }
-  PG_CATCH();
-  {
-    dsa_free(shared_area, made);
-    PG_RE_THROW();
-  }
-  PG_END_TRY();
-  core::make_key_table(dsa_get_address(shared_area, made), capacity);
-  return made;
-}
-
-dsa_pointer keys_try_to_allocate(uint32 capacity) {
-  assert_holds_none();
-  Allocation wanted{capacity, InvalidDsaPointer};
-  ErrorData* error = try_in_subtransaction(allocate_keys, &wanted);
-  if (error == nullptr) return wanted.made;
-  // It is the kernel that refuses, where /dev/shm is full, which no flag of dsa's covers.
-  if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
-  FreeErrorData(error);
-  return InvalidDsaPointer;
-}
-
-void keys_free(dsa_pointer table) { free_table(table, MyDatabaseId); }
 
 bool refill_begin(RefillRight* right) {
   if (own_right != nullptr) elog(ERROR, "refill within a refill");
@@ -330,8 +270,8 @@ void counter_settings_register() {
       "increments when the last ones were used up in under a tenth of a second; half as many when "
       "they lasted for over a second.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  // A section that grows copies its keys with its lock held, while sessions that draw from it
-  // wait and cannot be cancelled: with a million keys that is short enough.
+  // A session that has keys leave looks at all of them, and cannot be cancelled: with a million
+  // keys that is short enough.
   DefineCustomIntVariable(
       "snowid.section_keys", "How many keys of a section are kept in memory.",
       "Past that keys leave that were not used since half as many others were. A key that comes "

@@ -4,30 +4,29 @@
 //
 // Called in this order: shared_segment() or shared_section() once in a session; refill_begin(), or
 // refill_wait() if another process has the right, and end_refill(); for a section also
-// sections_make_room(), keys_allocate() or keys_try_to_allocate(), and keys_free().
+// sections_make_room().
 //
 // Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections"; the
 // comments of the fields say which process may change them. A session is counted in as a user of
-// each entry that it keeps a pointer to. A section's table of keys (core::KeyTable) is reached by
-// SharedSection::table, with the section's lock or one of its draw locks held. It is freed once it
-// is taken out of the section, which takes all of them, or with the section's entry, so nobody can
-// reach it then.
+// each entry that it keeps a pointer to. A section's table of keys is attached to by sessions that
+// are counted so, and destroyed with the section's entry, so nobody can reach it then.
 //
 // Locks are taken in this order: the partition of the usage of counters (shmem/bounds.hpp), that of
-// "segments" or "sections", SharedSection::lock, the section's draw locks by their number, the
-// partition of the usage of keys. No session holds a partition of "sections" and a section's lock
+// "segments" or "sections", the partition of the usage of keys; and SharedSection::lock, a
+// partition of the section's keys. No session holds a partition of "sections" and a section's lock
 // at once.
 #pragma once
 
+#include "pg/compat.hpp"
 #include "pg/counters/remote_source.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/shmem/shared_table.hpp"
 
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
-// hold, core::Segment and core::KeyTable too, and of what their fields mean.
+// hold, core::Segment and SectionKey too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 6
+#define SNOWID_COUNTERS_ABI 7
 #endif
 
 namespace snowid::pg {
@@ -40,7 +39,7 @@ inline constexpr int kDefaultSectionKeys = 100000;
 // Defines them. Called once, when the library is loaded.
 void counter_settings_register();
 
-// The most segments and sections of a server, and of a database, at 320 bytes a segment and 1,280 a
+// The most segments and sections of a server, and of a database, at 320 bytes a segment and 5 kB a
 // section. Keys of sections have a quota of their own, see key_quota.
 SNOWID_BOUND(max_counters, 100000);
 SNOWID_BOUND(max_counters_of_database, 25000);
@@ -123,18 +122,16 @@ struct SharedSegment {
   std::atomic<uint64_t> given_before;
 };
 
-// A lock that a part of the processes take in shared mode to draw from a section, alone in its
-// cache line. With one lock for all, each draw would have to fetch that line from another processor
-// twice.
-struct DrawLock {
-  LWLock lock;
-  char apart[64 - sizeof(LWLock)];
+// A key of a section: an entry of its table. The fields are changed with its partition locked in
+// shared mode.
+struct SectionKey {
+  int64 key;
+  std::atomic<int64_t> last;         // the last number that it was given
+  std::atomic<uint64_t> generation;  // in which it was last used
 };
 
-inline constexpr int kDrawLocks = 16;
-
-// The state of a section, see keyed_counter.cpp. The fields that each draw reads are in other cache
-// lines than those that each draw changes.
+// The state of a section, see keyed_counter.cpp. The fields that each draw reads come before those
+// that change often.
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
@@ -143,22 +140,22 @@ struct SharedSection {
   // How many increments the limit was raised by, 0 before the first time. Others read it, too.
   std::atomic<uint64_t> increments;
   int64 raised_us;  // when, as Unix microseconds
-  // No key gets a number above it; durable before it is stored here. It is lowered only while there
-  // is no table.
+  // No key gets a number above it; durable before it is stored here.
   std::atomic<int64_t> limit;
   std::atomic<int64_t>
-      alert;             // a session that draws this number or a greater one raises the limit early
-  dsa_pointer table;     // a core::KeyTable, InvalidDsaPointer where there is none
-  RefillCounts refills;  // see counter_stats.cpp
-  std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
-  // When memory for another table was last refused, as Unix microseconds, or 0; guarded by `lock`.
-  int64 refused_us;
-  char apart[16];
-  DrawLock draw_locks[kDrawLocks];
-  LWLock lock;    // guards what follows; and, with all draw locks, the table
-  int64_t floor;  // see core::next_of_key()
+      alert;  // a session that draws this number or a greater one raises the limit early
+  std::atomic<dshash_table_handle> table;  // of SectionKey; made once, and freed with the section
+  std::atomic<uint64_t> generation;        // which it is now
+  RefillCounts refills;                    // see counter_stats.cpp
+  std::atomic<uint64_t> increment;         // of the sequence, when the limit was last raised
+  LWLock lock;                             // to make the table, to have keys leave, and for `floor`
+  std::atomic<int64_t> floor;  // no key that is not in the table was given a greater number
+  std::atomic<uint32_t> used;  // keys that were used in this generation
+  std::atomic<uint32_t> room;  // the keys that it may have, which the quota counts
+  // When memory for a key was last refused, as Unix microseconds, or 0.
+  std::atomic<int64_t> refused_us;
   // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
-  // their transactions end; keys in the table, and keys that were evicted, stored with `lock` held.
+  // their transactions end; keys in the table, and keys that have left.
   std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;
@@ -171,21 +168,19 @@ SNOWID_PIN_SIZE(RefillCounts, 32);
 SNOWID_PIN_SIZE(core::Run, 24);
 SNOWID_PIN_SIZE(core::Segment, 88);
 SNOWID_PIN_SIZE(SharedSegment, 288);
-SNOWID_PIN_SIZE(SharedSection, 224 + kDrawLocks * 64 + kLockSize);
-SNOWID_PIN_SIZE(core::KeyTable, 128);
-SNOWID_PIN_SIZE(core::KeyNode, 32);
+SNOWID_PIN_SIZE(SharedSection, 224 + kLockSize);
+SNOWID_PIN_SIZE(SectionKey, 24);
 
-// How many keys the first table of a section has room for.
+// How many keys a section has room for, come what may.
 inline constexpr uint32 kFirstKeys = 100;
 
-// Makes sure that another table, with room for `capacity` keys, may be made: where a bound keeps it
-// from that, removes entries of sections that nobody uses and that have more keys than their
-// first table has room for, until two tables as large as snowid.section_keys allows would be within
-// it, since a section that grows has two for a moment. First those of dropped sequences, then those
+// Makes sure that a section may have room for `more` keys more: if a bound keeps it from that,
+// removes entries of sections that nobody uses and that have room for more than kFirstKeys, until
+// there is room for as many as snowid.section_keys. First those of dropped sequences, then those
 // whose limit was raised longest ago. Returns false where the bound is still met; it sweeps as
 // often as begin_sweep() allows. Requires: no LWLock is held. Raises: 53200 or 53100 if memory
 // cannot be mapped.
-bool sections_make_room(uint32 capacity);
+bool sections_make_room(uint32 more);
 
 // The tables of both, with their sequences as keys. Declared here because statistics look at all
 // entries.
@@ -199,24 +194,12 @@ SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
 // The keys that there is room for. With L the greater of snowid.section_keys and its default, a
-// database may have 50 L and the server 200 L. The functions below need the session to be attached
-// to it.
+// database may have 50 L and the server 200 L.
 extern Quota key_quota;
 
-// The table of keys at an address in shared memory; nullptr for InvalidDsaPointer. Requires: the
-// section's lock or a draw lock is held, or nobody else can reach the table. Raises: 53200 if
-// memory cannot be mapped.
-core::KeyTable* keys_at(dsa_pointer table);
-
-// Makes a table of keys of this database, which nobody else can reach yet. capacity: at least 1.
-// Raises: 53200 or 53100 if there is no memory.
-dsa_pointer keys_allocate(uint32 capacity);
-
-// The same, but returns InvalidDsaPointer if there is no memory. Requires: no LWLock is held, since
-// it tries in a subtransaction, and an error there releases all of them.
-dsa_pointer keys_try_to_allocate(uint32 capacity);
-
-// Frees a table of keys of this database that was taken out of its section.
-void keys_free(dsa_pointer table);
+// How the table of keys of each section is made and attached to.
+inline dshash_parameters key_table_parameters() {
+  return byte_keyed(sizeof(int64), sizeof(SectionKey), tranche_of(Tranche::kSection));
+}
 
 }  // namespace snowid::pg

@@ -147,13 +147,15 @@ int64 memory_of(const char* const (&names)[count]) {
   return bytes;
 }
 
-// The keys of sections, which are no entries of a table.
+// The room for keys of sections, each section of which has a table of its own; with what dshash
+// puts before each.
 int64 memory_of_keys() {
   // To look must not make the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
   Quota keys = make_quota(nullptr, nullptr, kUsageOfKeys);
   quota_attach(&keys);
-  return int64{count_of_server(keys)} * int64{sizeof(core::KeyNode)};
+  constexpr int64 kKeySize = 40;
+  return int64{count_of_server(keys)} * kKeySize;
 }
 
 }  // namespace
