@@ -26,7 +26,8 @@ BEGIN
         SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, true, coalesce(p.proacl, acldefault('f', p.proowner))
           FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid
         UNION ALL
-        SELECT format('TYPE %s', t.oid::regtype), t.typowner, true, coalesce(t.typacl, acldefault('T', t.typowner))
+        -- Rights that nobody has touched stay so: pg_upgrade cannot hand on those of an extension's types.
+        SELECT format('TYPE %s', t.oid::regtype), t.typowner, t.typacl IS NOT NULL, t.typacl
           FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
             -- Since PostgreSQL 17 row types are members, too, and belong to whom their tables do.
             AND t.typrelid NOT IN (SELECT c.oid FROM pg_class AS c WHERE c.relkind <> 'c')
@@ -66,6 +67,7 @@ BEGIN
       LEFT JOIN pg_type AS t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
      WHERE e.extname = 'snowid'
        AND coalesce(p.pronamespace, t.typnamespace) <> 'snowid_internal'::regnamespace
+       AND (p.oid IS NOT NULL OR t.typacl IS NOT NULL)
   LOOP
     EXECUTE format('GRANT %s TO PUBLIC', member.name);
   END LOOP;
