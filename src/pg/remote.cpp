@@ -319,7 +319,7 @@ const char* answer_text(const AnswerReader& reader, int column) {
 int64 answer_number(const AnswerReader& reader, int column, int64 least, int64 most) {
   const char* text = answer_text(reader, column);
   const char* end = text + strlen(text);
-  int64_t number;
+  int64_t number = 0;
   const std::from_chars_result result = std::from_chars(text, end, number);
   if (result.ec != std::errc{} || result.ptr != end || number < least || number > most)
     reader.report(reader.of);

@@ -145,10 +145,10 @@ uint32 remove_keys(SharedSection* section, dshash_table* table, uint64 generatio
                                   key->last.load(std::memory_order_relaxed)),
                          std::memory_order_relaxed);
     dshash_delete_current(&scan);
+    section->keys.fetch_sub(1, std::memory_order_relaxed);
     removed++;
   }
   dshash_seq_term(&scan);
-  section->keys.fetch_sub(removed, std::memory_order_relaxed);
   return removed;
 }
 
