@@ -66,8 +66,7 @@ BEGIN
       LEFT JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
       LEFT JOIN pg_type AS t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
      WHERE e.extname = 'snowid'
-       AND coalesce(p.pronamespace, t.typnamespace) <> 'snowid_internal'::regnamespace
-       AND (p.oid IS NOT NULL OR t.typacl IS NOT NULL)
+       AND (p.pronamespace <> 'snowid_internal'::regnamespace OR t.typacl IS NOT NULL)
   LOOP
     EXECUTE format('GRANT %s TO PUBLIC', member.name);
   END LOOP;
