@@ -39,7 +39,7 @@ BEGIN
     INTO how, bounds, partitions, rows, filter
     FROM jsonb_path_query(plan, 'strict $.** ? (@.type() == "object" && exists(@."Relation Name"))') AS n,
       LATERAL (SELECT regexp_replace(regexp_replace(regexp_replace(n->>'Index Cond',
-            '\m[a-z]+(_\d+)?\.id\M', 'id', 'g'), '[$]\d+|\(InitPlan \d+\)[.]col1', '$', 'g'),
+            '\m[a-z]+(_\d+)?\.id\M', 'id', 'g'), '[$]\d+|\(InitPlan \w+\)[.]col1', '$', 'g'),
           $re$'[0-9a-f-]{19,36}'::(bigint|uuid)|, 'instagram'::snowid_layout|::timestamp with time zone|::interval$re$, '', 'g')) AS b (bounds)
    WHERE n->>'Relation Name' ~ '^(ids|uuids)_' AND (n->>'Actual Loops')::numeric > 0;
 END $$;
