@@ -12,7 +12,7 @@ use SnowidClock;
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(new_server new_quiet_server start_server set_clock jump_clock stop_clock faked_clock crash end_at_once
+our @EXPORT = qw(new_server new_quiet_server ready_server end_test start_server set_clock jump_clock stop_clock faked_clock crash end_at_once
   state_of wait_for new_standby check_log last_value);
 
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
@@ -81,7 +81,30 @@ sub new_server
     return $node;
 }
 
-# The same, where nobody but sessions writes WAL or has it flushed: at this level the background writer logs
+# One that is started, with a faked clock and the extension. Options: those of new_server; conf, lines of its
+# configuration; sql, what is run when the extension is there.
+sub ready_server
+{
+    my ($name, %options) = @_;
+    my ($conf, $sql) = map { delete $options{$_} // '' } qw(conf sql);
+    my $node = new_server($name, %options);
+    $node->append_conf('postgresql.conf', $conf);
+    start_server($node);
+    $node->safe_psql('postgres', "CREATE EXTENSION snowid; $sql");
+    return $node;
+}
+
+# Ends servers, and the test with them, when nothing is wrong in their logs.
+sub end_test
+{
+    my (@nodes) = @_;
+    $_->stop foreach @nodes;
+    check_log($_) foreach @nodes;
+    done_testing();
+    return;
+}
+
+# The same as new_server, where nobody but sessions writes WAL or has it flushed: at this level the background writer logs
 # nothing of its own.
 sub new_quiet_server
 {
