@@ -240,18 +240,17 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 #define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-// PostgreSQL 16 builds modules with hidden visibility and has PG_FUNCTION_INFO_V1 export the
-// function. snowid is built like that everywhere, and 15 neither exports the function nor knows how
-// to.
+// Begins the definition of a function that SQL calls. PostgreSQL 16 builds modules with hidden
+// visibility and has PG_FUNCTION_INFO_V1 export the function. snowid is built like that everywhere,
+// and 15 neither exports the function nor knows how to.
 #define SNOWID_EXPORT __attribute__((visibility("default")))
-#if PG_VERSION_NUM >= 160000
-#define SNOWID_FUNCTION(name) PG_FUNCTION_INFO_V1(name)
-#else
 #define SNOWID_FUNCTION(name)                                        \
+  extern "C" {                                                       \
   extern SNOWID_EXPORT Datum name(PG_FUNCTION_ARGS);                 \
   extern SNOWID_EXPORT const Pg_finfo_record* pg_finfo_##name(void); \
-  PG_FUNCTION_INFO_V1(name)
-#endif
+  PG_FUNCTION_INFO_V1(name);                                         \
+  }                                                                  \
+  Datum name([[maybe_unused]] PG_FUNCTION_ARGS)
 
 // PostgreSQL 16 lets the caller of a type's input function ask to be told of malformed input
 // without an error being raised (pg_input_is_valid). For input functions alone, in place of

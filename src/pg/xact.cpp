@@ -83,19 +83,10 @@ void at_eoxact_durable_commit(XactEvent event) {
   }
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_commit_durably);
-
 // snowid_internal.commit_durably() → void
-Datum snowid_commit_durably(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_commit_durably) {
   require_durable_commit();
   PG_RETURN_VOID();
 }
-}
+
+}  // namespace snowid::pg

@@ -385,21 +385,10 @@ void ceiling_register() {
       &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_carry_ceiling_over);
-SNOWID_FUNCTION(snowid_ceiling);
-
 // snowid_internal.carry_ceiling_over() → void: stores the ceiling that this server knows in the
 // sequence that the extension has now, in place of the one that this server has used, which this
 // transaction may have dropped.
-Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_carry_ceiling_over) {
   require_can_issue();
   slots_attach();
   ceiling_relid = InvalidOid;
@@ -409,8 +398,8 @@ Datum snowid_carry_ceiling_over(PG_FUNCTION_ARGS) {
 }
 
 // snowid_ceiling() → timestamptz
-Datum snowid_ceiling(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_ceiling) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(micros_of(ceiling_read().ceiling)));
 }
-}
+
+}  // namespace snowid::pg

@@ -270,18 +270,8 @@ void set_memory_back(const ReturnPlan& plan) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_return_to_clock);
-SNOWID_FUNCTION(snowid_get_skipped_times);
-
 // snowid.return_to_clock(used tstzmultirange) → void
-Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_return_to_clock) {
   require_nextval("snowid.return_to_clock()");
   lock_database();
   ids_learn_ceiling();
@@ -307,7 +297,7 @@ Datum snowid_return_to_clock(PG_FUNCTION_ARGS) {
 }
 
 // snowid.get_skipped_times() → tstzmultirange: those on the ceiling's page.
-Datum snowid_get_skipped_times(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_get_skipped_times) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
   const core::SkippedTimes skipped = ceiling_read().skipped;
   auto** ranges = static_cast<RangeType**>(palloc(core::SkippedTimes::kMost * sizeof(RangeType*)));
@@ -319,4 +309,5 @@ Datum snowid_get_skipped_times(PG_FUNCTION_ARGS) {
   PG_RETURN_MULTIRANGE_P(
       make_multirange(TSTZMULTIRANGEOID, type->rngtype, static_cast<int32>(skipped.count), ranges));
 }
-}
+
+}  // namespace snowid::pg

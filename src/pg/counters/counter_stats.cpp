@@ -165,18 +165,8 @@ void for_each(SharedTable* table, const Look& look) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_counter_statistics);
-SNOWID_FUNCTION(snowid_stat_reset);
-
 // snowid.counter_statistics() → SETOF record, see Column
-Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   Rows rows{};
@@ -189,12 +179,12 @@ Datum snowid_counter_statistics(PG_FUNCTION_ARGS) {
 }
 
 // snowid_stat_reset() → void: the counts of this database begin anew, those of IDs too.
-Datum snowid_stat_reset(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_stat_reset) {
   reset_id_stats();
   counter_flush_counts();
   for_each<SharedSegment>(&segments, reset_segment);
   for_each<SharedSection>(&sections, reset_section);
   PG_RETURN_VOID();
 }
-}
+
+}  // namespace snowid::pg

@@ -353,26 +353,17 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_section_next);
-SNOWID_FUNCTION(snowid_section_current);
-
 // snowid_section_next(section regclass, key bigint) → bigint
-Datum snowid_section_next(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_section_next) {
   require_nextval("snowid_section_next()");
   PG_RETURN_INT64(section_next(PG_GETARG_OID(0), PG_GETARG_INT64(1)));
 }
 
 // snowid_section_current(section regclass, key bigint) → bigint, or null
-Datum snowid_section_current(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_section_current) {
   int64 number;
   if (!current_of_key(PG_GETARG_OID(0), PG_GETARG_INT64(1), &number)) PG_RETURN_NULL();
   PG_RETURN_INT64(number);
 }
-}
+
+}  // namespace snowid::pg

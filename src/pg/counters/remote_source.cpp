@@ -218,25 +218,10 @@ void set_source(Oid relid, const RemoteSource* source) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_segment_check_source);
-SNOWID_FUNCTION(snowid_sequence_in);
-SNOWID_FUNCTION(snowid_sequence_out);
-SNOWID_FUNCTION(snowid_sequence_recv);
-SNOWID_FUNCTION(snowid_sequence_send);
-SNOWID_FUNCTION(snowid_segment_attach);
-SNOWID_FUNCTION(snowid_segment_detach);
-
 // The trigger on snowid_internal.segment_sources. A sequence is refilled with its owner's rights,
 // so nobody else may say where from. Rows that logical replication inserts, updates or deletes are
 // about another server's objects, and are skipped.
-Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_segment_check_source) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
@@ -248,22 +233,22 @@ Datum snowid_segment_check_source(PG_FUNCTION_ARGS) {
 // The type snowid_internal.sequence_name: regclass, but that it lets logical replication bring the
 // name of a sequence that is not here. The row then comes to the trigger, which drops it; an error
 // would stop the replication of all tables.
-Datum snowid_sequence_in(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_sequence_in) {
   if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
   return regclassin(fcinfo);
 }
 
-Datum snowid_sequence_out(PG_FUNCTION_ARGS) { return regclassout(fcinfo); }
+SNOWID_FUNCTION(snowid_sequence_out) { return regclassout(fcinfo); }
 
-Datum snowid_sequence_recv(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_sequence_recv) {
   const Datum value = regclassrecv(fcinfo);
   return IsLogicalWorker() ? ObjectIdGetDatum(InvalidOid) : value;
 }
 
-Datum snowid_sequence_send(PG_FUNCTION_ARGS) { return regclasssend(fcinfo); }
+SNOWID_FUNCTION(snowid_sequence_send) { return regclasssend(fcinfo); }
 
 // snowid_segment_attach(seq regclass, server name, remote_seq text) → void
-Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_segment_attach) {
   require_nextval("snowid_segment_attach()");
   const Oid relid = PG_GETARG_OID(0);
   const char* server = NameStr(*PG_GETARG_NAME(1));
@@ -284,11 +269,12 @@ Datum snowid_segment_attach(PG_FUNCTION_ARGS) {
 }
 
 // snowid_segment_detach(seq regclass) → void
-Datum snowid_segment_detach(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_segment_detach) {
   require_nextval("snowid_segment_detach()");
   const Oid relid = PG_GETARG_OID(0);
   lock_own_sequence(relid);
   set_source(relid, nullptr);
   PG_RETURN_VOID();
 }
-}
+
+}  // namespace snowid::pg

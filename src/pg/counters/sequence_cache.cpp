@@ -336,19 +336,9 @@ uint64 size_arg(FunctionCallInfo fcinfo, int number) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_segment_next);
-SNOWID_FUNCTION(snowid_segment_batch);
-
 // snowid_segment_next(seq regclass) → bigint
 // snowid_segment_next(seq regclass, size int) → bigint
-Datum snowid_segment_next(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_segment_next) {
   const uint64 size = size_arg(fcinfo, 1);
   require_nextval("snowid_segment_next()");
   PG_RETURN_INT64(segment_draw(segment_open(PG_GETARG_OID(0)), size, 1).first);
@@ -356,7 +346,7 @@ Datum snowid_segment_next(PG_FUNCTION_ARGS) {
 
 // snowid_segment_batch(seq regclass, count int) → SETOF bigint
 // snowid_segment_batch(seq regclass, count int, size int) → SETOF bigint
-Datum snowid_segment_batch(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_segment_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
     const uint64 size = size_arg(fcinfo, 2);
@@ -383,4 +373,5 @@ Datum snowid_segment_batch(PG_FUNCTION_ARGS) {
   batch->buffered--;
   SRF_RETURN_NEXT(call, Int64GetDatum(batch->next++));
 }
-}
+
+}  // namespace snowid::pg

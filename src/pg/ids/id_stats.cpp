@@ -181,19 +181,9 @@ void reset_id_stats() {
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_shard_statistics);
-SNOWID_FUNCTION(snowid_database_statistics);
-
 // snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
 // bigint, last_time timestamptz, lead double precision, layout_end timestamptz)
-Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_shard_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
@@ -219,7 +209,7 @@ Datum snowid_shard_statistics(PG_FUNCTION_ARGS) {
 // wal_flush_time double precision, waits bigint, wait_time double precision, refusals bigint,
 // clock_steps_back bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
 // counters_memory bigint, total_memory bigint, stats_reset timestamptz)
-Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_database_statistics) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
@@ -249,4 +239,5 @@ Datum snowid_database_statistics(PG_FUNCTION_ARGS) {
   nulls[13] = reset.value == 0;
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
-}
+
+}  // namespace snowid::pg

@@ -60,43 +60,23 @@ void require_own(Batch* batch) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_next);
-SNOWID_FUNCTION(snowid_next_shard);
-SNOWID_FUNCTION(snowid_next_layout);
-SNOWID_FUNCTION(snowid_default_shard);
-SNOWID_FUNCTION(snowid_next_batch);
-SNOWID_FUNCTION(snowid_reserve);
-SNOWID_FUNCTION(snowid_lastval);
-SNOWID_FUNCTION(snowid_currval);
-
 // snowid_next() → bigint
-Datum snowid_next(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_next) {
   require_read_write("snowid_next()");
   PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, shard_by_default()));
 }
 
 // snowid_next(shard bigint) → bigint
-Datum snowid_next_shard(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_next_shard) {
   require_read_write("snowid_next()");
   PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, PG_GETARG_INT64(0)));
 }
 
 // snowid_default_shard() → bigint
-Datum snowid_default_shard(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
-  PG_RETURN_INT64(shard_by_default());
-}
+SNOWID_FUNCTION(snowid_default_shard) { PG_RETURN_INT64(shard_by_default()); }
 
 // snowid_next(shard bigint, layout snowid_layout) → bigint
-Datum snowid_next_layout(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_next_layout) {
   require_read_write("snowid_next()");
   LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
   PG_RETURN_INT64(issue_one(cache, cache->layout, PG_GETARG_INT64(0)));
@@ -108,7 +88,7 @@ Datum snowid_next_layout(PG_FUNCTION_ARGS) {
 // Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
 // fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
 // is taken: other calls get greater ones while the batch returns those it holds.
-Datum snowid_next_batch(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_next_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
     require_read_write("snowid_next_batch()");
@@ -146,7 +126,7 @@ Datum snowid_next_batch(PG_FUNCTION_ARGS) {
 
 // snowid_reserve(count int) → bigint
 // snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
-Datum snowid_reserve(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_reserve) {
   require_read_write("snowid_reserve()");
   const auto [cache, shard, count] = run_of(fcinfo);
   const core::Layout& layout = cache->layout;
@@ -168,14 +148,13 @@ Datum snowid_reserve(PG_FUNCTION_ARGS) {
 }
 
 // snowid_lastval() → bigint
-Datum snowid_lastval(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_lastval) {
   if (session_last_id == kNoId) report_undefined("snowid_lastval()");
   PG_RETURN_INT64(session_last_id);
 }
 
 // snowid_currval(shard bigint, layout snowid_layout) → bigint
-Datum snowid_currval(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_currval) {
   const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);
   require_shard(layout, shard);
@@ -184,4 +163,5 @@ Datum snowid_currval(PG_FUNCTION_ARGS) {
   if (cached == nullptr || cached->last_id == kNoId) report_undefined("snowid_currval()");
   PG_RETURN_INT64(cached->last_id);
 }
-}
+
+}  // namespace snowid::pg

@@ -345,20 +345,11 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_watermark);
-
 // snowid_watermark(tbl regclass) → SETOF bigint
 // snowid_watermark(tbl regclass, layout snowid_layout) → SETOF bigint
 //
 // One row. Returning a set keeps it out of WHERE, and tells it of which statement it is a part.
-Datum snowid_watermark(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_watermark) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
     call = SRF_FIRSTCALL_INIT();
@@ -373,4 +364,5 @@ Datum snowid_watermark(PG_FUNCTION_ARGS) {
   if (call->call_cntr >= call->max_calls) SRF_RETURN_DONE(call);
   SRF_RETURN_NEXT(call, PointerGetDatum(call->user_fctx));
 }
-}
+
+}  // namespace snowid::pg

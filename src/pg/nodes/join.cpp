@@ -151,21 +151,8 @@ LockedNode lock_node() {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_join);
-SNOWID_FUNCTION(snowid_leave);
-SNOWID_FUNCTION(snowid_check_node);
-SNOWID_FUNCTION(snowid_take_over_node);
-SNOWID_FUNCTION(snowid_accept_registry);
-
 // snowid.join(server name, node_name text) → bigint
-Datum snowid_join(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_join) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   require_nextval("snowid.join()");
   const char* server = NameStr(*PG_GETARG_NAME(0));
@@ -182,8 +169,7 @@ Datum snowid_join(PG_FUNCTION_ARGS) {
 }
 
 // snowid.leave() → void
-Datum snowid_leave(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_leave) {
   require_nextval("snowid.leave()");
   membership_lock();
   Membership member = membership_read();
@@ -194,8 +180,7 @@ Datum snowid_leave(PG_FUNCTION_ARGS) {
 }
 
 // snowid.check_node() → bigint, the number
-Datum snowid_check_node(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_check_node) {
   require_nextval("snowid.check_node()");
   const CitusNode citus = citus_read();
   if (citus.state != CitusState::kNone) PG_RETURN_INT64(check_group(citus));
@@ -209,8 +194,7 @@ Datum snowid_check_node(PG_FUNCTION_ARGS) {
 }
 
 // snowid.take_over_node() → bigint, the number
-Datum snowid_take_over_node(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_take_over_node) {
   require_nextval("snowid.take_over_node()");
   require_no_citus();
   LockedNode node = lock_node();
@@ -229,8 +213,7 @@ Datum snowid_take_over_node(PG_FUNCTION_ARGS) {
 }
 
 // snowid.accept_registry() → bigint, the number
-Datum snowid_accept_registry(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_accept_registry) {
   require_nextval("snowid.accept_registry()");
   require_no_citus();
   LockedNode node = lock_node();
@@ -238,4 +221,5 @@ Datum snowid_accept_registry(PG_FUNCTION_ARGS) {
   accept_registry(node.registry, &node.member);
   PG_RETURN_INT64(node.member.number);
 }
-}
+
+}  // namespace snowid::pg

@@ -233,19 +233,10 @@ void report_state(const Membership& member) {
   pg_unreachable();
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_keep_own_rows);
-
 // The trigger on the tables of nodes and of the registry. Rows that logical replication brings or
 // deletes are another server's, and are skipped. A row of snowid_internal.membership that a restore
 // brings counts from the commit on.
-Datum snowid_keep_own_rows(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_keep_own_rows) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_own_rows", "Use the functions of schema \"snowid\" instead.");
   if (IsLogicalWorker()) PG_RETURN_DATUM(Datum{0});
@@ -255,4 +246,5 @@ Datum snowid_keep_own_rows(PG_FUNCTION_ARGS) {
   }
   PG_RETURN_POINTER(row_of(trigger));
 }
-}
+
+}  // namespace snowid::pg

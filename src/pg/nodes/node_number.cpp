@@ -181,20 +181,11 @@ void nodes_register() {
       &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_get_node_status);
-
 // snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,
 // checked timestamptz, problem text)
 //
 // What the view snowid.node_status shows. The error of a draw is returned as a column, not raised.
-Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_get_node_status) {
   // A caller that is wrongly marked PARALLEL SAFE reads the view in a worker.
   PreventCommandIfParallelMode("snowid.get_node_status()");
   TupleDesc columns;
@@ -215,4 +206,5 @@ Datum snowid_get_node_status(PG_FUNCTION_ARGS) {
                   node.checked == 0,    problem == nullptr};
   PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
-}
+
+}  // namespace snowid::pg

@@ -246,25 +246,11 @@ void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactio
       move->part = parent;
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_check_move);
-SNOWID_FUNCTION(snowid_release_shard);
-SNOWID_FUNCTION(snowid_accept_shard);
-SNOWID_FUNCTION(snowid_advance_shard);
-SNOWID_FUNCTION(snowid_advance_past_id);
-SNOWID_FUNCTION(snowid_advance_past_moment);
-
 // The trigger on snowid_internal.moved_shards. Rows that are inserted, as by a restore, close their
 // shards, or leave them open; others are changed by functions alone, which change the slots with
 // them. Rows that logical replication inserts, updates or deletes are about another server's
 // shards, and are skipped.
-Datum snowid_check_move(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_check_move) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
   const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
   // One of its own triggers may move a shard.
@@ -280,7 +266,7 @@ Datum snowid_check_move(PG_FUNCTION_ARGS) {
 }
 
 // snowid.release_shard(shard bigint, layout snowid_layout, moved_to text) → bigint
-Datum snowid_release_shard(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_release_shard) {
   require_nextval("snowid.release_shard()");
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
   const int64 shard = PG_GETARG_INT64(0);
@@ -311,7 +297,7 @@ Datum snowid_release_shard(PG_FUNCTION_ARGS) {
 }
 
 // snowid.accept_shard(shard bigint, id bigint, layout snowid_layout) → void
-Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_accept_shard) {
   require_nextval("snowid.accept_shard()");
   const int64 shard = PG_GETARG_INT64(0);
   const int64 id = PG_GETARG_INT64(1);
@@ -340,7 +326,7 @@ Datum snowid_accept_shard(PG_FUNCTION_ARGS) {
 }
 
 // snowid.advance_shard(id bigint, layout snowid_layout) → void
-Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_advance_shard) {
   require_read_write("snowid.advance_shard()");
   LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
   const core::Layout& layout = cache->layout;
@@ -360,7 +346,7 @@ Datum snowid_advance_shard(PG_FUNCTION_ARGS) {
 }
 
 // snowid.advance_past(id bigint, layout snowid_layout) → void
-Datum snowid_advance_past_id(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_advance_past_id) {
   require_nextval("snowid.advance_past()");
   const core::Layout& layout = layout_arg(fcinfo, 1);
   const core::UnixMicros moment = start_of(layout, parts_of(layout, PG_GETARG_INT64(0)).time);
@@ -370,7 +356,7 @@ Datum snowid_advance_past_id(PG_FUNCTION_ARGS) {
 }
 
 // snowid.advance_past(moment timestamptz) → void
-Datum snowid_advance_past_moment(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_advance_past_moment) {
   require_nextval("snowid.advance_past()");
   const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
   if (TIMESTAMP_IS_NOEND(argument))
@@ -383,4 +369,5 @@ Datum snowid_advance_past_moment(PG_FUNCTION_ARGS) {
   issue_only_above(moment);
   PG_RETURN_VOID();
 }
-}
+
+}  // namespace snowid::pg

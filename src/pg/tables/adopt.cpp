@@ -168,21 +168,8 @@ bool is_check_of_uuidv7(Node* expression, AttrNumber column) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_execute);
-SNOWID_FUNCTION(snowid_source_of_expression);
-SNOWID_FUNCTION(snowid_is_check_of_uuidv7);
-SNOWID_FUNCTION(snowid_is_plain);
-SNOWID_FUNCTION(snowid_reads_row);
-
 // snowid.execute(owner name, statement text, kind anyelement) → anyelement, or null
-Datum snowid_execute(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_execute) {
   const Oid owner = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
   const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
   const Oid kind = get_fn_expr_rettype(fcinfo->flinfo);
@@ -212,7 +199,7 @@ Datum snowid_execute(PG_FUNCTION_ARGS) {
 }
 
 // snowid.source_of_expression(tree pg_node_tree) → (shard bigint, layout snowid_layout)
-Datum snowid_source_of_expression(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_source_of_expression) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
@@ -223,15 +210,14 @@ Datum snowid_source_of_expression(PG_FUNCTION_ARGS) {
 }
 
 // snowid.is_check_of_uuidv7(tree pg_node_tree, col smallint) → boolean
-Datum snowid_is_check_of_uuidv7(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_is_check_of_uuidv7) {
   PG_RETURN_BOOL(is_check_of_uuidv7(tree_arg(fcinfo, 0), PG_GETARG_INT16(1)));
 }
 
 // snowid.is_plain(tree pg_node_tree) → boolean
-Datum snowid_is_plain(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(!has_code(tree_arg(fcinfo, 0), nullptr)); }
+SNOWID_FUNCTION(snowid_is_plain) { PG_RETURN_BOOL(!has_code(tree_arg(fcinfo, 0), nullptr)); }
 
 // snowid.reads_row(tree pg_node_tree) → boolean
-Datum snowid_reads_row(PG_FUNCTION_ARGS) {
-  PG_RETURN_BOOL(reads_row(tree_arg(fcinfo, 0), nullptr));
-}
-}
+SNOWID_FUNCTION(snowid_reads_row) { PG_RETURN_BOOL(reads_row(tree_arg(fcinfo, 0), nullptr)); }
+
+}  // namespace snowid::pg

@@ -101,22 +101,12 @@ RandomPool random_pool;
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_backfill);
-SNOWID_FUNCTION(snowid_backfill_uuidv7);
-
 // snowid_backfill(created_at timestamptz, shard bigint, layout snowid_layout) OVER (…) → bigint
 //
 // The IDs of a partition are distinct also where their shards differ, for all count together. The
 // server calls it for each row of a partition in turn, and gives a partition that it begins anew
 // new memory.
-Datum snowid_backfill(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_backfill) {
   constexpr const char* kFunction = "snowid_backfill()";
   const WindowObject window = window_of(fcinfo, kFunction);
   Row row;
@@ -133,7 +123,7 @@ Datum snowid_backfill(PG_FUNCTION_ARGS) {
 }
 
 // snowid_backfill_uuidv7(created_at timestamptz) OVER (…) → uuid
-Datum snowid_backfill_uuidv7(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_backfill_uuidv7) {
   constexpr const char* kFunction = "snowid_backfill_uuidv7()";
   const WindowObject window = window_of(fcinfo, kFunction);
   bool is_null;
@@ -145,4 +135,5 @@ Datum snowid_backfill_uuidv7(PG_FUNCTION_ARGS) {
     report_uuid_time_out_of_range();
   return uuid_datum(core::uuid7_of(tick, random_pool.take()));
 }
-}
+
+}  // namespace snowid::pg

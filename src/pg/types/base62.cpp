@@ -57,26 +57,14 @@ namespace {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_to_base62);
-SNOWID_FUNCTION(snowid_from_base62);
-SNOWID_FUNCTION(snowid_scatter);
-SNOWID_FUNCTION(snowid_unscatter);
-
 // snowid_to_base62(id bigint) → text
-Datum snowid_to_base62(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_to_base62) {
   const core::IdText form = core::format_text({PG_GETARG_INT64(0)});
   PG_RETURN_TEXT_P(cstring_to_text_with_len(form.digits, core::kTextLength));
 }
 
 // snowid_from_base62(digits text) → bigint
-Datum snowid_from_base62(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_from_base62) {
   const text* value = PG_GETARG_TEXT_PP(0);
   core::Id id;
   const core::Status status = core::parse_text(view_of(value), &id);
@@ -85,7 +73,7 @@ Datum snowid_from_base62(PG_FUNCTION_ARGS) {
 }
 
 // snowid_scatter(id bigint, digits int) → bigint
-Datum snowid_scatter(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_scatter) {
   const int64 id = PG_GETARG_INT64(0);
   const int32 digits = PG_GETARG_INT32(1);
   core::Id scattered;
@@ -95,7 +83,7 @@ Datum snowid_scatter(PG_FUNCTION_ARGS) {
 }
 
 // snowid_unscatter(id bigint, digits int) → bigint
-Datum snowid_unscatter(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_unscatter) {
   const int64 scattered = PG_GETARG_INT64(0);
   const int32 digits = PG_GETARG_INT32(1);
   core::Id id;
@@ -103,4 +91,5 @@ Datum snowid_unscatter(PG_FUNCTION_ARGS) {
   if (status != core::Status::kOk) report_scatter(status, scattered, digits);
   PG_RETURN_INT64(id.value);
 }
-}
+
+}  // namespace snowid::pg

@@ -107,28 +107,9 @@ Node* with_subqueries(const FuncExpr* call) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_decode);
-SNOWID_FUNCTION(snowid_timestamp);
-SNOWID_FUNCTION(snowid_shard);
-SNOWID_FUNCTION(snowid_sequence);
-SNOWID_FUNCTION(snowid_encode);
-SNOWID_FUNCTION(snowid_first_at);
-SNOWID_FUNCTION(snowid_last_at);
-SNOWID_FUNCTION(snowid_time_key);
-SNOWID_FUNCTION(snowid_first_from);
-SNOWID_FUNCTION(snowid_last_before);
-SNOWID_FUNCTION(snowid_in_range_support);
-
 // snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
 // sequence bigint)
-Datum snowid_decode(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_decode) {
   TupleDesc row;
   if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
@@ -143,7 +124,7 @@ Datum snowid_decode(PG_FUNCTION_ARGS) {
 }
 
 // snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
-Datum snowid_timestamp(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_timestamp) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
   if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
@@ -151,7 +132,7 @@ Datum snowid_timestamp(PG_FUNCTION_ARGS) {
 }
 
 // snowid_shard(id bigint, layout snowid_layout) → bigint
-Datum snowid_shard(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_shard) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
   if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
@@ -159,7 +140,7 @@ Datum snowid_shard(PG_FUNCTION_ARGS) {
 }
 
 // snowid_sequence(id bigint, layout snowid_layout) → bigint
-Datum snowid_sequence(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_sequence) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
   if (!read_parts(fcinfo, layout, &parts)) PG_RETURN_NULL();
@@ -168,7 +149,7 @@ Datum snowid_sequence(PG_FUNCTION_ARGS) {
 
 // snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)
 // → bigint
-Datum snowid_encode(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_encode) {
   const core::Layout& layout = layout_arg(fcinfo, 3);
   const int64 shard = PG_GETARG_INT64(1);
   const int64 sequence = PG_GETARG_INT64(2);
@@ -182,37 +163,37 @@ Datum snowid_encode(PG_FUNCTION_ARGS) {
 }
 
 // snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_first_at(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_first_at) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(least_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_last_at(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_last_at) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(greatest_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
 // snowid_time_key(id bigint, layout snowid_layout) → bigint
-Datum snowid_time_key(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_time_key) {
   PG_RETURN_INT64(time_key(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
 }
 
 // snowid_first_from(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_first_from(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_first_from) {
   PG_RETURN_INT64(
       first_key_from(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // snowid_last_before(moment timestamptz, layout snowid_layout) → bigint
-Datum snowid_last_before(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_last_before) {
   PG_RETURN_INT64(
       last_key_before(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // in_range_support(internal) → internal. For functions whose moments are their arguments of type
 // timestamptz, and whose first argument is the key.
-Datum snowid_in_range_support(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_in_range_support) {
   Node* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSimplify)) PG_RETURN_DATUM(0);
   const auto* simplify = reinterpret_cast<SupportRequestSimplify*>(request);
@@ -222,4 +203,5 @@ Datum snowid_in_range_support(PG_FUNCTION_ARGS) {
   simplify->root->parse->hasSubLinks = true;
   PG_RETURN_POINTER(eval_const_expressions(simplify->root, changed));
 }
-}
+
+}  // namespace snowid::pg

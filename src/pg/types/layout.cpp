@@ -89,32 +89,8 @@ int detail_of(const char* text, const core::LayoutError& error) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_layout_in);
-SNOWID_FUNCTION(snowid_layout_out);
-SNOWID_FUNCTION(snowid_layout_recv);
-SNOWID_FUNCTION(snowid_layout_send);
-SNOWID_FUNCTION(snowid_layout_eq);
-SNOWID_FUNCTION(snowid_layout_ne);
-SNOWID_FUNCTION(snowid_layout_lt);
-SNOWID_FUNCTION(snowid_layout_le);
-SNOWID_FUNCTION(snowid_layout_gt);
-SNOWID_FUNCTION(snowid_layout_ge);
-SNOWID_FUNCTION(snowid_layout_cmp);
-SNOWID_FUNCTION(snowid_layout_hash);
-SNOWID_FUNCTION(snowid_layout_hash_extended);
-SNOWID_FUNCTION(snowid_layout_names);
-SNOWID_FUNCTION(snowid_layout_describe);
-SNOWID_FUNCTION(snowid_layout_is_ordered);
-
 // snowid_layout_in(cstring) → snowid_layout
-Datum snowid_layout_in(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_in) {
   const char* text = PG_GETARG_CSTRING(0);
   core::LayoutSpec spec;
   const core::LayoutError error = core::parse_layout(text, &spec);
@@ -129,12 +105,10 @@ Datum snowid_layout_in(PG_FUNCTION_ARGS) {
 }
 
 // snowid_layout_out(snowid_layout) → cstring
-Datum snowid_layout_out(PG_FUNCTION_ARGS) {
-  PG_RETURN_CSTRING(layout_text(layout_spec_arg(fcinfo, 0)));
-}
+SNOWID_FUNCTION(snowid_layout_out) { PG_RETURN_CSTRING(layout_text(layout_spec_arg(fcinfo, 0))); }
 
 // snowid_layout_recv(internal) → snowid_layout
-Datum snowid_layout_recv(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   const int64 epoch_us = pq_getmsgint64(message);
   const uint64 unit_us = static_cast<uint64>(pq_getmsgint64(message));
@@ -153,7 +127,7 @@ Datum snowid_layout_recv(PG_FUNCTION_ARGS) {
 }
 
 // snowid_layout_send(snowid_layout) → bytea
-Datum snowid_layout_send(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_send) {
   const core::LayoutSpec& spec = layout_spec_arg(fcinfo, 0);
   StringInfoData message;
   pq_begintypsend(&message);
@@ -167,33 +141,33 @@ Datum snowid_layout_send(PG_FUNCTION_ARGS) {
 }
 
 // snowid_layout_eq(snowid_layout, snowid_layout) → boolean, and so on for the other operators
-Datum snowid_layout_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-Datum snowid_layout_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-Datum snowid_layout_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-Datum snowid_layout_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-Datum snowid_layout_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-Datum snowid_layout_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+SNOWID_FUNCTION(snowid_layout_eq) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
+SNOWID_FUNCTION(snowid_layout_ne) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+SNOWID_FUNCTION(snowid_layout_lt) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+SNOWID_FUNCTION(snowid_layout_le) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+SNOWID_FUNCTION(snowid_layout_gt) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+SNOWID_FUNCTION(snowid_layout_ge) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
 
 // snowid_layout_cmp(snowid_layout, snowid_layout) → int
-Datum snowid_layout_cmp(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_cmp) {
   const std::strong_ordering order = order_of(fcinfo);
   PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
 
 // snowid_layout_hash(snowid_layout) → int
-Datum snowid_layout_hash(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_hash) {
   return hash_any(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
                   sizeof(core::LayoutSpec));
 }
 
 // snowid_layout_hash_extended(snowid_layout, seed bigint) → bigint
-Datum snowid_layout_hash_extended(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_hash_extended) {
   return hash_any_extended(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
                            sizeof(core::LayoutSpec), static_cast<uint64>(PG_GETARG_INT64(1)));
 }
 
 // snowid_layout_names() → SETOF (name text, layout snowid_layout)
-Datum snowid_layout_names(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_names) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   for (const core::NamedLayout& named : core::kNamedLayouts) {
@@ -210,7 +184,7 @@ Datum snowid_layout_names(PG_FUNCTION_ARGS) {
 // snowid_layout_describe(layout snowid_layout) → (specification text, epoch timestamptz, unit
 // interval, max_shard bigint, ids_per_second double precision, positive_until timestamptz,
 // used_up_at timestamptz)
-Datum snowid_layout_describe(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_layout_describe) {
   TupleDesc row;
   if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
@@ -233,7 +207,6 @@ Datum snowid_layout_describe(PG_FUNCTION_ARGS) {
 }
 
 // snowid_layout_is_ordered(layout snowid_layout) → boolean
-Datum snowid_layout_is_ordered(PG_FUNCTION_ARGS) {
-  PG_RETURN_BOOL(layout_arg(fcinfo, 0).time_is_first);
-}
-}
+SNOWID_FUNCTION(snowid_layout_is_ordered) { PG_RETURN_BOOL(layout_arg(fcinfo, 0).time_is_first); }
+
+}  // namespace snowid::pg

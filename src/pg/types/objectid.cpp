@@ -101,34 +101,8 @@ void objectid_end_setting_back() noexcept {
   process->random.store(random_after, std::memory_order_release);
 }
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_objectid_in);
-SNOWID_FUNCTION(snowid_objectid_out);
-SNOWID_FUNCTION(snowid_objectid_recv);
-SNOWID_FUNCTION(snowid_objectid_send);
-SNOWID_FUNCTION(snowid_objectid_from_bytea);
-SNOWID_FUNCTION(snowid_objectid_eq);
-SNOWID_FUNCTION(snowid_objectid_ne);
-SNOWID_FUNCTION(snowid_objectid_lt);
-SNOWID_FUNCTION(snowid_objectid_le);
-SNOWID_FUNCTION(snowid_objectid_gt);
-SNOWID_FUNCTION(snowid_objectid_ge);
-SNOWID_FUNCTION(snowid_objectid_cmp);
-SNOWID_FUNCTION(snowid_objectid_hash);
-SNOWID_FUNCTION(snowid_objectid_hash_extended);
-SNOWID_FUNCTION(snowid_objectid_smaller);
-SNOWID_FUNCTION(snowid_objectid_larger);
-SNOWID_FUNCTION(snowid_objectid_timestamp);
-SNOWID_FUNCTION(snowid_objectid_next);
-
 // objectid_in(cstring) → objectid
-Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_in) {
   const char* text = PG_GETARG_CSTRING(0);
   core::ObjectId* id = new_objectid();
   if (core::parse_object_id(text, id) != core::Status::kOk)
@@ -139,7 +113,7 @@ Datum snowid_objectid_in(PG_FUNCTION_ARGS) {
 }
 
 // objectid_out(objectid) → cstring
-Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_out) {
   char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
   core::format_object_id(objectid_argument(fcinfo, 0), text);
   text[core::kObjectIdDigits] = '\0';
@@ -148,7 +122,7 @@ Datum snowid_objectid_out(PG_FUNCTION_ARGS) {
 
 // objectid_recv(internal) → objectid. Raises: 08P01 if fewer than 12 bytes are left; that
 // none are left over is the caller's to check.
-Datum snowid_objectid_recv(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_recv) {
   core::ObjectId* id = new_objectid();
   pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
                   reinterpret_cast<char*>(id->bytes.data()), sizeof *id);
@@ -156,7 +130,7 @@ Datum snowid_objectid_recv(PG_FUNCTION_ARGS) {
 }
 
 // objectid_send(objectid) → bytea
-Datum snowid_objectid_send(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_send) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   StringInfoData message;
   pq_begintypsend(&message);
@@ -165,7 +139,7 @@ Datum snowid_objectid_send(PG_FUNCTION_ARGS) {
 }
 
 // objectid_from_bytea(bytea) → objectid. Raises: 22P03 for another length than 12.
-Datum snowid_objectid_from_bytea(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);
   if (length != sizeof(core::ObjectId))
@@ -178,49 +152,48 @@ Datum snowid_objectid_from_bytea(PG_FUNCTION_ARGS) {
 }
 
 // objectid_eq(objectid, objectid) → boolean, and so on for the other operators
-Datum snowid_objectid_eq(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-Datum snowid_objectid_ne(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-Datum snowid_objectid_lt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-Datum snowid_objectid_le(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-Datum snowid_objectid_gt(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-Datum snowid_objectid_ge(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
+SNOWID_FUNCTION(snowid_objectid_eq) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
+SNOWID_FUNCTION(snowid_objectid_ne) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
+SNOWID_FUNCTION(snowid_objectid_lt) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
+SNOWID_FUNCTION(snowid_objectid_le) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
+SNOWID_FUNCTION(snowid_objectid_gt) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
+SNOWID_FUNCTION(snowid_objectid_ge) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
 
 // objectid_cmp(objectid, objectid) → int: -1, 0 or 1
-Datum snowid_objectid_cmp(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_cmp) {
   const std::strong_ordering order = order_of(fcinfo);
   PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
 }
 
 // objectid_hash(objectid) → int
-Datum snowid_objectid_hash(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_hash) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   return hash_any(id.bytes.data(), sizeof id);
 }
 
 // objectid_hash_extended(objectid, seed bigint) → bigint
-Datum snowid_objectid_hash_extended(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_hash_extended) {
   const core::ObjectId& id = objectid_argument(fcinfo, 0);
   return hash_any_extended(id.bytes.data(), sizeof id, PG_GETARG_INT64(1));
 }
 
 // objectid_smaller(objectid, objectid) → objectid: one step of min
-Datum snowid_objectid_smaller(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_smaller) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) < 0 ? 0 : 1));
 }
 
 // objectid_larger(objectid, objectid) → objectid: one step of max
-Datum snowid_objectid_larger(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_larger) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) > 0 ? 0 : 1));
 }
 
 // objectid_timestamp(objectid) → timestamptz, to the second
-Datum snowid_objectid_timestamp(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_objectid_timestamp) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(objectid_argument(fcinfo, 0))));
 }
 
 // objectid_next() → objectid
-Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_objectid_next) {
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_shard))) make_ready();
   auto* made = static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
@@ -228,4 +201,5 @@ Datum snowid_objectid_next(PG_FUNCTION_ARGS) {
                                [] { return issue_common(core::kObjectIdLayout, objectid_shard); });
   PG_RETURN_POINTER(made);
 }
-}
+
+}  // namespace snowid::pg

@@ -118,26 +118,11 @@ bool rows_of_series_name(Const* const* arguments, int, double* rows) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_batch_support);
-SNOWID_FUNCTION(snowid_seq);
-SNOWID_FUNCTION(snowid_seq_name);
-SNOWID_FUNCTION(snowid_seq_support);
-SNOWID_FUNCTION(snowid_seq_name_support);
-
 // Planner support of functions of (count), or (anything, count, …).
-Datum snowid_batch_support(PG_FUNCTION_ARGS) {
-  return answer_rows(PG_GETARG_POINTER(0), rows_of_batch);
-}
+SNOWID_FUNCTION(snowid_batch_support) { return answer_rows(PG_GETARG_POINTER(0), rows_of_batch); }
 
 // seq_x_to_y(x bigint, y bigint, step bigint) → SETOF bigint
-Datum snowid_seq(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_seq) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
     const core::Status status =
@@ -149,7 +134,7 @@ Datum snowid_seq(PG_FUNCTION_ARGS) {
 }
 
 // seq_x_to_y(name text) → SETOF bigint
-Datum snowid_seq_name(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_seq_name) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
     text* name = PG_GETARG_TEXT_PP(0);
@@ -161,12 +146,11 @@ Datum snowid_seq_name(PG_FUNCTION_ARGS) {
 }
 
 // Planner support of seq_x_to_y(x, y, step).
-Datum snowid_seq_support(PG_FUNCTION_ARGS) {
-  return answer_rows(PG_GETARG_POINTER(0), rows_of_series);
-}
+SNOWID_FUNCTION(snowid_seq_support) { return answer_rows(PG_GETARG_POINTER(0), rows_of_series); }
 
 // Planner support of seq_x_to_y(name).
-Datum snowid_seq_name_support(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_seq_name_support) {
   return answer_rows(PG_GETARG_POINTER(0), rows_of_series_name);
 }
-}
+
+}  // namespace snowid::pg

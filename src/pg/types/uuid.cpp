@@ -27,28 +27,8 @@ core::Time uuid_time_of(TimestampTz moment) {
 
 }  // namespace
 
-}  // namespace snowid::pg
-
-using namespace snowid;
-using namespace snowid::pg;
-
-extern "C" {
-
-SNOWID_FUNCTION(snowid_uuidv7);
-SNOWID_FUNCTION(snowid_uuid_timestamp);
-SNOWID_FUNCTION(snowid_is_uuidv7);
-SNOWID_FUNCTION(snowid_is_uuidv7_support);
-SNOWID_FUNCTION(snowid_uuidv7_first_at);
-SNOWID_FUNCTION(snowid_uuidv7_last_at);
-SNOWID_FUNCTION(snowid_first_uuidv7_from);
-SNOWID_FUNCTION(snowid_last_uuidv7_before);
-SNOWID_FUNCTION(snowid_key_of_uuid_bound);
-SNOWID_FUNCTION(snowid_to_uuid);
-SNOWID_FUNCTION(snowid_from_uuid);
-
 // snowid_uuidv7() → uuid
-Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
-  (void)fcinfo;
+SNOWID_FUNCTION(snowid_uuidv7) {
   require_read_write("snowid_uuidv7()");
   if (unlikely(!common_is_ready(uuid_shard))) common_make_ready(core::kUuid7, &uuid_shard, {0});
   const uint64 random = random_pool.take();
@@ -56,18 +36,18 @@ Datum snowid_uuidv7(PG_FUNCTION_ARGS) {
 }
 
 // snowid_uuid_timestamp(uuid) → timestamptz, or null
-Datum snowid_uuid_timestamp(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_uuid_timestamp) {
   core::UnixMicros moment;
   if (time_of_uuid(uuid_arg(fcinfo, 0), &moment) != core::Status::kOk) PG_RETURN_NULL();
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(moment));
 }
 
 // snowid_is_uuidv7(uuid) → boolean
-Datum snowid_is_uuidv7(PG_FUNCTION_ARGS) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
+SNOWID_FUNCTION(snowid_is_uuidv7) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
 
 // is_uuidv7_support(internal) → internal. Has the planner assume that nearly all UUIDs of a column
 // are of version 7, as it assumes that of nulls there are few. Without it, a third would be.
-Datum snowid_is_uuidv7_support(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_is_uuidv7_support) {
   auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_DATUM(0);
   reinterpret_cast<SupportRequestSelectivity*>(request)->selectivity = 0.995;
@@ -75,32 +55,32 @@ Datum snowid_is_uuidv7_support(PG_FUNCTION_ARGS) {
 }
 
 // snowid_uuidv7_first_at(moment timestamptz) → uuid
-Datum snowid_uuidv7_first_at(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_uuidv7_first_at) {
   return uuid_datum(core::least_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // snowid_uuidv7_last_at(moment timestamptz) → uuid
-Datum snowid_uuidv7_last_at(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_uuidv7_last_at) {
   return uuid_datum(core::greatest_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // first_uuidv7_from(moment timestamptz) → uuid
-Datum snowid_first_uuidv7_from(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_first_uuidv7_from) {
   return uuid_datum(core::first_uuid7_from(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // last_uuidv7_before(moment timestamptz) → uuid
-Datum snowid_last_uuidv7_before(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_last_uuidv7_before) {
   return uuid_datum(core::last_uuid7_before(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 // key_of_uuid_bound(bound uuid) → bigint
-Datum snowid_key_of_uuid_bound(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_key_of_uuid_bound) {
   PG_RETURN_INT64(key_of_uuid_bound(uuid_arg(fcinfo, 0)).value);
 }
 
 // snowid_to_uuid(id bigint, layout snowid_layout) → uuid
-Datum snowid_to_uuid(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_to_uuid) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Uuid uuid;
   const core::Status status = to_uuid(layout, {PG_GETARG_INT64(0)}, &uuid);
@@ -109,7 +89,7 @@ Datum snowid_to_uuid(PG_FUNCTION_ARGS) {
 }
 
 // snowid_from_uuid(uuid uuid, layout snowid_layout) → bigint
-Datum snowid_from_uuid(PG_FUNCTION_ARGS) {
+SNOWID_FUNCTION(snowid_from_uuid) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Id id;
   if (from_uuid(layout, uuid_arg(fcinfo, 0), &id) != core::Status::kOk)
@@ -118,4 +98,5 @@ Datum snowid_from_uuid(PG_FUNCTION_ARGS) {
                     errdetail("Only UUIDs that snowid_to_uuid() has made with this layout do.")));
   PG_RETURN_INT64(id.value);
 }
-}
+
+}  // namespace snowid::pg
