@@ -74,7 +74,6 @@ constexpr char kLoss[] =
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
            errmsg("relation \"%s.%s\" is missing or was replaced", kInternalSchemaName, name),
            errhint("%s", kLoss)));
-  pg_unreachable();
 }
 
 // detail, hint: sentences. The hint has the statement that undoes the change, if there is one.
@@ -83,7 +82,6 @@ constexpr char kLoss[] =
                   errmsg("table \"%s.%s\" was altered", kInternalSchemaName,
                          RelationGetRelationName(relation)),
                   errdetail_internal("%s", detail), errhint("%s", hint)));
-  pg_unreachable();
 }
 
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
@@ -192,7 +190,6 @@ void report_not_stored(const char* table) {
                   errdetail("A rule, a trigger, or a policy that was added to it has stored "
                             "something else, or nothing."),
                   errhint("Drop that rule, trigger, or policy.")));
-  pg_unreachable();
 }
 
 Relation own_sequence_open(const char* name, LOCKMODE lock) {

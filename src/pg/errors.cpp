@@ -33,7 +33,6 @@ void report_shard_out_of_range(const core::Layout& layout, int64 shard) {
                   errmsg("shard " INT64_FORMAT " is out of range for ID layout \"%s\"", shard,
                          layout_text(layout.spec)),
                   errdetail("Its shards go from 0 to " UINT64_FORMAT ".", layout.max_shard.value)));
-  pg_unreachable();
 }
 
 void report_sequence_out_of_range(const core::Layout& layout, int64 sequence) {
@@ -42,7 +41,6 @@ void report_sequence_out_of_range(const core::Layout& layout, int64 sequence) {
            errmsg("sequence " INT64_FORMAT " is out of range for ID layout \"%s\"", sequence,
                   layout_text(layout.spec)),
            errdetail("Its sequences go from 0 to " UINT64_FORMAT ".", layout.max_sequence.value)));
-  pg_unreachable();
 }
 
 void report_uuid_time_out_of_range() {
@@ -50,7 +48,6 @@ void report_uuid_time_out_of_range() {
                   errmsg("time is out of range for UUIDs of version 7"),
                   errdetail("Their times go from %s to before %s.", moment_text(core::kUuid7.epoch),
                             moment_text(core::kUuid7.end))));
-  pg_unreachable();
 }
 
 void require_count(int32 count, int64 least, int64 most) {
@@ -63,7 +60,6 @@ void require_count(int32 count, int64 least, int64 most) {
 void report_no_relation(Oid relid) {
   ereport(ERROR,
           (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relid)));
-  pg_unreachable();
 }
 
 void report_read_only(const char* function) {

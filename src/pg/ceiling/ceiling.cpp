@@ -250,7 +250,6 @@ void recognize_ceiling() {
                   kInternalSchemaName, kCeilingName),
            errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
            errhint("Commit the transaction, or roll it back.")));
-  pg_unreachable();
 }
 
 // Whether this transaction, which has made the sequence, has dropped the one that the shared

@@ -83,7 +83,6 @@ void lock_database() {
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
            errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
                    "snowid.future_times() finds them.")));
-  pg_unreachable();
 }
 
 // What a call has to do.

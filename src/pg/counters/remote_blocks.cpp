@@ -119,7 +119,6 @@ struct Request {
                          source.server, source.remote),
                   errdetail("It should allocate at least one block, and no more than were asked "
                             "for, none of it above the sequence's maximum value.")));
-  pg_unreachable();
 }
 
 // 55000: the source is another one than when the sequence was attached.
@@ -138,7 +137,6 @@ struct Request {
            errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers "
                    "that use the source, and set the source above it by setval(). Then use "
                    "snowid_segment_attach() again on each of these servers.")));
-  pg_unreachable();
 }
 
 // 55000: the source is behind the sequence here. next: where its next block begins.
@@ -154,7 +152,6 @@ struct Request {
                    ", or to the greatest \"last_allocated\" in snowid.segment_sources on all "
                    "servers that use it, if that is greater.",
                    source.server, least - 1)));
-  pg_unreachable();
 }
 
 // Whether a sequence can have given these blocks. most: how many were asked for.
@@ -252,7 +249,6 @@ void source_report_changed(const RemoteSource& source) {
   ereport(ERROR,
           (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", source.server),
            errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", hint)));
-  pg_unreachable();
 }
 
 ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
@@ -273,7 +269,6 @@ const char* source_identify(const RemoteSource& source, int64 least) {
                   errdetail_internal("%s", error->message),
                   error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
                   errhint("Try again when it can be reached.")));
-  pg_unreachable();
 }
 
 void source_report_down(const RemoteSource& source, const ErrorData* why) {
@@ -284,7 +279,6 @@ void source_report_down(const RemoteSource& source, const ErrorData* why) {
                                  : errdetail("It could not be reached a moment ago."),
                   why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
                   errhint("Numbers go on as soon as the server can be reached.")));
-  pg_unreachable();
 }
 
 }  // namespace snowid::pg

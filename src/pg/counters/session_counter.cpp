@@ -234,7 +234,6 @@ void counter_report_exhausted(Oid relid, int64 max) {
   ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
                   errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")",
                          get_rel_name(relid), max)));
-  pg_unreachable();
 }
 
 SequencePage counter_page_lock(const Counter* counter) {

@@ -101,7 +101,6 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
                      "by %s, and \"snowid.max_wait\" lets a caller wait for %s.",
                      moment_text(next), span_text(max_lead_us()), span_text(max_wait_us())),
            hint_at_next(of.layout, next, behind_us)));
-  pg_unreachable();
 }
 
 // Reads the clock, and returns how far IDs may go, so that none gets a skipped time. Lifts this
@@ -228,7 +227,6 @@ void report_used_up(const core::Layout& layout) {
                   errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
                   errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
                   errhint("Use another layout, or the same one with a later epoch.")));
-  pg_unreachable();
 }
 
 void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
@@ -240,7 +238,6 @@ void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
                            "wait for %s.",
                            span_text(max_lead_us()), span_text(int64{wait_ms} * 1000)),
            hint_at_ahead(ahead_us, wait_ms)));
-  pg_unreachable();
 }
 
 void ids_learn_ceiling() {

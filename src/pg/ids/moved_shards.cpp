@@ -43,7 +43,6 @@ bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) 
                : errhint("Generate its IDs on the server that has accepted it. When it comes back, "
                          "call snowid.accept_shard() with the ID that snowid.release_shard() has "
                          "returned on that server.")));
-  pg_unreachable();
 }
 
 // Finds the slot or makes it. Returns it with its partition locked.

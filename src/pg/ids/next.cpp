@@ -45,7 +45,6 @@ Run run_of(FunctionCallInfo fcinfo) {
                   RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
                                        : errhint("Call snowid_next() first. Numbers of segments do "
                                                  "not count: use RETURNING.")));
-  pg_unreachable();
 }
 
 // 55000: the batch is of the node's own number, and that is another one now.

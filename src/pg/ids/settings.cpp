@@ -76,7 +76,6 @@ void report_refused_shard() {
        errhint(
            "Set it to a shard, or to -1 for this node's own number, with the command that has set "
            "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file.")));
-  pg_unreachable();
 }
 
 void id_settings_register() {

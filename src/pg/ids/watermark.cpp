@@ -208,7 +208,6 @@ bool is_read(Oid relid) {
        errhint("Use two statements: SELECT snowid_watermark('%s'), and then SELECT ... WHERE id "
                "> last_watermark AND id <= watermark ORDER BY id.",
                qualified_name(relid))));
-  pg_unreachable();
 }
 
 // Raises 0A000 where the caller would go on with a snapshot that is older than the mark, and 25001

@@ -154,7 +154,6 @@ void report_replaced(int32 group) {
                             "servers would make the same IDs."),
                   errhint("If the other server replaces this one, stop this one. If the "
                           "coordinator lists this one by now, use snowid.check_node().")));
-  pg_unreachable();
 }
 
 bool is_citus_group(Oid relid) noexcept { return OidIsValid(group_relid) && relid == group_relid; }

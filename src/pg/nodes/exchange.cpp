@@ -70,7 +70,6 @@ constexpr int64 kMostExchanges = PG_UINT32_MAX;
   ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
                   errmsg("server \"%s\" has not answered as a registry does", registry.name),
                   errhint("Its database needs extension \"snowid\" of this version.")));
-  pg_unreachable();
 }
 
 struct ClockReading {
@@ -319,7 +318,6 @@ void note(Finding finding, Membership* member) {
                          " of node \"%s\" to this server",
                          registry.name, member.number, member.node),
                   errdetail("%s", detail), errhint("%s", hint)));
-  pg_unreachable();
 }
 
 // 55000, after the claim was forgotten.
@@ -333,7 +331,6 @@ void note(Finding finding, Membership* member) {
            errdetail("A copy of this database has finished it, or the registry was "
                      "restored, promoted or moved meanwhile."),
            errhint("Try again, to claim another number.")));
-  pg_unreachable();
 }
 
 // Stores a new claim. Whatever number the database had is not its own from now on.

@@ -31,7 +31,6 @@ const char* default_node() {
                          member.node, member.number),
                   errdetail("The registry is server \"%s\".", member.server),
                   errhint("To get another number, use snowid.leave() first.")));
-  pg_unreachable();
 }
 
 void join(const char* server, const char* node, Membership* member) {

@@ -230,7 +230,6 @@ void report_state(const Membership& member) {
       break;
   }
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
-  pg_unreachable();
 }
 
 // The trigger on the tables of nodes and of the registry. Rows that logical replication brings or

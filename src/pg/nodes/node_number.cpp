@@ -40,7 +40,6 @@ bool ends_with_transaction = false;
        errdetail("Citus copies settings to other nodes, which would then generate the same IDs."),
        errhint("Reset it: the node's number comes from Citus. To use another shard, name it in "
                "the call, as in snowid_next(7).")));
-  pg_unreachable();
 }
 
 // 55000, where snowid.require_node_number is on.

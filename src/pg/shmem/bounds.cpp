@@ -25,7 +25,6 @@ uint32 read_count(const std::atomic<uint32_t>& count) noexcept {
                   errdetail("The server has " UINT64_FORMAT ", which is all that it can have.",
                             bounds.server),
                   errhint("End the sessions that no longer need theirs, in any database.")));
-  pg_unreachable();
 }
 
 }  // namespace

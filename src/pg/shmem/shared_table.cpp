@@ -69,7 +69,6 @@ Root* root = nullptr;  // nullptr until the session has attached to the area
                                   "library that of ABI %u.",
                                   table, there, here),
                   errhint("Restart the server.")));
-  pg_unreachable();
 }
 
 Root* find_root() {

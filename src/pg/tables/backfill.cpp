@@ -47,7 +47,6 @@ bool read_row(WindowObject window, Row* row) {
            errmsg("window of %s is not ordered by its first argument", function),
            errdetail("%s", detail),
            errhint("Use OVER (ORDER BY created_at), where created_at is the first argument.")));
-  pg_unreachable();
 }
 
 // Raises: 42P20 if the window does not order its rows by their times. Without an ORDER BY all

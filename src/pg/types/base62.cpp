@@ -21,7 +21,6 @@ namespace {
                   errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
                   errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
                           static_cast<int>(core::kTextLength))));
-  pg_unreachable();
 }
 
 // 22023.
