@@ -10,6 +10,7 @@ use POSIX ();
 use SnowidChecks;
 use SnowidCatalog;
 use SnowidCitus;
+use SnowidCounters;
 use SnowidLibrary;
 use SnowidPages;
 use SnowidPortable;
@@ -28,6 +29,6 @@ $SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
     @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPortable::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
-    @SnowidCitus::EXPORT, @SnowidCatalog::EXPORT);
+    @SnowidCitus::EXPORT, @SnowidCounters::EXPORT, @SnowidCatalog::EXPORT);
 
 1;
