@@ -22,6 +22,7 @@
 #include "core/backfill.hpp"
 #include "core/ceiling.hpp"
 #include "core/central.hpp"
+#include "core/key_table.hpp"
 #include "core/known.hpp"
 #include "core/layout.hpp"
 #include "core/layout_text.hpp"

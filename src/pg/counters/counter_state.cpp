@@ -49,7 +49,11 @@ void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
   begin_right(&section->refill);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
-  section->table.store(InvalidDsaPointer);
+  section->generation.store(1);
+  for (KeyPartition& partition : section->partitions) {
+    LWLockInitialize(&partition.lock, tranche_of(Tranche::kSection));
+    partition.slots = InvalidDsaPointer;
+  }
 }
 
 }  // namespace
@@ -99,17 +103,16 @@ List* find_candidates(const SharedTable& table, Bound bound) {
 }
 
 void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
-  dshash_table* keys = nullptr;
+  dsa_pointer slots[kKeyPartitions];
+  int count = 0;
   Usage* usage = usage_lock(quota, candidate.key.database);
   auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
   if (entry != nullptr && entry->users.load(std::memory_order_acquire) == 0) {
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
-      const dshash_table_handle handle = section->table.load();
-      const dshash_parameters parameters = key_table_parameters();
+      for (const KeyPartition& partition : section->partitions)
+        if (DsaPointerIsValid(partition.slots)) slots[count++] = partition.slots;
       Usage* usage_of_keys = usage_lock(key_quota, candidate.key.database);
-      if (DsaPointerIsValid(handle))
-        keys = dshash_attach(shared_area, &parameters, handle, nullptr);
       count_gone(key_quota, usage_of_keys, section->room.load());
       usage_unlock(key_quota, usage_of_keys);
     }
@@ -119,8 +122,8 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
     table_release(table, entry);
   }
   usage_unlock(quota, usage);
-  // Nobody else can find it any more.
-  if (keys != nullptr) dshash_destroy(keys);
+  // Nobody else can find them any more.
+  while (count > 0) dsa_free(shared_area, slots[--count]);
 }
 
 // Whether the sequence seems to be dropped: it, if it is of this database, or its database. No

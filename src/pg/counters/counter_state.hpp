@@ -8,13 +8,11 @@
 //
 // Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections"; the
 // comments of the fields say which process may change them. A session is counted in as a user of
-// each entry that it keeps a pointer to. A section's table of keys is attached to by sessions that
-// are counted so, and destroyed with the section's entry, so nobody can reach it then.
+// each entry that it keeps a pointer to. The keys of a section are freed with its entry.
 //
 // Locks are taken in this order: the partition of the usage of counters (shmem/bounds.hpp), that of
 // "segments" or "sections", the partition of the usage of keys; and SharedSection::lock, a
-// partition of the section's keys. No session holds a partition of "sections" and a section's lock
-// at once.
+// KeyPartition::lock. No session holds a partition of "sections" and a section's lock at once.
 #pragma once
 
 #include "pg/compat.hpp"
@@ -24,9 +22,9 @@
 #include "pg/shmem/shared_table.hpp"
 
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
-// hold, core::Segment and SectionKey too, and of what their fields mean.
+// hold, core::Segment and core::KeySlot too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 7
+#define SNOWID_COUNTERS_ABI 8
 #endif
 
 namespace snowid::pg {
@@ -39,8 +37,8 @@ inline constexpr int kDefaultSectionKeys = 100000;
 // Defines them. Called once, when the library is loaded.
 void counter_settings_register();
 
-// The most segments and sections of a server, and of a database, at 320 bytes a segment and 5 kB a
-// section. Keys of sections have a quota of their own, see key_quota.
+// The most segments and sections of a server, and of a database, at 320 bytes a segment and 1.3 kB
+// a section. Keys of sections have a quota of their own, see key_quota.
 SNOWID_BOUND(max_counters, 100000);
 SNOWID_BOUND(max_counters_of_database, 25000);
 // A section's keys are counted as this many where snowid.section_keys is less: its default.
@@ -122,12 +120,16 @@ struct SharedSegment {
   std::atomic<uint64_t> given_before;
 };
 
-// A key of a section: an entry of its table. The fields are changed with its partition locked in
-// shared mode.
-struct SectionKey {
-  int64 key;
-  std::atomic<int64_t> last;         // the last number that it was given
-  std::atomic<uint64_t> generation;  // in which it was last used
+inline constexpr int kKeyPartitions = 16;
+
+// A part of the keys of a section, which others can draw from while it is changed. In a cache line
+// of its own, or nearly so.
+struct KeyPartition {
+  LWLock lock;        // in shared mode to draw; exclusively to add, remove or move keys
+  dsa_pointer slots;  // of core::KeySlot; invalid while the capacity is 0
+  std::atomic<uint32_t> capacity;
+  std::atomic<uint32_t> keys;
+  char apart[64 - 16 - kLockSize];
 };
 
 // The state of a section, see keyed_counter.cpp. The fields that each draw reads come before those
@@ -144,21 +146,21 @@ struct SharedSection {
   std::atomic<int64_t> limit;
   std::atomic<int64_t>
       alert;  // a session that draws this number or a greater one raises the limit early
-  std::atomic<dshash_table_handle> table;  // of SectionKey; made once, and freed with the section
-  std::atomic<uint64_t> generation;        // which it is now
-  RefillCounts refills;                    // see counter_stats.cpp
-  std::atomic<uint64_t> increment;         // of the sequence, when the limit was last raised
-  LWLock lock;                             // to make the table, to have keys leave, and for `floor`
-  std::atomic<int64_t> floor;  // no key that is not in the table was given a greater number
-  std::atomic<uint32_t> used;  // keys that were used in this generation
-  std::atomic<uint32_t> room;  // the keys that it may have, which the quota counts
+  std::atomic<uint64_t> generation;  // which it is now
+  RefillCounts refills;              // see counter_stats.cpp
+  std::atomic<uint64_t> increment;   // of the sequence, when the limit was last raised
+  LWLock lock;                       // to have keys leave, and for `floor`
+  std::atomic<int64_t> floor;        // no key that is not in memory was given a greater number
+  std::atomic<uint32_t> used;        // keys that were used in this generation
+  std::atomic<uint32_t> room;        // the keys that it may have, which the quota counts
   // When memory for a key was last refused, as Unix microseconds, or 0.
   std::atomic<int64_t> refused_us;
   // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
-  // their transactions end; keys in the table, and keys that have left.
+  // their transactions end; keys in memory, and keys that have left.
   std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;
+  KeyPartition partitions[kKeyPartitions];  // by core::hash_of_key()
 };
 
 SNOWID_PIN_SIZE(CounterKey, 8);
@@ -168,8 +170,8 @@ SNOWID_PIN_SIZE(RefillCounts, 32);
 SNOWID_PIN_SIZE(core::Run, 24);
 SNOWID_PIN_SIZE(core::Segment, 88);
 SNOWID_PIN_SIZE(SharedSegment, 288);
-SNOWID_PIN_SIZE(SharedSection, 224 + kLockSize);
-SNOWID_PIN_SIZE(SectionKey, 24);
+SNOWID_PIN_SIZE(SharedSection, 216 + kLockSize + 64 * kKeyPartitions);
+SNOWID_PIN_SIZE(core::KeySlot, 24);
 
 // How many keys a section has room for, come what may.
 inline constexpr uint32 kFirstKeys = 100;
@@ -196,10 +198,5 @@ SharedSection* shared_section(Oid relid);
 // The keys that there is room for. With L the greater of snowid.section_keys and its default, a
 // database may have 50 L and the server 200 L.
 extern Quota key_quota;
-
-// How the table of keys of each section is made and attached to.
-inline dshash_parameters key_table_parameters() {
-  return byte_keyed(sizeof(int64), sizeof(SectionKey), tranche_of(Tranche::kSection));
-}
 
 }  // namespace snowid::pg

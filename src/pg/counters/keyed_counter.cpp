@@ -15,14 +15,14 @@
 // generation's of the one before. (Fewer, by one for each session that drew while the generation
 // ended.)
 //
-// section_next() calls, in this order: section_open(); keys_of() once in a session; next_of_key(),
-// and for a key that memory does not know add_key(), make_room(), evict(); raise_limit() if the
+// section_next() calls, in this order: section_open(); next_of_key(), and for a key that memory
+// does not know add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the
 // number would pass the limit, or comes near it.
 //
-// Shared: each section's table of keys, a dshash table. A number is drawn, and the floor read, with
-// the key's partition locked; a key leaves with it locked exclusively. SharedSection::lock is for
-// one process at a time to make keys leave. None is held while the limit is made durable. The
-// sequence itself: see session_counter.hpp.
+// Shared: the keys of a section, in partitions. A number is drawn, and the floor read, with the
+// key's partition locked; a key leaves with it locked exclusively. SharedSection::lock is for one
+// process at a time to make keys leave. None is held while the limit is made durable. The sequence
+// itself: see session_counter.hpp.
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
@@ -34,25 +34,30 @@ namespace snowid::pg {
 
 namespace {
 
-// The table of keys of a section, made if there is none. Requires: no LWLock is held. Raises: 53200
-// or 53100 if there is no memory.
-dshash_table* keys_of(Counter* counter) {
-  if (likely(counter->keys != nullptr)) return counter->keys;
-  assert_holds_none();
-  SharedSection* section = counter->section;
-  const dshash_parameters parameters = key_table_parameters();
-  MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-  LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  const dshash_table_handle handle = section->table.load();
-  if (DsaPointerIsValid(handle)) {
-    counter->keys = dshash_attach(shared_area, &parameters, handle, nullptr);
-  } else {
-    counter->keys = dshash_create(shared_area, &parameters, nullptr);
-    section->table.store(dshash_get_hash_table_handle(counter->keys));
-  }
-  LWLockRelease(&section->lock);
-  MemoryContextSwitchTo(caller);
-  return counter->keys;
+// A new section has no slots. A partition's first ones, of which there are so many, take 200 bytes.
+constexpr uint32 kFirstCapacity = 8;
+
+KeyPartition* partition_of(SharedSection* section, uint64 hash) noexcept {
+  return &section->partitions[hash % kKeyPartitions];
+}
+
+// The keys of a partition. Requires: it is locked, and has slots. Raises: 53200 if they cannot be
+// mapped.
+core::KeyTable keys_of(const KeyPartition* partition) {
+  return {static_cast<core::KeySlot*>(dsa_get_address(shared_area, partition->slots)),
+          partition->capacity.load(std::memory_order_relaxed)};
+}
+
+// The slot of a key, nullptr where memory does not know it. The partition is locked.
+core::KeySlot* find_key(const KeyPartition* partition, int64 key, uint64 hash) {
+  if (partition->capacity.load(std::memory_order_relaxed) == 0) return nullptr;
+  core::KeySlot* slot = core::find_slot(keys_of(partition), key, hash);
+  return core::is_empty(*slot) ? nullptr : slot;
+}
+
+bool is_full(const KeyPartition* partition) noexcept {
+  return partition->keys.load(std::memory_order_relaxed) >=
+         core::max_keys(partition->capacity.load(std::memory_order_relaxed));
 }
 
 // The keys that a section may have now.
@@ -61,7 +66,7 @@ uint32 room_of(const SharedSection* section) noexcept {
 }
 
 // Notes that a key is used. Its partition is locked.
-void note_use(SharedSection* section, SectionKey* key) noexcept {
+void note_use(SharedSection* section, core::KeySlot* key) noexcept {
   uint64 now = section->generation.load(std::memory_order_relaxed);
   uint64 last = key->generation.load(std::memory_order_relaxed);
   if (likely(last == now)) return;
@@ -75,7 +80,7 @@ void note_use(SharedSection* section, SectionKey* key) noexcept {
 
 // Gives a key its next number, one above its last. Returns false, with nothing changed, if that is
 // above the limit. Its partition is locked.
-bool draw(SharedSection* section, SectionKey* key, int64* number) noexcept {
+bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   int64 last = key->last.load(std::memory_order_relaxed);
   do {
@@ -83,26 +88,6 @@ bool draw(SharedSection* section, SectionKey* key, int64* number) noexcept {
   } while (!key->last.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
   note_use(section, key);
   *number = last + 1;
-  return true;
-}
-
-// For a subtransaction: whether there is memory.
-void allocate_for_a_try(void*) {
-  constexpr Size kEnough = 1024 * 1024;
-  dsa_free(shared_area, dsa_allocate(shared_area, kEnough));
-}
-
-// Whether memory for a key was refused, and still is. Asks for some once a second at most.
-// Requires: no LWLock is held.
-bool is_memory_refused(SharedSection* section) {
-  const int64 refused_us = section->refused_us.load(std::memory_order_relaxed);
-  if (likely(refused_us == 0)) return false;
-  if (is_recent({refused_us}, USECS_PER_SEC, unix_now())) return true;
-  ErrorData* error = try_in_subtransaction(allocate_for_a_try, nullptr);
-  section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
-  if (error == nullptr) return false;
-  if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
-  FreeErrorData(error);
   return true;
 }
 
@@ -117,109 +102,166 @@ void set_room(SharedSection* section, uint32 before, uint32 room) {
 }
 
 // Lets a section have half as many keys more, up to what the setting allows. Returns false if it
-// may not: that or a bound is reached, or there is no memory.
+// may not: that or a bound is reached.
 bool grow(SharedSection* section) {
   const uint32 has = section->room.load();
   const auto most = static_cast<uint32>(section_keys);
   const auto room = static_cast<uint32>(
       std::min<uint64>(std::max<uint64>(uint64{has} * 3 / 2 + 1, kFirstKeys), most));
-  if (room > has && has != 0 && (is_memory_refused(section) || !sections_make_room(room - has)))
-    return false;
+  if (room > has && has != 0 && !sections_make_room(room - has)) return false;
   if (room != has) set_room(section, has, room);
   return room > has;
 }
 
-// Removes the keys that were last used at least so many generations ago from the table, and raises
-// the floor. Returns how many. The section's lock is held.
-uint32 remove_keys(SharedSection* section, dshash_table* table, uint64 generations) {
+// For a subtransaction.
+struct NewSlots {
+  uint32 capacity;
+  dsa_pointer slots;
+};
+
+void allocate_slots(void* argument) {
+  auto* made = static_cast<NewSlots*>(argument);
+  made->slots = dsa_allocate0(shared_area, made->capacity * sizeof(core::KeySlot));
+}
+
+// Allocates them. Returns false if the system has no memory, or had none within the last second.
+// Requires: no LWLock is held. Raises: 53200 or 53100 if it has none for the first slots of a
+// partition, or for a parallel query, in which PostgreSQL up to 16 allows no subtransactions.
+bool allocate(SharedSection* section, NewSlots* made) {
+  if (made->capacity == kFirstCapacity || IsInParallelMode()) {
+    allocate_slots(made);
+    return true;
+  }
+  const int64 refused_us = section->refused_us.load(std::memory_order_relaxed);
+  if (unlikely(refused_us != 0) && is_recent({refused_us}, USECS_PER_SEC, unix_now())) return false;
+  ErrorData* error = try_in_subtransaction(allocate_slots, made);
+  section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
+  if (error == nullptr) return true;
+  if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
+  FreeErrorData(error);
+  return false;
+}
+
+// Gives a partition twice as many slots. Returns false if there is no memory. Requires and raises:
+// what allocate() does.
+bool enlarge(SharedSection* section, KeyPartition* partition) {
+  LWLockAcquire(&partition->lock, LW_SHARED);
+  const uint32 capacity = partition->capacity.load(std::memory_order_relaxed);
+  // Mapped before there is something that an error would leave behind.
+  if (capacity != 0) (void)keys_of(partition);
+  LWLockRelease(&partition->lock);
+  NewSlots made{std::max(2 * capacity, kFirstCapacity), InvalidDsaPointer};
+  if (!allocate(section, &made)) return false;
+  const core::KeyTable larger{static_cast<core::KeySlot*>(dsa_get_address(shared_area, made.slots)),
+                              made.capacity};
+  LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
+  // Unless another session has done so.
+  if (partition->capacity.load(std::memory_order_relaxed) == capacity) {
+    if (capacity != 0) core::copy_keys(keys_of(partition), larger);
+    std::swap(partition->slots, made.slots);
+    partition->capacity.store(made.capacity, std::memory_order_relaxed);
+  }
+  LWLockRelease(&partition->lock);
+  if (DsaPointerIsValid(made.slots)) dsa_free(shared_area, made.slots);
+  return true;
+}
+
+// Removes the keys that were last used at least so many generations ago, and raises the floor.
+// Returns how many. The section's lock is held.
+uint32 remove_keys(SharedSection* section, uint64 generations) {
   assert_holds_exclusively(section->lock);
   const uint64 now = section->generation.load(std::memory_order_relaxed);
   uint32 removed = 0;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, table, true);
-  while (const auto* key = static_cast<SectionKey*>(dshash_seq_next(&scan))) {
-    if (key->generation.load(std::memory_order_relaxed) + generations > now && generations != 0)
-      continue;
-    // Before it leaves, with its partition locked, so that it comes back above.
-    section->floor.store(std::max(section->floor.load(std::memory_order_relaxed),
-                                  key->last.load(std::memory_order_relaxed)),
-                         std::memory_order_relaxed);
-    dshash_delete_current(&scan);
-    section->keys.fetch_sub(1, std::memory_order_relaxed);
-    removed++;
+  for (KeyPartition& partition : section->partitions) {
+    LWLockAcquire(&partition.lock, LW_EXCLUSIVE);
+    const core::KeyTable keys = partition.keys.load(std::memory_order_relaxed) != 0
+                                    ? keys_of(&partition)
+                                    : core::KeyTable{};
+    for (uint32 at = 0; at < keys.capacity;) {
+      const core::KeySlot& slot = keys.slots[at];
+      const uint64 used = slot.generation.load(std::memory_order_relaxed);
+      if (core::is_empty(slot) || (used + generations > now && generations != 0)) {
+        at++;
+        continue;
+      }
+      // Before it leaves, with its partition locked, so that it comes back above.
+      section->floor.store(std::max(section->floor.load(std::memory_order_relaxed),
+                                    slot.last.load(std::memory_order_relaxed)),
+                           std::memory_order_relaxed);
+      core::remove_slot(keys, at);
+      partition.keys.fetch_sub(1, std::memory_order_relaxed);
+      section->keys.fetch_sub(1, std::memory_order_relaxed);
+      removed++;
+    }
+    LWLockRelease(&partition.lock);
   }
-  dshash_seq_term(&scan);
   return removed;
 }
 
-// Has keys leave until there is room for one.
-void evict(SharedSection* section, dshash_table* table) {
+// Has keys leave, unless others have since there were so many evictions.
+void evict(SharedSection* section, uint64 evictions) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   for (uint64 generations : {2, 1, 0}) {
-    if (section->keys.load(std::memory_order_relaxed) < room_of(section)) break;
-    section->evictions.fetch_add(remove_keys(section, table, generations),
-                                 std::memory_order_relaxed);
+    if (section->evictions.load(std::memory_order_relaxed) != evictions) break;
+    section->evictions.fetch_add(remove_keys(section, generations), std::memory_order_relaxed);
   }
   LWLockRelease(&section->lock);
 }
 
-// Sees to it that there is room for a key. Sessions that do so at once may bring a key each.
-void make_room(SharedSection* section, dshash_table* table) {
-  while (section->keys.load(std::memory_order_relaxed) >= room_of(section))
-    if (!grow(section)) evict(section, table);
-}
-
-// The entry of a key, made if there is none, with its partition locked exclusively. Raises: 53200
-// or 53100 if there is no memory; then keys leave early until there is.
-SectionKey* find_or_make_key(SharedSection* section, dshash_table* table, int64 key, bool* found) {
-  void* volatile entry = nullptr;
-  PG_TRY();
-  { entry = dshash_find_or_insert(table, &key, found); }
-  PG_CATCH();
-  {
-    // With what the partition's lock guards as it was.
-    LWLockReleaseAll();
-    section->refused_us.store(unix_now().value);
-    set_room(section, section->room.load(),
-             std::max(static_cast<uint32>(section->keys.load()), kFirstKeys));
-    PG_RE_THROW();
+// Sees to it that there is room for a key, in the section and in its partition. Sessions that do so
+// at once may bring a key each. Requires and raises: what allocate() does.
+void make_room(SharedSection* section, KeyPartition* partition) {
+  for (;;) {
+    const uint64 evictions = section->evictions.load(std::memory_order_relaxed);
+    if (section->keys.load(std::memory_order_relaxed) >= room_of(section)) {
+      if (!grow(section)) evict(section, evictions);
+    } else if (is_full(partition)) {
+      if (!enlarge(section, partition)) evict(section, evictions);
+    } else {
+      return;
+    }
   }
-  PG_END_TRY();
-  return static_cast<SectionKey*>(entry);
 }
 
 // Gives a key that memory does not know, unless another session has just brought it, its next
 // number. Returns false if that is above the limit.
-bool add_key(SharedSection* section, dshash_table* table, int64 key, int64* number) {
-  make_room(section, table);
-  bool found;
-  SectionKey* entry = find_or_make_key(section, table, key, &found);
-  if (!found) {
+bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 hash,
+             int64* number) {
+  for (;;) {
+    make_room(section, partition);
+    LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
+    if (likely(!is_full(partition))) break;
+    LWLockRelease(&partition->lock);
+  }
+  core::KeySlot* slot = core::find_slot(keys_of(partition), key, hash);
+  if (core::is_empty(*slot)) {
     // A key that has left this partition has raised it before.
     const int64 floor = section->floor.load(std::memory_order_relaxed);
     // A limit that is lowered must find no key above it.
     if (floor >= section->limit.load(std::memory_order_relaxed)) {
-      dshash_delete_entry(table, entry);
+      LWLockRelease(&partition->lock);
       return false;
     }
-    entry->last.store(floor, std::memory_order_relaxed);
-    entry->generation.store(PG_UINT64_MAX, std::memory_order_relaxed);
+    slot->key = key;
+    slot->last.store(floor, std::memory_order_relaxed);
+    slot->generation.store(PG_UINT64_MAX, std::memory_order_relaxed);
+    partition->keys.fetch_add(1, std::memory_order_relaxed);
     section->keys.fetch_add(1, std::memory_order_relaxed);
   }
-  const bool is_drawn = draw(section, entry, number);
-  dshash_release_lock(table, entry);
+  const bool is_drawn = draw(section, slot, number);
+  LWLockRelease(&partition->lock);
   return is_drawn;
 }
 
 // Gives a key its next number. Returns false if that is above the limit.
-bool next_of_key(Counter* counter, int64 key, int64* number) {
-  SharedSection* section = counter->section;
-  dshash_table* table = keys_of(counter);
-  auto* entry = static_cast<SectionKey*>(dshash_find(table, &key, false));
-  if (unlikely(entry == nullptr)) return add_key(section, table, key, number);
-  const bool is_drawn = draw(section, entry, number);
-  dshash_release_lock(table, entry);
-  return is_drawn;
+bool next_of_key(SharedSection* section, int64 key, int64* number) {
+  const uint64 hash = core::hash_of_key(key);
+  KeyPartition* partition = partition_of(section, hash);
+  LWLockAcquire(&partition->lock, LW_SHARED);
+  core::KeySlot* slot = find_key(partition, key, hash);
+  const bool is_drawn = likely(slot != nullptr) && draw(section, slot, number);
+  LWLockRelease(&partition->lock);
+  return likely(slot != nullptr) ? is_drawn : add_key(section, partition, key, hash, number);
 }
 
 // How many increments to raise the limit by, by how long the last ones lasted.
@@ -235,9 +277,9 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
 // Forgets all keys, so that each begins above `floor`. Until a limit is stored nobody draws: who
 // had looked at the sequence before it was changed finds none that would do. The section's lock is
 // held.
-void forget_keys(SharedSection* section, dshash_table* table, int64 floor) {
+void forget_keys(SharedSection* section, int64 floor) {
   section->limit.store(PG_INT64_MIN);
-  remove_keys(section, table, 0);
+  remove_keys(section, 0);
   section->floor.store(floor);
 }
 
@@ -247,7 +289,6 @@ void forget_keys(SharedSection* section, dshash_table* table, int64 floor) {
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(is_mine(section->refill));
-  dshash_table* table = keys_of(counter);
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = sequence_page_value(page);
@@ -275,7 +316,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   section->increment.store(static_cast<uint64>(options.increment));
   section->raised_us = now.value;
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  if (section->known.file.load() == 0) forget_keys(section, table, used);
+  if (section->known.file.load() == 0) forget_keys(section, used);
   section->limit.store(limit);
   Assert(limit >= section->floor);
   // Half of what was raised is left, or there is nothing more to raise it to.
@@ -326,7 +367,7 @@ int64 section_next(Oid relid, int64 key) {
       raise_limit(counter, PG_INT64_MIN, Urgency::kMust);
       continue;
     }
-    if (likely(next_of_key(counter, key, &number))) {
+    if (likely(next_of_key(section, key, &number))) {
       counter->drawn++;
       // One session raises the limit early, so that nobody else waits.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
@@ -343,12 +384,13 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
   SharedSection* section = counter->section;
   if (!counter_is_as_known(counter, section->known)) return false;
-  dshash_table* table = keys_of(counter);
-  auto* entry = static_cast<SectionKey*>(dshash_find(table, &key, false));
-  if (entry == nullptr) return false;
-  *number = entry->last.load(std::memory_order_relaxed);
-  dshash_release_lock(table, entry);
-  return true;
+  const uint64 hash = core::hash_of_key(key);
+  KeyPartition* partition = partition_of(section, hash);
+  LWLockAcquire(&partition->lock, LW_SHARED);
+  const core::KeySlot* slot = find_key(partition, key, hash);
+  if (slot != nullptr) *number = slot->last.load(std::memory_order_relaxed);
+  LWLockRelease(&partition->lock);
+  return slot != nullptr;
 }
 
 }  // namespace

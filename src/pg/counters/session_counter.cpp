@@ -54,8 +54,6 @@ void let_go_of_entries(Which which) {
   while (auto* counter = static_cast<Counter*>(hash_seq_search(&scan))) {
     if (which == Which::kStale && counter->is_looked_at) continue;
     let_go(counter->segment);
-    if (counter->keys != nullptr) dshash_detach(counter->keys);
-    counter->keys = nullptr;
     let_go(counter->section);
   }
 }

@@ -34,7 +34,6 @@ struct Counter {
   // the sequence as a segment, or as a section.
   SharedSegment* segment;
   SharedSection* section;
-  dshash_table* keys;  // the section's; nullptr before the session has attached to it
 };
 
 // Adds what this session has drawn to what the sections' entries count. Otherwise the end of the

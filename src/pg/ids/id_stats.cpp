@@ -147,8 +147,7 @@ int64 memory_of(const char* const (&names)[count]) {
   return bytes;
 }
 
-// The room for keys of sections, each section of which has a table of its own; with what dshash
-// puts before each.
+// The room for keys of sections, which are no entries of a table, at what one takes on average.
 int64 memory_of_keys() {
   // To look must not make the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;

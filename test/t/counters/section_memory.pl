@@ -1,6 +1,6 @@
 # Sections: their memory. A section keeps as many keys as snowid.section_keys says: past that keys leave,
 # none before at least half as many others were used since it was; and those who come back go on above
-# every number of those who left. It takes some 60 bytes a key, does not grow however many keys there
+# every number of those who left. It takes 64 bytes a key at most, does not grow however many keys there
 # are, and is given back when the section is dropped. What memory knows of a key, and who may ask.
 #
 # Runs in make test-all: it fills shared memory.
@@ -220,7 +220,7 @@ is(shared_bytes(), $filled, 'and take no more memory');
 # which is twice as large as the last, so there may be one that is hardly used yet.)
 fill("filled$_", 1, 100_000) foreach 2 .. 8;
 my $bytes = (shared_bytes() - $empty) / 800_000;
-cmp_ok($bytes, '<=', 96, sprintf('8 full sections: %.1f bytes a key', $bytes));
+cmp_ok($bytes, '<=', 64, sprintf('8 full sections: %.1f bytes a key', $bytes));
 is(ask($filler, "SELECT count(snowid_section_current('filled$_', k)) FROM generate_series(1, 100000) k"),
     100_000, "full section $_: all of its keys are known") foreach 2 .. 8;
 $filled = shared_bytes();
