@@ -1,12 +1,12 @@
-# What the TAP tests share. Each of the modules named here has a subject of its own; a test uses this one
-# alone, and gets all of them.
+# What the TAP tests share. A test uses this module alone, and gets all that are named here, each of which has a subject of its
+# own; Test::More and PostgreSQL::Test::Utils; and strict and warnings, as Test2::V0 has it.
 package Snowid;
 
 use strict;
 use warnings;
 
-use Exporter 'import';
 use POSIX ();
+use PostgreSQL::Test::Utils;
 use SnowidChecks;
 use SnowidCatalog;
 use SnowidCitus;
@@ -20,6 +20,9 @@ use SnowidServers;
 use SnowidSessions;
 use SnowidSources;
 use SnowidWorkers;
+use Test::More;
+
+use parent 'Exporter';
 
 # A test that is ended, since it takes too long, stops its servers first: END blocks see to that, which perl leaves
 # out where a signal ends it. They are not for the processes that a test forks.
@@ -29,6 +32,13 @@ $SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
     @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPortable::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
-    @SnowidCitus::EXPORT, @SnowidCounters::EXPORT, @SnowidCatalog::EXPORT);
+    @SnowidCitus::EXPORT, @SnowidCounters::EXPORT, @SnowidCatalog::EXPORT, @PostgreSQL::Test::Utils::EXPORT, grep { /^\w/ } @Test::More::EXPORT);
+
+sub import
+{
+    strict->import;
+    warnings->import;
+    goto &Exporter::import;
+}
 
 1;
