@@ -8,7 +8,7 @@ use Exporter 'import';
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(check_round check_text_round check_keys);
+our @EXPORT = qw(check_round check_text_round check_in_turns check_keys);
 
 # Checks what sessions saw of one shard in one round: each its IDs in increasing order, none of them
 # twice, all above `floor`, the greatest ID of the rounds before. Returns how many there were, and
@@ -24,6 +24,21 @@ sub check_text_round
 {
     my ($name, $floor, @sessions) = @_;
     return check_in_order($name, 1, $floor, @sessions);
+}
+
+# Draws in open sessions, in turns: each gets a UUID or an ObjectID above all before it, and above the greatest, which it becomes.
+sub check_in_turns
+{
+    my ($name, $call, $greatest, @sessions) = @_;
+    my $wrong = 0;
+    foreach my $session (@sessions)
+    {
+        my $id = ask($session, "SELECT $call");
+        $wrong++ unless $id =~ /^[0-9a-f-]{24,36}$/ && $id gt $$greatest;
+        $$greatest = $id unless $id =~ /ERROR/;
+    }
+    is($wrong, 0, "$name: above all those of before: $call") or diag("greatest $$greatest");
+    return;
 }
 
 sub check_in_order

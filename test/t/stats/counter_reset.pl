@@ -1,14 +1,9 @@
-# snowid_stat_reset() has the counts of segments and sections begin anew: of this database alone, beside
-# sessions that draw, and without a number lost or given twice. What is, and not counted, stays.
+# snowid_stat_reset() has what segments and sections of this database count begin anew, and keeps what they know: numbers left, keys,
+# a source that is down. Beside sessions that draw no number is lost or counted twice.
 #
 # Runs in make test-all: sessions draw for long.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my $source = new_server('source');
 $source->start;
@@ -22,57 +17,43 @@ $node->safe_psql($_, 'CREATE EXTENSION IF NOT EXISTS snowid; CREATE SEQUENCE man
   foreach qw(postgres other);
 $node->safe_psql('postgres', q(CREATE SEQUENCE away; SELECT snowid_segment_attach('away', 'central', 'there')));
 
-my $columns = q(given, refills, refill_time > 0, max_refill_time > 0, remaining, block_size, blocks, source_failures,
-  last_failure, last_failure_at IS NULL, keys, evictions);
-
 sub rows
 {
-    my ($columns, %options) = @_;
-    return $node->safe_psql($options{dbname} // 'postgres',
-        "SELECT relation, $columns FROM snowid.stat_counters ORDER BY relation::text");
+    my ($columns, $dbname) = @_;
+    $columns //= 'given, refills, refill_time > 0, max_refill_time > 0, remaining, block_size, blocks, source_failures, last_failure, keys, evictions';
+    return $node->safe_psql($dbname // 'postgres', "SELECT relation, $columns FROM snowid.stat_counters ORDER BY relation::text");
 }
 
 my $draws = q(SELECT count(snowid_segment_next('many')), count(snowid_section_next('keys', k)) FROM generate_series(1, 15) AS k);
 $node->safe_psql($_, $draws) foreach qw(postgres other);
 $source->stop;
-is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'a source that fails');
-is(rows($columns), <<'ROWS' =~ s/\n$//r, 'counts');
-away|0|0|f|f|0|0|0|1|08006|f||
-keys|15|1|t|t||1000|1|||t|10|5
-many|15|1|t|t|985|1000|1|0||t||
-ROWS
-my $others = rows($columns, dbname => 'other');
+is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'a source that is down');
+is(rows(), "away|0|0|f|f|0|0|0|1|08006||\nkeys|15|1|t|t||1000|1|||10|5\nmany|15|1|t|t|985|1000|1|0|||", 'counted');
+my $others = rows(undef, 'other');
 $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
-is(rows($columns), <<'ROWS' =~ s/\n$//r, 'are zero, and the rest is as it was');
-away|0|0|f|f|0|0|0|0||t||
-keys|0|0|f|f||1000|1|||t|10|0
-many|0|0|f|f|985|1000|1|0||t||
-ROWS
-is(rows($columns, dbname => 'other'), $others, 'those of another database are not');
-is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'the source is not forgotten to be down');
+is(rows(), "away|0|0|f|f|0|0|0|0|||\nkeys|0|0|f|f||1000|1|||10|0\nmany|0|0|f|f|985|1000|1|0|||", 'reset');
+is(rows(undef, 'other'), $others, 'another database has its counts');
+is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'the source is known to be down');
 $node->safe_psql('postgres', $draws);
-is(rows('given, refills, evictions'), "away|0|0|\nkeys|15|0|15\nmany|15|0|", 'counted on from there');
+is(rows('given, refills, evictions'), "away|0|0|\nkeys|15|0|15\nmany|15|0|", 'counted from there');
 
-# Beside sessions that draw: what was given before and after the last of many resets is what all have drawn.
+# What is counted after the last of many resets is what was drawn since, but for what was drawn beside it.
 my @drawing = map { draw($node, q(snowid_segment_next('many')), undef, pause_every => 100) } 1 .. 3;
 wait_to_draw(10_000, @drawing);
-my $first = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
+my $next = q(SELECT snowid_segment_next('many'));
+my $first = $node->safe_psql('postgres', $next);
 my $session = open_session($node);
 ask($session, 'SELECT snowid_stat_reset()') foreach 1 .. 200;
-my $after = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
+my $after = $node->safe_psql('postgres', $next);
 stop_drawing([$node], @drawing);
-my $last = $node->safe_psql('postgres', q(SELECT snowid_segment_next('many')));
+my $last = $node->safe_psql('postgres', $next);
 my $given = $node->safe_psql('postgres', q(SELECT given FROM snowid.stat_counters WHERE relation = 'many'::regclass));
-cmp_ok($given, '>', $last - $after, 'no fewer than were drawn since');
-cmp_ok($given, '<', $last - $first, 'and no more');
+cmp_ok($given, '>', $last - $after, 'beside resets: no fewer than were drawn since');
+cmp_ok($given, '<', $last - $first, 'beside resets: no more');
 check_round('beside resets', 15, @drawing);
 
-# In an open transaction what a session has drawn from a section counts for after the reset.
 ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
 $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
 ask($session, 'COMMIT');
-is($node->safe_psql('postgres', q(SELECT given FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction');
-close_session($session);
-check_log($node);
-$node->stop;
-done_testing();
+is($node->safe_psql('postgres', q(SELECT given FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction counts after it');
+end_test($node);
