@@ -8,7 +8,7 @@ use Exporter 'import';
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(check_round check_text_round check_in_turns check_keys);
+our @EXPORT = qw(check_round check_text_round check_in_turns check_keys take_shards);
 
 # Checks what sessions saw of one shard in one round: each its IDs in increasing order, none of them
 # twice, all above `floor`, the greatest ID of the rounds before. Returns how many there were, and
@@ -108,6 +108,21 @@ sub check_keys
         "$name: each key's numbers in order, none twice, all above those of before")
       or diag("$unordered out of order, $repeated repeated, $low keys too low");
     return ($count, \%greatest);
+}
+
+# Has a session draw from shards of a layout, one after another, up to the first error. Returns how many served it. One whose
+# ID is not above the greatest that the shard has had, which `greatest` has, fails the test.
+sub take_shards
+{
+    my ($session, $layout, $from, $to, $greatest) = @_;
+    foreach my $shard ($from .. $to)
+    {
+        my $id = ask($session, "SELECT snowid_next($shard, '$layout')");
+        return $shard - $from unless $id =~ /^\d+$/;
+        fail("shard $shard: $id is not above $greatest->{$shard}") if $id <= ($greatest->{$shard} // 0);
+        $greatest->{$shard} = $id;
+    }
+    return $to - $from + 1;
 }
 
 1;

@@ -10,9 +10,10 @@ use Fcntl qw(:flock);
 use File::Find;
 use File::Spec;
 use PostgreSQL::Test::Utils;
+use SnowidServers;
 use Test::More;
 
-our @EXPORT = qw(build_library use_library lower_bounds);
+our @EXPORT = qw(build_library use_library lower_bounds make_bounded);
 
 # Where variants are kept: all tests of a run share them, where SNOWID_LIBRARIES names a directory.
 my $libraries = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir());
@@ -92,6 +93,21 @@ sub lower_bounds
     use_library($node, $dbname, %bounds ? build_library('tests', '-DSNOWID_DEBUG') : undef);
     my @changes = %bounds ? map { "SET snowid.debug_$_ = $bounds{$_}" } sort keys %bounds : 'RESET ALL';
     $node->safe_psql($dbname, join '; ', map { "ALTER DATABASE $dbname $_" } @changes);
+    return;
+}
+
+# Makes databases with the extension and lowered bounds, and starts the server anew, with nothing in memory.
+sub make_bounded
+{
+    my ($node, $databases, %bounds) = @_;
+    foreach my $dbname (@$databases)
+    {
+        $node->safe_psql('postgres', "CREATE DATABASE $dbname");
+        $node->safe_psql($dbname, 'CREATE EXTENSION snowid');
+        lower_bounds($node, $dbname, %bounds);
+    }
+    $node->stop;
+    start_server($node);
     return;
 }
 

@@ -1,18 +1,9 @@
-# In parallel plans every call makes an ID of its own: of two equal calls in one row, and above what a setval has said
-# between two statements of one message. What makes IDs is PARALLEL RESTRICTED: the leader makes them, above scans that
-# stay parallel. Where it was PARALLEL SAFE, PostgreSQL took equal calls above a Gather for one, and both columns of
-# every row held the same ID.
+# In parallel plans every call makes an ID of its own: what makes IDs is PARALLEL RESTRICTED, so that the leader makes them, above
+# scans that stay parallel. Where it was PARALLEL SAFE, PostgreSQL took equal calls above a Gather for one.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $node = new_server('parallel');
-start_server($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid;' . objects_for_workers());
+my $node = ready_server('parallel', sql => objects_for_workers() . ';CREATE DATABASE restored');
 
 # How a call of each function that makes something looks. A function that is missing here fails the test.
 my %call = (
@@ -25,23 +16,20 @@ my %call = (
     'snowid_reserve(bigint,integer,snowid_layout)' => 'snowid_reserve(3, 2)',
     'snowid_uuidv7()' => 'snowid_uuidv7()',
     'objectid_next()' => 'objectid_next()');
-is($node->safe_psql('postgres', <<'SQL'), join("\n", sort keys %call), 'all that makes IDs');
-SELECT p.oid::regprocedure::text COLLATE "C" FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
- WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
-   AND proname ~ '^(snowid|objectid)_(next|reserve|uuidv)' AND provolatile = 'v' ORDER BY 1
+my $volatile = <<'SQL';
+SELECT %s FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
+ WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid') AND provolatile = 'v' AND %s ORDER BY 1
 SQL
-is($node->safe_psql('postgres', <<'SQL'), "get_ceiling\nget_skipped_times\nlast_allocated\nsnowid_ceiling", 'what is volatile and parallel safe reads');
-SELECT proname COLLATE "C" FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass
- WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'snowid')
-   AND provolatile = 'v' AND proparallel = 's' AND prorettype <> 'internal'::regtype ORDER BY 1
-SQL
+is($node->safe_psql('postgres', sprintf($volatile, 'p.oid::regprocedure::text COLLATE "C"', q(proname ~ '^(snowid|objectid)_(next|reserve|uuidv)'))),
+    join("\n", sort keys %call), 'all that makes IDs');
+is($node->safe_psql('postgres', sprintf($volatile, 'proname COLLATE "C"', q(proparallel = 's' AND prorettype <> 'internal'::regtype))),
+    "get_ceiling\nget_skipped_times\nlast_allocated\nsnowid_ceiling", 'what is volatile and parallel safe reads');
 
-# 1. Two equal calls, over a scan by workers; and where PostgreSQL puts a Gather wherever it may. The first is also the
-# server's first use of shared memory, in a query that cannot have a transaction ID.
+# Two equal calls, over a scan by workers, and where PostgreSQL puts a Gather wherever it may. The first is also the server's
+# first use of shared memory, in a query that cannot have a transaction ID.
 $node->restart;
-my $scanning = open_session($node);
+my ($scanning, $forced) = map { open_session($node) } 1 .. 2;
 make_parallel($scanning);
-my $forced = open_session($node);
 ask($forced, 'SET ' . ($node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode') . ' = on');
 foreach my $session ($scanning, $forced)
 {
@@ -50,43 +38,32 @@ foreach my $session ($scanning, $forced)
     {
         my $how = ($session == $scanning ? 'by workers' : 'forced') . ": $name";
         my $rows = "SELECT $call{$name} AS a, $call{$name} AS b FROM rows WHERE n % 2 = 0";
-        my $plan = ask($session, "EXPLAIN (COSTS off) $rows");
-        like($plan, qr/Gather.*Parallel Seq Scan/s, "$how: the scan is parallel") if $session == $scanning;
-        is(ask($session, "CREATE TEMP TABLE made AS $rows"), '', "$how: made");
-        is(ask($session, 'SELECT count(*), count(DISTINCT v) FROM made, LATERAL (VALUES (a), (b)) AS each (v)'),
+        like(ask($session, "EXPLAIN (COSTS off) $rows"), qr/Gather.*Parallel Seq Scan/s, "$how: the scan is parallel") if $session == $scanning;
+        is(ask($session, "CREATE TEMP TABLE made AS $rows; SELECT count(*), count(DISTINCT v) FROM made, LATERAL (VALUES (a), (b)) AS each (v); DROP TABLE made"),
             '20000|20000', "$how: 10,000 rows, all different");
-        ask($session, 'DROP TABLE made');
     }
 }
 
-# A function of a user's that calls one of them, and says that it is safe, is refused in a worker: there it would repeat.
+# A user's function that calls one of them, and says that it is safe, is refused in a worker: there it would repeat.
+my $make = 'CREATE TEMP TABLE made AS SELECT own_id() AS a, own_id() AS b FROM rows';
 ask($scanning, q(CREATE FUNCTION own_id() RETURNS bigint PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN snowid_next(1); END'));
-is(ask($scanning, 'CREATE TEMP TABLE made AS SELECT own_id() AS a, own_id() AS b FROM rows'), 'ERROR 25000', 'a worker makes none');
+is(ask($scanning, $make), 'ERROR 25000', 'a worker makes none');
 like($scanning->{err}, qr/cannot generate IDs in a parallel worker\nHINT:  .*PARALLEL UNSAFE/, 'with what to do');
-ask($scanning, 'ALTER FUNCTION own_id() PARALLEL UNSAFE');
-is(ask($scanning, 'CREATE TEMP TABLE made AS SELECT own_id() AS a, own_id() AS b FROM rows'), '', 'made');
-is(ask($scanning, 'SELECT count(*) FROM made WHERE a = b'), '0', 'who does has two');
-close_session($scanning, $forced);
+is(ask($scanning, "ALTER FUNCTION own_id() PARALLEL UNSAFE; $make; SELECT count(*) FROM made WHERE a = b"), '0', 'who does has two');
 
-# 2. A transaction has made the extension, and one message draws, sets the ceiling 4 s ahead, and draws again. The two
-# statements have the same time, and the fault took what the setval had said for what a worker had raised. Here no
-# worker is to be had, so the leader makes all rows of a parallel plan.
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
+# One message of a transaction that has made the extension draws, sets the ceiling 4 s ahead, and draws again, in parallel plans.
+# The two statements have the same time, and what the setval said was taken for what a worker had raised.
 my $restoring = open_session($node, dbname => 'restored');
 ask($restoring, objects_for_workers());
 make_parallel($restoring);
 ask($restoring, q(SET max_parallel_workers = 0; SET snowid.max_lead = '1min'; BEGIN; CREATE EXTENSION snowid));
 my $set = int(time * 1000) + 4000;
-is(ask($restoring, <<"SQL"), '', 'one message');
+is(ask($restoring, <<"SQL"), '100|t', 'IDs are above what was set');
 CREATE TABLE first AS SELECT snowid_next(1) AS id FROM rows WHERE n <= 100\\;
 DO \$\$ BEGIN PERFORM setval('snowid_internal.ceiling', $set); END \$\$\\;
 CREATE TABLE second AS SELECT snowid_next(1) AS id FROM rows WHERE n <= 100;
+SELECT count(*), bool_and(snowid_timestamp(id) > to_timestamp($set / 1000.0)) FROM second
 SQL
-is(ask($restoring, "SELECT count(*), bool_and(snowid_timestamp(id) > to_timestamp($set / 1000.0)) FROM second"), '100|t',
-    'IDs are above what was set');
 is(ask($restoring, 'COMMIT'), '', 'committed');
-close_session($restoring);
-
-check_log($node);
-$node->stop;
-done_testing();
+close_session($scanning, $forced, $restoring);
+end_test($node);

@@ -1,17 +1,9 @@
-# A watermark ahead of the clock takes time from the other shards of the database. However often, and by whomever, it is
-# called, these are a unit or two ahead of the clock, or as far as a burst went; and nobody is held back for good.
+# A watermark ahead of the clock takes time from the other shards of the database. However often, and by whomever, it is called,
+# these are a unit or two ahead of the clock, or as far as a burst went; and nobody is held back for good.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $node = new_server('watermark_clock');
-start_server($node);
-$node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION snowid;
+my $node = ready_server('watermark_clock', sql => <<'SQL');
 CREATE ROLE app LOGIN;
 CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next(5));
 CREATE FUNCTION ahead(id bigint) RETURNS int VOLATILE LANGUAGE sql AS
@@ -20,20 +12,31 @@ SELECT snowid_next(shard) FROM generate_series(0, 9) AS shard;
 SQL
 my ($reader, $writer, $attacker) = (open_session($node), open_session($node), open_session($node, user => 'app'));
 backend_of($_) foreach $reader, $writer, $attacker;
+my $take = q(SELECT snowid_watermark('events'));
 
 # Waits for the clock of two milliseconds and more have an event.
-sub clock_waits { wait_until_waiting($node, $_[0], 'Extension'); return }
+sub clock_waits { wait_until_waiting($node, $reader, 'Extension'); return }
+
+# A session whose wait for the clock is cancelled.
+sub is_cancelled
+{
+    my ($name, $session) = @_;
+    $node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{backend})");
+    is(answer($session), 'ERROR 57014', "$name is cancelled");
+    return;
+}
+
+# Inserts so many rows at once. Returns the greatest ID.
+sub burst { return ask($writer, "WITH burst AS (INSERT INTO events SELECT FROM generate_series(1, $_[0]) RETURNING id) SELECT max(id) FROM burst") }
 
 # Past all that was issued.
 my $now = time + 10;
 stop_clock($now, $node);
+my $id = burst(1);
+is(ask($reader, $take), $id, 'the last ID is covered at once');
 
-# A reader need not wait for the clock to read what was just written.
-my $id = ask($writer, 'INSERT INTO events DEFAULT VALUES RETURNING id');
-is(ask($reader, q(SELECT snowid_watermark('events'))), $id, 'the last ID is covered at once');
-
-# A role that may only connect draws and calls in turn, on a table of its own. Each round would move the shards below that
-# which has issued last, and above all shard 0, one unit on.
+# A role that may only connect draws and calls in turn, on a table of its own. Each round would move the shards below that which
+# has issued last, and above all shard 0, one unit on.
 ask($attacker, 'CREATE TEMPORARY TABLE mine (id bigint DEFAULT snowid_next(9))');
 start_asking($attacker,
     q(DO $$ BEGIN FOR round IN 1 .. 200 LOOP PERFORM snowid_next(round % 9); PERFORM snowid_watermark('mine'); END LOOP; END $$));
@@ -44,36 +47,29 @@ foreach my $time ('at first', 'later')
     wait_for(sub { is_answered($attacker) || ++$looks > 20 }, 'the attacker to have gone far');
     cmp_ok(ask($writer, "SELECT ahead(snowid_next($_))"), '<=', 2, "$time shard $_ is not driven ahead by calls in a loop") foreach 0 .. 9;
     ok(!is_answered($attacker), "$time who calls in a loop waits");
-    $now += 0.1;
-    stop_clock($now, $node);
+    stop_clock($now += 0.1, $node);
 }
-is($node->safe_psql('postgres', "SELECT pg_cancel_backend($attacker->{backend})"), 't', 'cancelled');
-is(answer($attacker), 'ERROR 57014', 'a short wait for the clock is cancelled');
+is_cancelled('a short wait for the clock', $attacker);
 
 # A burst is covered at once. What comes then, when the clock has reached the burst.
-$now += 10;
-stop_clock($now, $node);
-my $burst = ask($writer, 'WITH burst AS (INSERT INTO events SELECT FROM generate_series(1, 100000) RETURNING id) SELECT max(id) FROM burst');
+stop_clock($now += 10, $node);
+my $burst = burst(100_000);
 my $lead = ask($writer, "SELECT ahead($burst)");
 cmp_ok($lead, '>', 80, 'a burst is ahead of the clock');
-is(ask($reader, q(SELECT snowid_watermark('events'))), $burst, 'and is covered at once');
-my $next = ask($writer, 'WITH more AS (INSERT INTO events SELECT FROM generate_series(1, 5000) RETURNING id) SELECT max(id) FROM more');
-start_asking($reader, q(SELECT snowid_watermark('events')));
-clock_waits($reader);
+is(ask($reader, $take), $burst, 'and is covered at once');
+my $next = burst(5_000);
+start_asking($reader, $take);
+clock_waits();
 stop_clock($now + $lead / 2000, $node);
-clock_waits($reader);
+clock_waits();
 ok(!is_answered($reader), 'what comes then waits for the clock');
 # A clock that stands still may show a microsecond less than it was set to.
 stop_clock($now + ($lead + 1) / 1000, $node);
 cmp_ok(answer($reader), '>=', $next, 'until it has reached the burst');
 
-# The wait can be cancelled.
-ask($writer, 'INSERT INTO events SELECT FROM generate_series(1, 100000)');
-start_asking($reader, q(SELECT snowid_watermark('events')));
-clock_waits($reader);
-is($node->safe_psql('postgres', "SELECT pg_cancel_backend($reader->{backend})"), 't', 'cancelled');
-is(answer($reader), 'ERROR 57014', 'the wait for the clock is cancelled');
+burst(100_000);
+start_asking($reader, $take);
+clock_waits();
+is_cancelled('the wait for the clock', $reader);
 close_session($reader, $writer, $attacker);
-$node->stop;
-check_log($node);
-done_testing();
+end_test($node);
