@@ -1,14 +1,37 @@
-# Nodes and registries: requests as nodes send them, and what stands between a node and its registry.
+# Nodes and registries: what nodes are asked for, requests as nodes send them, and what stands between a node and its registry.
 package SnowidNodes;
 
 use strict;
 use warnings;
 
 use Exporter 'import';
+use PostgreSQL::Test::Cluster;
 use SnowidServers;
 use SnowidSessions;
+use SnowidSources;
+use Test::More;
 
-our @EXPORT = qw(claim_of request stand_between stand_aside done_apart take_over);
+our @EXPORT = qw(add_members number_of check_node join_as message_of problem_of claim_of request stand_between stand_aside done_apart pass_time
+  start_in_time new_copy cut_off start_taking_over take_over);
+
+# Databases of a server, which may join a registry.
+sub add_members
+{
+    my ($node, $registry, @names) = @_;
+    foreach my $name (@names)
+    {
+        $node->safe_psql('postgres', "CREATE DATABASE $name");
+        add_source($node, $registry, name => 'registry', dbname => $name);
+    }
+    return;
+}
+
+# What a node is answered: its number, twice; that of a check, and of joining; and what a statement says beside.
+sub number_of { my ($node, $dbname) = @_; return attempt($node, 'SELECT snowid_default_shard(), snowid_shard(snowid_next())', dbname => $dbname) }
+sub check_node { my ($node, $dbname) = @_; return attempt($node, 'SELECT snowid.check_node()', dbname => $dbname) }
+sub join_as { my ($node, $name, $dbname) = @_; return attempt($node, "SELECT snowid.join('registry', '$name')", dbname => $dbname) }
+sub message_of { my ($node, $sql, $dbname) = @_; return ($node->psql($dbname // 'postgres', $sql))[2] }
+sub problem_of { my ($node, $dbname) = @_; return attempt($node, 'SELECT problem FROM snowid.node_status', dbname => $dbname) }
 
 # A claim of a number, and of nobody else.
 sub claim_of { return sprintf '00000000-0000-4000-8000-%012d', $_[0] }
@@ -76,15 +99,53 @@ SQL
     return;
 }
 
-# Has a node take over. Who does waits until all that the other server may have issued is past; meanwhile $pass_time is called.
+# Clocks of all servers go on together, by hand, while somebody waits for them.
+my $clock = 0;
+sub pass_time { set_clock($clock += $_[0] // 14); return }
+sub start_in_time { my ($node) = @_; set_clock($clock, $node); start_server($node); return $node }
+
+# A copy of all files of a server, not started, that has no part in its archive.
+my $copies = 0;
+
+sub new_copy
+{
+    my ($node, %options) = @_;
+    my $name = 'copy' . ++$copies;
+    $node->backup($name);
+    my $copy = PostgreSQL::Test::Cluster->new($name);
+    $copy->init_from_backup($node, $name, %options);
+    $copy->append_conf('postgresql.conf', "archive_mode = off\n");
+    return $copy;
+}
+
+# Has a standby hear no more of its primary.
+sub cut_off
+{
+    my ($standby, $primary) = @_;
+    $standby->append_conf('postgresql.conf', "primary_conninfo = ''\n");
+    $standby->reload;
+    my $count = "SELECT count(*) FROM pg_stat_replication WHERE application_name = '" . $standby->name . q(');
+    wait_for(sub { $primary->safe_psql('postgres', $count) eq '0' }, 'the standby to be cut off');
+    return;
+}
+
+# A session that takes a number over, and waits until all that the other server may have issued is past, or has failed.
+sub start_taking_over
+{
+    my ($node, $dbname) = @_;
+    my $session = open_session($node, dbname => $dbname);
+    backend_of($session);
+    start_asking($session, 'SELECT snowid.take_over_node()');
+    wait_for(sub { is_answered($session) || $session->{err} =~ /NOTICE:.*waiting until/ }, 'the take-over to wait');
+    return $session;
+}
+
+# Has a node take over, while time passes.
 sub take_over
 {
-    my ($node, $pass_time, $dbname) = @_;
-    my $session = open_session($node, dbname => $dbname // 'postgres');
-    start_asking($session, 'SELECT snowid.take_over_node()');
-    my $waits = sub { $session->{err} =~ /waiting until/ };
-    wait_for(sub { is_answered($session) || $waits->() }, 'the take-over to wait');
-    $pass_time->() if $waits->();
+    my ($node, $dbname) = @_;
+    my $session = start_taking_over($node, $dbname);
+    pass_time() unless is_answered($session);
     my $answer = answer($session);
     close_session($session);
     return $answer;
