@@ -1,14 +1,19 @@
-// The module itself: its magic block, what happens when a process loads it, and the callbacks.
-// Loading allocates no shared memory, so that it makes no difference whether
-// shared_preload_libraries lists the library.
-#include "pg/module.hpp"
-
+// The module itself: its magic block, what happens when a process loads it, and the callbacks: at
+// the end of transactions, subtransactions and processes, after DISCARD, and after a relation or a
+// row of pg_class has changed. There is one of each kind, a list of calls in the order in which
+// they have to come, as CommitTransaction() in PostgreSQL's xact.c has one. (PostgreSQL has room
+// for ten callbacks for relations, and for twenty at the exit of a process, of all libraries
+// together.) Only this file includes headers of all modules.
+//
+// _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. Loading
+// allocates no shared memory, so that it makes no difference whether shared_preload_libraries lists
+// the library.
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter_state.hpp"
 #include "pg/counters/session_counter.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/ids/session_cache.hpp"
-#include "pg/ids/settings.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/nodes/node_number.hpp"
 #include "pg/nodes/shard_moves.hpp"
@@ -31,14 +36,6 @@ void at_eoxact(XactEvent event, void*) {
 void at_eosubxact(SubXactEvent event, SubTransactionId part, SubTransactionId parent, void*) {
   at_eosubxact_counters(event);
   at_eosubxact_moves(event, part, parent);
-}
-
-// A transaction may still be open: it ends after this.
-void at_exit(int, Datum) {
-  at_exit_counters();
-  counts_flush();
-  at_exit_session_cache();  // after its IDs were counted
-  at_exit_database();       // last: sweeps remove what belongs to a database that nobody uses
 }
 
 // relid: InvalidOid for all relations.
@@ -78,11 +75,12 @@ void callbacks_register() {
 
 }  // namespace
 
-void callbacks_register_exit() {
-  static bool is_registered = false;
-  if (is_registered) return;
-  before_shmem_exit(at_exit, 0);
-  is_registered = true;
+// A transaction may still be open: it ends after this.
+void at_session_exit(int, Datum) {
+  at_exit_counters();
+  counts_flush();
+  at_exit_session_cache();  // after its IDs were counted
+  at_exit_database();       // last: sweeps remove what belongs to a database that nobody uses
 }
 
 }  // namespace snowid::pg

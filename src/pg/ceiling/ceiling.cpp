@@ -62,7 +62,7 @@ void unlock_ceiling(const LockedCeiling& locked) {
   relation_close(locked.relation, RowExclusiveLock);
   const int64 took_us = last_flush_us;
   last_flush_us = 0;
-  if (took_us >= kLongWaitUs && may_log(&shared_database->raises.logged_us))
+  if (took_us >= kLongWaitUs && may_log(&shared_database->logged_us[kLoggedFlush]))
     ereport(LOG_SERVER_ONLY,
             (errmsg("raising the ceiling of IDs took " INT64_FORMAT " ms", to_millis(took_us)),
              errdetail("That is how long its WAL record took to be flushed, here and on "
@@ -141,7 +141,6 @@ void store_alert(const LockedCeiling& locked, int64 alert_us) {
 // next to publish waits for the same record. Raises: 57014 if the wait is cancelled.
 void publish_ceiling(const LockedCeiling& locked) {
   Ceiling* ceiling = locked.ceiling;
-  RaiseCounts* counts = &shared_database->raises;
   assert_holds_exclusively(ceiling->lock);
   const int64 ceiling_us = ceiling->written_us;
   const XLogRecPtr lsn = ceiling->written_lsn;
@@ -157,15 +156,15 @@ void publish_ceiling(const LockedCeiling& locked) {
     LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
     if (is_to_wait) {
       last_flush_us = elapsed_us(since);
-      counts->flushes.fetch_add(1, std::memory_order_relaxed);
-      counts->flushes_us.fetch_add(last_flush_us, std::memory_order_relaxed);
+      tally(kFlushes);
+      tally(kFlushUs, last_flush_us);
     }
   }
   ceiling->relation = RelationGetRelid(locked.relation);
   ceiling->file = file_of(locked.relation);
   const int64 before_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   if (ceiling_us < before_us) return;
-  if (ceiling_us > before_us) counts->raises.fetch_add(1, std::memory_order_relaxed);
+  if (ceiling_us > before_us) tally(kRaises);
   ceiling->ceiling_us.store(ceiling_us, std::memory_order_release);
   store_alert(locked, ceiling_us - ceiling_step_us() / 2);
 }

@@ -3,7 +3,7 @@
 // above it. Whatever happens to the server, every time up to the ceiling counts as used when it
 // starts again. The idea is max_seq of WeChat's seqsvr.
 //
-// Used in this order: require_can_issue(), slots_attach() of database/shard_state.hpp, and
+// Used in this order: require_can_issue(), slots_attach() of database.hpp, and
 // ceiling_learn(), by an ID for which `ceiling_known` is false; then ceiling_raise(), by the first
 // ID with a time above the alert. The other functions are for shards that move
 // (ceiling_cover(), ceiling_hold()), for skipped times and what must be above a moment
@@ -21,7 +21,6 @@
 
 #include "pg/ceiling/ceiling_storage.hpp"
 #include "pg/database/database.hpp"
-#include "pg/database/shard_state.hpp"
 
 namespace snowid::pg {
 

@@ -18,7 +18,7 @@
 #include "pg/debug.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
-#include "pg/ids/moved_shards.hpp"
+#include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/types/objectid.hpp"
 

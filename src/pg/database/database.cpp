@@ -1,4 +1,4 @@
-// Finding and making a database's entry, and the node number in it.
+// Finding and making a database's entry; the node number in it; then its slots.
 #include "pg/database/database.hpp"
 
 namespace snowid::pg {
@@ -49,6 +49,7 @@ std::atomic<uint64_t>* number_word = &own_number_word;
 
 SharedTable databases = {
     {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin_database}, nullptr};
+SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
 
 void database_attach() {
   if (shared_database != nullptr) return;
@@ -67,9 +68,13 @@ void database_attach() {
   if (may_be_another) recheck_may_issue();
 }
 
-// Called at the exit of the process: counts it out. `shared_database` stays set, since a
-// transaction may still be open, which ends after this. The entry exists until then: a database to
-// which a process is connected cannot be dropped.
+void slots_attach() {
+  database_attach();
+  table_attach(&slots);
+}
+
+// `shared_database` stays set, since a transaction may still be open, which ends after this. The
+// entry exists until then: a database to which a process is connected cannot be dropped.
 void at_exit_database() {
   Database* left = shared_database;
   let_go(left);
@@ -93,8 +98,6 @@ void recheck_may_issue() {
   ceiling->alert_us.store(0, std::memory_order_release);
   LWLockRelease(&ceiling->lock);
 }
-
-bool has_changed_number() noexcept { return has_changed; }
 
 bool shared_number_recall(int64* number) {
   if (has_other_number()) return false;
@@ -138,6 +141,71 @@ void check_may_issue(bool fails) {
     if (is_noted) shared_database->may_issue.store(true, std::memory_order_release);
     LWLockRelease(&shared_database->ceiling.lock);
   }
+}
+
+SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept {
+  return {layout.spec, static_cast<uint64>(shard), MyDatabaseId};
+}
+
+const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept {
+  if (!(slot->key.layout == recent->spec)) *recent = core::make_layout(slot->key.layout);
+  return *recent;
+}
+
+SlotStart slot_start_of(const Database* database) noexcept {
+  return {{database->ceiling.floor_us.load(std::memory_order_acquire)},
+          {database->swept_us.load(std::memory_order_acquire)},
+          {database->swept_ceiling_us.load(std::memory_order_acquire)},
+          {database->watermark_us.load(std::memory_order_acquire)}};
+}
+
+core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept {
+  const core::Tick read = has_short_unit(layout) ? last_tick_at(layout, start.watermark)
+                                                 : last_tick_before(layout, start.watermark);
+  const core::Tick floor = std::max(last_tick_at(layout, start.floor), read);
+  // There is room for all of these, so sweeps need not remove them: those that start at the floor
+  // are not behind it.
+  if (layout.spec == core::kInstagram.spec) return floor;
+  const core::Tick gone =
+      std::min(last_tick_before(layout, start.swept), last_tick_at(layout, start.swept_ceiling));
+  return std::max(floor, gone);
+}
+
+core::Tick my_start_tick(const core::Layout& layout) noexcept {
+  const core::UnixMicros floor{my_ceiling->floor_us.load(std::memory_order_acquire)};
+  return std::max(last_tick_at(layout, floor),
+                  start_tick_of(layout, slot_start_of(shared_database)));
+}
+
+void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
+  // A session that lifts the slots holds this lock, too. It was before this, and the floor is
+  // raised already; or it comes later, and finds the slot open. (A transaction's own ceiling has a
+  // lock of its own: see ceiling_hold().)
+  LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
+  last = std::max(last, my_start_tick(layout));
+  if (is_at_end(slot, layout))
+    open_tick(slot->last_tick, last);
+  else
+    raise_to(slot->last_tick, last);
+  LWLockRelease(&shared_database->ceiling.lock);
+}
+
+void visit_slots(SlotVisitor visit, void* context) {
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId || !OidIsValid(slot->key.database))
+      visit(slot, slot_layout(slot, &recent), context);
+  dshash_seq_term(&scan);
+}
+
+void lift_slots(core::UnixMicros floor) {
+  const auto lift = [](Slot* slot, const core::Layout& layout, void* to) {
+    if (!OidIsValid(slot->key.database)) return;
+    raise_to(slot->last_tick, last_tick_at(layout, *static_cast<const core::UnixMicros*>(to)));
+  };
+  visit_slots(lift, &floor);
 }
 
 }  // namespace snowid::pg

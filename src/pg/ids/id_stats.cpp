@@ -3,20 +3,14 @@
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/ids/moved_shards.hpp"
 #include "pg/ids/session_cache.hpp"
+#include "pg/ids/shards.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
 
 namespace snowid::pg {
 
 namespace {
-
-// Whether to log an event now. It goes by a clock that cannot be set, since events are about the
-// one that can.
-bool may_log_event(EventKind kind, int64 every_us = log_every_us()) noexcept {
-  return may_log(&shared_database->logged_us[static_cast<int>(kind)], every_us);
-}
 
 // "shard 1 of layout "instagram"", in the current memory context.
 const char* name_of(const EventOf& event) {
@@ -27,15 +21,15 @@ const char* name_of(const EventOf& event) {
 
 }  // namespace
 
-void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::UnixMicros next) {
-  EventCounts* counts = &shared_database->events;
-  if (!wait->is_counted) counts->waits.fetch_add(1, std::memory_order_relaxed);
-  counts->waits_us.fetch_add(waited_us - wait->counted_us, std::memory_order_relaxed);
+void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next) {
+  const int64 waited_us = elapsed_us(wait->since);
+  if (!wait->is_counted) tally(kWaits);
+  tally(kWaitUs, waited_us - wait->counted_us);
   wait->is_counted = true;
   wait->counted_us = waited_us;
   if (waited_us < kLongWaitUs || wait->is_logged) return;
   wait->is_logged = true;
-  if (may_log_event(EventKind::kLongWait))
+  if (may_log(&shared_database->logged_us[kLoggedWait]))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
              errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
@@ -43,28 +37,20 @@ void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::U
 }
 
 void note_refusal(const EventOf& event, const char* reason) {
-  const uint64 count = shared_database->events.refusals.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (may_log_event(EventKind::kRefusal))
+  const int64 refusals = tally(kRefusals);
+  if (may_log(&shared_database->logged_us[kLoggedRefusal]))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller was refused an ID of %s", name_of(event)),
-             errdetail("%s Refused in this database so far: " UINT64_FORMAT ".", reason, count)));
+             errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, refusals)));
 }
 
 void note_end(const core::Layout& layout) {
-  if (may_log_event(EventKind::kLayoutEnds, log_daily_us()))
+  if (may_log(&shared_database->logged_us[kLoggedEnd], log_daily_us()))
     ereport(
         LOG_SERVER_ONLY,
         (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
          errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
          errhint("Move to another layout before then.")));
-}
-
-void note_lead(int64 lead_us) {
-  std::atomic<int64_t>& max_lead_us = shared_database->events.max_lead_us;
-  int64_t most = max_lead_us.load(std::memory_order_relaxed);
-  while (most < lead_us &&
-         !max_lead_us.compare_exchange_weak(most, lead_us, std::memory_order_relaxed)) {
-  }
 }
 
 void note_clock() {
@@ -80,8 +66,8 @@ void note_clock() {
   // Where the exchange fails, another session has seen the same, and counts it.
   if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
   if (!is_back) return;
-  shared_database->events.clock_steps_back.fetch_add(1, std::memory_order_relaxed);
-  if (may_log_event(EventKind::kClockSetBack))
+  tally(kBackwardSteps);
+  if (may_log(&shared_database->logged_us[kLoggedStep]))
     ereport(LOG_SERVER_ONLY,
             (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
              errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
@@ -97,21 +83,25 @@ struct ShardStats {
   uint64 issued;
 };
 
-// Stores as many slots of this database as there is room for, and returns how many these are.
-uint64 copy_slots(ShardStats* shards, uint64 room) {
-  uint64 count = 0;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
-    if (slot->key.database == MyDatabaseId && count < room)
-      shards[count++] = {
-          slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
-  }
-  dshash_seq_term(&scan);
-  return count;
+// Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
+// which there is no room are shown next time.
+struct AllShards {
+  uint64 room;
+  uint64 count;
+  ShardStats* shards;
+};
+
+void copy_slot(Slot* slot, const core::Layout&, void* context) noexcept {
+  auto* all = static_cast<AllShards*>(context);
+  if (slot->key.database == MyDatabaseId && all->count < all->room)
+    all->shards[all->count++] = {
+        slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
 }
 
-Datum count_datum(uint64 count) { return Int64GetDatum(static_cast<int64>(count)); }
+void reset_slot(Slot* slot, const core::Layout&, void*) noexcept {
+  if (slot->key.database == MyDatabaseId) forget_issued(slot);
+}
+
 Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
 
 // Adds a row of snowid.shard_statistics() to the result.
@@ -123,8 +113,8 @@ void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& lay
   const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
   const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
   Datum values[] = {PointerGetDatum(&shard->key.layout),
-                    count_datum(shard->key.shard),
-                    count_datum(shard->issued),
+                    Int64GetDatum(static_cast<int64>(shard->key.shard)),
+                    Int64GetDatum(static_cast<int64>(shard->issued)),
                     Int64GetDatum(id_of(layout, {shard->key.shard}, shard->last).value),
                     TimestampTzGetDatum(to_timestamptz(last_time)),
                     millis_datum(lead_us),
@@ -163,20 +153,8 @@ void reset_id_stats() {
   slots_attach();
   // What this session has counted so far is of before.
   counts_flush();
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
-    if (slot->key.database == MyDatabaseId) forget_issued(slot);
-  dshash_seq_term(&scan);
-  EventCounts& events = shared_database->events;
-  events.waits.store(0, std::memory_order_relaxed);
-  events.waits_us.store(0, std::memory_order_relaxed);
-  events.refusals.store(0, std::memory_order_relaxed);
-  events.clock_steps_back.store(0, std::memory_order_relaxed);
-  events.max_lead_us.store(0, std::memory_order_relaxed);
-  shared_database->raises.raises.store(0, std::memory_order_relaxed);
-  shared_database->raises.flushes.store(0, std::memory_order_relaxed);
-  shared_database->raises.flushes_us.store(0, std::memory_order_relaxed);
+  visit_slots(reset_slot, nullptr);
+  for (auto& value : shared_database->counts) value.store(0, std::memory_order_relaxed);
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 
@@ -187,19 +165,18 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
-  // Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
-  // which there is no room are shown next time.
   constexpr uint64 kSpare = 64;
-  const uint64 room = count_of_slots() + kSpare;
-  auto* shards = static_cast<ShardStats*>(
-      MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
-  const uint64 count = copy_slots(shards, room);
+  AllShards all{count_of_slots() + kSpare, 0, nullptr};
+  all.shards = static_cast<ShardStats*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, all.room * sizeof(ShardStats)));
+  visit_slots(copy_slot, &all);
   const core::UnixMicros now = unix_now();
   core::Layout layout = core::kInstagram;
-  for (uint64 i = 0; i < count; i++) {
+  for (uint64 i = 0; i < all.count; i++) {
     CHECK_FOR_INTERRUPTS();
-    if (!(shards[i].key.layout == layout.spec)) layout = core::make_layout(shards[i].key.layout);
-    put_shard(result, &shards[i], layout, now);
+    ShardStats* shard = &all.shards[i];
+    if (!(shard->key.layout == layout.spec)) layout = core::make_layout(shard->key.layout);
+    put_shard(result, shard, layout, now);
   }
   PG_RETURN_NULL();
 }
@@ -214,24 +191,25 @@ SNOWID_FUNCTION(snowid_database_statistics) {
     elog(ERROR, "return type must be a row type");
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   slots_attach();
-  const EventCounts& events = shared_database->events;
+  const auto counted = [](Count what) {
+    return shared_database->counts[what].load(std::memory_order_relaxed);
+  };
   const core::UnixMicros reset{shared_database->reset_us.load(std::memory_order_relaxed)};
   const int64 total = area_size(shared_area);
-  Datum values[] = {
-      TimestampTzGetDatum(to_timestamptz(ceiling)),
-      count_datum(shared_database->raises.raises.load(std::memory_order_relaxed)),
-      count_datum(shared_database->raises.flushes.load(std::memory_order_relaxed)),
-      millis_datum(shared_database->raises.flushes_us.load(std::memory_order_relaxed)),
-      count_datum(events.waits.load(std::memory_order_relaxed)),
-      millis_datum(events.waits_us.load(std::memory_order_relaxed)),
-      count_datum(events.refusals.load(std::memory_order_relaxed)),
-      count_datum(events.clock_steps_back.load(std::memory_order_relaxed)),
-      millis_datum(events.max_lead_us.load(std::memory_order_relaxed)),
-      Int64GetDatum(memory_of(kOfIds)),
-      Int64GetDatum(memory_of(kOfKinds)),
-      Int64GetDatum(memory_of(kOfCounters) + memory_of_keys()),
-      Int64GetDatum(total),
-      TimestampTzGetDatum(to_timestamptz(reset))};
+  Datum values[] = {TimestampTzGetDatum(to_timestamptz(ceiling)),
+                    Int64GetDatum(counted(kRaises)),
+                    Int64GetDatum(counted(kFlushes)),
+                    millis_datum(counted(kFlushUs)),
+                    Int64GetDatum(counted(kWaits)),
+                    millis_datum(counted(kWaitUs)),
+                    Int64GetDatum(counted(kRefusals)),
+                    Int64GetDatum(counted(kBackwardSteps)),
+                    millis_datum(counted(kMaxLeadUs)),
+                    Int64GetDatum(memory_of(kOfIds)),
+                    Int64GetDatum(memory_of(kOfKinds)),
+                    Int64GetDatum(memory_of(kOfCounters) + memory_of_keys()),
+                    Int64GetDatum(total),
+                    TimestampTzGetDatum(to_timestamptz(reset))};
   bool nulls[lengthof(values)] = {};
   nulls[0] = ceiling.value == 0;
   nulls[12] = total < 0;

@@ -3,12 +3,11 @@
 // noted on the slow path, or once in a transaction. The views snowid.stat_shards and
 // snowid.stat_database show the counts.
 //
-// Shared: EventCounts and logged_us of the database's entry, and Slot::uses: atomics that no
-// promise rests on. Each is read by itself: what comes meanwhile may be in one and not yet in
-// another.
+// Shared: counts and logged_us of the database's entry, and Slot::uses: atomics that no promise
+// rests on. Each is read by itself: what comes meanwhile may be in one and not yet in another.
 #pragma once
 
-#include "pg/database/shard_state.hpp"
+#include "pg/database/database.hpp"
 
 namespace snowid::pg {
 
@@ -19,16 +18,18 @@ struct EventOf {
   bool has_shard;  // false for the kinds of ID that know none
 };
 
-// A caller's wait as it is counted, all zero at first.
-struct CountedWait {
-  int64 counted_us;
+// A caller's wait for the clock, of snowid.max_wait in all. All zero at first.
+struct ClockWait {
+  bool has_begun;
   bool is_counted;
   bool is_logged;
+  instr_time since;
+  int64 counted_us;
 };
 
-// A caller has waited for `waited_us` in all, and may wait again. next: the time of the ID that it
-// waits for.
-void note_wait(const EventOf& event, CountedWait* wait, int64 waited_us, core::UnixMicros next);
+// Counts what has passed of a wait that has begun, and may go on. next: the time of the ID that the
+// caller waits for.
+void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next);
 
 // A caller is about to get an error. reason: for the log, a sentence.
 void note_refusal(const EventOf& event, const char* reason);
@@ -41,15 +42,12 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
 }
 void note_end(const core::Layout& layout);
 
-// An ID was issued `lead_us` ahead of the clock; nothing is counted if that is not above 0.
-void note_lead(int64 lead_us);
-
 // Looks whether the clock moved backward since any session of this database has last looked. By
 // less than 5 ms goes unnoticed: processors' clocks may differ.
 void note_clock();
 
 // Resets all counts of this database but those of counters (counters/counter_stats.hpp).
-// Raises: 55000 if another library has made shared memory; 53200 or 53100 if there is no memory.
+// Raises: as slots_attach().
 void reset_id_stats();
 
 }  // namespace snowid::pg

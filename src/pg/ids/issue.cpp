@@ -1,7 +1,7 @@
 // The slow path of issuing IDs, what it waits for, and its errors.
 #include "pg/ids/issue.hpp"
 
-#include "pg/ids/moved_shards.hpp"
+#include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 
 namespace snowid::pg {
@@ -14,13 +14,6 @@ constexpr int64 kLongestNapUs = 100000;
 // WaitLatch() counts in milliseconds, too coarse to wait for the beginning of the next one. Waits
 // that are shorter than this use pg_usleep(), and are not interruptible.
 constexpr int64 kShortestLatchUs = 2000;
-
-// A caller's wait for the clock, of snowid.max_wait in all.
-struct ClockWait {
-  bool has_begun;  // false at first
-  instr_time since;
-  CountedWait counted;
-};
 
 // A call on the slow path.
 struct SlowDraw {
@@ -196,9 +189,9 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
     report_clock_behind(draw->of, next, behind_us);
   }
   // Counted before the sleep, too: a caller that is cancelled during it has waited.
-  note_wait(draw->of, &wait->counted, elapsed_us(wait->since), next);
+  note_wait(draw->of, wait, next);
   wait_a_while(wait_us);
-  note_wait(draw->of, &wait->counted, elapsed_us(wait->since), next);
+  note_wait(draw->of, wait, next);
 }
 
 // Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
@@ -215,7 +208,8 @@ core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core
       take(draw.slot->last_tick, layout, time_at(layout, now), limit, draw.want, draw.span);
   if (grant.count > 0) {
     const core::Tick end{grant.first.value + grant.count - 1};
-    note_lead(start_of(layout, time_of(layout, end)).value - now.value);
+    raise_time(&shared_database->counts[kMaxLeadUs],
+               start_of(layout, time_of(layout, end)).value - now.value);
   }
   return grant;
 }
@@ -309,7 +303,13 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     const core::UnixMicros used{unix_now().value +
                                 std::min(max_lead_us(), int64{kDefaultMaxWaitMs} * 1000)};
     const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};
-    common->slot = common_slot_of(layout, make_tick(layout, unused, start));
+    const SlotKey key{layout.spec, 0, InvalidOid};
+    bool made;
+    auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
+    if (made)
+      slot->last_tick.store(make_tick(layout, unused, start).value, std::memory_order_relaxed);
+    table_release(slots, slot);
+    common->slot = slot;
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
   // A floor that is ahead because this database's slots were lifted over skipped times does not

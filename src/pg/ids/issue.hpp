@@ -11,17 +11,56 @@
 // not been lifted over. Before the clock comes to a range, the first session to ask lifts all slots
 // of the database over it.
 //
-// Shared: the slot's tick, moved as core/tick.hpp says, and my_ceiling->alert_us, read. The quick
-// path takes no lock; the slow one waits for the clock and raises the ceiling.
+// Shared: the slot's tick, moved as core/tick.hpp says; my_ceiling->alert_us and Database::number,
+// read. The quick path takes no lock; the slow one waits for the clock and raises the ceiling.
 #pragma once
 
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/ids/session_cache.hpp"
-#include "pg/ids/settings.hpp"
 
 namespace snowid::pg {
+
+// The settings of IDs: snowid.max_lead and snowid.max_wait, 0 to INT_MAX.
+extern int max_lead_ms;
+extern int max_wait_ms;
+inline constexpr int kDefaultMaxWaitMs = 5000;
+inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
+inline int64 max_wait_us() noexcept { return int64{max_wait_ms} * 1000; }
+
+// snowid.shard: 0 or more, or one of the next two.
+extern int64 shard_setting;
+inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
+inline constexpr int64 kRefusedShard = -2;  // the value is no shard
+
+// Defines the settings. Called once, when the library is loaded.
+void id_settings_register();
+
+// The shard of functions that are given none, as far as this session knows it: 0 or more, or
+// kUnresolvedShard; and how often the node's own number had changed when it was resolved. Whether a
+// layout can hold it is checked when it is used.
+extern int64 default_shard;
+inline constexpr int64 kUnresolvedShard = -1;
+extern uint64 changes_seen;
+
+// The shard that the setting stands for; used until default_shard_forget(), which never fails, and
+// reads no catalog. Defined in nodes/node_number.cpp. Raises: 55000 if there is none, or if a node
+// of Citus has a shard set; 22023 if the setting is no shard.
+int64 shard_of_setting();
+void default_shard_forget();
+
+// 22023: snowid.shard was given a value that is no shard.
+[[noreturn]] void report_refused_shard();
+
+// The shard of functions that are given none: shard_resolve() if it is not known.
+// Raises: as shard_of_setting().
+int64 shard_resolve();
+inline int64 shard_by_default() {
+  const int64 shard = default_shard;
+  const bool is_current = changes_of(number_word->load(std::memory_order_relaxed)) == changes_seen;
+  return likely(shard >= 0 && is_current) ? shard : shard_resolve();
+}
 
 // The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
 // clients can distinguish it from errors that waiting does not help with. By the SQL standard,

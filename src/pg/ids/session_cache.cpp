@@ -4,7 +4,7 @@
 
 #include "pg/errors.hpp"
 #include "pg/ids/id_stats.hpp"
-#include "pg/ids/moved_shards.hpp"
+#include "pg/ids/shards.hpp"
 
 namespace snowid::pg {
 

@@ -15,7 +15,7 @@
 // Shared: Slot::uses, added to. All else belongs to one process.
 #pragma once
 
-#include "pg/database/shard_state.hpp"
+#include "pg/database/database.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {

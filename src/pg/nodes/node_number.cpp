@@ -3,7 +3,7 @@
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
 #include "pg/errors.hpp"
-#include "pg/ids/settings.hpp"
+#include "pg/ids/issue.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
 #include "pg/xact.hpp"

@@ -3,8 +3,8 @@
 // is 0.
 //
 // In the order of use: a draw without a shard calls shard_of_setting(), the first one of a database
-// node_may_issue(); both are declared below, in ids/settings.hpp and database/database.hpp. Each
-// session remembers the number (ids/settings.hpp) until one of the callbacks here forgets it.
+// node_may_issue(); both are declared below, in ids/issue.hpp and database/database.hpp. Each
+// session remembers the number (ids/issue.hpp) until one of the callbacks here forgets it.
 // Nothing is shared.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Shards that move to another server: what the ends of transactions do to their slots
-// (shard_moves.cpp). Which shards have moved is in ids/moved_shards.hpp.
+// (shard_moves.cpp). Which shards have moved is in ids/shards.hpp.
 #pragma once
 
 #include "pg/prelude.hpp"

@@ -4,7 +4,6 @@
 #include "pg/shmem/shared_table.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/module.hpp"
 
 namespace snowid::pg {
 
@@ -146,7 +145,9 @@ void table_attach_now(SharedTable* table) {
   if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
   // What the session keeps of shared memory must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
-  callbacks_register_exit();
+  static bool has_callback = false;
+  if (!has_callback) before_shmem_exit(at_session_exit, 0);
+  has_callback = true;
   if (root == nullptr) attach_area();
   const dshash_parameters parameters =
       byte_keyed(form.key_size, form.entry_size, tranche_of(Tranche::kShared));

@@ -1,29 +1,27 @@
-// ABI numbers. Each stands for the form of a part of shared memory: a session refuses to use a part
-// that a library with another number has made. The room shared/ has a number, and so has each
-// family, so that a change in one does not stop the others. Nothing is shared here.
-//
 // Tables in shared memory that all sessions of a server share. Each belongs to a family, which
-// declares it; a session attaches to it when it first needs it. The idea is PostgreSQL's own
-// dsm_registry.c.
+// declares it, with a number that stands for the form of its entries (ABI): a session refuses a
+// table that a library with another number has made, and the other families go on. The idea is
+// PostgreSQL's own dsm_registry.c.
 //
-// Shared: the root, of which there is one for a server, see table.cpp. It holds the handle of an
-// area of dynamic shared memory, and a directory of the tables in it: name, ABI number, handle. A
-// table is a dshash table: finding an entry locks its partition, which is unlocked by
-// table_release() or table_delete(). A session that locks partitions of several tables takes them
-// in the order that the family's headers give, and locks no second one of the same table, so there
-// are no deadlocks.
+// Called in this order: table_attach(), when a session first needs the table; table_find() or
+// table_find_or_make(), which lock the entry's partition; table_release() or table_delete(), which
+// unlock it.
+//
+// Shared: the root, of which there is one for a server, see shared_table.cpp. It holds the handle
+// of an area of dynamic shared memory, and a directory of the tables in it, which are dshash
+// tables. A session that locks partitions of several tables takes them in the order that the
+// family's headers give, and locks no second one of the same table, so there are no deadlocks.
 //
 // A dshash table never moves its entries, so a session may keep plain pointers to those that it has
-// used, and needs the table's lock only to find them. Why none of them is ever deleted under it:
+// used. Why none of them is ever deleted under it:
 //
 //   Each of these entries has a count of its users. A session takes a pointer with the entry's
 //   partition locked, and counts itself in before it lets go of that lock. It counts itself out,
-//   with let_go(), once it has forgotten the pointer, when its process exits at the latest, by a
-//   callback. An entry is deleted with its partition locked exclusively, and only where the count
-//   is 0: then nobody has a pointer, and nobody can take one before the entry is gone from the
-//   table. A process that ends without running its callbacks has crashed, and then the postmaster
-//   ends all others and makes shared memory anew. Locks of relations and the contents of
-//   catalogs have no part in this: they decide what is worth deleting, not what may be deleted.
+//   with let_go(), once it has forgotten the pointer, when its process exits at the latest. An
+//   entry is deleted with its partition locked exclusively, and only where the count is 0. A
+//   process that ends without running its callbacks has crashed, and then the postmaster ends all
+//   others and makes shared memory anew. Locks of relations and the contents of catalogs have no
+//   part in this: they decide what is worth deleting, not what may be deleted.
 //
 // Entries without such a count are either never deleted, or never pointed to without the
 // partition's lock.
@@ -32,14 +30,14 @@
 #include "pg/debug.hpp"
 #include "pg/prelude.hpp"
 
-// The number of the room: of the form of Root and Listed in table.cpp and of Usage in quota.hpp. To
-// be changed with anything that is pinned there, and with what the fields mean.
+// The ABI number of Root and Listed in shared_table.cpp and of Usage in bounds.hpp. To be changed
+// with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
 #define SNOWID_SHARED_ABI 8
 #endif
 
-// Pins the size of a type, or the offset of a field, that lies in shared memory. A change of the
-// form does not compile then, which is a reminder to change the ABI number, too.
+// Pins the size of a type, or the offset of a field, that lies in shared memory: a change of the
+// form does not compile, which is a reminder to change the ABI number, too.
 #define SNOWID_PIN_SIZE(type, size) static_assert(sizeof(type) == (size))
 #define SNOWID_PIN(type, field, offset) static_assert(offsetof(type, field) == (offset))
 
@@ -76,16 +74,16 @@ struct SharedTable {
 // Attaches to the table, made if there is none. Later calls cost next to nothing.
 // Requires: no LWLock is held.
 // Raises: 55000 if a library with another ABI number has made the table or the root; class 53
-// without memory, and then it can be called again.
+// without memory, and then it can be called again. Ends the session (54000) if there is no room for
+// a callback at its exit.
 void table_attach_now(SharedTable* table);
 inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// The same, and returns an entry, made if there is none, that is never deleted: without a lock.
+// The functions below require table_attach(). This one, which does it, finds an entry that is never
+// deleted, made if there is none, and returns it without a lock.
 void* table_attach_entry(SharedTable* table, const void* key);
-
-// The functions below need the session to be attached to the table.
 
 // Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
 // locked, if there is none. Raises: class 53 if memory cannot be mapped.
@@ -95,10 +93,9 @@ void* table_find(const SharedTable& table, const void* key, bool exclusively);
 // `made` is nullptr, to whether it did. Raises: class 53 without memory.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
-// Unlocks an entry's partition.
+// Unlocks an entry's partition; the second one, which needs it locked exclusively, also deletes the
+// entry.
 void table_release(const SharedTable& table, void* entry);
-
-// Deletes an entry, which is locked exclusively, and unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
 
 // How many bytes the entries of the table of this name take, with what dshash puts before each, and
@@ -109,6 +106,10 @@ int64 table_memory(const char* name);
 // Has a library for tests count the entries themselves, to be compared with what is counted as they
 // are made and deleted.
 SNOWID_BOUND(walk_tables, 0);
+
+// What a session does at its exit, before_shmem_exit(), once it has attached to a table. (The
+// postmaster's children do not inherit such a callback.) Defined in module.cpp.
+void at_session_exit(int code, Datum argument);
 
 // The area that the tables are in; nullptr until the session has attached to one of them.
 extern dsa_area* shared_area;

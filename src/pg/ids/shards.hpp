@@ -1,17 +1,15 @@
-// Finding and making the slot of a shard (database/shard_state.hpp); and shards that have moved to
-// another server, and issue no IDs here.
+// Finding the slot of a shard (database/database.hpp), making it, and removing those that no
+// session uses; and shards that have moved to another server, and issue no IDs here.
 //
 // Which shards have moved is in the table snowid_internal.moved_shards: a row for each shard that
 // was released or accepted on this server, with the ID of the last move, which never becomes less.
 // nodes/shard_moves.cpp stores the rows. The slot of a released shard is closed: it holds the
 // layout's last tick. No tick comes after it, so every call takes the slow path, which reads the
-// table to say why. The quick path need not check. The table is also read when a slot is made,
-// since memory is empty when the server starts, and when the entries in memory may be those of a
-// dropped database.
+// table to say why. The table is also read when a slot is made, since memory is empty when the
+// server starts, and when the entries in memory may be those of a dropped database.
 //
-// Called in this order: slot_of(), which calls slots_require_room() and, around making a slot,
-// lock_shard() and unlock_shard(); refuse_released() if a slot is at its end; moved_lock() and
-// moved_find() by who moves a shard; close_released() for a database that may be another one.
+// Called in this order: close_released() for a database that may be another one; slot_of();
+// refuse_released() if a slot is at its end; moved_lock() and moved_find() by who moves a shard.
 //
 // Shared: the table, the table of slots, and Slot::last_tick. A transaction that changes the row of
 // a shard, or opens or closes the shard's slot, holds moved_lock() until it ends. A session that
@@ -21,8 +19,8 @@
 #pragma once
 
 #include "pg/catalog_table.hpp"
-#include "pg/database/shard_state.hpp"
-#include "pg/shmem/bounds.hpp"
+#include "pg/database/database.hpp"
+#include "pg/debug.hpp"
 
 namespace snowid::pg {
 
@@ -32,16 +30,19 @@ namespace snowid::pg {
 // there is no memory; 55000 if the table of moved shards is missing or was altered.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
-// Makes sure that this database may have another slot, which counts for the quota that is returned.
-// Removes slots that no session uses if a bound is reached, and now and then what dropped databases
-// have left. Defined in shard_sweep.cpp. Raises: 53400 if there are too many slots; 53200 or 53100
-// if there is no memory.
-Quota& slots_require_room(const SlotKey& key);
-
-// How many slots this database has, by what is counted as they are made and removed. Defined in
-// shard_sweep.cpp. Raises: 55000 if another library has made shared memory; 53200 or 53100 if there
-// is no memory.
+// How many slots this database has. Raises: 55000 if another library has made shared memory; 53200
+// or 53100 if there is no memory.
 uint64 count_of_slots();
+
+// How much memory slots may take (shmem/bounds.hpp says what happens beyond that). All shards of
+// the default layout have room in each database: 8,192 slots of 64 bytes. These are slots of other
+// layouts, of a server and of a database.
+SNOWID_BOUND(max_shards, 1000000);
+SNOWID_BOUND(max_shards_of_database, 250000);
+// How many slots of the default layout are made before dropped databases are looked for again.
+SNOWID_BOUND(shards_between_sweeps, 10000);
+// The most slots that one sweep removes, which bounds its memory. The next one can come soon.
+SNOWID_BOUND(most_idle_shards, 1 << 16);
 
 // The table and its columns.
 struct MovedColumn {
@@ -71,15 +72,15 @@ struct Moved {
 // its state is null, which the table refuses unless it was altered.
 bool moved_read(Relation table, HeapTuple row, Moved* moved);
 
+// Finds a shard's row, whatever the caller's snapshot.
+bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
+
 // Which object of the table is locked for a shard.
 Oid lock_of(const core::Layout& layout, int64 shard);
 
 // Locks a shard, and opens the table to change its row; both are locked until the end of the
 // transaction. Raises: 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
-
-// Finds a shard's row, whatever the caller's snapshot. Texts are in the current memory context.
-bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
 
 // Keeps others from closing or opening a shard until unlock_shard(), or the end of the transaction.
 // Returns whether it was released. May wait for a transaction that moves the shard.

@@ -1,0 +1,405 @@
+// In the order of this file: reading the table of moved shards, and locking a shard; bounds of
+// slots, and removing those that no session uses; making slots; closing those of released shards.
+//
+// A sweep may remove a slot that nobody uses, if its tick is at or behind the one that a new slot
+// would start with. That start follows from the floor of the database, and from the times up to
+// which it was swept. So a new slot issues only IDs above those of the old one, by these rules:
+//
+// - The times are stored before slots are looked at. They only grow, except that
+//   snowid.return_to_clock() lowers them, so they are read again for each slot.
+// - A session that makes the slot anew reads the times after the removal, with the slot's partition
+//   locked. So it reads these or higher ones.
+// - No process has a pointer to the old slot, or the slot would have a user.
+//
+// Only units of time that have ended count. If the unit is an hour, for example, a slot that was
+// used in this hour stays: a new one could issue nothing until the next hour.
+#include "pg/ids/shards.hpp"
+
+#include "pg/clock.hpp"
+#include "pg/debug.hpp"
+#include "pg/errors.hpp"
+#include "pg/ids/id_stats.hpp"
+#include "pg/shmem/bounds.hpp"
+#include "pg/types/layout.hpp"
+
+namespace snowid::pg {
+
+namespace {
+
+// The table that lock_shard_and_find() has locked last, with an object of it.
+Oid locked_table = InvalidOid;
+
+bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
+  assert_holds_none();
+  Relation table = own_table_open(kMovedShards, AccessShareLock);
+  locked_table = RelationGetRelid(table);
+  LockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  const bool is_found = moved_find(table, layout, shard, moved);
+  table_close(table, NoLock);
+  return is_found;
+}
+
+}  // namespace
+
+bool moved_read(Relation table, HeapTuple row, Moved* moved) {
+  using Column = MovedColumn;
+  // By number: columns may have been added, and dropped again.
+  Datum values[kMovedColumns + 1];
+  bool nulls[kMovedColumns + 1];
+  for (int i = 1; i <= kMovedColumns; i++)
+    values[i] = heap_getattr(row, i, RelationGetDescr(table), &nulls[i]);
+  if (nulls[Column::kShard] || nulls[Column::kLayout] || nulls[Column::kIsOpen]) return false;
+  *moved = {row->t_self,
+            DatumGetInt64(values[Column::kShard]),
+            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(values[Column::kLayout])),
+            nulls[Column::kId] ? 0 : DatumGetInt64(values[Column::kId]),
+            DatumGetBool(values[Column::kIsOpen]),
+            nulls[Column::kTo] ? nullptr : TextDatumGetCString(values[Column::kTo]),
+            nulls[Column::kAt] ? 0 : DatumGetTimestampTz(values[Column::kAt])};
+  return true;
+}
+
+// A transaction may move thousands of shards, and the server has room for some thousand locks. So
+// shards share them.
+Oid lock_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key = slot_key_of(layout, shard);
+  return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
+}
+
+Relation moved_lock(const core::Layout& layout, int64 shard) {
+  assert_holds_none();
+  Relation table = own_table_open(kMovedShards, RowExclusiveLock);
+  LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
+  return table;
+}
+
+bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved) {
+  bool is_found = false;
+  ScanKeyData key;
+  assert_has_lock(RelationGetRelid(table), AccessShareLock);
+  const Oid index = own_key_of(table);
+  ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
+  // A snapshot of its own, since the caller's may be older than the row.
+  SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
+  for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
+    require_no_null(table, kMovedShards, row);
+    is_found = moved_read(table, row, moved) && moved->layout == layout.spec;
+  }
+  systable_endscan(scan);
+  return is_found;
+}
+
+bool lock_shard(const core::Layout& layout, int64 shard) {
+  Moved moved;
+  return lock_shard_and_find(layout, shard, &moved) && !moved.is_open;
+}
+
+void unlock_shard(const core::Layout& layout, int64 shard) {
+  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  UnlockRelationOid(locked_table, AccessShareLock);
+}
+
+namespace {
+
+// Slots of the default layout are only counted.
+Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
+Quota other_quota = make_quota(
+    "shards of layouts other than \"instagram\"",
+    [] {
+      return Bounds{static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
+    },
+    "usage of other shards");
+
+bool is_of_default_layout(const SlotKey& key) noexcept {
+  return key.layout == core::kInstagram.spec;
+}
+Quota& quota_of(const SlotKey& key) {
+  return is_of_default_layout(key) ? default_quota : other_quota;
+}
+
+// A database during a sweep.
+struct Swept {
+  Oid oid;  // the key
+  bool is_dropped;
+  core::UnixMicros ceiling;
+  SlotStart start;
+};
+
+// Stores, in the databases that count for the bound, up to when they are swept, and returns a table
+// of Swept with all databases. That is up to a second ago, since a slot that was used since is
+// worth keeping; but not beyond the ceiling, or a clock that was ahead for a moment would keep new
+// slots from issuing anything.
+HTAB* sweep_databases(Bound bound) {
+  const int64 past_us = unix_now().value - USECS_PER_SEC;
+  HASHCTL options{};
+  options.keysize = sizeof(Oid);
+  options.entrysize = sizeof(Swept);
+  options.hcxt = CurrentMemoryContext;
+  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, databases.attached, false);
+  while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
+    if (is_within(bound, database->oid)) {
+      raise_time(&database->swept_us, past_us);
+      raise_time(&database->swept_ceiling_us,
+                 database->ceiling.ceiling_us.load(std::memory_order_acquire));
+    }
+    auto* swept = static_cast<Swept*>(hash_search(found, &database->oid, HASH_ENTER, nullptr));
+    swept->is_dropped = false;
+    swept->ceiling = {database->ceiling.ceiling_us.load(std::memory_order_acquire)};
+    swept->start = slot_start_of(database);
+  }
+  dshash_seq_term(&scan);
+  return found;
+}
+
+// Whether the slot's tick allows removing it. That of a closed slot of a dropped database does: the
+// floor is above all that it has issued, see last_used().
+bool is_behind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
+               bool is_dropped) noexcept {
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));
+}
+
+// A time that no ID of a slot is above. A closed slot has lost its last tick, so there it is the
+// ceiling.
+core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
+                           const Swept& swept) noexcept {
+  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+  const core::UnixMicros moment = start_of(layout, time_of(layout, last));
+  return last == end_of(layout) ? std::min(moment, swept.ceiling) : moment;
+}
+
+// Finds the slots that may be removed: those that count for the bound, and those of dropped
+// databases; at most most_idle_shards of them. Raises the floors of dropped databases to the last
+// time that any of their slots has used: in `found` only, raise_floor_of() stores it.
+uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
+  uint32 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (const auto* slot = static_cast<Slot*>(dshash_seq_next(&scan))) {
+    auto* swept = static_cast<Swept*>(hash_search(found, &slot->key.database, HASH_FIND, nullptr));
+    if (swept == nullptr || is_in_use(slot)) continue;
+    const core::Layout& layout = slot_layout(slot, &recent);
+    if (swept->is_dropped) {
+      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
+      if (slot->last_tick.load(std::memory_order_acquire) > 0)
+        swept->start.floor = std::max(swept->start.floor, last_used(slot, layout, *swept));
+    } else if (!is_within(bound, slot->key.database) ||
+               !is_behind(slot, layout, swept->start, swept->is_dropped)) {
+      continue;
+    }
+    if (count < static_cast<uint32>(most_idle_shards)) idle[count++] = slot->key;
+  }
+  dshash_seq_term(&scan);
+  return count;
+}
+
+// Raises the floor of a dropped database above all that its slots have issued, in case a new
+// database gets its OID before the entry is removed.
+void raise_floor_of(const Swept& swept) {
+  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+  if (database == nullptr) return;
+  raise_time(&database->ceiling.floor_us, swept.start.floor.value);
+  table_release(databases, database);
+}
+
+// Reads where the slots of the database start again for each of them, since rewinding may have
+// lowered it. Locked in this order: the database, as in remove_database(), its usage, slots.
+void remove_if_idle(const SlotKey& idle, bool is_dropped) {
+  auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
+  if (database == nullptr) return;
+  const Quota& quota = quota_of(idle);
+  Usage* usage = usage_lock(quota, idle.database);
+  auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
+  if (slot != nullptr) {
+    core::Layout recent = core::kInstagram;
+    if (!is_in_use(slot) &&
+        is_behind(slot, slot_layout(slot, &recent), slot_start_of(database), is_dropped)) {
+      table_delete(slots, slot);
+      count_gone(quota, usage);
+    } else {
+      table_release(slots, slot);
+    }
+  }
+  usage_unlock(quota, usage);
+  table_release(databases, database);
+}
+
+// Removes the entry of a database that was dropped, if it has no slots left.
+void remove_database(Oid oid) {
+  auto* database = static_cast<Database*>(table_find(databases, &oid, true));
+  if (database == nullptr) return;
+  // Only its users make slots of a database, so once it has none there are no more than are
+  // counted.
+  if (database->users.load(std::memory_order_acquire) == 0 &&
+      count_of_database(default_quota, oid) == 0 && count_of_database(other_quota, oid) == 0)
+    table_delete(databases, database);
+  else
+    table_release(databases, database);
+}
+
+// Removes slots that nobody uses and that count for the bound, and those of dropped databases.
+void sweep_slots(Bound bound) {
+  quota_attach(&default_quota);
+  quota_attach(&other_quota);
+  HTAB* found = sweep_databases(bound);
+  bool has_dropped = false;
+  HASH_SEQ_STATUS scan;
+  hash_seq_init(&scan, found);
+  while (auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    has_dropped |= swept->is_dropped =
+        !SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(swept->oid));
+  if (bound == Bound::kNone && !has_dropped) return hash_destroy(found);
+
+  auto* idle = static_cast<SlotKey*>(palloc(most_idle_shards * sizeof(SlotKey)));
+  const uint32 count = find_idle(found, bound, idle);
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) raise_floor_of(*swept);
+  for (uint32 i = 0; i < count; i++) {
+    const auto* swept =
+        static_cast<Swept*>(hash_search(found, &idle[i].database, HASH_FIND, nullptr));
+    remove_if_idle(idle[i], swept->is_dropped);
+  }
+  hash_seq_init(&scan, found);
+  while (const auto* swept = static_cast<Swept*>(hash_seq_search(&scan)))
+    if (swept->is_dropped) remove_database(swept->oid);
+  hash_destroy(found);
+  pfree(idle);
+}
+
+// Makes sure that this database may have another slot, which counts for the quota that is returned.
+Quota& slots_require_room(const SlotKey& key) {
+  if (!is_of_default_layout(key)) quota_require_room(&other_quota, sweep_slots);
+  quota_attach(&default_quota);
+  if (has_grown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
+    sweep_slots(Bound::kNone);
+    note_swept(default_quota);
+  }
+  return quota_of(key);
+}
+
+// Finds the slot or makes it. Returns it with its partition locked.
+Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
+  const Quota& quota = slots_require_room(key);
+  Usage* usage = usage_lock(quota, MyDatabaseId);
+  bool made;
+  auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
+  if (made) {
+    const core::Tick last = is_closed ? end_of(layout) : my_start_tick(layout);
+    slot->last_tick.store(last.value, std::memory_order_relaxed);
+    count_made(quota, usage);
+  }
+  usage_unlock(quota, usage);
+  return slot;
+}
+
+}  // namespace
+
+uint64 count_of_slots() {
+  quota_attach(&default_quota);
+  quota_attach(&other_quota);
+  return uint64{count_of_database(default_quota, MyDatabaseId)} +
+         count_of_database(other_quota, MyDatabaseId);
+}
+
+Slot* slot_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key = slot_key_of(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  const bool is_new = slot == nullptr;
+  // Done without a lock on a partition, since lock_shard() may wait for a transaction.
+  if (is_new) {
+    // Before the slot is made: a session that finds the slot, with its partition locked, sees this
+    // store, too.
+    raise_time(&shared_database->longest_unit_us, layout.unit_us);
+    slot = make_slot(layout, key, lock_shard(layout, shard));
+  }
+  hold(slot);
+  table_release(slots, slot);
+  if (is_new) unlock_shard(layout, shard);
+  return slot;
+}
+
+namespace {
+
+// row: nullptr if there is none.
+[[noreturn]] void report_released(const core::Layout& layout, core::Shard shard, const Moved* row) {
+  const bool is_accepted = row != nullptr && row->is_open;
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("shard " UINT64_FORMAT " of layout \"%s\" was released", shard.value,
+                  layout_text(layout.spec)),
+           row == nullptr || is_accepted ? 0
+           : row->moved_to == nullptr
+               ? errdetail("It issues no IDs on this server since %s.",
+                           timestamptz_to_str(row->moved_at))
+               : errdetail("It issues no IDs on this server since %s. It has moved to: %s",
+                           timestamptz_to_str(row->moved_at), row->moved_to),
+           is_accepted
+               ? errhint("It issues IDs once the transaction that has called snowid.accept_shard() "
+                         "commits.")
+               : errhint("Generate its IDs on the server that has accepted it. When it comes back, "
+                         "call snowid.accept_shard() with the ID that snowid.release_shard() has "
+                         "returned on that server.")));
+}
+
+bool is_slot_open(const SlotKey& key, const core::Layout& layout) {
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) return false;
+  const bool is_open = !is_at_end(slot, layout);
+  table_release(slots, slot);
+  return is_open;
+}
+
+void close_slot(const SlotKey& key, const core::Layout& layout) {
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  if (slot == nullptr) return;
+  close_tick(slot->last_tick, layout);
+  table_release(slots, slot);
+}
+
+}  // namespace
+
+void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot) {
+  const int64 number = static_cast<int64>(shard.value);
+  Moved moved;
+  const bool is_found = lock_shard_and_find(layout, number, &moved);
+  // A slot can be closed without a row that says so: this transaction is to open it, or the
+  // extension was dropped and made anew since it was closed.
+  const bool is_closed =
+      (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
+  unlock_shard(layout, number);
+  if (!is_closed) return;
+  note_refusal({layout, shard, true}, "It was released.");
+  report_released(layout, shard, is_found ? &moved : nullptr);
+}
+
+void close_released() {
+  if (!OidIsValid(extension_relation(kMovedShards.name))) return;
+  Relation table = own_table_open(kMovedShards, AccessShareLock);
+  List* keys = NIL;
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
+    Moved moved;
+    if (!moved_read(table, row, &moved) || moved.is_open) continue;
+    auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
+    *key = {moved.layout, static_cast<uint64>(moved.shard), MyDatabaseId};
+    keys = lappend(keys, key);
+  }
+  systable_endscan(scan);
+  ListCell* cell;
+  foreach (cell, keys) {
+    const auto* key = static_cast<const SlotKey*>(lfirst(cell));
+    const core::Layout layout = core::make_layout(key->layout);
+    // A slot that is closed already needs no lock, for which it would have to wait while another
+    // transaction moves the shard.
+    if (!is_slot_open(*key, layout)) continue;
+    if (lock_shard(layout, static_cast<int64>(key->shard))) close_slot(*key, layout);
+    unlock_shard(layout, static_cast<int64>(key->shard));
+  }
+  table_close(table, NoLock);
+}
+
+}  // namespace snowid::pg
