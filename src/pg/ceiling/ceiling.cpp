@@ -22,30 +22,28 @@ Ceiling own_ceiling;
 // not be.
 int64 last_flush_us = 0;
 
-// The ceiling, locked exclusively, and its sequence.
+// The sequence of the ceiling that this session uses, which is locked exclusively.
 struct LockedCeiling {
   Relation relation;  // nullptr if nothing is locked
-  Ceiling* ceiling;
   // The most that counts of the sequence's own page, which others can set.
   core::UnixMillis most;
 };
 
-// Takes the lock of the ceiling that this session uses, with its sequence open.
+// Takes the lock of the ceiling, with its sequence open.
 LockedCeiling lock_ceiling_of(Relation relation) {
   constexpr core::UnixMillis kAll{PG_INT64_MAX};
   second_page_extend(relation);
   // Before the lock is taken, since a catalog is read. A subscription is there before it sets the
   // sequence, so it is found whenever that happens.
-  const bool is_replicated = is_set_by_subscription(relation);
+  const core::UnixMillis most = is_set_by_subscription(relation)
+                                    ? core::round_up({unix_now().value + core::kClocksDifferUs})
+                                    : kAll;
   LWLockAcquire(&my_ceiling->lock, LW_EXCLUSIVE);
-  const core::UnixMillis most =
-      is_replicated ? core::round_up({unix_now().value + core::kClocksDifferUs}) : kAll;
-  return {relation, my_ceiling, most};
+  return {relation, most};
 }
 
-// Opens the sequence and takes the lock of the ceiling. With kEarly the relation is nullptr, and
-// nothing is locked, if that would have to wait for the relation's lock. Raises: 55000 if the
-// sequence is missing, or not a permanent sequence.
+// Opens the sequence and takes the lock of the ceiling. With kEarly nothing is locked if that would
+// have to wait for the relation's lock. Raises: as open_ceiling().
 LockedCeiling lock_ceiling(Urgency urgency) {
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return {};
@@ -58,7 +56,7 @@ LockedCeiling lock_ceiling(Urgency urgency) {
 
 // Releases both locks, and logs a slow flush.
 void unlock_ceiling(const LockedCeiling& locked) {
-  LWLockRelease(&locked.ceiling->lock);
+  LWLockRelease(&my_ceiling->lock);
   relation_close(locked.relation, RowExclusiveLock);
   const int64 took_us = last_flush_us;
   last_flush_us = 0;
@@ -70,17 +68,17 @@ void unlock_ceiling(const LockedCeiling& locked) {
 }
 
 // Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
-bool is_durable_in(const LockedCeiling& locked) {
-  assert_holds_exclusively(locked.ceiling->lock);
-  return locked.ceiling->relation == RelationGetRelid(locked.relation) &&
-         locked.ceiling->file == file_of(locked.relation);
+bool is_durable_in(Relation relation) {
+  assert_holds_exclusively(my_ceiling->lock);
+  return my_ceiling->relation == RelationGetRelid(relation) &&
+         my_ceiling->file == file_of(relation);
 }
 
 // Copies the skipped times on a page to the database's entry, unless the entry has some: then they
 // are the same.
-void learn_skipped_times(const LockedCeiling& locked, const core::SkippedTimes& stored) {
+void learn_skipped_times(const core::SkippedTimes& stored) {
   SharedSkippedTimes* shared = &shared_database->skipped;
-  assert_holds_exclusively(locked.ceiling->lock);
+  assert_holds_exclusively(my_ceiling->lock);
   if (stored.count == 0 || shared->has_any.load(std::memory_order_acquire)) return;
   // A sequence that this transaction has made has those of memory.
   Assert(!has_own_ceiling());
@@ -88,22 +86,20 @@ void learn_skipped_times(const LockedCeiling& locked, const core::SkippedTimes& 
   shared->has_any.store(true, std::memory_order_release);
 }
 
-// Raises the floor of the locked ceiling, and all shards above it. Closed shards stay closed;
-// open_slot() reads the floor.
-void lift_slots_to(const LockedCeiling& locked, core::UnixMicros floor) {
-  assert_holds_exclusively(locked.ceiling->lock);
+// Raises the floor of the ceiling, and all slots above it.
+void lift_slots_to(core::UnixMicros floor) {
+  assert_holds_exclusively(my_ceiling->lock);
   // Stored before slots are looked at: one that is made meanwhile sees the floor.
-  raise_time(&locked.ceiling->floor_us, floor.value);
+  raise_time(&my_ceiling->floor_us, floor.value);
   lift_slots(floor);
 }
 
 // Writes a ceiling of `target` at least to the sequence. IDs may not use it before
-// publish_ceiling(). If the sequence holds more than this server has written to it, the shards are
+// publish_ceiling(). If the sequence holds more than this server has written to it, the slots are
 // lifted to that. Raises: 0A000 if the sequence's second page is of another version.
 void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
-  Ceiling* ceiling = locked.ceiling;
-  assert_holds_exclusively(ceiling->lock);
-  const core::UnixMillis known{ceiling->written_us / 1000};
+  assert_holds_exclusively(my_ceiling->lock);
+  const core::UnixMillis known{my_ceiling->written_us / 1000};
   target = std::max(target, known);
   const CeilingPages pages = lock_pages(locked.relation);
   const StoredCeiling found = read_pages(pages);
@@ -113,34 +109,34 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   const bool is_to_be_raised =
       before < target || (before == target && !found.are_alike) || before < found.ceiling;
   // A value that others have set need not be durable.
-  const bool is_to_be_logged = before == target && !is_durable_in(locked);
+  const bool is_to_be_logged = before == target && !is_durable_in(locked.relation);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (is_to_be_raised || is_to_be_logged)
     lsn = store_on_pages(pages, std::max(before, target),
                          found.skipped.count > 0 ? found.skipped : skipped_times());
   unlock_pages(pages);
-  learn_skipped_times(locked, found.skipped);
+  learn_skipped_times(found.skipped);
   // The server has started, or a dump was restored, or somebody called setval. All times up to
   // there may have been used.
-  if (before > known) lift_slots_to(locked, micros_of(before));
-  ceiling->written_us = micros_of(std::max(before, target)).value;
+  if (before > known) lift_slots_to(micros_of(before));
+  my_ceiling->written_us = micros_of(std::max(before, target)).value;
   // Invalid if wal_level is minimal and this transaction made the sequence: the commit syncs it.
-  if (!XLogRecPtrIsInvalid(lsn)) ceiling->written_lsn = lsn;
+  if (!XLogRecPtrIsInvalid(lsn)) my_ceiling->written_lsn = lsn;
 }
 
 // Stores the alert, but no later than a day before skipped times, and 0 while it is not known that
 // this database may issue IDs.
-void store_alert(const LockedCeiling& locked, int64 alert_us) {
-  assert_holds_exclusively(locked.ceiling->lock);
+void store_alert(int64 alert_us) {
+  assert_holds_exclusively(my_ceiling->lock);
   if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
-  locked.ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
+  my_ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
 }
 
 // Makes what was written durable, and then the ceiling in memory. Releases the lock while it waits
 // for a synchronous standby. If that wait fails, the ceiling in memory stays as it was, and the
 // next to publish waits for the same record. Raises: 57014 if the wait is cancelled.
-void publish_ceiling(const LockedCeiling& locked) {
-  Ceiling* ceiling = locked.ceiling;
+void publish_ceiling(Relation relation) {
+  Ceiling* ceiling = my_ceiling;
   assert_holds_exclusively(ceiling->lock);
   const int64 ceiling_us = ceiling->written_us;
   const XLogRecPtr lsn = ceiling->written_lsn;
@@ -160,13 +156,13 @@ void publish_ceiling(const LockedCeiling& locked) {
       tally(kFlushUs, last_flush_us);
     }
   }
-  ceiling->relation = RelationGetRelid(locked.relation);
-  ceiling->file = file_of(locked.relation);
+  ceiling->relation = RelationGetRelid(relation);
+  ceiling->file = file_of(relation);
   const int64 before_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   if (ceiling_us < before_us) return;
   if (ceiling_us > before_us) tally(kRaises);
   ceiling->ceiling_us.store(ceiling_us, std::memory_order_release);
-  store_alert(locked, ceiling_us - ceiling_step_us() / 2);
+  store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
 // Sets `my_ceiling` to this transaction's own (true), which begins as the shared one is, durable in
@@ -269,9 +265,9 @@ void look_at_ceiling() {
   if (has_new_storage(relation)) report_altered();
   use_own_ceiling(is_made_here(relation));
   const LockedCeiling locked = lock_ceiling_of(relation);
-  if (!is_durable_in(locked) || sequence_last(relation) != locked.ceiling->written_us / 1000) {
+  if (!is_durable_in(relation) || sequence_last(relation) != my_ceiling->written_us / 1000) {
     write_ceiling(locked, {0});
-    publish_ceiling(locked);
+    publish_ceiling(relation);
   }
   ceiling_known = !has_own_ceiling();
   unlock_ceiling(locked);
@@ -303,12 +299,12 @@ void ceiling_learn() {
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency) {
   const LockedCeiling locked = lock_ceiling(urgency);
   if (locked.relation == nullptr) return;
-  Ceiling* ceiling = locked.ceiling;
-  const bool is_replaced = !is_durable_in(locked);
+  Ceiling* ceiling = my_ceiling;
+  const bool is_replaced = !is_durable_in(locked.relation);
   // Another session has written ahead; a commit or the WAL writer may have flushed that since.
   const bool was_ahead =
       !is_replaced && ceiling->written_us > ceiling->ceiling_us.load(std::memory_order_relaxed);
-  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(locked);
+  if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(locked.relation);
   const core::RaiseStep step = step_of(moment, wish,
                                        {is_replaced,
                                         was_ahead,
@@ -317,11 +313,10 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
   if (step == core::RaiseStep::kWrite || step == core::RaiseStep::kWriteAndPublish)
     write_ceiling(locked, round_up(wish.target));
   if (step == core::RaiseStep::kPublish || step == core::RaiseStep::kWriteAndPublish)
-    publish_ceiling(locked);
+    publish_ceiling(locked.relation);
   if (step == core::RaiseStep::kNudge) XLogSetAsyncXactLSN(ceiling->written_lsn);
   const core::UnixMicros published{ceiling->ceiling_us.load(std::memory_order_relaxed)};
   store_alert(
-      locked,
       alert_of(moment, {next_alert_us(moment)}, wish, {ceiling->written_us}, published).value);
   unlock_ceiling(locked);
 }
@@ -329,7 +324,7 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
 void ceiling_cover(core::UnixMicros moment) {
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   write_ceiling(locked, round_up(moment));
-  publish_ceiling(locked);
+  publish_ceiling(locked.relation);
   unlock_ceiling(locked);
 }
 
@@ -339,17 +334,17 @@ void ceiling_lift(core::UnixMicros moment) {
   write_ceiling(locked, target);
   // The shared floor, too: that of a transaction's own ceiling ends with it.
   raise_time(&shared_database->ceiling.floor_us, micros_of(target).value);
-  lift_slots_to(locked, micros_of(target));
-  publish_ceiling(locked);
+  lift_slots_to(micros_of(target));
+  publish_ceiling(locked.relation);
   unlock_ceiling(locked);
 }
 
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
-  Ceiling* ceiling = locked.ceiling;
+  Ceiling* ceiling = my_ceiling;
   SharedSkippedTimes* shared = &shared_database->skipped;
-  Assert(!has_own_ceiling() && is_durable_in(locked));
+  Assert(!has_own_ceiling() && is_durable_in(locked.relation));
   const core::UnixMillis target = round_up(moment);
   const CeilingPages pages = lock_pages(locked.relation);
   const XLogRecPtr lsn = store_on_pages(pages, target, skipped);
