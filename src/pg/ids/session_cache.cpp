@@ -1,5 +1,4 @@
-// Bringing shards into the session's cache, and adding its counts to their slots. Nothing is
-// removed before the process exits.
+// Bringing shards into the session's cache, and adding its counts to their slots.
 #include "pg/ids/session_cache.hpp"
 
 #include "pg/errors.hpp"
@@ -35,28 +34,18 @@ CacheChunk* make_chunk() {
   return chunk;
 }
 
-// A copy of an array of pointers that is to get longer.
-template <typename Element>
-Element** lengthen_array(Element* const* old, uint32 count, uint32 capacity) {
-  auto** longer = static_cast<Element**>(allocate_zeroed(capacity * sizeof(Element*)));
-  std::copy_n(old, count, longer);
-  return longer;
-}
-
-template <typename Array>
-void replace_array(Array& old, Array by) {
-  if (old != nullptr) pfree(old);
-  old = by;
-}
-
 void widen_cache(LayoutCache* cache, uint64 number) {
   uint32 capacity = std::max(cache->capacity, uint32{1});
   while (capacity <= number) capacity *= 2;
-  // Allocated before anything changes, since it may fail.
-  auto** chunks = lengthen_array(cache->chunks, cache->capacity, capacity);
-  auto** uncounted = lengthen_array(cache->uncounted, cache->capacity, capacity);
-  replace_array(cache->chunks, chunks);
-  replace_array(cache->uncounted, uncounted);
+  // Both arrays at once, before anything changes, since it may fail.
+  auto** pointers = static_cast<void**>(allocate_zeroed(2 * capacity * sizeof(void*)));
+  auto** chunks = reinterpret_cast<CacheChunk**>(pointers);
+  auto** uncounted = reinterpret_cast<Uncounted**>(pointers + capacity);
+  std::copy_n(cache->chunks, cache->capacity, chunks);
+  std::copy_n(cache->uncounted, cache->capacity, uncounted);
+  if (cache->chunks != nullptr) pfree(cache->chunks);
+  cache->chunks = chunks;
+  cache->uncounted = uncounted;
   cache->capacity = capacity;
 }
 
@@ -183,7 +172,6 @@ void at_eoxact_counts(XactEvent event) {
   has_begun = false;
 }
 
-// At the exit of the process, after counts_flush().
 void at_exit_session_cache() {
   for_each_chunk([](CacheChunk* chunk) {
     for (CachedShard& cached : chunk->shards) let_go(cached.slot);

@@ -12,11 +12,10 @@
 // first ID of a shard (issue.hpp), count_one() or count_many() for each ID; counts_flush() at the
 // end of the transaction; forget_last_ids() at DISCARD.
 //
-// Shared: Slot::uses, added to. All else belongs to one process.
+// Shared: Slot::uses, added to. All else belongs to one process, and is not freed before it exits.
 #pragma once
 
 #include "pg/database/database.hpp"
-#include "pg/prelude.hpp"
 
 namespace snowid::pg {
 
@@ -47,17 +46,17 @@ struct Uncounted {
   Uncounted* next;     // a list of those in which there are any
 };
 
-// The shards of a layout. Made once, and never freed.
+// The shards of a layout.
 struct LayoutCache {
   // The chunks below this number, that is the shards below a million, lie in `chunks`.
   static constexpr uint32 kNear = 1 << 14;
 
   core::Layout layout;
-  CacheChunk** chunks;    // nullptr where no shard of the chunk was used
+  CacheChunk** chunks;    // by number; nullptr if no shard of the chunk was used
   Uncounted** uncounted;  // of those chunks that this transaction got IDs from, else nullptr
-  uint32 capacity;    // how many chunks there is room for: enough for the greatest near one used
-  HTAB* far;          // the others by their numbers; nullptr if there are none
-  LayoutCache* next;  // a list, since a session uses one layout, or a few
+  uint32 capacity;        // how many chunks there is room for
+  HTAB* far;              // the others, by number; nullptr if there are none
+  LayoutCache* next;      // a list, since a session uses one layout, or a few
 };
 
 // The list. Its head, which is always there, is that of core::kInstagram.
@@ -79,7 +78,7 @@ inline LayoutCache* layout_cache_of(const core::LayoutSpec& layout) {
                                                      : layout_cache_find_or_make(layout);
 }
 
-// The chunk of this number among the far ones, nullptr if no shard of it was used.
+// The chunk of this number among the far ones, nullptr if there is none.
 CacheChunk* find_far_chunk(const LayoutCache* cache, uint64 number) noexcept;
 
 // A shard in the cache, nullptr if this session has not used it.
