@@ -1,6 +1,8 @@
-// Values of SQL's types text and uuid, and random bytes. Nothing here is shared.
+// Values of SQL: texts, UUIDs, rows, and types whose values are structs; and random bytes. Nothing
+// here is shared.
 #pragma once
 
+#include "pg/compat.hpp"
 #include "pg/prelude.hpp"
 
 namespace snowid::pg {
@@ -25,6 +27,46 @@ inline core::Uuid uuid_arg(FunctionCallInfo fcinfo, int number) {
   memcpy(words, PG_GETARG_UUID_P(number)->data, sizeof(words));
   return {pg_ntoh64(words[0]), pg_ntoh64(words[1])};
 }
+
+// A row of the function's result type.
+inline Datum row_datum(FunctionCallInfo fcinfo, Datum* values, bool* nulls) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+}
+
+// An argument of a type whose values are structs, and the order of the first two.
+template <typename Type>
+const Type& struct_arg(FunctionCallInfo fcinfo, int number) {
+  return *reinterpret_cast<const Type*>(PG_GETARG_POINTER(number));
+}
+template <typename Type>
+std::strong_ordering order_of(FunctionCallInfo fcinfo) {
+  return struct_arg<Type>(fcinfo, 0) <=> struct_arg<Type>(fcinfo, 1);
+}
+
+// The functions of such a type's classes of operators, for B-trees and hashes of its bytes.
+#define SNOWID_COMPARISON(name, Type, is) \
+  SNOWID_FUNCTION(name) { PG_RETURN_BOOL(order_of<Type>(fcinfo) is 0); }
+#define SNOWID_COMPARISONS(name, Type)                                                           \
+  SNOWID_COMPARISON(name##_eq, Type, ==)                                                         \
+  SNOWID_COMPARISON(name##_ne, Type, !=)                                                         \
+  SNOWID_COMPARISON(name##_lt, Type, <)                                                          \
+  SNOWID_COMPARISON(name##_le, Type, <=)                                                         \
+  SNOWID_COMPARISON(name##_gt, Type, >)                                                          \
+  SNOWID_COMPARISON(name##_ge, Type, >=)                                                         \
+  SNOWID_FUNCTION(name##_cmp) {                                                                  \
+    const std::strong_ordering order = order_of<Type>(fcinfo);                                   \
+    PG_RETURN_INT32(order<0 ? -1 : order> 0 ? 1 : 0);                                            \
+  }                                                                                              \
+  SNOWID_FUNCTION(name##_hash) {                                                                 \
+    return hash_any(reinterpret_cast<const unsigned char*>(PG_GETARG_POINTER(0)), sizeof(Type)); \
+  }                                                                                              \
+  SNOWID_FUNCTION(name##_hash_extended) {                                                        \
+    return hash_any_extended(reinterpret_cast<const unsigned char*>(PG_GETARG_POINTER(0)),       \
+                             sizeof(Type), static_cast<uint64>(PG_GETARG_INT64(1)));             \
+  }
 
 // Fills `size` bytes at `to` from PostgreSQL's strong source. Raises: XX000 if that gives none.
 inline void fetch_random(void* to, Size size) {

@@ -7,6 +7,7 @@
 #include "pg/ids/shards.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
+#include "pg/values.hpp"
 
 namespace snowid::pg {
 
@@ -186,9 +187,6 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
 // clock_steps_back bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
 // counters_memory bigint, total_memory bigint, stats_reset timestamptz)
 SNOWID_FUNCTION(snowid_database_statistics) {
-  TupleDesc columns;
-  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   slots_attach();
   const auto counted = [](Count what) {
@@ -214,7 +212,7 @@ SNOWID_FUNCTION(snowid_database_statistics) {
   nulls[0] = ceiling.value == 0;
   nulls[12] = total < 0;
   nulls[13] = reset.value == 0;
-  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+  return row_datum(fcinfo, values, nulls);
 }
 
 }  // namespace snowid::pg

@@ -6,6 +6,7 @@
 #include "pg/ids/issue.hpp"
 #include "pg/nodes/citus.hpp"
 #include "pg/nodes/membership.hpp"
+#include "pg/values.hpp"
 #include "pg/xact.hpp"
 
 namespace snowid::pg {
@@ -187,9 +188,6 @@ void nodes_register() {
 SNOWID_FUNCTION(snowid_get_node_status) {
   // A caller that is wrongly marked PARALLEL SAFE reads the view in a worker.
   PreventCommandIfParallelMode("snowid.get_node_status()");
-  TupleDesc columns;
-  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   NodeNumber node{};
   ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
   if (error != nullptr && !says_why(error)) ReThrowError(error);
@@ -203,7 +201,7 @@ SNOWID_FUNCTION(snowid_get_node_status) {
   bool nulls[] = {!node.has_number,     false,
                   node.node == nullptr, node.registry == nullptr,
                   node.checked == 0,    problem == nullptr};
-  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+  return row_datum(fcinfo, values, nulls);
 }
 
 }  // namespace snowid::pg

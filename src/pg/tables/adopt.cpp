@@ -13,6 +13,7 @@
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
+#include "pg/values.hpp"
 #include "pg/xact.hpp"
 
 namespace snowid::pg {
@@ -200,13 +201,10 @@ SNOWID_FUNCTION(snowid_execute) {
 
 // snowid.source_of_expression(tree pg_node_tree) → (shard bigint, layout snowid_layout)
 SNOWID_FUNCTION(snowid_source_of_expression) {
-  TupleDesc columns;
-  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   Source source = source_of(tree_arg(fcinfo, 0));
   Datum values[] = {Int64GetDatum(source.shard), PointerGetDatum(&source.layout)};
   bool nulls[] = {!source.has_shard, !source.has_layout};
-  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+  return row_datum(fcinfo, values, nulls);
 }
 
 // snowid.is_check_of_uuidv7(tree pg_node_tree, col smallint) → boolean

@@ -12,6 +12,7 @@
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/types/layout.hpp"
+#include "pg/values.hpp"
 
 namespace snowid::pg {
 
@@ -110,9 +111,6 @@ Node* with_subqueries(const FuncExpr* call) {
 // snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
 // sequence bigint)
 SNOWID_FUNCTION(snowid_decode) {
-  TupleDesc row;
-  if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
   const bool is_id = read_parts(fcinfo, layout, &parts);
@@ -120,7 +118,7 @@ SNOWID_FUNCTION(snowid_decode) {
                     Int64GetDatum(static_cast<int64>(parts.shard.value)),
                     Int64GetDatum(static_cast<int64>(parts.sequence.value))};
   bool nulls[lengthof(values)] = {!is_id, !is_id, !is_id};
-  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
+  return row_datum(fcinfo, values, nulls);
 }
 
 // snowid_timestamp(id bigint, layout snowid_layout) → timestamptz

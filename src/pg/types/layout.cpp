@@ -4,6 +4,7 @@
 
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
+#include "pg/values.hpp"
 
 namespace snowid::pg {
 
@@ -27,11 +28,6 @@ core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
   auto* made = static_cast<core::LayoutSpec*>(palloc(sizeof(core::LayoutSpec)));
   *made = spec;
   return made;
-}
-
-// The order of the first two arguments.
-std::strong_ordering order_of(FunctionCallInfo fcinfo) {
-  return layout_spec_arg(fcinfo, 0) <=> layout_spec_arg(fcinfo, 1);
 }
 
 // The beginning of a layout's time unit, as a timestamptz; infinity where it is beyond the range of
@@ -140,31 +136,8 @@ SNOWID_FUNCTION(snowid_layout_send) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// snowid_layout_eq(snowid_layout, snowid_layout) → boolean, and so on for the other operators
-SNOWID_FUNCTION(snowid_layout_eq) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-SNOWID_FUNCTION(snowid_layout_ne) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-SNOWID_FUNCTION(snowid_layout_lt) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-SNOWID_FUNCTION(snowid_layout_le) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-SNOWID_FUNCTION(snowid_layout_gt) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-SNOWID_FUNCTION(snowid_layout_ge) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
-
-// snowid_layout_cmp(snowid_layout, snowid_layout) → int
-SNOWID_FUNCTION(snowid_layout_cmp) {
-  const std::strong_ordering order = order_of(fcinfo);
-  PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
-}
-
-// snowid_layout_hash(snowid_layout) → int
-SNOWID_FUNCTION(snowid_layout_hash) {
-  return hash_any(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
-                  sizeof(core::LayoutSpec));
-}
-
-// snowid_layout_hash_extended(snowid_layout, seed bigint) → bigint
-SNOWID_FUNCTION(snowid_layout_hash_extended) {
-  return hash_any_extended(reinterpret_cast<const unsigned char*>(&layout_spec_arg(fcinfo, 0)),
-                           sizeof(core::LayoutSpec), static_cast<uint64>(PG_GETARG_INT64(1)));
-}
+// snowid_layout_eq(snowid_layout, snowid_layout) → boolean, and so on
+SNOWID_COMPARISONS(snowid_layout, core::LayoutSpec)
 
 // snowid_layout_names() → SETOF (name text, layout snowid_layout)
 SNOWID_FUNCTION(snowid_layout_names) {
@@ -185,9 +158,6 @@ SNOWID_FUNCTION(snowid_layout_names) {
 // interval, max_shard bigint, ids_per_second double precision, positive_until timestamptz,
 // used_up_at timestamptz)
 SNOWID_FUNCTION(snowid_layout_describe) {
-  TupleDesc row;
-  if (get_call_result_type(fcinfo, nullptr, &row) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
   const core::Layout& layout = layout_arg(fcinfo, 0);
   char text[core::kLayoutTextSize];
   const size_t length = core::format_layout_spec(layout.spec, text);
@@ -203,7 +173,7 @@ SNOWID_FUNCTION(snowid_layout_describe) {
       timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout),
       timestamptz_datum(core::Uint128{1} << layout.spec.time_bits(), layout)};
   bool nulls[lengthof(values)] = {};
-  PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), values, nulls)));
+  return row_datum(fcinfo, values, nulls);
 }
 
 // snowid_layout_is_ordered(layout snowid_layout) → boolean

@@ -1,13 +1,13 @@
 // Layouts as arguments of SQL functions. Belongs to one process; nothing here is shared.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/values.hpp"
 
 namespace snowid::pg {
 
 // A value of the SQL type snowid_layout, as it is stored: valid and canonical.
 inline const core::LayoutSpec& layout_spec_arg(FunctionCallInfo fcinfo, int number) {
-  return *reinterpret_cast<const core::LayoutSpec*>(PG_GETARG_POINTER(number));
+  return struct_arg<core::LayoutSpec>(fcinfo, number);
 }
 
 // Such an argument, ready to compute with: kept in fn_extra, so that it is made once for all calls

@@ -25,22 +25,9 @@ namespace snowid::pg {
 
 namespace {
 
-const core::ObjectId& objectid_argument(FunctionCallInfo fcinfo, int number) {
-  return *reinterpret_cast<const core::ObjectId*>(PG_GETARG_POINTER(number));
-}
-
 core::ObjectId* new_objectid() {
   return static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
 }
-
-// The order of the first two arguments.
-std::strong_ordering order_of(FunctionCallInfo fcinfo) {
-  return objectid_argument(fcinfo, 0) <=> objectid_argument(fcinfo, 1);
-}
-
-}  // namespace
-
-namespace {
 
 // The one entry of the table "objectid".
 struct Process {
@@ -115,7 +102,7 @@ SNOWID_FUNCTION(snowid_objectid_in) {
 // objectid_out(objectid) → cstring
 SNOWID_FUNCTION(snowid_objectid_out) {
   char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
-  core::format_object_id(objectid_argument(fcinfo, 0), text);
+  core::format_object_id(struct_arg<core::ObjectId>(fcinfo, 0), text);
   text[core::kObjectIdDigits] = '\0';
   PG_RETURN_CSTRING(text);
 }
@@ -131,7 +118,7 @@ SNOWID_FUNCTION(snowid_objectid_recv) {
 
 // objectid_send(objectid) → bytea
 SNOWID_FUNCTION(snowid_objectid_send) {
-  const core::ObjectId& id = objectid_argument(fcinfo, 0);
+  const core::ObjectId& id = struct_arg<core::ObjectId>(fcinfo, 0);
   StringInfoData message;
   pq_begintypsend(&message);
   pq_sendbytes(&message, reinterpret_cast<const char*>(id.bytes.data()), sizeof id);
@@ -151,45 +138,22 @@ SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   PG_RETURN_POINTER(id);
 }
 
-// objectid_eq(objectid, objectid) → boolean, and so on for the other operators
-SNOWID_FUNCTION(snowid_objectid_eq) { PG_RETURN_BOOL(order_of(fcinfo) == 0); }
-SNOWID_FUNCTION(snowid_objectid_ne) { PG_RETURN_BOOL(order_of(fcinfo) != 0); }
-SNOWID_FUNCTION(snowid_objectid_lt) { PG_RETURN_BOOL(order_of(fcinfo) < 0); }
-SNOWID_FUNCTION(snowid_objectid_le) { PG_RETURN_BOOL(order_of(fcinfo) <= 0); }
-SNOWID_FUNCTION(snowid_objectid_gt) { PG_RETURN_BOOL(order_of(fcinfo) > 0); }
-SNOWID_FUNCTION(snowid_objectid_ge) { PG_RETURN_BOOL(order_of(fcinfo) >= 0); }
-
-// objectid_cmp(objectid, objectid) → int: -1, 0 or 1
-SNOWID_FUNCTION(snowid_objectid_cmp) {
-  const std::strong_ordering order = order_of(fcinfo);
-  PG_RETURN_INT32(order < 0 ? -1 : order > 0 ? 1 : 0);
-}
-
-// objectid_hash(objectid) → int
-SNOWID_FUNCTION(snowid_objectid_hash) {
-  const core::ObjectId& id = objectid_argument(fcinfo, 0);
-  return hash_any(id.bytes.data(), sizeof id);
-}
-
-// objectid_hash_extended(objectid, seed bigint) → bigint
-SNOWID_FUNCTION(snowid_objectid_hash_extended) {
-  const core::ObjectId& id = objectid_argument(fcinfo, 0);
-  return hash_any_extended(id.bytes.data(), sizeof id, PG_GETARG_INT64(1));
-}
+// objectid_eq(objectid, objectid) → boolean, and so on
+SNOWID_COMPARISONS(snowid_objectid, core::ObjectId)
 
 // objectid_smaller(objectid, objectid) → objectid: one step of min
 SNOWID_FUNCTION(snowid_objectid_smaller) {
-  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) < 0 ? 0 : 1));
+  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) < 0 ? 0 : 1));
 }
 
 // objectid_larger(objectid, objectid) → objectid: one step of max
 SNOWID_FUNCTION(snowid_objectid_larger) {
-  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of(fcinfo) > 0 ? 0 : 1));
+  PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) > 0 ? 0 : 1));
 }
 
 // objectid_timestamp(objectid) → timestamptz, to the second
 SNOWID_FUNCTION(snowid_objectid_timestamp) {
-  PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(objectid_argument(fcinfo, 0))));
+  PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(struct_arg<core::ObjectId>(fcinfo, 0))));
 }
 
 // objectid_next() → objectid

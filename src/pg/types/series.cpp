@@ -8,14 +8,6 @@ namespace snowid::pg {
 
 namespace {
 
-bool rows_of_batch(Const* const* arguments, int count, double* rows) {
-  const int32 wanted = DatumGetInt32(arguments[count == 1 ? 0 : 1]->constvalue);
-  *rows = wanted;
-  return wanted >= 0;
-}
-
-}  // namespace
-
 // Sets *rows to the number of rows of a call, from its arguments, `count` constants of which none
 // is null. Returns false if the call will fail; then the planner gets no estimate.
 using RowsOf = bool (*)(Const* const* arguments, int count, double* rows);
@@ -46,7 +38,11 @@ Datum answer_rows(void* asked, RowsOf rows_of) {
   PG_RETURN_POINTER(rows_of(known, count, &request->rows) ? request : nullptr);
 }
 
-namespace {
+bool rows_of_batch(Const* const* arguments, int count, double* rows) {
+  const int32 wanted = DatumGetInt32(arguments[count == 1 ? 0 : 1]->constvalue);
+  *rows = wanted;
+  return wanted >= 0;
+}
 
 // The state of a running seq_x_to_y.
 struct Cursor {
