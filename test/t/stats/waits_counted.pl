@@ -10,7 +10,7 @@ set_clock(7200, $node);
 $node->safe_psql('postgres', 'SELECT snowid_next(5)');
 # The clock goes on, or no timeout of the server would come.
 set_clock(0, $node);
-is(attempt($node, q(SET snowid.max_wait = '1d'; SET statement_timeout = '50ms'; SELECT snowid_next(5))), 'ERROR 57014', 'a wait that is canceled');
+is(attempt($node, q(SET snowid.max_wait = '1d'; SET statement_timeout = '200ms'; SELECT snowid_next(5))), 'ERROR 57014', 'a wait that is canceled');
 is(database('waits'), 1, 'is counted');
 my @waiting = draw($node, 'snowid_next(5)', 1, setup => q(SET snowid.max_wait = '1d'));
 wait_for(sub { database('waits, wait_time >= 1000') eq '2|t' }, 'a wait to be counted while it lasts');
