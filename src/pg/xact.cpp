@@ -50,12 +50,8 @@ void role_leave(const Caller& caller) {
   SetUserIdAndSecContext(caller.user, caller.security);
 }
 
-namespace {
-
 // Whether this transaction has to commit durably.
-bool is_required = false;
-
-}  // namespace
+static bool is_required = false;
 
 void require_durable_commit() { is_required = true; }
 

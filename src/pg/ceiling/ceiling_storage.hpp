@@ -6,8 +6,8 @@
 // changes it. Both are raised by one WAL record, and the greater value counts. The second page also
 // holds the skipped times.
 //
-// Used in this order: open_ceiling(), second_page_extend() of sequence_page.hpp,
-// lock_pages(), read_pages(), store_on_pages(), unlock_pages().
+// Used in this order: open_ceiling(), second_page_extend() of sequence_page.hpp, lock_pages(),
+// read_pages(), store_on_pages(), unlock_pages().
 //
 // Shared: both pages, guarded by the content locks of their buffers, which are taken in the order
 // of their blocks. The second one is made by the first session that writes the ceiling to a
@@ -63,8 +63,7 @@ XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
                           const core::SkippedTimes& skipped);
 
 // Opens the sequence and reads its pages; on a standby, as far as WAL has been replayed. Raises:
-// 55000 if the sequence is missing, or not a permanent sequence; 0A000 if its second page is of
-// another version.
+// what open_ceiling() and read_pages() raise.
 StoredCeiling ceiling_read();
 
 }  // namespace snowid::pg

@@ -77,17 +77,16 @@ inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 [[noreturn]] void report_ahead(const char* what, int64 ahead_us, int wait_ms);
 
 // Makes the ceiling known. If the entries in memory may be those of a dropped database, first
-// closes the slots of shards that were released here.
-// Raises: 55000 if this database may issue no IDs, or a table of snowid is missing or was altered;
-// 25006 during recovery; 53200 or 53100 if there is no memory; and what writing the ceiling raises.
+// closes the slots of shards that were released here. Raises: what require_can_issue(),
+// slots_attach(), close_released() and ceiling_learn() raise: 25006, 25000, 53200, 53100, 55000,
+// 0A000, 57014.
 void ids_learn_ceiling();
 inline void require_ceiling() {
   if (unlikely(!ceiling_known)) ids_learn_ceiling();
 }
 
-// A shard in the session's cache, ready to issue IDs.
-// Raises: 22023 if the layout has no such shard; 53400 if there are too many shards; and as
-// ids_learn_ceiling().
+// A shard in the session's cache, ready to issue IDs. Raises: 22023 if the layout has no such
+// shard; 53400 if there are too many shards; and what ids_learn_ceiling() raises.
 static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, int64 shard) {
   require_ceiling();
   CachedShard* cached = find_cached(cache, shard);
@@ -105,9 +104,9 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
                          core::Span span);
 
 // Takes up to `want` IDs of a shard, and at least one. Inlined, so that a layout that the compiler
-// knows costs no division. Requires: the ceiling is known.
-// Raises: 2200H if the layout's time is used up; 55000 if the shard was released, or the database
-// may issue no IDs; SN001 if the clock is too far behind; and what writing the ceiling raises.
+// knows costs no division. Requires: the ceiling is known. Raises: 2200H if the layout's time is
+// used up; 55000 if the shard was released, or the database may issue no IDs; SN001 if the clock is
+// too far behind; and what ceiling_raise() raises.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // While the clock is read the tick can come from wherever it was used last.
@@ -149,12 +148,12 @@ inline core::UnixMicros lead_from_now(core::UnixMicros clock) noexcept {
 void wait_a_while(int64 for_us);
 
 // Waits until the clock allows IDs with the time `moment`, snowid.max_lead ahead of it. what: "ID"
-// or "moment". Raises: SN001, at once, if that takes longer than snowid.max_wait; and as
-// ids_learn_ceiling().
+// or "moment". Raises: SN001, at once, if that takes longer than snowid.max_wait; and what
+// ids_learn_ceiling() raises.
 void wait_until_allowed(const char* what, core::UnixMicros moment);
 
-// Lifts all slots of this database above `moment`, durably, so that none issues an ID with a time
-// up to it any more. Callers wait if the clock is behind that. Raises: as ids_learn_ceiling().
+// The same as ceiling_lift(), by a session that may not know the ceiling. Raises: what
+// ids_learn_ceiling() raises.
 void issue_only_above(core::UnixMicros moment);
 
 // A slot that all databases share, as a session sees it.
@@ -175,13 +174,12 @@ inline bool common_is_ready(const CommonShard& common) {
 // that the database may have used. A slot that is new is also above what any other database has
 // used, if the clock was right. The owner of a database can set its floor, and others must not wait
 // for it: if it is far ahead of the clock this caller waits, or gets an error, before the slot is
-// changed. start: where the sequence begins if the slot is new.
-// Requires: common_is_ready() was called. Raises: SN001 if the floor is too far ahead of the clock;
-// 53200 or 53100 if there is no memory.
+// changed. start: where the sequence begins if the slot is new. Requires: common_is_ready() was
+// called. Raises: SN001 if the floor is too far ahead of the clock; class 53 without memory.
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
 
-// Takes one tick. Requires: common_is_ready(), or common_make_ready() was called.
-// Raises: as issue().
+// Takes one tick. Requires: common_is_ready(), or common_make_ready() was called. Raises: what
+// issue() raises.
 static pg_attribute_always_inline core::Tick issue_common(const core::Layout& layout,
                                                           const CommonShard& common) {
   return issue(layout, {0}, common.slot, 1, core::Span::kAny).first;
