@@ -5,7 +5,7 @@
 
 namespace snowid::pg {
 
-ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument) {
+ErrorData* try_in_subtransaction(Step step) {
   Assert(!IsInParallelMode());
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner resources = CurrentResourceOwner;
@@ -17,7 +17,7 @@ ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument) {
   PG_TRY();
   {
     MemoryContextSwitchTo(context);
-    step(argument);
+    step();
     ReleaseCurrentSubTransaction();
   }
   PG_CATCH();

@@ -7,11 +7,24 @@
 
 namespace snowid::pg {
 
+// A reference to a lambda, as C++26's std::function_ref: the lambda outlives the call.
+class Step {
+ public:
+  template <typename Lambda>
+  Step(const Lambda& lambda)
+      : of_(&lambda), call_([](const void* of) { (*static_cast<const Lambda*>(of))(); }) {}
+  void operator()() const { call_(of_); }
+
+ private:
+  const void* of_;
+  void (*call_)(const void* of);
+};
+
 // Calls `step` in a subtransaction, in the caller's memory context. Returns nullptr; or the error
 // that the subtransaction was rolled back for, in the same context, which the caller raises or
 // forgets. No LWLock may be held, since an error releases all of them. Not for parallel queries,
 // where PostgreSQL up to 16 allows no subtransactions.
-ErrorData* try_in_subtransaction(void (*step)(void* argument), void* argument);
+ErrorData* try_in_subtransaction(Step step);
 
 // The caller's role and settings, for role_leave().
 struct Caller {

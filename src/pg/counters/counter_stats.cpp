@@ -63,17 +63,6 @@ enum Column : int {
   kColumns,
 };
 
-struct Row {
-  Datum values[kColumns];
-  bool nulls[kColumns];
-};
-
-// The rows, in the current memory context: they are put into the result once no entry is locked.
-struct Rows {
-  Row* all;
-  size_t count;
-};
-
 uint64 load_count(const std::atomic<uint64_t>& count) noexcept {
   return count.load(std::memory_order_relaxed);
 }
@@ -84,53 +73,56 @@ Datum milliseconds(const std::atomic<uint64_t>& us) {
   return Float8GetDatum(as_milliseconds(load_count(us)));
 }
 
-// Adds a row with what segments and sections have in common; the other columns are null.
-Row* add_row(Rows* rows, const char* kind, Oid relid, const core::Known& known,
-             const RefillCounts& refills) {
-  constexpr size_t kFirst = 64;
-  if (rows->all == nullptr) {
-    rows->all = static_cast<Row*>(palloc(kFirst * sizeof(Row)));
-  } else if (rows->count >= kFirst && (rows->count & (rows->count - 1)) == 0) {
-    rows->all = static_cast<Row*>(repalloc_huge(rows->all, 2 * rows->count * sizeof(Row)));
+// A row: null but for what was set. It begins with what segments and sections have in common.
+struct Row {
+  Datum values[kColumns] = {};
+  bool nulls[kColumns];
+
+  Row(const char* kind, Oid relid, const core::Known& known, const RefillCounts& refills) {
+    memset(nulls, true, sizeof(nulls));
+    set(kKind, CStringGetTextDatum(kind));
+    set(kRelation, ObjectIdGetDatum(relid));
+    if (known.file.load(std::memory_order_relaxed) != 0)
+      set(kLastValue, Int64GetDatum(known.after.load(std::memory_order_relaxed)));
+    set(kRefills, number(refills.refills));
+    set(kRefillTime, milliseconds(refills.total_us));
+    set(kMaxRefillTime, milliseconds(refills.longest_us));
   }
-  Row* row = &rows->all[rows->count++];
-  *row = {};
-  row->values[kKind] = CStringGetTextDatum(kind);
-  row->values[kRelation] = ObjectIdGetDatum(relid);
-  row->values[kLastValue] = Int64GetDatum(known.after.load(std::memory_order_relaxed));
-  row->nulls[kLastValue] = known.file.load(std::memory_order_relaxed) == 0;
-  row->values[kRefills] = number(refills.refills);
-  row->values[kRefillTime] = milliseconds(refills.total_us);
-  row->values[kMaxRefillTime] = milliseconds(refills.longest_us);
-  return row;
-}
+  void set(Column column, Datum value) {
+    values[column] = value;
+    nulls[column] = false;
+  }
+  void put(ReturnSetInfo* result) {
+    tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+  }
+};
 
-void add_segment(Rows* rows, const SharedSegment* segment) {
-  Row* row = add_row(rows, "segment", segment->key.relid, segment->known, segment->refills);
+void put_segment(ReturnSetInfo* result, const SharedSegment* segment) {
+  Row row("segment", segment->key.relid, segment->known, segment->refills);
   const uint64 given = core::given_by(segment->numbers);
-  row->values[kGiven] = number(given - std::min(load_count(segment->given_before), given));
-  row->values[kRemaining] = number(row->nulls[kLastValue] ? 0 : core::left_in(segment->numbers));
-  row->values[kBlockSize] = number(segment->numbers.size);
-  row->values[kBlocks] = number(segment->blocks);
+  row.set(kGiven, number(given - std::min(load_count(segment->given_before), given)));
+  row.set(kRemaining, number(row.nulls[kLastValue] ? 0 : core::left_in(segment->numbers)));
+  row.set(kBlockSize, number(segment->numbers.size));
+  row.set(kBlocks, number(segment->blocks));
   const SourceFailures& source = segment->source;
-  const uint32_t sqlstate = source.sqlstate.load(std::memory_order_relaxed);
-  row->values[kSourceFailures] = number(source.failures);
-  row->values[kLastFailure] = CStringGetTextDatum(unpack_sql_state(static_cast<int>(sqlstate)));
-  row->values[kLastFailureAt] =
-      TimestampTzGetDatum(to_timestamptz({source.failed_us.load(std::memory_order_relaxed)}));
-  row->nulls[kLastFailure] = row->nulls[kLastFailureAt] = sqlstate == 0;
-  row->nulls[kKeys] = row->nulls[kEvictions] = true;
+  row.set(kSourceFailures, number(source.failures));
+  const int sqlstate = static_cast<int>(source.sqlstate.load(std::memory_order_relaxed));
+  if (sqlstate != 0) {
+    const core::UnixMicros failed{source.failed_us.load(std::memory_order_relaxed)};
+    row.set(kLastFailure, CStringGetTextDatum(unpack_sql_state(sqlstate)));
+    row.set(kLastFailureAt, TimestampTzGetDatum(to_timestamptz(failed)));
+  }
+  row.put(result);
 }
 
-void add_section(Rows* rows, const SharedSection* section) {
-  Row* row = add_row(rows, "section", section->key.relid, section->known, section->refills);
-  row->values[kGiven] = number(section->given);
-  row->values[kBlockSize] = number(section->increment);
-  row->values[kBlocks] = number(section->increments);
-  row->values[kKeys] = number(section->keys);
-  row->values[kEvictions] = number(section->evictions);
-  for (const Column column : {kRemaining, kSourceFailures, kLastFailure, kLastFailureAt})
-    row->nulls[column] = true;
+void put_section(ReturnSetInfo* result, const SharedSection* section) {
+  Row row("section", section->key.relid, section->known, section->refills);
+  row.set(kGiven, number(section->given));
+  row.set(kBlockSize, number(section->increment));
+  row.set(kBlocks, number(section->increments));
+  row.set(kKeys, number(section->keys));
+  row.set(kEvictions, number(section->evictions));
+  row.put(result);
 }
 
 void reset_refills(RefillCounts* counts) {
@@ -169,12 +161,9 @@ void for_each(SharedTable* table, const Look& look) {
 SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  Rows rows{};
   counter_flush_counts();
-  for_each<SharedSegment>(&segments, [&](auto* segment) { add_segment(&rows, segment); });
-  for_each<SharedSection>(&sections, [&](auto* section) { add_section(&rows, section); });
-  for (size_t i = 0; i < rows.count; i++)
-    tuplestore_putvalues(result->setResult, result->setDesc, rows.all[i].values, rows.all[i].nulls);
+  for_each<SharedSegment>(&segments, [&](auto* segment) { put_segment(result, segment); });
+  for_each<SharedSection>(&sections, [&](auto* section) { put_section(result, section); });
   PG_RETURN_NULL();
 }
 

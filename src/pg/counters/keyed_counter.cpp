@@ -113,14 +113,12 @@ bool grow(SharedSection* section) {
   return room > has;
 }
 
-// For a subtransaction.
 struct NewSlots {
   uint32 capacity;
   dsa_pointer slots;
 };
 
-void allocate_slots(void* argument) {
-  auto* made = static_cast<NewSlots*>(argument);
+void allocate_slots(NewSlots* made) {
   made->slots = dsa_allocate0(shared_area, made->capacity * sizeof(core::KeySlot));
 }
 
@@ -134,7 +132,7 @@ bool allocate(SharedSection* section, NewSlots* made) {
   }
   const int64 refused_us = section->refused_us.load(std::memory_order_relaxed);
   if (unlikely(refused_us != 0) && is_recent({refused_us}, USECS_PER_SEC, unix_now())) return false;
-  ErrorData* error = try_in_subtransaction(allocate_slots, made);
+  ErrorData* error = try_in_subtransaction([&] { allocate_slots(made); });
   section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
   if (error == nullptr) return true;
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);

@@ -102,25 +102,6 @@ enum Column : int {
 // The longest identity there can be: two numbers of 20 digits at most, two of 10 at most.
 constexpr size_t kLongestIdentity = 63;
 
-// What is asked of a source, and where to store the answer.
-struct Request {
-  const RemoteSource& source;
-  int64 least;  // the least number to allocate
-  uint64 blocks;
-  core::GivenBlocks* allocated;  // nullptr where nothing is to be allocated
-  char* identity;                // of kLongestIdentity + 1 bytes
-};
-
-// 08P01. of: a RemoteSource. The other server's answer is not one that the statement can give.
-[[noreturn]] void report_nonsense(const void* of) {
-  const RemoteSource& source = *static_cast<const RemoteSource*>(of);
-  ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
-                  errmsg("server \"%s\" has not answered as a server with sequence \"%s\" does",
-                         source.server, source.remote),
-                  errdetail("It should allocate at least one block, and no more than were asked "
-                            "for, none of it above the sequence's maximum value.")));
-}
-
 // 55000: the source is another one than when the sequence was attached.
 [[noreturn]] void report_other(const RemoteSource& source, const char* identity) {
   const char* sequence = get_rel_name(source.relid);
@@ -154,114 +135,93 @@ struct Request {
                    source.server, least - 1)));
 }
 
-// Whether a sequence can have given these blocks. most: how many were asked for.
-bool is_possible(const core::GivenBlocks& allocated, uint64 most) noexcept {
-  if (allocated.increment < 1 || allocated.blocks < 1 || allocated.first > allocated.max)
-    return false;
-  const uint64 blocks = static_cast<uint64>(allocated.blocks);
+// Whether a sequence can have given these blocks.
+bool is_possible(const core::GivenBlocks& allocated) noexcept {
+  if (allocated.first > allocated.max) return false;
   const uint64 room = static_cast<uint64>(allocated.max) - static_cast<uint64>(allocated.first);
-  return blocks <= most && blocks - 1 <= room / static_cast<uint64>(allocated.increment);
+  return static_cast<uint64>(allocated.blocks) - 1 <=
+         room / static_cast<uint64>(allocated.increment);
 }
 
-// Reads which source has answered. Raises 55000 where it cannot be a source.
-void read_source(const AnswerReader& reader, const Request& request) {
-  const RemoteSource& source = request.source;
-  const char* identity = answer_text(reader, kIdentity);
-  const size_t length = strlen(identity);
-  if (length < 1 || length > kLongestIdentity) report_nonsense(&source);
-  strcpy(request.identity, identity);
-  if (strcmp(answer_text(reader, kCycles), "t") == 0 || answer_number(reader, kIncrement) < 0)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
-                           source.server)));
-}
-
-// Reads the answer to the statement. argument: a Request.
-void read_answer(void* argument) {
-  const Request& request = *static_cast<const Request*>(argument);
-  const RemoteSource& source = request.source;
+// Reads the answer: which source it is, and the blocks that it has allocated, if it is attached.
+// identity: of kLongestIdentity + 1 bytes.
+void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
+                 core::GivenBlocks* allocated) {
+  const RemoteAnswer answer{source.server};
   if (SPI_processed == 0)
     ereport(ERROR,
             (errcode(ERRCODE_WRONG_OBJECT_TYPE),
              errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
-  const AnswerReader reader{report_nonsense, &source};
-  read_source(reader, request);
-  if (request.allocated != nullptr && strcmp(request.identity, source.identity) != 0)
-    report_other(source, request.identity);
-  if (SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kBehind) != nullptr) {
-    const int64 next = answer_number(reader, kBehind);
-    if (next >= request.least) report_nonsense(&source);
-    report_behind(source, next, request.least);
-  }
-  if (request.allocated == nullptr) return;
-  const core::GivenBlocks allocated{answer_number(reader, kFirst), answer_number(reader, kBlocks),
-                                    answer_number(reader, kIncrement), answer_number(reader, kMax)};
-  if (!is_possible(allocated, request.blocks)) report_nonsense(&source);
+  const char* text = answer.text(kIdentity);
+  if (*text == '\0' || strlen(text) > kLongestIdentity)
+    report_invalid_answer(source.server, "The identity is too short or too long.");
+  strcpy(identity, text);
+  if (strcmp(answer.text(kCycles), "t") == 0 || answer.number(kIncrement) < 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
+                           source.server)));
+  if (source.identity != nullptr && strcmp(identity, source.identity) != 0)
+    report_other(source, identity);
+  if (SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kBehind) != nullptr)
+    report_behind(source, answer.number(kBehind, PG_INT64_MIN, least - 1), least);
+  if (source.identity == nullptr) return;
+  *allocated = {answer.number(kFirst), answer.number(kBlocks, 1, static_cast<int64>(blocks)),
+                answer.number(kIncrement, 1), answer.number(kMax)};
+  if (!is_possible(*allocated))
+    report_invalid_answer(source.server, "The blocks are above the maximum value of the sequence.");
   // Where setval was used meanwhile, or nothing said before which number is next.
-  if (allocated.first < request.least) report_behind(source, allocated.first, request.least);
-  *request.allocated = allocated;
+  if (allocated->first < least) report_behind(source, allocated->first, least);
 }
 
-// Asks the source. Returns nullptr, or the error, restated by remote_explain(). Raises: a cancel.
-ErrorData* ask_source(Request* request) {
-  const RemoteSource& source = request->source;
-  // No source has an empty identity, so nothing is allocated.
-  const char* identity = request->allocated != nullptr ? source.identity : "";
+// Asks the source. Returns nullptr, or the error. Raises: a cancel.
+ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
+                      core::GivenBlocks* allocated) {
+  const bool is_attached = source.identity != nullptr;
+  // No source has an empty identity, so nothing is allocated before it is attached.
   const char* text =
-      psprintf(kAllocate, request->allocated == nullptr ? "true" : "false",
-               quote_literal_cstr(psprintf(INT64_FORMAT, request->least)),
-               quote_literal_cstr(source.remote), quote_literal_cstr(identity), request->blocks);
-  ErrorData* error =
-      remote_run({source.server_oid, source.owner, text, kColumns, read_answer, request});
-  if (error != nullptr) remote_explain(source.server, error);
-  return error;
+      psprintf(kAllocate, is_attached ? "false" : "true",
+               quote_literal_cstr(psprintf(INT64_FORMAT, least)), quote_literal_cstr(source.remote),
+               quote_literal_cstr(is_attached ? source.identity : ""), blocks);
+  return remote_run(source.server_oid, source.owner, text, kColumns,
+                    [&] { read_answer(source, least, blocks, identity, allocated); });
 }
 
-}  // namespace
-
-bool source_is_as_attached(const RemoteSource& source) {
-  return OidIsValid(source.server_oid) && relation_owner(source.relid) == source.owner;
-}
-
-int source_changed_sqlstate(const RemoteSource& source) {
-  if (OidIsValid(source.server_oid)) return ERRCODE_INSUFFICIENT_PRIVILEGE;
-  return OidIsValid(get_foreign_server_oid(source.server, true))
-             ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
-             : ERRCODE_UNDEFINED_OBJECT;
-}
-
-void source_report_changed(const RemoteSource& source) {
+// Reports that owner or server are others than when the sequence was attached: 42501 for the owner,
+// 55000 for another server of that name, 42704 for none. The present owner has not agreed to blocks
+// being allocated with its rights.
+[[noreturn]] void report_changed(const RemoteSource& source) {
   const char* sequence = get_rel_name(source.relid);
-  const int sqlstate = source_changed_sqlstate(source);
-  const char* hint = "The owner of the sequence can use snowid_segment_attach() again.";
-  if (sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE)
+  constexpr char kHint[] = "The owner of the sequence can use snowid_segment_attach() again.";
+  if (OidIsValid(source.server_oid))
     ereport(ERROR,
             (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
              errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
                     sequence, source.server),
              errdetail("Numbers are allocated with the rights of the owner who has attached it."),
-             errhint("%s", hint)));
-  if (sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE)
+             errhint("%s", kHint)));
+  if (OidIsValid(get_foreign_server_oid(source.server, true)))
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
                            source.server, sequence),
-                    errhint("%s", hint)));
+                    errhint("%s", kHint)));
   ereport(ERROR,
           (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", source.server),
-           errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", hint)));
+           errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", kHint)));
 }
+
+}  // namespace
 
 ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
                            core::GivenBlocks* allocated) {
+  if (!OidIsValid(source.server_oid) || relation_owner(source.relid) != source.owner)
+    return try_in_subtransaction([&] { report_changed(source); });
   char identity[kLongestIdentity + 1];
-  Request request{source, least, blocks, allocated, identity};
-  return ask_source(&request);
+  return ask_source(source, least, blocks, identity, allocated);
 }
 
 const char* source_identify(const RemoteSource& source, int64 least) {
   auto* identity = static_cast<char*>(palloc(kLongestIdentity + 1));
-  Request request{source, least, 0, nullptr, identity};
-  ErrorData* error = ask_source(&request);
+  ErrorData* error = ask_source(source, least, 0, identity, nullptr);
   if (error == nullptr) return identity;
   if (!is_unreachable(error)) ReThrowError(error);
   ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),

@@ -74,8 +74,8 @@ HeapTuple resolved(Relation table, HeapTuple row) {
 
 }  // namespace
 
-void source_find(Oid relid, RemoteSource* source) {
-  *source = {};
+RemoteSource source_find(Oid relid) {
+  RemoteSource source{};
   ScanKeyData key;
   // Where the table is missing it must not look as if the sequence had no source: its own numbers
   // may be in use elsewhere.
@@ -86,21 +86,22 @@ void source_find(Oid relid, RemoteSource* source) {
   HeapTuple row = systable_getnext(scan);
   if (HeapTupleIsValid(row)) {
     require_no_null(table, kSources, row);
-    *source = {relid,
-               oid_column(table, row, kOwnerOid),
-               oid_column(table, row, kServerOid),
-               text_column(table, row, kServer),
-               text_column(table, row, kRemote),
-               text_column(table, row, kIdentity)};
-    ForeignServer* server = GetForeignServerExtended(source->server_oid, FSV_MISSING_OK);
-    if (server != nullptr && (strcmp(server->servername, source->server) == 0 ||
-                              !OidIsValid(get_foreign_server_oid(source->server, true))))
-      source->server = server->servername;
+    source = {relid,
+              oid_column(table, row, kOwnerOid),
+              oid_column(table, row, kServerOid),
+              text_column(table, row, kServer),
+              text_column(table, row, kRemote),
+              text_column(table, row, kIdentity)};
+    ForeignServer* server = GetForeignServerExtended(source.server_oid, FSV_MISSING_OK);
+    if (server != nullptr && (strcmp(server->servername, source.server) == 0 ||
+                              !OidIsValid(get_foreign_server_oid(source.server, true))))
+      source.server = server->servername;
     else
-      source->server_oid = InvalidOid;
+      source.server_oid = InvalidOid;
   }
   systable_endscan(scan);
   table_close(table, AccessShareLock);
+  return source;
 }
 
 namespace {
@@ -115,35 +116,30 @@ bool has_failed(const Counter* counter) noexcept {
 
 }  // namespace
 
-void count_failure(SourceFailures* failures, int sqlstate) noexcept {
-  failures->failures.fetch_add(1, std::memory_order_relaxed);
-  failures->failed_us.store(unix_now().value, std::memory_order_relaxed);
-  failures->sqlstate.store(static_cast<uint32_t>(sqlstate), std::memory_order_relaxed);
-}
-
-void note_failure(const Counter* counter, const RemoteSource& source, const Failure& failure,
-                  Urgency urgency) {
+void note_failure(const Counter* counter, const RemoteSource& source, int sqlstate, const char* why,
+                  core::UnixMicros began, Urgency urgency) {
   SourceFailures* last = &counter->segment->source;
   const core::UnixMicros now = unix_now();
-  const int64 took_us = std::max<int64>(now.value - failure.began.value, 0);
-  last->kind.store(failure.kind);
+  const int64 took_us = std::max<int64>(now.value - began.value, 0);
+  const uint32_t last_sqlstate = last->sqlstate.exchange(static_cast<uint32_t>(sqlstate));
+  if (urgency == Urgency::kEarly && last_sqlstate != static_cast<uint32_t>(sqlstate))
+    last->logged_us.store(0);
+  last->failures.fetch_add(1);
+  last->failed_us.store(now.value);
+  last->is_down.store(sqlstate == ERRCODE_CONNECTION_FAILURE);
   last->file.store(file_of(counter->file));
   last->retry_us.store(now.value +
                        std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
-  if (urgency == Urgency::kEarly &&
-      last->sqlstate.load() != static_cast<uint32_t>(failure.sqlstate))
-    last->logged_us.store(0);
-  count_failure(last, failure.sqlstate);
   if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
   // A client must not learn where the server is.
   ereport(LOG_SERVER_ONLY,
-          (errcode(failure.sqlstate),
+          (errcode(sqlstate),
            errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
                   source.server, get_rel_name(source.relid)),
            errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
                      ", numbers left here: " UINT64_FORMAT ". %s",
                      took_us / 1000, last->failures.load(),
-                     core::left_in(counter->segment->numbers), failure.why)));
+                     core::left_in(counter->segment->numbers), why)));
 }
 
 bool is_retry_too_early(const Counter* counter) noexcept {
@@ -156,7 +152,7 @@ bool is_retry_too_early(const Counter* counter) noexcept {
 }
 
 bool is_unreachable_source(const Counter* counter) noexcept {
-  return has_failed(counter) && counter->segment->source.kind.load() == FailureKind::kDown;
+  return has_failed(counter) && counter->segment->source.is_down.load();
 }
 
 namespace {
@@ -211,8 +207,7 @@ void set_source(Oid relid, const RemoteSource* source) {
                       " (seq, server, remote_seq, source_identity) VALUES ($1, $2, $3, $4)",
                       lengthof(values), types, values, nullptr);
   }
-  RemoteSource stored;
-  source_find(relid, &stored);
+  const RemoteSource stored = source_find(relid);
   if ((stored.server == nullptr) != (source == nullptr)) report_not_stored(kSourcesTable);
 }
 

@@ -165,34 +165,13 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   return Outcome::kRefilled;
 }
 
-// The sequence has another owner, or the server is another one, than when it was attached, so the
-// source is not asked. With kMust that is reported.
-Outcome note_changed(const Counter* counter, const RemoteSource& source, Urgency urgency,
-                     core::UnixMicros now) {
-  const int sqlstate = source_changed_sqlstate(source);
-  if (urgency == Urgency::kMust) {
-    count_failure(&counter->segment->source, sqlstate);
-    source_report_changed(source);
-  }
-  note_failure(counter, source,
-               {FailureKind::kOther, sqlstate,
-                "The sequence has another owner, or the server is another one, than when it was "
-                "attached.",
-                now},
-               urgency);
-  return Outcome::kFailed;
-}
-
 // The source has failed with this error. With kMust that is reported.
 Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData* error,
                    Urgency urgency, core::UnixMicros began) {
   const bool is_down = is_unreachable(error);
   const char* detail = error->detail_log != nullptr ? error->detail_log : error->detail;
-  note_failure(counter, source,
-               {is_down ? FailureKind::kDown : FailureKind::kOther,
-                is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
-                detail != nullptr ? detail : error->message, began},
-               urgency);
+  note_failure(counter, source, is_down ? ERRCODE_CONNECTION_FAILURE : error->sqlerrcode,
+               detail != nullptr ? detail : error->message, began, urgency);
   if (urgency == Urgency::kMust && !is_down) ReThrowError(error);
   if (urgency == Urgency::kMust) source_report_down(source, error);
   return Outcome::kFailed;
@@ -203,7 +182,6 @@ Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
-  if (!source_is_as_attached(source)) return note_changed(counter, source, urgency, now);
   int64 first;
   if (!look_for_first(counter, options, &first)) return Outcome::kExhausted;
   const uint64 room = static_cast<uint64>(options.max) - static_cast<uint64>(first);
@@ -213,10 +191,8 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
   if (error != nullptr) return note_error(counter, source, error, urgency, now);
   segment->source.retry_us.store(0);
   if (size > static_cast<uint64>(there.increment)) {
-    note_failure(counter, source,
-                 {FailureKind::kOther, ERRCODE_INVALID_PARAMETER_VALUE,
-                  "Its blocks are smaller than the ones that are drawn from.", now},
-                 urgency);
+    note_failure(counter, source, ERRCODE_INVALID_PARAMETER_VALUE,
+                 "Its blocks are smaller than the ones that are drawn from.", now, urgency);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
   // With kMust it fails there.
@@ -249,7 +225,7 @@ bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   }
   // Before the right is taken, since it may have to wait for a lock on the table. The lock on the
   // sequence keeps others from changing its source.
-  source_find(counter->relid, source);
+  *source = source_find(counter->relid);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);
   if (refill_begin(right)) return true;

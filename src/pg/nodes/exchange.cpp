@@ -48,85 +48,20 @@ enum Column : int {
   kColumns = kIdentity
 };
 
-// How the verdicts are called there.
-constexpr struct {
-  const char* name;
-  Verdict verdict;
-} kVerdicts[] = {{"held", Verdict::kHeld},         {"moved", Verdict::kMoved},
-                 {"unknown", Verdict::kUnknown},   {"behind", Verdict::kBehind},
-                 {"promoted", Verdict::kPromoted}, {"retired", Verdict::kRetired},
-                 {"copy", Verdict::kCopy}};
-
-// The end of the year 9999, in Unix microseconds.
-constexpr int64 kLastMicros = 253402300799999999;
+// How the verdicts are called there, in their order.
+constexpr const char* kVerdicts[] = {"held",     "moved",   "unknown", "behind",
+                                     "promoted", "retired", "copy"};
 
 // A registry counts no further ahead of a node, and on from what the node says: lies do not add up
 // to more than fits.
 constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
-// 08P01. of: a Registry. The answer is not one that the statement can give.
-[[noreturn]] void report_nonsense(const void* of) {
-  const Registry& registry = *static_cast<const Registry*>(of);
-  ereport(ERROR, (errcode(ERRCODE_PROTOCOL_VIOLATION),
-                  errmsg("server \"%s\" has not answered as a registry does", registry.name),
-                  errhint("Its database needs extension \"snowid\" of this version.")));
-}
-
-struct ClockReading {
-  const Registry& registry;
-  core::UnixMicros there;
-};
-
-// argument: a ClockReading.
-void read_clock(void* argument) {
-  auto* reading = static_cast<ClockReading*>(argument);
-  reading->there = {answer_number({report_nonsense, &reading->registry}, 1, 0, kLastMicros)};
-}
-
-struct Question {
-  const Registry& registry;
-  const char* claim;
-  const Membership& member;
-  Answer* answer;
-};
-
-// Raises 08P01 if it is none.
-Verdict verdict_of(const Registry& registry, const char* name) {
-  for (const auto& known : kVerdicts)
-    if (strcmp(known.name, name) == 0) return known.verdict;
-  report_nonsense(&registry);
-}
-
-// argument: a Question.
-void read_answer(void* argument) {
-  const Question& question = *static_cast<const Question*>(argument);
-  const Registry& registry = question.registry;
-  const AnswerReader reader{report_nonsense, &registry};
-  Answer* answer = question.answer;
-  answer->verdict = verdict_of(registry, answer_text(reader, kVerdict));
-  answer->number = answer_number(reader, kHeldNumber, 0, kMostNumber);
-  answer->exchange =
-      answer_number(reader, kHeldExchange, 0, question.member.exchange + kMostExchanges);
-  answer->token = answer_number(reader, kHeldToken, 0, PG_INT64_MAX);
-  answer->max_lead_us = answer_number(reader, kHeldMaxLead, 0, int64{INT_MAX} * 1000);
-  answer->is_promoted = strcmp(answer_text(reader, kIsPromoted), "t") == 0;
-  const char* identity = answer_text(reader, kIdentity);
-  const bool is_held = answer->verdict == Verdict::kHeld;
-  // Another's number, or the answer to another question.
-  if (*identity == '\0' || strlen(identity) > kLongestIdentity ||
-      strcmp(answer_text(reader, kHeldClaim), question.claim) != 0 ||
-      (is_held && answer->number < 1) ||
-      (is_held && question.member.number != 0 && answer->number != question.member.number))
-    report_nonsense(&registry);
-  strlcpy(answer->identity, identity, sizeof(answer->identity));
-}
-
-// Asks. Raises what the header lists.
-void run_at_registry(const Registry& registry, const char* text, int columns, void (*read)(void*),
-                     void* argument) {
-  ErrorData* error = remote_run({registry.server, registry.role, text, columns, read, argument});
+// Asks, and has `read` read the answer. Raises what the header lists.
+void run_at_registry(const ForeignServer* registry, const char* text, int columns, Step read) {
+  ErrorData* error = remote_run(registry->serverid, GetUserId(), text, columns, read);
   if (error == nullptr) return;
-  remote_explain(registry.name, error);
+  if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION)
+    error->hint = pstrdup("Its database needs extension \"snowid\" of this version.");
   // That a lock is not to be had is what the registry says.
   if (!is_unreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
     // The context says how we have put the question, which is of no use to the user. What says
@@ -136,15 +71,40 @@ void run_at_registry(const Registry& registry, const char* text, int columns, vo
   }
   ereport(ERROR,
           (errcode(ERRCODE_CONNECTION_FAILURE),
-           errmsg("could not reach the registry over server \"%s\"", registry.name),
+           errmsg("could not reach the registry over server \"%s\"", registry->servername),
            errdetail_internal("%s", error->message),
            error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
            errhint("Try again when it can be reached. A node that has joined works without it.")));
 }
 
+// Reads the answer to a request of this member and claim.
+Answer read_answer(const ForeignServer* registry, const Membership& member, const char* claim) {
+  const RemoteAnswer reader{registry->servername};
+  Answer answer{};
+  const char* verdict = reader.text(kVerdict);
+  const auto* known = std::find_if(std::begin(kVerdicts), std::end(kVerdicts),
+                                   [&](auto* name) { return strcmp(name, verdict) == 0; });
+  if (known == std::end(kVerdicts)) report_invalid_answer(reader.server, "The verdict is none.");
+  answer.verdict = static_cast<Verdict>(known - kVerdicts);
+  answer.number = reader.number(kHeldNumber, 0, kMostNumber);
+  answer.exchange = reader.number(kHeldExchange, 0, member.exchange + kMostExchanges);
+  answer.token = reader.number(kHeldToken, 0);
+  answer.max_lead_us = reader.number(kHeldMaxLead, 0, int64{INT_MAX} * 1000);
+  answer.is_promoted = strcmp(reader.text(kIsPromoted), "t") == 0;
+  const char* identity = reader.text(kIdentity);
+  if (*identity == '\0' || strlen(identity) > kLongestIdentity)
+    report_invalid_answer(reader.server, "The identity is too short or too long.");
+  strlcpy(answer.identity, identity, sizeof(answer.identity));
+  const bool is_held = answer.verdict == Verdict::kHeld;
+  if (strcmp(reader.text(kHeldClaim), claim) != 0 || (is_held && answer.number < 1) ||
+      (is_held && member.number != 0 && answer.number != member.number))
+    report_invalid_answer(reader.server, "It is about another claim or number.");
+  return answer;
+}
+
 }  // namespace
 
-Registry registry_of(const char* server, const char* node) {
+const ForeignServer* registry_of(const char* server, const char* node) {
   const Oid oid = get_foreign_server_oid(server, true);
   if (!OidIsValid(oid))
     ereport(ERROR,
@@ -157,33 +117,35 @@ Registry registry_of(const char* server, const char* node) {
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
   // The owner of the foreign server decides where a superuser's session would connect to, and as
   // which role; and dblink requires no password of a superuser.
-  if (superuser() && !superuser_arg(GetForeignServer(oid)->owner))
+  const ForeignServer* registry = GetForeignServer(oid);
+  if (superuser() && !superuser_arg(registry->owner))
     ereport(ERROR,
             (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
              errmsg("owner of foreign server \"%s\" is not a superuser", server),
              errdetail("A superuser connects only over a foreign server that a superuser owns."),
              errhint("Call the function as the owner of the server.")));
-  return {oid, GetUserId(), server};
+  return registry;
 }
 
-ClockGap registry_compare_clocks(const Registry& registry) {
-  ClockReading reading{registry, {0}};
+ClockGap registry_compare_clocks(const ForeignServer* registry) {
+  int64 there = 0;
   const int64 before = unix_now().value;
-  run_at_registry(registry, kAskClock, 1, read_clock, &reading);
+  run_at_registry(registry, kAskClock, 1, [&] {
+    there = RemoteAnswer{registry->servername}.number(1, 0, core::kLastEpoch.value);
+  });
   const int64 after = unix_now().value;
-  const int64 there = reading.there.value;
   return {before > there ? before - there : std::min(after - there, int64{0}), there - before};
 }
 
-void require_near_clocks(const Registry& registry, const ClockGap& gap) {
+void require_near_clocks(const ForeignServer* registry, const ClockGap& gap) {
   const int64 difference_us = std::abs(gap.ahead_us);
   if (difference_us <= kMostDifferenceUs) return;
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
            gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
-                                     span_text(difference_us), registry.name)
+                                     span_text(difference_us), registry->servername)
                             : errmsg("clock is %s behind that of server \"%s\"",
-                                     span_text(difference_us), registry.name),
+                                     span_text(difference_us), registry->servername),
            errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
            errhint("Set the clocks of both servers right; let a time service keep them so.")));
 }
@@ -193,11 +155,10 @@ namespace {
 // Asks the registry. identity: the one that it must have; an empty string for any, with kLook.
 // token: the one that its row is thought to have. member: claim, number, exchange, the next token,
 // name.
-Answer registry_ask(const Registry& registry, const char* request, const char* identity,
+Answer registry_ask(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, const Membership& member) {
   Answer answer{};
   const char* claim = DatumGetCString(DirectFunctionCall1(uuid_out, UUIDPGetDatum(&member.claim)));
-  Question question{registry, claim, member, &answer};
   // These two ask for no token, whether or not another request has come to its end.
   const bool has_next = strcmp(request, kLook) != 0 && strcmp(request, kClaim) != 0;
   const char* text = psprintf(
@@ -212,10 +173,10 @@ Answer registry_ask(const Registry& registry, const char* request, const char* i
       quote_literal_cstr(get_database_name(MyDatabaseId)),
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       max_lead_us());
-  run_at_registry(registry, text, kColumns, read_answer, &question);
+  run_at_registry(registry, text, kColumns, [&] { answer = read_answer(registry, member, claim); });
   // Or an honest registry, later, would take this node for a copy of itself.
   if (has_next && answer.verdict == Verdict::kHeld && answer.exchange <= member.exchange)
-    report_nonsense(&registry);
+    report_invalid_answer(registry->servername, "It has not counted the exchange.");
   return answer;
 }
 
@@ -236,7 +197,7 @@ pg_uuid_t new_claim() {
 
 // Asks for the next token, which is made and stored unless there is one. If the registry has it,
 // the node goes by it, and by that registry.
-Answer ask_for_next(const Registry& registry, const char* request, const char* identity,
+Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, Membership* member) {
   if (member->next == 0) {
     member->next = new_token();
@@ -252,7 +213,7 @@ Answer ask_for_next(const Registry& registry, const char* request, const char* i
 }
 
 // Replaces the token by one that is made now. What was asked for before is finished first.
-Answer exchange(const Registry& registry, const char* request, Membership* member) {
+Answer exchange(const ForeignServer* registry, const char* request, Membership* member) {
   if (member->next != 0) {
     const Answer answer =
         ask_for_next(registry, kExchange, member->registry, member->token, member);
@@ -262,7 +223,7 @@ Answer exchange(const Registry& registry, const char* request, Membership* membe
 }
 
 // The same, of a server that states something: from whatever token the registry has now.
-Answer exchange_as_stated(const Registry& registry, const char* request, const Answer& look,
+Answer exchange_as_stated(const ForeignServer* registry, const char* request, const Answer& look,
                           Membership* member) {
   const bool was_asked = member->next != 0;
   const Answer answer = ask_for_next(registry, request, look.identity, look.token, member);
@@ -292,7 +253,7 @@ void note(Finding finding, Membership* member) {
 }
 
 // 55000. Nothing has changed.
-[[noreturn]] void report_refused(const Registry& registry, const Membership& member,
+[[noreturn]] void report_refused(const ForeignServer* registry, const Membership& member,
                                  Verdict verdict) {
   const char* detail = nullptr;
   const char* hint = nullptr;
@@ -316,31 +277,31 @@ void note(Finding finding, Membership* member) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
                          " of node \"%s\" to this server",
-                         registry.name, member.number, member.node),
+                         registry->servername, member.number, member.node),
                   errdetail("%s", detail), errhint("%s", hint)));
 }
 
 // 55000, after the claim was forgotten.
-[[noreturn]] void report_lost_claim(const Registry& registry, Membership* member) {
+[[noreturn]] void report_lost_claim(const ForeignServer* registry, Membership* member) {
   member->is_claiming = false;
   member->next = 0;
   membership_write(*member);
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node, registry.name),
-           errdetail("A copy of this database has finished it, or the registry was "
-                     "restored, promoted or moved meanwhile."),
-           errhint("Try again, to claim another number.")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node,
+                         registry->servername),
+                  errdetail("A copy of this database has finished it, or the registry was "
+                            "restored, promoted or moved meanwhile."),
+                  errhint("Try again, to claim another number.")));
 }
 
 // Stores a new claim. Whatever number the database had is not its own from now on.
-void store_claim(const Registry& registry, Membership* member) {
+void store_claim(const ForeignServer* registry, Membership* member) {
   Membership claim{};
   claim.state = member->state == MemberState::kJoined ? MemberState::kLeft : member->state;
   claim.is_claiming = true;
   claim.is_group_replaced = member->is_group_replaced;
   claim.claim = new_claim();
-  strlcpy(claim.server, registry.name, sizeof(claim.server));
+  strlcpy(claim.server, registry->servername, sizeof(claim.server));
   strlcpy(claim.node, member->node, sizeof(claim.node));
   const Answer look = registry_ask(registry, kLook, "", 0, claim);
   strlcpy(claim.registry, look.identity, sizeof(claim.registry));
@@ -350,8 +311,8 @@ void store_claim(const Registry& registry, Membership* member) {
 
 }  // namespace
 
-void claim_number(const Registry& registry, Membership* member) {
-  if (!member->is_claiming || strcmp(member->server, registry.name) != 0)
+void claim_number(const ForeignServer* registry, Membership* member) {
+  if (!member->is_claiming || strcmp(member->server, registry->servername) != 0)
     store_claim(registry, member);
   // A registry that was set back may give the claim another number than before.
   member->number = 0;
@@ -367,7 +328,7 @@ void claim_number(const Registry& registry, Membership* member) {
   membership_write(*member);
 }
 
-void check_number(const Registry& registry, Membership* member) {
+void check_number(const ForeignServer* registry, Membership* member) {
   const Answer answer = exchange(registry, kExchange, member);
   switch (answer.verdict) {
     case Verdict::kHeld:
@@ -388,13 +349,13 @@ void check_number(const Registry& registry, Membership* member) {
   membership_write(*member);
 }
 
-Answer look_before_taking(const Registry& registry, const Membership& member) {
+Answer look_before_taking(const ForeignServer* registry, const Membership& member) {
   const Answer look = registry_ask(registry, kLook, member.registry, 0, member);
   if (look.verdict != Verdict::kHeld) report_refused(registry, member, look.verdict);
   return look;
 }
 
-void take_over_number(const Registry& registry, const Answer& look, Membership* member) {
+void take_over_number(const ForeignServer* registry, const Answer& look, Membership* member) {
   const Answer answer = exchange_as_stated(registry, kTakeOver, look, member);
   if (answer.verdict != Verdict::kHeld) report_refused(registry, *member, answer.verdict);
   member->finding = Finding::kNothing;
@@ -403,7 +364,7 @@ void take_over_number(const Registry& registry, const Answer& look, Membership* 
   membership_bind(member);
 }
 
-void accept_registry(const Registry& registry, Membership* member) {
+void accept_registry(const ForeignServer* registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
   const Answer answer = exchange_as_stated(registry, kAccept, look, member);
@@ -415,7 +376,7 @@ void accept_registry(const Registry& registry, Membership* member) {
   check_number(registry, member);
 }
 
-void retire_number(const Registry& registry, Membership* member) {
+void retire_number(const ForeignServer* registry, Membership* member) {
   const Verdict verdict = exchange(registry, kLeave, member).verdict;
   if (verdict != Verdict::kHeld && verdict != Verdict::kRetired)
     report_refused(registry, *member, verdict);

@@ -25,16 +25,10 @@ namespace snowid::pg {
 // How far clocks may differ, in microseconds.
 inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
 
-// A registry as the current user may ask it.
-struct Registry {
-  Oid server;
-  Oid role;
-  const char* name;  // of the server
-};
-
-// node: as which this database has joined over it, nullptr if it has not.
+// The foreign server of a registry that the current user may ask. node: as which this database has
+// joined over it, nullptr if it has not.
 // Raises: 42704 if there is no such server, 42501 if the user may not use it.
-Registry registry_of(const char* server, const char* node);
+const ForeignServer* registry_of(const char* server, const char* node);
 
 // How this server's clock and the registry's differ, in microseconds. Reading the other one takes a
 // while, so these are bounds.
@@ -43,10 +37,10 @@ struct ClockGap {
   int64 most_behind_us;  // by how much it is behind at most; negative if it is ahead
 };
 
-ClockGap registry_compare_clocks(const Registry& registry);
+ClockGap registry_compare_clocks(const ForeignServer* registry);
 
 // Raises: 55000 if they differ by more than kMostDifferenceUs.
-void require_near_clocks(const Registry& registry, const ClockGap& gap);
+void require_near_clocks(const ForeignServer* registry, const ClockGap& gap);
 
 enum class Verdict : uint8_t;
 
@@ -66,30 +60,30 @@ struct Answer {
 // is stored.
 // Raises: 55000 if another server has finished the claim, or the registry has become another one;
 // then the claim is forgotten.
-void claim_number(const Registry& registry, Membership* member);
+void claim_number(const ForeignServer* registry, Membership* member);
 
 // Exchanges the token. Goes on with a WARNING if the registry does not know it, and sets `finding`.
 // Raises: 55000 if another server has exchanged tokens since, or the number was retired; then the
 // node has stopped.
-void check_number(const Registry& registry, Membership* member);
+void check_number(const ForeignServer* registry, Membership* member);
 
 // Finds the token that the registry has, whoever has exchanged it, and the snowid.max_lead of who
 // has.
 // Raises: 55000 if the number cannot be taken over.
-Answer look_before_taking(const Registry& registry, const Membership& member);
+Answer look_before_taking(const ForeignServer* registry, const Membership& member);
 
 // Exchanges that token, and binds the node to this server. The page is not stored yet: the caller
 // first goes above what the other server has issued.
 // Raises: 55000 if it cannot be; nothing has changed then.
-void take_over_number(const Registry& registry, const Answer& look, Membership* member);
+void take_over_number(const ForeignServer* registry, const Answer& look, Membership* member);
 
 // Has the registry, as it is now, know the node's number and token; from then on the node goes by
 // that registry.
 // Raises: 55000 if it cannot be; nothing has changed then.
-void accept_registry(const Registry& registry, Membership* member);
+void accept_registry(const ForeignServer* registry, Membership* member);
 
 // Has the registry retire the number of a node that has stopped.
 // Raises: 55000 if the registry does not go by this server.
-void retire_number(const Registry& registry, Membership* member);
+void retire_number(const ForeignServer* registry, Membership* member);
 
 }  // namespace snowid::pg

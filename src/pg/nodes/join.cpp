@@ -39,17 +39,11 @@ void join(const char* server, const char* node, Membership* member) {
                     errmsg("invalid name of a node: \"%s\"", node),
                     errdetail("It has 1 to %d bytes.", kLongestName)));
   require_no_citus();
-  const Registry registry = registry_of(server, nullptr);
-  require_connect_timeout(registry.server);
+  const ForeignServer* registry = registry_of(server, nullptr);
+  require_connect_timeout(registry->serverid);
   require_near_clocks(registry, registry_compare_clocks(registry));
   strlcpy(member->node, node, sizeof(member->node));
   claim_number(registry, member);
-}
-
-// For a subtransaction: the node has stopped, whatever becomes of this.
-void tell_registry(void* member) {
-  auto* left = static_cast<Membership*>(member);
-  retire_number(registry_of(left->server, left->node), left);
 }
 
 void leave(Membership* member) {
@@ -63,7 +57,9 @@ void leave(Membership* member) {
   membership_write(*member);
   membership_row_delete();
   if (is_told) return;
-  ErrorData* error = try_in_subtransaction(tell_registry, member);
+  // The node has stopped, whatever becomes of this.
+  ErrorData* error = try_in_subtransaction(
+      [&] { retire_number(registry_of(member->server, member->node), member); });
   if (error == nullptr) {
     member->state = MemberState::kLeft;
     membership_write(*member);
@@ -89,12 +85,12 @@ core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
 }
 
 // Waits until the clock allows the IDs. Interruptible.
-void wait_until(const Registry& registry, core::UnixMicros moment) {
+void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   ereport(NOTICE,
           (errmsg("waiting until %s", moment_text(moment)),
            errdetail("The clock of the server that had the number may have been %d seconds ahead "
                      "of that of server \"%s\".",
-                     static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry.name)));
+                     static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername)));
   while (unix_now() < moment) nap(100, clock_wait_event());
 }
 
@@ -133,13 +129,13 @@ int32 check_group(const CitusNode& citus) {
 struct LockedNode {
   Membership member;
   MemberState state;
-  Registry registry;
+  const ForeignServer* registry;
 };
 
 // Raises 55000 if the database is not a node, or has left.
 LockedNode lock_node() {
   membership_lock();
-  LockedNode node{membership_read(), MemberState::kNone, {}};
+  LockedNode node{membership_read(), MemberState::kNone, nullptr};
   node.state = state_of(node.member);
   if (node.state != MemberState::kJoined && node.state != MemberState::kMoved &&
       node.state != MemberState::kReplaced)

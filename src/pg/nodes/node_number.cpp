@@ -115,16 +115,6 @@ void resolve_number(NodeNumber* result, bool wants_names) {
   if (result->number == 0) require_other_than_0();
 }
 
-// Resolves the number as a draw with the default layout does, for a subtransaction.
-void try_to_resolve(void* result) {
-  auto* node = static_cast<NodeNumber*>(result);
-  resolve_number(node, true);
-  node->has_number = true;
-  require_shard(core::kInstagram, node->number);
-  // Fails where the library was replaced by one that arranges shared memory differently.
-  slots_attach();
-}
-
 // Whether the error says why there are no IDs, and not something else, such as a cancelled query.
 bool says_why(const ErrorData* error) noexcept {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
@@ -189,7 +179,14 @@ SNOWID_FUNCTION(snowid_get_node_status) {
   // A caller that is wrongly marked PARALLEL SAFE reads the view in a worker.
   PreventCommandIfParallelMode("snowid.get_node_status()");
   NodeNumber node{};
-  ErrorData* error = try_in_subtransaction(try_to_resolve, &node);
+  // As a draw with the default layout does.
+  ErrorData* error = try_in_subtransaction([&] {
+    resolve_number(&node, true);
+    node.has_number = true;
+    require_shard(core::kInstagram, node.number);
+    // Fails where the library was replaced by one that arranges shared memory differently.
+    slots_attach();
+  });
   if (error != nullptr && !says_why(error)) ReThrowError(error);
   const char* problem = error != nullptr ? error->message : node.problem;
   const auto text_or_null = [](const char* text) {
