@@ -95,6 +95,7 @@ extern "C" {
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parse_coerce.h"
+#include "parser/parse_func.h"
 #include "port/pg_bswap.h"
 #include "portability/instr_time.h"
 #include "postmaster/postmaster.h"

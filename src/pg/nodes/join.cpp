@@ -1,11 +1,21 @@
-// The SQL functions of a node: joining a registry and leaving it; and having the registry, or
-// Citus, confirm its number, for schedulers, and for scripts that start or promote a server.
+// A node: how it joins a registry and leaves it, and has the registry, or Citus, confirm its
+// number, for schedulers, and for scripts that start or promote a server.
+//
+// Node and registry exchange tokens, by which copies of the node are found. A token is a random
+// number that the node makes, and stores as `next` before it asks for it. The same one is asked
+// for, whatever the request, until the registry has said that it has it: so an answer that was lost
+// is asked for again, and a request that comes late does no harm. Since a copy may have been made
+// meanwhile, which knows `next`, too, only a token that was made after that confirms the number.
+//
+// In the order of use: each SQL function locks the page (membership.hpp), finds the registry and
+// compares clocks (registry_client.hpp), and asks by exchange(). What is found is in the page
+// before they return or raise; after an error of asking, `next` stays.
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/nodes/citus.hpp"
-#include "pg/nodes/exchange.hpp"
+#include "pg/nodes/registry_client.hpp"
 #include "pg/remote.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
@@ -33,6 +43,197 @@ const char* default_node() {
                   errhint("To get another number, use snowid.leave() first.")));
 }
 
+int64 new_token() {
+  uint64 random;
+  fetch_random(&random, sizeof(random));
+  return std::max(static_cast<int64>(random >> 1), int64{1});
+}
+
+pg_uuid_t new_claim() {
+  pg_uuid_t claim;
+  fetch_random(&claim, sizeof(claim));
+  // Version 4, variant 1: RFC 9562, section 5.4.
+  claim.data[6] = (claim.data[6] & 0x0f) | 0x40;
+  claim.data[8] = (claim.data[8] & 0x3f) | 0x80;
+  return claim;
+}
+
+// Asks for the next token, which is made and stored unless there is one. If the registry has it,
+// the node goes by it, and by that registry.
+Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
+                    int64 token, Membership* member) {
+  if (member->next == 0) {
+    member->next = new_token();
+    membership_write(*member);
+  }
+  const Answer answer = registry_ask(registry, request, identity, token, *member);
+  if (answer.verdict != Verdict::kHeld) return answer;
+  member->token = member->next;
+  member->exchange = answer.exchange;
+  member->next = 0;
+  memmove(member->registry, answer.identity, sizeof(member->registry));
+  return answer;
+}
+
+// Replaces the token by one that is made now. What was asked for before is finished first.
+// identity, token: what the registry has; of a server that states nothing, what the node goes by.
+Answer exchange(const ForeignServer* registry, const char* request, const char* identity,
+                int64 token, Membership* member) {
+  const bool was_asked = member->next != 0;
+  const Answer answer = ask_for_next(registry, request, identity, token, member);
+  if (answer.verdict != Verdict::kHeld || !was_asked) return answer;
+  return ask_for_next(registry, request, member->registry, member->token, member);
+}
+
+Answer exchange(const ForeignServer* registry, const char* request, Membership* member) {
+  return exchange(registry, request, member->registry, member->token, member);
+}
+
+[[noreturn]] void stop(MemberState state, Membership* member) {
+  member->state = state;
+  member->next = 0;
+  membership_write(*member);
+  report_state(*member);
+}
+
+void note(Finding finding, Membership* member) {
+  member->finding = finding;
+  if (finding == Finding::kNothing) return;
+  ereport(WARNING,
+          (errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT
+                  " of node \"%s\"",
+                  member->server, member->number, member->node),
+           errdetail_internal("%s", kFindings[static_cast<int>(finding)].detail),
+           finding == Finding::kRegistryMoved
+               ? errhint("If the old registry is stopped for good, use snowid.recover_registry() "
+                         "on the registry, and then snowid.accept_registry() on each node.")
+               : errhint("On the server that is to be the node, use snowid.take_over_node().")));
+}
+
+// 55000. Nothing has changed.
+[[noreturn]] void report_refused(const ForeignServer* registry, const Membership& member,
+                                 Verdict verdict) {
+  const char* detail = nullptr;
+  const char* hint = nullptr;
+  switch (verdict) {
+    case Verdict::kRetired:
+      detail = "It has retired the number.";
+      hint = "To get another number, use snowid.join().";
+      break;
+    case Verdict::kCopy:
+    case Verdict::kPromoted:
+      detail = "Another server has exchanged tokens since.";
+      hint = "Stop the server that is not to be the node, and try again on the other one.";
+      break;
+    default:
+      detail = "It was restored, promoted, upgraded or moved, and may have lost this number.";
+      hint =
+          "If the old registry is stopped for good, use snowid.recover_registry() on the "
+          "registry, and then snowid.accept_registry() on each node.";
+      break;
+  }
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
+                         " of node \"%s\" to this server",
+                         registry->servername, member.number, member.node),
+                  errdetail("%s", detail), errhint("%s", hint)));
+}
+
+// 55000, after the claim was forgotten.
+[[noreturn]] void report_lost_claim(const ForeignServer* registry, Membership* member) {
+  member->is_claiming = false;
+  member->next = 0;
+  membership_write(*member);
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node,
+                         registry->servername),
+                  errdetail("A copy of this database has finished it, or the registry was "
+                            "restored, promoted or moved meanwhile."),
+                  errhint("Try again, to claim another number.")));
+}
+
+// Stores a new claim. Whatever number the database had is not its own from now on.
+void store_claim(const ForeignServer* registry, Membership* member) {
+  Membership claim{};
+  claim.state = member->state == MemberState::kJoined ? MemberState::kLeft : member->state;
+  claim.is_claiming = true;
+  claim.is_group_replaced = member->is_group_replaced;
+  claim.claim = new_claim();
+  strlcpy(claim.server, registry->servername, sizeof(claim.server));
+  strlcpy(claim.node, member->node, sizeof(claim.node));
+  const Answer look = registry_ask(registry, kLook, "", 0, claim);
+  strlcpy(claim.registry, look.identity, sizeof(claim.registry));
+  membership_write(claim);
+  *member = claim;
+}
+
+// The number is this server's.
+void settle(Membership* member) {
+  member->is_claiming = false;
+  member->finding = Finding::kNothing;
+  member->state = MemberState::kJoined;
+  member->checked = GetCurrentTimestamp();
+  membership_bind(member);
+}
+
+// Claims a number, or finishes an earlier claim: in one that returns the number is the node's, and
+// the page says so. A claim names the identity of the registry, which is asked for before the claim
+// is stored.
+// Raises: 55000 if another server has finished the claim, or the registry has become another one;
+// then the claim is forgotten.
+void claim_number(const ForeignServer* registry, Membership* member) {
+  if (!member->is_claiming || strcmp(member->server, registry->servername) != 0)
+    store_claim(registry, member);
+  // A registry that was set back may give the claim another number than before.
+  member->number = 0;
+  const Answer answer = registry_ask(registry, kClaim, member->registry, 0, *member);
+  if (answer.verdict != Verdict::kHeld) report_lost_claim(registry, member);
+  member->number = answer.number;
+  if (exchange(registry, kExchange, member).verdict != Verdict::kHeld)
+    report_lost_claim(registry, member);
+  settle(member);
+  membership_write(*member);
+}
+
+// Exchanges the token. Goes on with a WARNING if the registry does not know it, and sets `finding`.
+// Raises: 55000 if another server has exchanged tokens since, or the number was retired; then the
+// node has stopped.
+void check_number(const ForeignServer* registry, Membership* member) {
+  const Answer answer = exchange(registry, kExchange, member);
+  switch (answer.verdict) {
+    case Verdict::kHeld:
+      member->checked = GetCurrentTimestamp();
+      note(answer.is_promoted ? Finding::kOtherPromoted : Finding::kNothing, member);
+      break;
+    case Verdict::kPromoted:
+      note(Finding::kPromoted, member);
+      break;
+    case Verdict::kRetired:
+      stop(MemberState::kRetired, member);
+    case Verdict::kCopy:
+      stop(MemberState::kReplaced, member);
+    default:
+      note(Finding::kRegistryMoved, member);
+      break;
+  }
+  membership_write(*member);
+}
+
+// Has the registry, as it is now, know the node's number and token; from then on the node goes by
+// that registry.
+// Raises: 55000 if it cannot be; nothing has changed then.
+void accept_registry(const ForeignServer* registry, Membership* member) {
+  const Answer look = registry_ask(registry, kLook, "", 0, *member);
+  if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
+  const Answer answer = exchange(registry, kAccept, look.identity, look.token, member);
+  // Who was promoted states by this that it is the registry, and not which server is the node.
+  if (answer.verdict == Verdict::kPromoted)
+    memmove(member->registry, answer.identity, sizeof(member->registry));
+  else if (answer.verdict != Verdict::kHeld)
+    report_refused(registry, *member, answer.verdict);
+  check_number(registry, member);
+}
+
 void join(const char* server, const char* node, Membership* member) {
   if (*node == '\0' || strlen(node) > kLongestName)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -58,8 +259,12 @@ void leave(Membership* member) {
   membership_row_delete();
   if (is_told) return;
   // The node has stopped, whatever becomes of this.
-  ErrorData* error = try_in_subtransaction(
-      [&] { retire_number(registry_of(member->server, member->node), member); });
+  ErrorData* error = try_in_subtransaction([&] {
+    const ForeignServer* registry = registry_of(member->server, member->node);
+    const Verdict verdict = exchange(registry, kLeave, member).verdict;
+    if (verdict != Verdict::kHeld && verdict != Verdict::kRetired)
+      report_refused(registry, *member, verdict);
+  });
   if (error == nullptr) {
     member->state = MemberState::kLeft;
     membership_write(*member);
@@ -96,18 +301,10 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
 
 // The result of snowid.is_server_of_group().
 bool is_server_of(int32 group) {
-  Oid type = INT4OID;
-  Datum value = Int32GetDatum(group);
-  bool is_null;
-  SPI_connect();
-  const int result = SPI_execute_with_args("SELECT snowid.is_server_of_group($1)", 1, &type, &value,
-                                           nullptr, false, 0);
-  if (result != SPI_OK_SELECT || SPI_processed != 1)
-    elog(ERROR, "SPI_execute_with_args: %d", result);
-  const bool is_server =
-      DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
-  SPI_finish();
-  return is_server;
+  const Oid type = INT4OID;
+  List* name = list_make2(makeString(pstrdup("snowid")), makeString(pstrdup("is_server_of_group")));
+  return DatumGetBool(
+      OidFunctionCall1(LookupFuncName(name, 1, &type, false), Int32GetDatum(group)));
 }
 
 // Asks Citus whether this server is that of its group. Where it is not, the database is marked,
@@ -196,11 +393,14 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   const ClockGap gap = registry_compare_clocks(node.registry);
   // Before anything is taken. A copy is found also if its clock is wrong.
   require_near_clocks(node.registry, gap);
-  const Answer look = look_before_taking(node.registry, node.member);
+  const Answer look = registry_ask(node.registry, kLook, node.member.registry, 0, node.member);
+  if (look.verdict != Verdict::kHeld) report_refused(node.registry, node.member, look.verdict);
   // Before, since the answer may be lost, and the next check confirm the number; and once more,
   // since the other server has issued IDs meanwhile.
   go_above_other(gap, look.max_lead_us);
-  take_over_number(node.registry, look, &node.member);
+  const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
+  if (answer.verdict != Verdict::kHeld) report_refused(node.registry, node.member, answer.verdict);
+  settle(&node.member);
   wait_until(node.registry, go_above_other(gap, look.max_lead_us));
   membership_write(node.member);
   membership_row_store(node.member);

@@ -4,9 +4,9 @@
 // snowid_internal.membership, which dumps have, says that it must not issue IDs of shard 0.
 //
 // In the order of use: who joins, checks or leaves (join.cpp) calls membership_lock(),
-// membership_read() and state_of(), changes what was read as the registry answers (exchange.cpp),
-// and calls membership_write() and membership_row_…(). Who draws (node_number.cpp) only reads,
-// until an invalidation that is_membership() knows.
+// membership_read() and state_of(), changes what was read as the registry answers, and calls
+// membership_write() and membership_row_…(). Who draws (node_number.cpp) only reads, until an
+// invalidation that is_membership() knows.
 //
 // Shared: the page, guarded by its buffer's content lock. A session that changes it holds the lock
 // that membership_lock() takes; reading does not wait for it.
