@@ -5,36 +5,18 @@
 
 namespace snowid::pg {
 
-Oid extension_schema(Oid extension) {
-  Oid schema = InvalidOid;
-  ScanKeyData key;
-  Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
-  ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
-              ObjectIdGetDatum(extension));
-  SysScanDesc scan = systable_beginscan(catalog, ExtensionOidIndexId, true, nullptr, 1, &key);
-  HeapTuple tuple = systable_getnext(scan);
-  if (HeapTupleIsValid(tuple))
-    schema = reinterpret_cast<Form_pg_extension>(GETSTRUCT(tuple))->extnamespace;
-  systable_endscan(scan);
-  table_close(catalog, AccessShareLock);
-  return schema;
+bool belongs_to(Oid catalog, Oid object, const char* name) {
+  const Oid extension = getExtensionOfObject(catalog, object);
+  return OidIsValid(extension) && extension == get_extension_oid(name, true);
 }
 
 Oid extension_relation(const char* name) {
-  const Oid extension = get_extension_oid(kExtensionName, true);
-  if (!OidIsValid(extension)) return InvalidOid;
   const Oid schema = get_namespace_oid(kInternalSchemaName, true);
-  if (!OidIsValid(schema)) return InvalidOid;
-  const Oid relid = get_relname_relid(name, schema);
-  if (!OidIsValid(relid) || getExtensionOfObject(RelationRelationId, relid) != extension)
-    return InvalidOid;
-  return relid;
+  const Oid relid = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+  return OidIsValid(relid) && is_own_relation(relid) ? relid : InvalidOid;
 }
 
-bool is_own_relation(Oid relid) {
-  const Oid extension = getExtensionOfObject(RelationRelationId, relid);
-  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
-}
+bool is_own_relation(Oid relid) { return belongs_to(RelationRelationId, relid, kExtensionName); }
 
 bool is_own_function(Oid function, const char* name, const char* other) {
   HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -45,9 +27,7 @@ bool is_own_function(Oid function, const char* name, const char* other) {
       form->prolang == ClanguageId &&
       (strcmp(found, name) == 0 || (other != nullptr && strcmp(found, other) == 0));
   ReleaseSysCache(row);
-  if (!is_alike) return false;
-  const Oid extension = getExtensionOfObject(ProcedureRelationId, function);
-  return OidIsValid(extension) && extension == get_extension_oid(kExtensionName, true);
+  return is_alike && belongs_to(ProcedureRelationId, function, kExtensionName);
 }
 
 const char* qualified_name(Oid relid) {
@@ -109,15 +89,6 @@ void require_columns(Relation relation, const OwnTable& table) {
       report_altered(relation,
                      psprintf("Column number %d was dropped, or has another type.", i + 1), kLoss);
   }
-}
-
-bool is_own_trigger(FunctionCallInfo fcinfo) {
-  if (!CALLED_AS_TRIGGER(fcinfo)) return false;
-  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  return TRIGGER_FIRED_BEFORE(trigger->tg_event) &&
-         TRIGGER_FIRED_FOR_ROW(trigger->tg_event) != TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
-         RelationGetRelid(trigger->tg_relation) ==
-             extension_relation(RelationGetRelationName(trigger->tg_relation));
 }
 
 }  // namespace
@@ -202,12 +173,17 @@ Relation own_sequence_open(const char* name, LOCKMODE lock) {
 
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint) {
-  if (!is_own_trigger(fcinfo))
+  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
+  const bool is_truncate =
+      CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event);
+  if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(trigger->tg_event) ||
+      TRIGGER_FIRED_FOR_ROW(trigger->tg_event) == is_truncate ||
+      RelationGetRelid(trigger->tg_relation) !=
+          extension_relation(RelationGetRelationName(trigger->tg_relation)))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
                            kInternalSchemaName, function, kExtensionName)));
-  const auto* trigger = reinterpret_cast<TriggerData*>(fcinfo->context);
-  if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+  if (is_truncate)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,
                            RelationGetRelationName(trigger->tg_relation)),

@@ -19,8 +19,8 @@ inline constexpr char kExtensionName[] = "snowid";
 // take by a relation's name, and keep, would stop all IDs.
 inline constexpr char kInternalSchemaName[] = "snowid_internal";
 
-// The schema of an extension, InvalidOid where there is none of this oid.
-Oid extension_schema(Oid extension);
+// Whether an object, by its catalog and OID, belongs to the extension of this name.
+bool belongs_to(Oid catalog, Oid object, const char* name);
 
 // A relation in the extension's own schema by its name, InvalidOid where there is none.
 Oid extension_relation(const char* name);

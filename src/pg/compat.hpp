@@ -57,36 +57,15 @@ inline AclResult check_usage_of_server(Oid server) {
 }
 #endif
 
-// PostgreSQL 17 lets extensions name their wait events; before, all of them show as "Extension".
+// A wait event of snowid's. PostgreSQL 17 lets extensions name them; before, all of them show as
+// "Extension". or_else: what is to show where they have no names, if that tells more.
+inline uint32 wait_event([[maybe_unused]] const char* name,
+                         [[maybe_unused]] uint32 or_else = PG_WAIT_EXTENSION) {
 #if PG_VERSION_NUM >= 170000
-inline uint32 named_wait_event(uint32* event, const char* name) {
-  if (*event == 0) *event = WaitEventExtensionNew(name);
-  return *event;
-}
+  return WaitEventExtensionNew(name);
 #else
-inline uint32 named_wait_event(uint32*, const char*) { return PG_WAIT_EXTENSION; }
+  return or_else;
 #endif
-
-// 0 where it would not tell more than PostgreSQL's own event of the wait.
-inline uint32 watermark_wait_event() {
-#if PG_VERSION_NUM >= 170000
-  static uint32 event = 0;
-  return named_wait_event(&event, "SnowidWatermark");
-#else
-  return 0;
-#endif
-}
-inline uint32 clock_wait_event() {
-  static uint32 event = 0;
-  return named_wait_event(&event, "SnowidClock");
-}
-inline uint32 remote_wait_event() {
-  static uint32 event = 0;
-  return named_wait_event(&event, "SnowidRemote");
-}
-inline uint32 refill_wait_event() {
-  static uint32 event = 0;
-  return named_wait_event(&event, "SnowidRefill");
 }
 
 // Whether the server is to have synchronous standbys, as the checkpointer has last read it. The

@@ -5,7 +5,6 @@
 // that stops answering.
 #include "pg/remote.hpp"
 
-#include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
@@ -89,16 +88,18 @@ bool execute_with_texts(const char* statement, const char* first, const char* se
   return !is_null && DatumGetInt32(value) != 0;
 }
 
-// The schema of dblink, quoted.
+// The schema of dblink, quoted. Requires: SPI_connect().
 const char* dblink_schema() {
-  const Oid dblink = get_extension_oid("dblink", true);
-  const char* schema = OidIsValid(dblink) ? get_namespace_name(extension_schema(dblink)) : nullptr;
-  if (schema == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("extension \"dblink\" is not installed"),
-             errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
-  return quote_identifier(schema);
+  execute_with_texts(
+      "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e"
+      " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
+      " WHERE e.extname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
+      "dblink");
+  if (SPI_processed == 1) return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("extension \"dblink\" is not installed"),
+           errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
 }
 
 // The connection of one statement.
@@ -137,7 +138,7 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
   for (long nap_ms = 1; execute_with_texts(is_busy, name); nap_ms = next_nap(nap_ms)) {
     SPI_freetuptable(SPI_tuptable);
-    nap(nap_ms, remote_wait_event());
+    nap(nap_ms, wait_event("SnowidRemote"));
   }
   execute_with_texts(
       psprintf("SELECT * FROM %s.dblink_get_result($1) AS t(%s)", schema, column_list(columns)),

@@ -248,7 +248,8 @@ void refill_wait(RefillRight* right) {
   Assert(own_right == nullptr);
   assert_holds_none();
   ConditionVariablePrepareToSleep(&right->released);
-  if (is_being_refilled(*right)) ConditionVariableSleep(&right->released, refill_wait_event());
+  if (is_being_refilled(*right))
+    ConditionVariableSleep(&right->released, wait_event("SnowidRefill"));
   ConditionVariableCancelSleep();
 }
 

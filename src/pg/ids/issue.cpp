@@ -249,7 +249,7 @@ void wait_a_while(int64 for_us) {
     pg_usleep(for_us);
     CHECK_FOR_INTERRUPTS();
   } else {
-    nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), clock_wait_event());
+    nap(static_cast<long>(std::min(for_us, kLongestNapUs) / 1000), wait_event("SnowidClock"));
   }
 }
 

@@ -269,7 +269,7 @@ void wait_for(const VirtualTransactionId& writer) {
   // It has ended, and is about to release its locks.
   if (!VirtualTransactionIdIsValid(writer)) return;
   static uint32 ignored;
-  const uint32 event = watermark_wait_event();
+  const uint32 event = wait_event("SnowidWatermark", 0);
   if (event == 0) {
     VirtualXactLock(writer, true);
     return;

@@ -1,5 +1,7 @@
 #include "pg/nodes/citus.hpp"
 
+#include "pg/catalog_table.hpp"
+
 namespace snowid::pg {
 
 namespace {
@@ -16,12 +18,6 @@ Oid group_relid = InvalidOid;
 // The hash by which PostgreSQL's cache finds that table's row of pg_class by its name, 0 before
 // citus_read() was first called.
 uint32 group_hash = 0;
-
-// Whether a relation belongs to the extension Citus.
-bool is_of_citus(Oid relid) {
-  const Oid extension = getExtensionOfObject(RelationRelationId, relid);
-  return OidIsValid(extension) && extension == get_extension_oid(kCitusName, true);
-}
 
 // Whether Citus has opened this session, as its application_name says.
 bool is_own_session() {
@@ -84,7 +80,7 @@ CitusNode read_group() {
   group_relid = RelationGetRelid(relation);
   // There is no invalidation when an extension takes in a table that exists already.
   CitusNode node = {CitusState::kNone, 0, false};
-  if (is_of_citus(group_relid)) node = read_row(relation);
+  if (belongs_to(RelationRelationId, group_relid, kCitusName)) node = read_row(relation);
   relation_close(relation, AccessShareLock);
   return node;
 }

@@ -296,7 +296,7 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
            errdetail("The clock of the server that had the number may have been %d seconds ahead "
                      "of that of server \"%s\".",
                      static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername)));
-  while (unix_now() < moment) nap(100, clock_wait_event());
+  while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }
 
 // The result of snowid.is_server_of_group().

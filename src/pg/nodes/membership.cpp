@@ -113,8 +113,6 @@ MemberState state_of(const Membership& member) {
   return member.state;
 }
 
-bool membership_is_known() { return stored_read().version == kVersion; }
-
 // Any role can get a lock on any relation that nextval() takes, and keep it. So the lock is one of
 // an object of the relation, which only snowid takes.
 void membership_lock() {

@@ -90,9 +90,6 @@ Membership membership_read();
 // The state that follows from the page, from this server and database, and from the row.
 MemberState state_of(const Membership& member);
 
-// Whether the page has the version that this library knows.
-bool membership_is_known();
-
 // Waits until no other transaction changes the page. Kept until the end of the transaction, which
 // then cannot be prepared.
 void membership_lock();

@@ -132,7 +132,6 @@ int64 shard_of_setting() {
 // Who was replaced must not draw from named shards either, since the other
 // server does.
 bool node_may_issue(bool fails) {
-  if (!fails && !membership_is_known()) return false;
   const Membership member = membership_read();
   if (member.is_group_replaced) {
     const CitusNode citus = citus_read();
