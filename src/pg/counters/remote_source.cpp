@@ -72,40 +72,6 @@ HeapTuple resolved(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
 }
 
-}  // namespace
-
-RemoteSource source_find(Oid relid) {
-  RemoteSource source{};
-  ScanKeyData key;
-  // Where the table is missing it must not look as if the sequence had no source: its own numbers
-  // may be in use elsewhere.
-  Relation table = own_table_open(kSources, AccessShareLock);
-  // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
-  ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
-  HeapTuple row = systable_getnext(scan);
-  if (HeapTupleIsValid(row)) {
-    require_no_null(table, kSources, row);
-    source = {relid,
-              oid_column(table, row, kOwnerOid),
-              oid_column(table, row, kServerOid),
-              text_column(table, row, kServer),
-              text_column(table, row, kRemote),
-              text_column(table, row, kIdentity)};
-    ForeignServer* server = GetForeignServerExtended(source.server_oid, FSV_MISSING_OK);
-    if (server != nullptr && (strcmp(server->servername, source.server) == 0 ||
-                              !OidIsValid(get_foreign_server_oid(source.server, true))))
-      source.server = server->servername;
-    else
-      source.server_oid = InvalidOid;
-  }
-  systable_endscan(scan);
-  table_close(table, AccessShareLock);
-  return source;
-}
-
-namespace {
-
 // Whether the source failed when it was last tried. False if the sequence was attached to another
 // source since.
 bool has_failed(const Counter* counter) noexcept {
@@ -113,49 +79,6 @@ bool has_failed(const Counter* counter) noexcept {
   return last.retry_us.load(std::memory_order_relaxed) != 0 &&
          last.file.load(std::memory_order_relaxed) == file_of(counter->file);
 }
-
-}  // namespace
-
-void note_failure(const Counter* counter, const RemoteSource& source, int sqlstate, const char* why,
-                  core::UnixMicros began, Urgency urgency) {
-  SourceFailures* last = &counter->segment->source;
-  const core::UnixMicros now = unix_now();
-  const int64 took_us = std::max<int64>(now.value - began.value, 0);
-  const uint32_t last_sqlstate = last->sqlstate.exchange(static_cast<uint32_t>(sqlstate));
-  if (urgency == Urgency::kEarly && last_sqlstate != static_cast<uint32_t>(sqlstate))
-    last->logged_us.store(0);
-  last->failures.fetch_add(1);
-  last->failed_us.store(now.value);
-  last->is_down.store(sqlstate == ERRCODE_CONNECTION_FAILURE);
-  last->file.store(file_of(counter->file));
-  last->retry_us.store(now.value +
-                       std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
-  if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
-  // A client must not learn where the server is.
-  ereport(LOG_SERVER_ONLY,
-          (errcode(sqlstate),
-           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
-                  source.server, get_rel_name(source.relid)),
-           errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
-                     ", numbers left here: " UINT64_FORMAT ". %s",
-                     took_us / 1000, last->failures.load(),
-                     core::left_in(counter->segment->numbers), why)));
-}
-
-bool is_retry_too_early(const Counter* counter) noexcept {
-  if (!has_failed(counter)) return false;
-  const SourceFailures& last = counter->segment->source;
-  // A clock that was set back is no reason to wait longer.
-  const core::UnixMicros now = unix_now();
-  return now.value < last.retry_us.load(std::memory_order_relaxed) &&
-         now.value >= last.failed_us.load(std::memory_order_relaxed);
-}
-
-bool is_unreachable_source(const Counter* counter) noexcept {
-  return has_failed(counter) && counter->segment->source.is_down.load();
-}
-
-namespace {
 
 // Locks the sequence as ALTER SEQUENCE does, so that nobody draws from it. Checks the owner before,
 // since a user may not lock another's sequence, and after, since the owner may have changed
@@ -212,6 +135,75 @@ void set_source(Oid relid, const RemoteSource* source) {
 }
 
 }  // namespace
+
+RemoteSource source_find(Oid relid) {
+  RemoteSource source{};
+  ScanKeyData key;
+  // Where the table is missing it must not look as if the sequence had no source: its own numbers
+  // may be in use elsewhere.
+  Relation table = own_table_open(kSources, AccessShareLock);
+  // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
+  ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
+  HeapTuple row = systable_getnext(scan);
+  if (HeapTupleIsValid(row)) {
+    require_no_null(table, kSources, row);
+    source = {relid,
+              oid_column(table, row, kOwnerOid),
+              oid_column(table, row, kServerOid),
+              text_column(table, row, kServer),
+              text_column(table, row, kRemote),
+              text_column(table, row, kIdentity)};
+    ForeignServer* server = GetForeignServerExtended(source.server_oid, FSV_MISSING_OK);
+    if (server != nullptr && (strcmp(server->servername, source.server) == 0 ||
+                              !OidIsValid(get_foreign_server_oid(source.server, true))))
+      source.server = server->servername;
+    else
+      source.server_oid = InvalidOid;
+  }
+  systable_endscan(scan);
+  table_close(table, AccessShareLock);
+  return source;
+}
+
+void note_failure(const Counter* counter, const RemoteSource& source, int sqlstate, const char* why,
+                  core::UnixMicros began, Urgency urgency) {
+  SourceFailures* last = &counter->segment->source;
+  const core::UnixMicros now = unix_now();
+  const int64 took_us = std::max<int64>(now.value - began.value, 0);
+  const uint32_t last_sqlstate = last->sqlstate.exchange(static_cast<uint32_t>(sqlstate));
+  if (urgency == Urgency::kEarly && last_sqlstate != static_cast<uint32_t>(sqlstate))
+    last->logged_us.store(0);
+  last->failures.fetch_add(1);
+  last->failed_us.store(now.value);
+  last->is_down.store(sqlstate == ERRCODE_CONNECTION_FAILURE);
+  last->file.store(file_of(counter->file));
+  last->retry_us.store(now.value +
+                       std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
+  if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
+  // A client must not learn where the server is.
+  ereport(LOG_SERVER_ONLY,
+          (errcode(sqlstate),
+           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
+                  source.server, get_rel_name(source.relid)),
+           errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
+                     ", numbers left here: " UINT64_FORMAT ". %s",
+                     took_us / 1000, last->failures.load(),
+                     core::left_in(counter->segment->numbers), why)));
+}
+
+bool is_retry_too_early(const Counter* counter) noexcept {
+  if (!has_failed(counter)) return false;
+  const SourceFailures& last = counter->segment->source;
+  // A clock that was set back is no reason to wait longer.
+  const core::UnixMicros now = unix_now();
+  return now.value < last.retry_us.load(std::memory_order_relaxed) &&
+         now.value >= last.failed_us.load(std::memory_order_relaxed);
+}
+
+bool is_unreachable_source(const Counter* counter) noexcept {
+  return has_failed(counter) && counter->segment->source.is_down.load();
+}
 
 // The trigger on snowid_internal.segment_sources. A sequence is refilled with its owner's rights,
 // so nobody else may say where from. Rows that logical replication inserts, updates or deletes are

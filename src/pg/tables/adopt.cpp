@@ -20,20 +20,6 @@ namespace snowid::pg {
 
 namespace {
 
-// Raises 42501 unless the caller may SET ROLE to it.
-void require_may_become(Oid role) {
-  if (may_set_role(GetUserId(), role)) return;
-  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("permission denied to set role \"%s\"", GetUserNameFromId(role, false))));
-}
-
-// The flags of a statement that the present user runs as the role. The owner of a table with forced
-// row-level security reads it as another caller who may.
-int security_for(Oid role) {
-  if (role == GetUserId()) return 0;
-  return SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS;
-}
-
 // Returns nullptr for a tree that is none, as pg_rewrite.ev_qual has.
 Node* tree_arg(FunctionCallInfo fcinfo, int number) {
   return static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(number))));
@@ -174,10 +160,14 @@ SNOWID_FUNCTION(snowid_execute) {
   const Oid owner = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
   const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
   const Oid kind = get_fn_expr_rettype(fcinfo->flinfo);
-  int16 length;
-  bool by_value;
-  require_may_become(owner);
-  const Caller caller = role_enter(owner, security_for(owner));
+  if (!may_set_role(GetUserId(), owner))
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("permission denied to set role \"%s\"", GetUserNameFromId(owner, false))));
+  // The owner of a table with forced row-level security reads it as another caller who may.
+  constexpr int kRestricted =
+      SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS;
+  const Caller caller = role_enter(owner, owner == GetUserId() ? 0 : kRestricted);
   SPI_connect();
   const int result = SPI_execute(statement, false, 0);
   if (result < 0)
@@ -189,10 +179,7 @@ SNOWID_FUNCTION(snowid_execute) {
   if (result == SPI_OK_SELECT && SPI_processed == 1 &&
       SPI_gettypeid(SPI_tuptable->tupdesc, 1) == kind)
     selected = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  if (!is_null) {
-    get_typlenbyval(kind, &length, &by_value);
-    selected = SPI_datumTransfer(selected, by_value, length);
-  }
+  if (!is_null) selected = SPI_datumTransfer(selected, get_typbyval(kind), get_typlen(kind));
   SPI_finish();
   role_leave(caller);
   if (is_null) PG_RETURN_NULL();

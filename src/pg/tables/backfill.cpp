@@ -22,44 +22,12 @@ struct Run {
   bool has_order;
 };
 
-// The arguments of a row. `spec` points to memory that holds until the next row.
-struct Row {
-  TimestampTz moment;
-  int64 shard;
-  const core::LayoutSpec* spec;
-};
-
-// Reads them. False where one is null.
-bool read_row(WindowObject window, Row* row) {
-  bool is_null;
-  row->moment = DatumGetTimestampTz(WinGetFuncArgCurrent(window, 0, &is_null));
-  if (is_null) return false;
-  row->shard = DatumGetInt64(WinGetFuncArgCurrent(window, 1, &is_null));
-  if (is_null) return false;
-  const Datum spec = WinGetFuncArgCurrent(window, 2, &is_null);
-  row->spec = reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(spec));
-  return !is_null;
-}
-
 [[noreturn]] void report_order(const char* function, const char* detail) {
   ereport(ERROR,
           (errcode(ERRCODE_WINDOWING_ERROR),
            errmsg("window of %s is not ordered by its first argument", function),
            errdetail("%s", detail),
            errhint("Use OVER (ORDER BY created_at), where created_at is the first argument.")));
-}
-
-// Raises: 42P20 if the window does not order its rows by their times. Without an ORDER BY all
-// rows are peers, and their order is any, even if it is right today.
-void require_order(WindowObject window, const char* function, TimestampTz moment, int64 position,
-                   Run* run) {
-  if (!run->ids.begun || moment == run->moment) return;
-  if (moment < run->moment)
-    report_order(function, "A row has an earlier time than the one before it.");
-  if (run->has_order) return;
-  if (WinRowsArePeers(window, run->position, position))
-    report_order(function, "Rows with different times are peers.");
-  run->has_order = true;
 }
 
 // The window of a call. function: what the error names. Raises: 42P20 if there is no window.
@@ -72,11 +40,18 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
 }
 
 // The tick of the present row, whose time is `moment`; or the status why there is none.
-// Raises: 42P20 if the window does not order its rows by their times.
+// Raises: 42P20 if the window does not order its rows by their times. Without an ORDER BY all
+// rows are peers, and their order is any, even if it is right today.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);
-  require_order(window, function, moment, position, run);
+  if (run->ids.begun && moment < run->moment)
+    report_order(function, "A row has an earlier time than the one before it.");
+  if (run->ids.begun && moment > run->moment && !run->has_order) {
+    if (WinRowsArePeers(window, run->position, position))
+      report_order(function, "Rows with different times are peers.");
+    run->has_order = true;
+  }
   const core::Status status = next_of(layout, from_timestamptz(moment), &run->ids, tick);
   if (status != core::Status::kOk) return status;
   run->moment = moment;
@@ -108,17 +83,21 @@ RandomPool random_pool;
 SNOWID_FUNCTION(snowid_backfill) {
   constexpr const char* kFunction = "snowid_backfill()";
   const WindowObject window = window_of(fcinfo, kFunction);
-  Row row;
-  if (!read_row(window, &row)) PG_RETURN_NULL();
+  bool nulls[3];
+  const TimestampTz moment = DatumGetTimestampTz(WinGetFuncArgCurrent(window, 0, &nulls[0]));
+  const int64 shard = DatumGetInt64(WinGetFuncArgCurrent(window, 1, &nulls[1]));
+  const Datum value = WinGetFuncArgCurrent(window, 2, &nulls[2]);
+  if (nulls[0] || nulls[1] || nulls[2]) PG_RETURN_NULL();
+  const auto& spec = *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(value));
   auto* run = static_cast<Run*>(WinGetPartitionLocalMemory(window, sizeof(Run)));
-  require_same_layout(*run, *row.spec);
-  const core::Layout& layout = layout_of_call(fcinfo, *row.spec);
-  require_shard(layout, row.shard);
+  require_same_layout(*run, spec);
+  const core::Layout& layout = layout_of_call(fcinfo, spec);
+  require_shard(layout, shard);
   core::Tick tick;
-  const core::Status status = next_tick(window, kFunction, layout, row.moment, run, &tick);
+  const core::Status status = next_tick(window, kFunction, layout, moment, run, &tick);
   if (status != core::Status::kOk) report_status(layout, status);
-  run->layout = *row.spec;
-  PG_RETURN_INT64(id_of(layout, {static_cast<uint64>(row.shard)}, tick).value);
+  run->layout = spec;
+  PG_RETURN_INT64(id_of(layout, {static_cast<uint64>(shard)}, tick).value);
 }
 
 // snowid_backfill_uuidv7(created_at timestamptz) OVER (…) → uuid
