@@ -68,7 +68,7 @@ SharedTable sections = {
 namespace {
 
 Quota quota = make_quota(
-    "segments and sections",
+    "too many segments and sections are in use",
     [] {
       return Bounds{static_cast<uint64>(max_counters),
                     static_cast<uint64>(max_counters_of_database)};

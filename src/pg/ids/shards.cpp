@@ -104,7 +104,7 @@ namespace {
 // Slots of the default layout are only counted.
 Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
 Quota other_quota = make_quota(
-    "shards of layouts other than \"instagram\"",
+    "too many shards of layouts other than \"instagram\" are in use",
     [] {
       return Bounds{static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
     },

@@ -14,17 +14,17 @@ uint32 read_count(const std::atomic<uint32_t>& count) noexcept {
 [[noreturn]] void report_full(const Quota& quota, Bound bound) {
   const Bounds bounds = quota.bounds();
   if (bound == Bound::kDatabase)
-    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                    errmsg("too many %s are in use", quota.counted),
-                    errdetail("This database has " UINT64_FORMAT
-                              ", which is all that one database can have.",
-                              bounds.database),
-                    errhint("End the sessions that no longer need theirs, in this database.")));
-  ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                  errmsg("too many %s are in use", quota.counted),
-                  errdetail("The server has " UINT64_FORMAT ", which is all that it can have.",
-                            bounds.server),
-                  errhint("End the sessions that no longer need theirs, in any database.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
+         errdetail("This database has " UINT64_FORMAT ", which is all that one database can have.",
+                   bounds.database),
+         errhint("End the sessions that no longer need theirs, in this database.")));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
+       errdetail("The server has " UINT64_FORMAT ", which is all that it can have.", bounds.server),
+       errhint("End the sessions that no longer need theirs, in any database.")));
 }
 
 }  // namespace

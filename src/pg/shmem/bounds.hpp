@@ -39,13 +39,13 @@ struct Bounds {
 // A kind of entry that is bounded, such as slots; and one whose usages are in the table of this
 // name.
 struct Quota {
-  const char* counted;  // what there are too many of, in the error that a bound is reached
+  const char* too_many;  // the error that a bound is reached
   Bounds (*bounds)();
   SharedTable usages;
   Usage* server;  // nullptr before quota_attach()
 };
-constexpr Quota make_quota(const char* counted, Bounds (*bounds)(), const char* table) noexcept {
-  return {counted,
+constexpr Quota make_quota(const char* too_many, Bounds (*bounds)(), const char* table) noexcept {
+  return {too_many,
           bounds,
           {{table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage), nullptr}, nullptr},
           nullptr};
