@@ -50,7 +50,7 @@ SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(forea
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))
-EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending))) prelude.*
+EXTRA_CLEAN = $(EXTENSION)--*.sql $(foreach ending,d bc bc.d,$(OBJS:.o=.$(ending)))
 PGFILEDESC = "snowid - 64-bit, time-ordered IDs that never repeat"
 
 PG_CONFIG ?= pg_config
@@ -110,7 +110,7 @@ PROVE_FLAGS += -I $(TOP)/test/perl
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 
 # What each object includes, as the compiler has last written it down.
--include $(OBJS:.o=.d) $(OBJS:.o=.bc.d) prelude.d prelude.bc.gch.d
+-include $(OBJS:.o=.d) $(OBJS:.o=.bc.d)
 $(OBJS) $(OBJS:.o=.bc): Makefile
 ifneq ($(TOP),.)
 $(shell mkdir -p $(sort $(dir $(OBJS))))
@@ -118,21 +118,6 @@ endif
 
 $(EXTENSION)--$(EXTVERSION).sql: $(addprefix src/pg/,$(SQL)) Makefile
 	(cd $(TOP)/src/pg && cat $(SQL)) >$@
-
-# make PRECOMPILED=1 reads the headers that all files begin with once for each compiler, which takes a third
-# of the time. For builds from scratch: whatever of them changes makes everything anew, with PRECOMPILED or
-# without. Of an object the compiler does not write down what it has had by them; so what they include is said to
-# be the objects', too: of those that there are when that is read, not when it is written.
-ifdef PRECOMPILED
-prelude.gch: src/pg/prelude.hpp Makefile
-	$(COMPILE.cc) -w -MT '$@ $$(OBJS)' -x c++-header $< -o $@
-prelude.bc.gch: src/pg/prelude.hpp Makefile
-	$(COMPILE.cxx.bc) -w -MT '$@ $$(OBJS:.o=.bc)' -x c++-header $< -o $@
-$(OBJS): prelude.gch
-$(OBJS): private COMPILE.cc += -Winvalid-pch -include prelude
-$(OBJS:.o=.bc): prelude.bc.gch
-$(OBJS:.o=.bc): private COMPILE.cxx.bc += -include prelude.bc
-endif
 
 endif
 

@@ -211,8 +211,7 @@ make_work() {
 copy_checkout() {
   mkdir "$1"
   tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./output_*' --exclude='./*.zip' --exclude='*.o' \
-    --exclude='*.bc' \
-    --exclude='*.so' --exclude='*.gch' --exclude='*.d' -cf - . | tar -C "$1" -xf -
+    --exclude='*.bc' --exclude='*.so' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }
 
 # The extension's version, which the Makefile names.
@@ -277,7 +276,7 @@ build_and_install() {
   BUILD=$WORK/build-$MAJOR
   if [ -d "${KEEP_BUILD:-}" ]; then cp -a "$KEEP_BUILD" "$BUILD"; else copy_checkout "$BUILD"; fi
   [ -z "${MUTANT:-}" ] || put_fault "$MUTANT" "$BUILD"
-  quietly make -C "$BUILD" -j"$(nproc)" PRECOMPILED=1 PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
+  quietly make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
   [ -z "${KEEP_BUILD:-}" ] || [ -d "$KEEP_BUILD" ] || cp -a "$BUILD" "$KEEP_BUILD"
   quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG" "$@"
   # The tests write there. (Not in PREFIX, which is full of links.)

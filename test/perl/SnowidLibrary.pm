@@ -39,13 +39,12 @@ sub build_in
     system_or_bail('rm', '-rf', $dir);
     mkdir $dir or die "$dir: $!";
     # With their times, so that what was built for the installed library serves this one, too.
-    my @precompiled = grep { -e } 'prelude.gch';
-    system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', @precompiled, $dir);
+    system_or_bail('cp', '-a', 'src', 'Makefile', 'snowid.control', $dir);
     unlink objects_of("$dir/src", $macros =~ /-D(\w+)/g);
     my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
     # Others may wait for it.
     system_or_bail('make', '-s', '-j2', '-C', $dir, 'snowid.so', "PG_CONFIG=$pg_config",
-        'with_llvm=no', "SNOWID_CPPFLAGS=$macros", @precompiled ? 'PRECOMPILED=1' : 'SNOWID_CXXFLAGS=-O0');
+        'with_llvm=no', "SNOWID_CPPFLAGS=$macros", 'SNOWID_CXXFLAGS=-O0');
     return;
 }
 
