@@ -3,6 +3,23 @@
 #include "pg/compat.hpp"
 #include "pg/xact.hpp"
 
+extern "C" {
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
 namespace snowid::pg {
 
 bool belongs_to(Oid catalog, Oid object, const char* name) {

@@ -10,7 +10,12 @@
 // Nothing is shared but the relations.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "access/htup.h"
+#include "commands/trigger.h"
+}
 
 namespace snowid::pg {
 

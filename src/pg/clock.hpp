@@ -2,8 +2,19 @@
 // all sessions together. Nothing is shared here but the atomic that the caller gives.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include <sys/time.h>
+
+#include "core/types.hpp"
 #include "pg/debug.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "common/int.h"
+#include "portability/instr_time.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 

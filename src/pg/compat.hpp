@@ -2,7 +2,29 @@
 // and the reason. Nothing else names PG_VERSION_NUM.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_server.h"
+#include "lib/dshash.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "replication/syncrep.h"
+#include "replication/walsender_private.h"
+#include "storage/bufpage.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/backend_status.h"
+#include "utils/dsa.h"
+#include "utils/guc.h"
+#include "utils/rangetypes.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/wait_event.h"
+}
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
 #error "snowid supports PostgreSQL 15 to 19"

@@ -6,8 +6,15 @@
 // assertions. Nothing is shared.
 #pragma once
 
+#include "pg/postgres.hpp"
+
 #include "pg/compat.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "utils/guc.h"
+}
 
 #ifdef SNOWID_DEBUG
 #define SNOWID_BOUND(name, value) inline int name = (value)

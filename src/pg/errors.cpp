@@ -1,5 +1,6 @@
 #include "pg/errors.hpp"
 
+#include "core/uuid.hpp"
 #include "pg/clock.hpp"
 #include "pg/types/layout.hpp"
 

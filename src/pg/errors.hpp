@@ -1,7 +1,14 @@
 // Errors that more than one room reports, so that each is worded once. Nothing is shared here.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
+
+extern "C" {
+#include "access/xact.h"
+}
 
 namespace snowid::pg {
 

@@ -8,6 +8,8 @@
 // _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. Loading
 // allocates no shared memory, so that it makes no difference whether shared_preload_libraries lists
 // the library.
+#include "pg/postgres.hpp"
+
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/counter_state.hpp"
@@ -18,6 +20,14 @@
 #include "pg/nodes/node_number.hpp"
 #include "pg/nodes/shard_moves.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "tcop/utility.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+}
 
 namespace snowid::pg {
 

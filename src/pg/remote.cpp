@@ -10,6 +10,20 @@
 #include "pg/debug.hpp"
 #include "pg/values.hpp"
 
+extern "C" {
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "executor/spi.h"
+#include "foreign/foreign.h"
+#include "storage/latch.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+}
+
 namespace snowid::pg {
 
 namespace {

@@ -6,7 +6,8 @@
 // RemoteAnswer. Of an error is_unreachable() says whether to try again later.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
 #include "pg/xact.hpp"
 
 namespace snowid::pg {

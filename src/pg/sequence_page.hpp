@@ -5,8 +5,14 @@
 // transaction rolls back. It is durable only after sequence_make_durable().
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/known.hpp"
 #include "pg/compat.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "access/generic_xlog.h"
+}
 
 namespace snowid::pg {
 

@@ -2,8 +2,19 @@
 // here is shared.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/uuid.hpp"
 #include "pg/compat.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "common/hashfn.h"
+#include "funcapi.h"
+#include "parser/parse_type.h"
+#include "port/pg_bswap.h"
+#include "utils/uuid.h"
+}
 
 namespace snowid::pg {
 

@@ -3,6 +3,11 @@
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 
+extern "C" {
+#include "utils/guc.h"
+#include "utils/resowner.h"
+}
+
 namespace snowid::pg {
 
 ErrorData* try_in_subtransaction(Step step) {

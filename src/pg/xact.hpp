@@ -3,7 +3,11 @@
 // at_eoxact_durable_commit() heeds). Nothing is shared.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "access/xact.h"
+}
 
 namespace snowid::pg {
 

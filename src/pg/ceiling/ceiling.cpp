@@ -8,6 +8,23 @@
 #include "pg/clock.hpp"
 #include "pg/debug.hpp"
 
+extern "C" {
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "portability/instr_time.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
+
 namespace snowid::pg {
 
 int ceiling_step_ms = 1000;

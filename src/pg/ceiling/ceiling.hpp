@@ -18,8 +18,17 @@
 // ceiling that may yet be rolled back.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/ceiling.hpp"
+#include "core/skipped_times.hpp"
+#include "core/types.hpp"
 #include "pg/ceiling/ceiling_storage.hpp"
 #include "pg/database/database.hpp"
+
+extern "C" {
+#include "access/xlogdefs.h"
+}
 
 namespace snowid::pg {
 

@@ -4,6 +4,19 @@
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 
+extern "C" {
+#include "access/genam.h"
+#include "access/generic_xlog.h"
+#include "access/relation.h"
+#include "access/skey.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_subscription_rel.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+}
+
 // The version of SecondPage: of its form, and of what its fields mean.
 #ifndef SNOWID_CEILING_PAGE
 #define SNOWID_CEILING_PAGE 1

@@ -14,7 +14,16 @@
 // storage, under the relation's extension lock.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/skipped_times.hpp"
+#include "core/types.hpp"
 #include "pg/sequence_page.hpp"
+
+extern "C" {
+#include "storage/buf.h"
+#include "utils/rel.h"
+}
 
 namespace snowid::pg {
 

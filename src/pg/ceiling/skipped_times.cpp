@@ -12,6 +12,15 @@
 // Shared: Database and the slots of this database, which no other session uses then. And the slots
 // that all databases share, which other sessions go on using: ticks from those may come again, so
 // ObjectIDs get another random number.
+#include "pg/postgres.hpp"
+
+#include "core/ceiling.hpp"
+#include "core/key_table.hpp"
+#include "core/layout.hpp"
+#include "core/objectid.hpp"
+#include "core/skipped_times.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
@@ -21,6 +30,20 @@
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/types/objectid.hpp"
+
+extern "C" {
+#include "catalog/pg_database.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "storage/lock.h"
+#include "storage/procarray.h"
+#include "utils/backend_status.h"
+#include "utils/lsyscache.h"
+#include "utils/multirangetypes.h"
+#include "utils/rangetypes.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+}
 
 namespace snowid::pg {
 

@@ -7,6 +7,13 @@
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
 
+extern "C" {
+#include "access/xact.h"
+#include "lib/dshash.h"
+#include "utils/guc.h"
+#include "utils/syscache.h"
+}
+
 namespace snowid::pg {
 
 bool segment_adapt = true;

@@ -15,11 +15,23 @@
 // KeyPartition::lock. No session holds a partition of "sections" and a section's lock at once.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/key_table.hpp"
+#include "core/known.hpp"
+#include "core/segment.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/remote_source.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/shmem/shared_table.hpp"
+
+extern "C" {
+#include "portability/instr_time.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "utils/dsa.h"
+}
 
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeySlot too, and of what their fields mean.

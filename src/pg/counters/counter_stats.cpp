@@ -4,10 +4,24 @@
 // Shared: the entries, each looked at with its partition locked in shared mode, so that it is not
 // deleted meanwhile. What is read are atomics, so nobody waits, and one may be a moment ahead of
 // another.
+#include "pg/postgres.hpp"
+
+#include "core/known.hpp"
+#include "core/segment.hpp"
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
 #include "pg/ids/id_stats.hpp"
+
+extern "C" {
+#include "funcapi.h"
+#include "lib/dshash.h"
+#include "portability/instr_time.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+}
 
 namespace snowid::pg {
 

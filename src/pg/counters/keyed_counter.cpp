@@ -23,12 +23,27 @@
 // key's partition locked; a key leaves with it locked exclusively. SharedSection::lock is for one
 // process at a time to make keys leave. None is held while the limit is made durable. The sequence
 // itself: see session_counter.hpp.
+#include "pg/postgres.hpp"
+
+#include "core/adapting_step.hpp"
+#include "core/key_table.hpp"
+#include "core/known.hpp"
+#include "core/segment.hpp"
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/sequence_page.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "nodes/parsenodes.h"
+#include "portability/instr_time.h"
+#include "storage/lwlock.h"
+#include "utils/dsa.h"
+}
 
 namespace snowid::pg {
 

@@ -1,8 +1,17 @@
 // Allocating blocks of a remote sequence (remote_source.hpp). The caller has the right to refill,
 // so only one session of a server allocates for a sequence at a time.
+#include "pg/postgres.hpp"
+
+#include "core/central.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/counters/remote_source.hpp"
 #include "pg/remote.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+#include "foreign/foreign.h"
+#include "utils/lsyscache.h"
+}
 
 namespace snowid::pg {
 

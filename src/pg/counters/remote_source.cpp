@@ -3,6 +3,8 @@
 // rights by it.
 #include "pg/counters/remote_source.hpp"
 
+#include "core/known.hpp"
+#include "core/segment.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
@@ -10,6 +12,26 @@
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 #include "pg/sequence_page.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/skey.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "common/int.h"
+#include "executor/spi.h"
+#include "foreign/foreign.h"
+#include "replication/logicalworker.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
 
 namespace snowid::pg {
 

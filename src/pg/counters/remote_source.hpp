@@ -10,7 +10,10 @@
 // read it at any time, and zero the counts.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+#include "core/central.hpp"
+#include "core/types.hpp"
 #include "pg/sequence_page.hpp"
 #include "pg/shmem/shared_table.hpp"
 

@@ -8,12 +8,27 @@
 // it only if nothing is left. A read-only transaction gets an error, as from nextval.
 //
 // Shared: SharedSegment, see counter_state.hpp; the sequence, see session_counter.hpp.
+#include "pg/postgres.hpp"
+
+#include "core/adapting_step.hpp"
+#include "core/central.hpp"
+#include "core/known.hpp"
+#include "core/segment.hpp"
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
 #include "pg/sequence_page.hpp"
+
+extern "C" {
+#include "common/int.h"
+#include "funcapi.h"
+#include "nodes/parsenodes.h"
+#include "portability/instr_time.h"
+#include "utils/lsyscache.h"
+}
 
 namespace snowid::pg {
 

@@ -13,9 +13,16 @@
 // session that has the right to refill (counter_state.hpp) changes the page.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/known.hpp"
 #include "pg/counters/counter_state.hpp"
-#include "pg/prelude.hpp"
 #include "pg/sequence_page.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "nodes/parsenodes.h"
+}
 
 namespace snowid::pg {
 

@@ -1,6 +1,14 @@
 // Finding and making a database's entry; the node number in it; then its slots.
 #include "pg/database/database.hpp"
 
+extern "C" {
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/xlog.h"
+#include "lib/dshash.h"
+#include "utils/syscache.h"
+}
+
 namespace snowid::pg {
 
 Database* shared_database = nullptr;

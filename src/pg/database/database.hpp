@@ -19,9 +19,20 @@
 // slots (shmem/bounds.hpp), that of "slots".
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/skipped_times.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/shared_table.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "storage/lwlock.h"
+}
 
 // The ABI number of Database and Slot.
 #ifndef SNOWID_IDS_ABI

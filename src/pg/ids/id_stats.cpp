@@ -1,5 +1,7 @@
 #include "pg/ids/id_stats.hpp"
 
+#include "core/objectid.hpp"
+#include "core/tick.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
@@ -8,6 +10,12 @@
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "funcapi.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+}
 
 namespace snowid::pg {
 

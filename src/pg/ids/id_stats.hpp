@@ -7,7 +7,15 @@
 // rests on. Each is read by itself: what comes meanwhile may be in one and not yet in another.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
 #include "pg/database/database.hpp"
+
+extern "C" {
+#include "portability/instr_time.h"
+}
 
 namespace snowid::pg {
 

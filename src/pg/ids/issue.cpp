@@ -1,8 +1,14 @@
 // The slow path of issuing IDs, what it waits for, and its errors.
 #include "pg/ids/issue.hpp"
 
+#include "core/ceiling.hpp"
+#include "core/objectid.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
+
+extern "C" {
+#include "portability/instr_time.h"
+}
 
 namespace snowid::pg {
 

@@ -15,6 +15,12 @@
 // read. The quick path takes no lock; the slow one waits for the clock and raises the ceiling.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/skipped_times.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"
 #include "pg/ids/id_stats.hpp"

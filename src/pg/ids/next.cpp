@@ -1,11 +1,25 @@
 // The settings of IDs, the shard of functions that are given none, and the SQL functions that issue
 // IDs. Each of these raises an error in a read-only transaction, as nextval
 // does, finds the layout's cache and the shard, and calls issue_one() or issue() (issue.hpp).
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/segment.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
+
+extern "C" {
+#include "access/parallel.h"
+#include "access/xlog.h"
+#include "funcapi.h"
+#include "tcop/pquery.h"
+#include "utils/guc.h"
+}
 
 namespace snowid::pg {
 

@@ -5,6 +5,10 @@
 #include "pg/ids/id_stats.hpp"
 #include "pg/ids/shards.hpp"
 
+extern "C" {
+#include "utils/memutils.h"
+}
+
 namespace snowid::pg {
 
 LayoutCache layout_caches = {core::kInstagram, nullptr, nullptr, 0, nullptr, nullptr};

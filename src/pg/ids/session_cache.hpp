@@ -15,7 +15,15 @@
 // Shared: Slot::uses, added to. All else belongs to one process, and is not freed before it exits.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
 #include "pg/database/database.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "utils/hsearch.h"
+}
 
 namespace snowid::pg {
 

@@ -15,12 +15,28 @@
 // used in this hour stays: a new one could issue nothing until the next hour.
 #include "pg/ids/shards.hpp"
 
+#include "core/objectid.hpp"
 #include "pg/clock.hpp"
 #include "pg/debug.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/skey.h"
+#include "access/table.h"
+#include "common/hashfn.h"
+#include "lib/dshash.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 

@@ -18,9 +18,18 @@
 // these calls.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/database/database.hpp"
 #include "pg/debug.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+}
 
 namespace snowid::pg {
 

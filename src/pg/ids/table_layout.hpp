@@ -3,7 +3,9 @@
 // is shared.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
 
 namespace snowid::pg {
 

@@ -19,12 +19,42 @@
 // Shared: slots are lifted by compare-and-swap. Those that are made or opened meanwhile start above
 // Database::watermark_us, which is raised before slots are looked at. Ceiling::lock is held in
 // shared mode for that, since open_slot() reads it and opens the slot with that lock.
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/objectid.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/ids/table_layout.hpp"
 #include "pg/types/layout.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/skey.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
+#include "funcapi.h"
+#include "nodes/parsenodes.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/wait_event.h"
+}
 
 namespace snowid::pg {
 

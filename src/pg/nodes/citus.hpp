@@ -5,7 +5,7 @@
 // Reads Citus' tables under AccessShareLock, which it releases at once. Nothing is shared.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
 
 namespace snowid::pg {
 

@@ -10,6 +10,9 @@
 // In the order of use: each SQL function locks the page (membership.hpp), finds the registry and
 // compares clocks (registry_client.hpp), and asks by exchange(). What is found is in the page
 // before they return or raise; after an error of asking, `next` stays.
+#include "pg/postgres.hpp"
+
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
@@ -19,6 +22,17 @@
 #include "pg/remote.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "foreign/foreign.h"
+#include "parser/parse_func.h"
+#include "postmaster/postmaster.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+}
 
 namespace snowid::pg {
 

@@ -12,7 +12,13 @@
 // that membership_lock() takes; reading does not wait for it.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+
+extern "C" {
+#include "utils/uuid.h"
+}
 
 namespace snowid::pg {
 

@@ -1,5 +1,6 @@
 #include "pg/nodes/node_number.hpp"
 
+#include "core/layout.hpp"
 #include "pg/compat.hpp"
 #include "pg/database/database.hpp"
 #include "pg/errors.hpp"
@@ -8,6 +9,12 @@
 #include "pg/nodes/membership.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "access/xlog.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 

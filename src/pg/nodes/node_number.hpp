@@ -8,7 +8,7 @@
 // Nothing is shared.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
 
 namespace snowid::pg {
 

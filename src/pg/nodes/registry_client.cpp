@@ -2,11 +2,20 @@
 // it answer anything.
 #include "pg/nodes/registry_client.hpp"
 
+#include "core/layout.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/remote.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "access/xlog.h"
+#include "commands/dbcommands.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/uuid.h"
+}
 
 namespace snowid::pg {
 

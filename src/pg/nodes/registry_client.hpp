@@ -8,8 +8,14 @@
 // answer, 08P01 if what it answers is not an answer, and what it reports itself.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/ceiling.hpp"
 #include "pg/nodes/membership.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "foreign/foreign.h"
+}
 
 namespace snowid::pg {
 

@@ -13,6 +13,11 @@
 // clock comes before the locks.
 #include "pg/nodes/shard_moves.hpp"
 
+#include "core/layout.hpp"
+#include "core/objectid.hpp"
+#include "core/skipped_times.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
@@ -22,6 +27,17 @@
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "replication/logicalworker.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 

@@ -2,7 +2,11 @@
 // (shard_moves.cpp). Which shards have moved is in ids/shards.hpp.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
+
+extern "C" {
+#include "access/xact.h"
+}
 
 namespace snowid::pg {
 

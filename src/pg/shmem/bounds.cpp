@@ -1,5 +1,6 @@
 #include "pg/shmem/bounds.hpp"
 
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 
 namespace snowid::pg {

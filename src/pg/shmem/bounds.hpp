@@ -11,6 +11,8 @@
 // anything is locked, so sessions that do so at once may exceed a bound by one thing each.
 #pragma once
 
+#include "pg/postgres.hpp"
+
 #include "pg/shmem/shared_table.hpp"
 
 namespace snowid::pg {

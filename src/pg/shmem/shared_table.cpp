@@ -5,6 +5,13 @@
 
 #include "pg/compat.hpp"
 
+extern "C" {
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "utils/dsa.h"
+#include "utils/memutils.h"
+}
+
 namespace snowid::pg {
 
 dsa_area* shared_area = nullptr;

@@ -27,8 +27,14 @@
 // partition's lock.
 #pragma once
 
+#include "pg/postgres.hpp"
+
 #include "pg/debug.hpp"
-#include "pg/prelude.hpp"
+
+extern "C" {
+#include "lib/dshash.h"
+#include "storage/lwlock.h"
+}
 
 // The ABI number of Root and Listed in shared_table.cpp and of Usage in bounds.hpp. To be changed
 // with anything that is pinned there, and with what the fields mean.

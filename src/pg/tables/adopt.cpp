@@ -10,11 +10,28 @@
 // An expression is an argument of type pg_node_tree, of which nobody but PostgreSQL makes values.
 // Nothing of it is run. Any catalog's may come, so what is not an expression of the kinds below
 // counts as code.
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_coerce.h"
+#include "utils/acl.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+}
 
 namespace snowid::pg {
 

@@ -1,11 +1,24 @@
 // snowid_backfill and snowid_backfill_uuidv7: IDs and UUIDs for existing rows, with the rows' own
 // times. They are window functions. They count within a partition of the window and draw from no
 // shard, so they share nothing.
+#include "pg/postgres.hpp"
+
+#include "core/backfill.hpp"
+#include "core/layout.hpp"
+#include "core/segment.hpp"
+#include "core/tick.hpp"
+#include "core/types.hpp"
+#include "core/uuid.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+#include "windowapi.h"
+}
 
 namespace snowid::pg {
 

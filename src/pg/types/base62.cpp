@@ -1,7 +1,11 @@
 // The SQL functions that write IDs in base 62, and scatter them over the key space. They depend on
 // their arguments alone; nothing here is shared.
+#include "pg/postgres.hpp"
+
+#include "core/scatter.hpp"
+#include "core/text.hpp"
+#include "core/types.hpp"
 #include "pg/compat.hpp"
-#include "pg/prelude.hpp"
 #include "pg/values.hpp"
 
 namespace snowid::pg {

@@ -8,11 +8,25 @@
 // been written (SELECT clock_timestamp()), which the executor evaluates once. The planner does the
 // rest: with no volatile moment in it the call is inlined as any other, with its checks of rights
 // and the dependency of the plan.
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 

@@ -2,9 +2,17 @@
 // arguments alone. Nothing here is shared.
 #include "pg/types/layout.hpp"
 
+#include "core/layout_text.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "funcapi.h"
+#include "libpq/pqformat.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+}
 
 namespace snowid::pg {
 

@@ -1,6 +1,9 @@
 // Layouts as arguments of SQL functions. Belongs to one process; nothing here is shared.
 #pragma once
 
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
 #include "pg/values.hpp"
 
 namespace snowid::pg {

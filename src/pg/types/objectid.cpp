@@ -8,13 +8,19 @@
 // the one entry of the table "objectid", which is never deleted.
 #include "pg/types/objectid.hpp"
 
+#include "core/objectid.hpp"
+#include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
-#include "pg/prelude.hpp"
 #include "pg/shmem/shared_table.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "libpq/pqformat.h"
+#include "utils/timestamp.h"
+}
 
 // The ABI number of Process: of its form, and of what its fields mean.
 #ifndef SNOWID_OBJECTID_ABI

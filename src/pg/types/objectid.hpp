@@ -1,7 +1,7 @@
 // What the server's ObjectIDs need when a clock that was ahead is set right.
 #pragma once
 
-#include "pg/prelude.hpp"
+#include "pg/postgres.hpp"
 
 namespace snowid::pg {
 

@@ -1,8 +1,18 @@
 // The SQL functions of MariaDB's sequence tables; and estimates for the planner of how many rows
 // set-returning functions return. Nothing here is shared.
+#include "pg/postgres.hpp"
+
+#include "core/series.hpp"
+#include "core/types.hpp"
 #include "pg/compat.hpp"
-#include "pg/prelude.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "funcapi.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+}
 
 namespace snowid::pg {
 

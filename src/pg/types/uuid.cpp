@@ -3,12 +3,22 @@
 //
 // Shared: snowid_uuidv7() draws from one slot that all sessions of the server share, whatever their
 // database. The random bytes belong to one process.
+#include "pg/postgres.hpp"
+
+#include "core/layout.hpp"
+#include "core/types.hpp"
+#include "core/uuid.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/errors.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/values.hpp"
+
+extern "C" {
+#include "nodes/supportnodes.h"
+#include "utils/timestamp.h"
+}
 
 namespace snowid::pg {
 
