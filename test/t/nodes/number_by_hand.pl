@@ -1,102 +1,66 @@
-# A number that somebody sets by hand. snowid.node_status names where it was set. One that ALTER DATABASE has set is in
-# no dump of the database, nor in a copy made by TEMPLATE: where the configuration file has
-# snowid.require_node_number = on, as docs/many-servers.md has it, these raise an error instead of using shard 0.
+# A number that somebody sets by hand. snowid.node_status names where it was set. One that ALTER DATABASE has set is in no dump of
+# the database, nor in a copy made by TEMPLATE: where the configuration file has snowid.require_node_number = on, as
+# docs/many-servers.md has it, these raise an error instead of using shard 0.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
+use SnowidNodes;
 
-my $node = new_server('number_by_hand');
-start_server($node);
-$node->safe_psql('postgres', 'CREATE DATABASE app; CREATE ROLE clerk LOGIN');
-$node->safe_psql('app', 'CREATE EXTENSION snowid; CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int);'
-      . ' GRANT INSERT, SELECT ON photos TO clerk');
-
-# 1. Where it was set, each way over the ones before it.
+my $node = ready_server('number_by_hand', sql => 'CREATE DATABASE app; CREATE ROLE clerk LOGIN');
+$node->safe_psql('app', 'CREATE EXTENSION snowid; CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(), n int)');
 my $what = 'SELECT node_number, source FROM snowid.node_status';
+sub shown { my ($after, $dbname) = @_; return attempt($node, ($after // '') . $what, dbname => $dbname // 'app') }
 
-# In a new session of the database, or what is given.
-sub shown
+sub configure
 {
-    my ($dbname, %options) = @_;
-    my $session = open_session($node, dbname => $dbname, %options);
-    my $shown = ask($session, ($options{after} // '') . $what);
-    close_session($session);
-    return $shown;
+    my ($number, $expected) = @_;
+    $node->append_conf('postgresql.conf', "snowid.shard = '$number'\n");
+    $node->reload;
+    return wait_for(sub { shown() eq $expected }, 'the configuration file to count');
 }
 
-is(shown('app'), '0|none', 'no number');
-$node->append_conf('postgresql.conf', 'snowid.shard = 1');
-$node->reload;
-wait_for(sub { shown('app') eq '1|setting (configuration file)' }, 'the configuration file to count');
-pass('configuration file');
-foreach my $way (
-    [ 'ALTER ROLE ALL SET snowid.shard = 2', '2|setting (global)' ],
-    [ 'ALTER DATABASE app SET snowid.shard = 3', '3|setting (database)' ],
-    [ 'ALTER ROLE clerk SET snowid.shard = 4', '4|setting (user)' ],
-    [ 'ALTER ROLE clerk IN DATABASE app SET snowid.shard = 5', '5|setting (database user)' ])
+# Where it was set, each way over the ones before it.
+is(shown(), '0|none', 'no number');
+configure(1, '1|setting (configuration file)');
+foreach my $way ([ 'ROLE ALL', 2, 'global' ], [ 'DATABASE app', 3, 'database' ], [ 'ROLE postgres', 4, 'user' ], [ 'ROLE postgres IN DATABASE app', 5, 'database user' ])
 {
-    my ($sql, $shown) = @$way;
-    $node->safe_psql('postgres', $sql);
-    is(shown('app', user => 'clerk'), $shown, $sql);
+    my ($whose, $number, $source) = @$way;
+    $node->safe_psql('postgres', "ALTER $whose SET snowid.shard = $number");
+    is(shown(), "$number|setting ($source)", $whose);
 }
 {
     local $ENV{PGOPTIONS} = '-c snowid.shard=6';
-    is(shown('app', user => 'clerk'), '6|setting (client)', 'options of a connection');
-    is(shown('app', user => 'clerk', after => 'SET snowid.shard = 7; '), '7|setting (session)', 'SET');
-    is(shown('app', user => 'clerk', after => 'BEGIN; SET LOCAL snowid.shard = 8; '), '8|setting (session)', 'SET LOCAL');
+    is(shown(), '6|setting (client)', 'options of a connection');
+    is(shown('SET snowid.shard = 7; '), '7|setting (session)', 'SET');
+    is(shown('BEGIN; SET LOCAL snowid.shard = 8; '), '8|setting (session)', 'SET LOCAL');
 }
-is(shown('app', after => q(SET snowid.shard = '-1'; )), '0|none', 'SET: none');
-$node->safe_psql('postgres', "ALTER ROLE $_ RESET snowid.shard") foreach 'ALL', 'clerk', 'clerk IN DATABASE app';
-$node->safe_psql('postgres', 'ALTER DATABASE app RESET snowid.shard');
-$node->append_conf('postgresql.conf', q(snowid.shard = '-1'));
-$node->reload;
-wait_for(sub { shown('app') eq '0|none' }, 'no setting to be left');
+is(shown(q(SET snowid.shard = '-1'; )), '0|none', 'SET: none');
+$node->safe_psql('postgres', "ALTER $_ RESET snowid.shard") foreach 'ROLE ALL', 'ROLE postgres', 'ROLE postgres IN DATABASE app', 'DATABASE app';
+configure(-1, '0|none');
 
-# 2. Dumps and templates of a database whose number ALTER DATABASE has set.
+# Dumps and templates of a database whose number ALTER DATABASE has set.
 my $dir = PostgreSQL::Test::Utils::tempdir();
-my $page = 'docs/many-servers.md';
-my ($require) = grep { /require_node_number/ } blocks_of($page, 'By hand');
+my ($require) = grep { /require_node_number/ } blocks_of('docs/many-servers.md', 'By hand');
 my ($set) = $require =~ /^(ALTER DATABASE app SET .*;)$/m;
 $node->safe_psql('postgres', $set);
-is(attempt($node, 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)', dbname => 'app'), '7', 'the number');
-
-sub copy_all
-{
-    my ($name) = @_;
-    $node->safe_psql('postgres', "CREATE DATABASE ${name}_restored");
-    $node->safe_psql('postgres', "CREATE DATABASE ${name}_copy TEMPLATE app");
-    system_or_bail('pg_dump', '-d', $node->connstr('app'), '-f', "$dir/$name.sql");
-    system_or_bail('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr("${name}_restored"), '-f', "$dir/$name.sql", '-o', "$dir/out");
-    return map { "${name}_$_" } 'restored', 'copy';
-}
-
-foreach my $copy (copy_all('silent'))
-{
-    is(shown($copy), '0|none', "$copy: the number is lost");
-    is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => $copy), '0', "$copy: without a word");
-}
+my $insert = 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)';
+is(attempt($node, $insert, dbname => 'app'), '7', 'the number');
+$node->safe_psql('postgres', 'CREATE DATABASE restored; CREATE DATABASE copy TEMPLATE app');
+system_or_bail('pg_dump', '--create', '-d', $node->connstr('app'), '-f', "$dir/create.sql");
+like(slurp_file("$dir/create.sql"), qr/^ALTER DATABASE app SET "?snowid[.]shard"? TO '7';$/m, 'pg_dump --create takes the number along');
+system_or_bail('pg_dump', '-d', $node->connstr('app'), '-f', "$dir/dump.sql");
+system_or_bail('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql", '-o', "$dir/out");
+is(shown('SELECT snowid_shard(snowid_next()); ', $_), "0\n0|none", "$_: the number is lost, without a word") foreach 'restored', 'copy';
 is(attempt($node, $require), 't', 'as the page has it');
-wait_for(sub { attempt($node, 'SELECT snowid_next()', dbname => 'silent_copy') eq 'ERROR 55000' }, 'the setting to count');
-is(attempt($node, 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)', dbname => 'app'), '7', 'the database keeps its number');
-is(shown('app'), '7|setting (database)', 'and shows it');
-foreach my $copy ('silent_restored', copy_all('loud'))
+wait_for(sub { attempt($node, 'SELECT snowid_next()', dbname => 'copy') eq 'ERROR 55000' }, 'the setting to count');
+is(attempt($node, "$insert; $what", dbname => 'app'), "7\n7|setting (database)", 'the database keeps its number, and shows it');
+foreach my $copy ('restored', 'copy')
 {
     is(attempt($node, $_, dbname => $copy), 'ERROR 55000', "$copy: an error instead of shard 0: $_")
-      foreach 'SELECT snowid_next()', 'INSERT INTO photos (n) VALUES (2)', 'SELECT snowid_next_batch(snowid_default_shard(), 2)';
+      foreach 'SELECT snowid_next()', $insert, 'SELECT snowid_next_batch(snowid_default_shard(), 2)', 'SELECT snowid_next(77); SELECT snowid_next()';
     is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no number of its own', "$copy: and why");
-    my (undef, undef, $err) = $node->psql($copy, 'SELECT snowid_next()');
-    like($err, qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
-    is(attempt($node, 'SELECT count(*) FROM photos', dbname => $copy) > 0, 1, "$copy: the rows are there");
+    like(message_of($node, 'SELECT snowid_next()', $copy), qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
+    is(attempt($node, 'SET snowid.shard = 9; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL', dbname => $copy), '9|77|t',
+        "$copy: a number of its own, and named shards");
 }
-$node->safe_psql('postgres', 'ALTER DATABASE loud_copy SET snowid.shard = 9');
-is(attempt($node, 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)', dbname => 'loud_copy'), '9', 'a number of its own');
-
-# What takes the number along.
-system_or_bail('pg_dump', '--create', '-d', $node->connstr('app'), '-f', "$dir/create.sql");
-like(slurp_file("$dir/create.sql"), qr/^ALTER DATABASE app SET "?snowid[.]shard"? TO '7';$/m, 'pg_dump --create');
-$node->stop;
-done_testing();
+is(attempt($node, 'SELECT snowid_next(77); SET ROLE pg_monitor; SET snowid.require_node_number = off', dbname => 'copy'), 'ERROR 42501', 'superusers alone say so');
+end_test($node);
