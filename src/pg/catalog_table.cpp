@@ -1,6 +1,5 @@
 #include "pg/catalog_table.hpp"
 
-#include "pg/compat.hpp"
 #include "pg/xact.hpp"
 
 extern "C" {

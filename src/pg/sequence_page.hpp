@@ -8,7 +8,6 @@
 #include "pg/postgres.hpp"
 
 #include "core/known.hpp"
-#include "pg/compat.hpp"
 
 extern "C" {
 #include "access/generic_xlog.h"

@@ -1,7 +1,6 @@
 #include "pg/xact.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/errors.hpp"
 
 extern "C" {
 #include "utils/guc.h"

@@ -5,7 +5,6 @@
 #include "pg/counters/counter_state.hpp"
 
 #include "pg/compat.hpp"
-#include "pg/debug.hpp"
 
 extern "C" {
 #include "access/xact.h"

@@ -20,7 +20,6 @@
 #include "core/key_table.hpp"
 #include "core/known.hpp"
 #include "core/segment.hpp"
-#include "pg/compat.hpp"
 #include "pg/counters/remote_source.hpp"
 #include "pg/debug.hpp"
 #include "pg/shmem/bounds.hpp"

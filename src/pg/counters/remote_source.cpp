@@ -11,7 +11,6 @@
 #include "pg/counters/session_counter.hpp"
 #include "pg/errors.hpp"
 #include "pg/remote.hpp"
-#include "pg/sequence_page.hpp"
 
 extern "C" {
 #include "access/genam.h"

@@ -1,10 +1,6 @@
 // What a session keeps of counters, and changing a sequence's page.
 #include "pg/counters/session_counter.hpp"
 
-#include "pg/catalog_table.hpp"
-#include "pg/errors.hpp"
-#include "pg/sequence_page.hpp"
-
 extern "C" {
 #include "access/relation.h"
 #include "catalog/pg_class.h"

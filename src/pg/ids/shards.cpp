@@ -17,8 +17,6 @@
 
 #include "core/objectid.hpp"
 #include "pg/clock.hpp"
-#include "pg/debug.hpp"
-#include "pg/errors.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"

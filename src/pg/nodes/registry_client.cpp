@@ -7,7 +7,6 @@
 #include "pg/compat.hpp"
 #include "pg/ids/issue.hpp"
 #include "pg/remote.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "access/xlog.h"

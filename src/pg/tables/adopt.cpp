@@ -15,7 +15,6 @@
 #include "core/layout.hpp"
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
-#include "pg/errors.hpp"
 #include "pg/values.hpp"
 #include "pg/xact.hpp"
 

@@ -5,7 +5,6 @@
 #include "core/layout_text.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
-#include "pg/values.hpp"
 
 extern "C" {
 #include "funcapi.h"
