@@ -7,7 +7,7 @@ my $node = ready_server('clock_hint');
 my $draw = 'SET snowid.max_wait = 0; SELECT snowid_next(1)';
 my $last = 0;
 
-sub draws
+sub draws_above
 {
     my ($name) = @_;
     my $id = attempt($node, $draw);
@@ -27,7 +27,7 @@ foreach ([ -40, '2min' ], [ -59, '2min' ], [ -130, '4min' ], [ -5000, '8[45]min'
 {
     my ($offset, $needed) = @$_;
     set_clock(3600);
-    draws("$offset s: before");
+    draws_above("$offset s: before");
     my $message = message_at(3600 + $offset);
     my ($hint, $statements, $lead) =
       $message =~ /^HINT:  (.*: (LOAD 'snowid'; ALTER SYSTEM SET snowid[.]max_lead = '(.*)'; SELECT pg_reload_conf\(\);))$/m;
@@ -35,7 +35,7 @@ foreach ([ -40, '2min' ], [ -59, '2min' ], [ -130, '4min' ], [ -5000, '8[45]min'
     is($hint =~ /snowid[.]return_to_clock\(\).*snowid[.]future_times\(\)/ ? 'yes' : 'no', $offset < -60 ? 'yes' : 'no', "$offset s: what minutes take");
     is($node->safe_psql('postgres', $statements), 't', "$offset s: they work");
     wait_for(sub { $node->safe_psql('postgres', q(LOAD 'snowid'; SHOW snowid.max_lead)) ne '1s' }, 'the setting');
-    draws("$offset s: the hint followed");
+    draws_above("$offset s: the hint followed");
     reload_with($node, 'snowid.max_lead', '1s');
 }
 my $far = message_at(-30 * 86400);

@@ -10,7 +10,7 @@ my $greatest = 0;
 # The clock is so many minutes after the hour.
 sub at_minute { set_clock($hour + $_[0] * 60 - time); return }
 
-sub draws
+sub serves
 {
     my ($name, $count, @sessions) = @_;
     @sessions = map { draw($node, "snowid_next($hours)", 1_000) } 1 .. 4 unless @sessions;
@@ -21,7 +21,7 @@ sub draws
 }
 
 at_minute(20);
-draws('before', 4_000);
+serves('before', 4_000);
 foreach my $round (0 .. 1)
 {
     my $name = $round ? 'immediate' : 'kill';
@@ -35,9 +35,9 @@ foreach my $round (0 .. 1)
     my $waiting = draw($node, "snowid_next($hours)", 1, setup => "SET snowid.max_wait = '2h'");
     wait_for_waiting($node, 1, 'Extension', 'snowid_next');
     at_minute(62 + 60 * $round);
-    draws("$name: the wait ends with the hour", 1, $waiting);
-    draws("$name: the next hour", 4_000);
+    serves("$name: the wait ends with the hour", 1, $waiting);
+    serves("$name: the next hour", 4_000);
 }
 at_minute(185);
-draws('yet another hour', 4_000);
+serves('yet another hour', 4_000);
 end_test($node);
