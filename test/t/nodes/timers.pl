@@ -1,21 +1,14 @@
 # Who asks another server is not interrupted later for a wait that has ended: whatever fails on the way, also the
 # subtransaction itself in which the server is asked, no timer stays armed.
 
-use strict;
-use warnings;
-
 use File::Spec;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my $module = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/unsplit.so';
 chomp(my $include = `$ENV{PG_CONFIG} --includedir-server`);
 system_or_bail('gcc', '-shared', '-fPIC', '-O1', "-I$include", '-o', $module, 'test/modules/unsplit/unsplit.c');
 
-my $node = new_server('node');
-start_server($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE DATABASE east');
+my $node = ready_server('node', sql => 'CREATE DATABASE east');
 add_source($node, $node, name => 'registry', dbname => 'east');
 $node->safe_psql('east', "CREATE FUNCTION $_ AS '$module' LANGUAGE C") foreach 'unsplit() RETURNS void', 'armed() RETURNS int';
 
@@ -25,6 +18,4 @@ is(ask($session, 'SELECT unsplit()'), '', 'no subtransaction begins in this sess
 is(ask($session, 'SELECT snowid.check_node()'), 'ERROR 53000', 'a request fails for that');
 is(ask($session, 'SELECT armed()'), '0', 'and no timer is armed');
 close_session($session);
-
-$node->stop;
-done_testing();
+end_test($node);
