@@ -14,8 +14,8 @@ use SnowidServers;
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(@TABLES new_migration_server page_steps step_of steps_of set_up start_load wait_for_load stop_load attempt_step run_step mark
-  check_above check_rows files_of_tables locks_of);
+our @EXPORT = qw(@TABLES new_migration_server page_steps step_of steps_of set_up start_load wait_for_load stop_load attempt_step run_step run_until_locked
+  take mark check_above check_rows files_of_tables locks_of setvals with_default);
 
 our @TABLES = qw(customers orders items payments);
 my $sessions = 3;
@@ -215,8 +215,7 @@ sub attempt_step
 sub run_step
 {
     my ($load, $name) = @_;
-    my $out = '';
-    wait_for(sub { ($out = attempt_step($load->{node}, $load->{way}, $name)) ne 'ERROR 55P03' }, "the locks of $name");
+    my $out = run_until_locked($load, step_of($name), "the locks of $name");
     unlike($out, qr/^ERROR/, "$load->{way}, $name") or die "$name: $out";
     my @expected = $step{$name} =~ /^--> (.*)$/mg;
     is_deeply([ split /\n/, $out ], \@expected, "$load->{way}, results of $name") if @expected;
@@ -224,13 +223,54 @@ sub run_step
     return;
 }
 
+# Runs SQL, and again where it gives up waiting for a lock. Returns its output, or its error.
+sub run_until_locked
+{
+    my ($load, $sql, $what) = @_;
+    my $out;
+    wait_for(sub { ($out = attempt($load->{node}, $sql, dbname => $load->{way})) ne 'ERROR 55P03' }, $what // 'the locks');
+    return $out;
+}
+
+# Takes all steps of a way, in the order of the page. `before` and `after` have what to do beside them.
+sub take
+{
+    my ($node, $way, %options) = @_;
+    my $load = start_load($node, $way);
+    my $files = files_of_tables($node, $way, @TABLES);
+    my @names = grep { $_ ne 'function' } steps_of($way);
+    is($names[-1], 'back', "$way: there is a way back");
+    foreach my $name (@names)
+    {
+        $options{before}{$name}->($load) if $options{before}{$name};
+        run_step($load, "$way: $name");
+        $options{after}{$name}->($load) if $options{after}{$name};
+        mark($load, $name) if $name eq 'adopt' || $name eq 'back';
+    }
+    stop_load($load);
+    check_above($load, 'adopt', 'adopting');
+    check_above($load, 'back', 'going back');
+    is(files_of_tables($node, $way, @TABLES), $files, "$way: no table was written anew");
+    check_rows($node, $way);
+    return;
+}
+
+# SQL that has the serials' sequences go on above the rows.
+sub setvals { return join '', map { "SELECT setval(pg_get_serial_sequence('$_', 'id'), max(id)) FROM $_;\n" } @TABLES }
+
+# SQL that has the tables' keys be given by a call, for each table.
+sub with_default
+{
+    my ($call) = @_;
+    return join '', map { "ALTER TABLE $_ ALTER COLUMN id SET DEFAULT " . $call->($_) . ";\n" } @TABLES;
+}
+
 # The locks on the tables that a step takes, or a statement, save those that all take who read. It is rolled back.
 sub locks_of
 {
     my ($load, $sql) = @_;
     $sql = $step{$sql} =~ s/^(?:BEGIN|COMMIT);\n//mgr if $step{$sql};
-    my $out = '';
-    wait_for(sub { ($out = attempt($load->{node}, <<"SQL", dbname => $load->{way})) ne 'ERROR 55P03' }, "the locks of $sql");
+    return run_until_locked($load, <<"SQL");
 BEGIN;
 SET LOCAL lock_timeout = '200ms';
 \\o /dev/null
@@ -241,7 +281,6 @@ SELECT string_agg(relation::regclass || ' ' || replace(mode, 'Lock', ''), ', ' O
    AND mode <> 'AccessShareLock';
 ROLLBACK;
 SQL
-    return $out;
 }
 
 # Notes how far the sessions are, under a name.

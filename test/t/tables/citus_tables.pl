@@ -5,17 +5,9 @@
 #
 # Runs in make test-all: it starts many sessions.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use SnowidCitus;
-use Test::More;
 
-my $node = new_server('citus_tables');
-$node->append_conf('postgresql.conf', "timezone = 'UTC'");
-$node->start;
+my $node = ready_server('citus_tables', conf => "timezone = 'UTC'\n");
 my %group = (coordinator => 0, berlin => 1, cairo => 2);
 foreach my $place (sort keys %group)
 {

@@ -5,16 +5,11 @@
 #
 # Runs in make test-all: it starts many sessions.
 
-use strict;
-use warnings;
-
 use Snowid;
 use SnowidMigration;
-use Test::More;
 
 my $node = new_migration_server('migrating_kept');
-my $setval = join '', map { "SELECT setval(pg_get_serial_sequence('$_', 'id'), max(id)) FROM $_;\n" } @TABLES;
-set_up($node, 'kept', key => 'serial', old => 'n', then => $setval . <<'SQL');
+set_up($node, 'kept', key => 'serial', old => 'n', then => setvals() . <<'SQL');
 ALTER TABLE customers REPLICA IDENTITY USING INDEX customers_pkey;
 ALTER TABLE customers ADD CHECK (id > 0 AND visits >= 0);
 ALTER TABLE payments CLUSTER ON payments_pkey;
@@ -90,8 +85,7 @@ GRANT SELECT (new_id), UPDATE (new_order_id) ON payments TO clerk;
 SQL
 my $in_it = 'ALTER TABLE customers REPLICA IDENTITY USING INDEX customers_pkey; ALTER TABLE payments CLUSTER ON payments_pkey;';
 my $swap = step_of('integer: swap') =~ s/^DO /$in_it\nDO /mr;
-wait_for(sub { ($answer = attempt($node, $swap, dbname => 'kept')) ne 'ERROR 55P03' }, 'the locks of the swap');
-unlike($answer, qr/ERROR/, 'with all that the swap is not refused');
+unlike(run_until_locked($load, $swap), qr/ERROR/, 'with all that the swap is not refused');
 mark($load, 'swap');
 is($node->safe_psql('kept', $catalogs), $all, 'all of it is there');
 is($node->safe_psql('kept', q(SELECT count(*) FROM pg_class WHERE relname ~ '^definitions')), 0, 'nothing is left behind');
@@ -100,13 +94,10 @@ is($node->safe_psql('kept', q(SELECT count(*) FROM pg_class WHERE relname ~ '^de
 $node->safe_psql('kept', join '', map { "DROP SEQUENCE ${_}_id_seq;" } @TABLES);
 my $made = join '', map { "CREATE SEQUENCE ${_}_id_seq; GRANT USAGE ON SEQUENCE ${_}_id_seq TO app;\n" } @TABLES;
 my $back = step_of('bigserial: back') =~ s/^BEGIN;\n/BEGIN;\n$made/mr;
-wait_for(sub { ($answer = attempt($node, $back, dbname => 'kept')) ne 'ERROR 55P03' }, 'the locks of the way back');
-unlike($answer, qr/ERROR/, 'a way back without the old sequences');
+unlike(run_until_locked($load, $back), qr/ERROR/, 'a way back without the old sequences');
 mark($load, 'back');
 stop_load($load);
 check_above($load, 'swap', 'the swap');
 check_above($load, 'back', 'going back');
 check_rows($node, 'kept');
-check_log($node);
-$node->stop;
-done_testing();
+end_test($node);

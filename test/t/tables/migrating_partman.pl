@@ -2,12 +2,8 @@
 # client that is not the owner inserts. No row goes to the default partition, and none is refused. Partitions by number count
 # as those of August 2011, as the page warns: they are the first to be dropped.
 
-use strict;
-use warnings;
-
 use Snowid;
 use SnowidMigration;
-use Test::More;
 
 my $node = new_migration_server('migrating_partman');
 my $way = 'partman';
@@ -48,6 +44,4 @@ is($node->safe_psql($way, q(SELECT string_agg(p, ' ') FROM snowid.drop_partition
     'public.events_p0 public.events_p1000', 'partitions by number are dropped first, with rows of today');
 is($node->safe_psql($way, "SELECT count(*) FROM events WHERE id <> $id"), 0, 'which is what the page warns of');
 close_session($client);
-check_log($node);
-$node->stop;
-done_testing();
+end_test($node);

@@ -3,30 +3,23 @@
 #
 # Runs in make test-all: it goes through many forms of tables.
 
-use strict;
-use warnings;
-
 use Snowid;
-use SnowidPages;
-use Test::More;
 
-my $node = new_server('own_times');
-$node->append_conf('postgresql.conf', "timezone = 'UTC'");
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $node = ready_server('own_times', conf => "timezone = 'UTC'\n");
 follow($node, '', $_) foreach blocks_of('docs/many-servers.md', 'Rows that bring their time');
 
 # The shard issues no ID of its own, also after a crash, nor in a database that was restored from a dump.
 my @issuing = ('snowid_next(8190)', 'snowid_next_batch(8190, 2)', 'snowid_reserve(8190, 1)');
 is(attempt($node, "SELECT $_"), 'ERROR 55000', "refused: $_") foreach @issuing;
 crash($node, 'kill');
-$node->start;
-is(attempt($node, "SELECT $_"), 'ERROR 55000', "after a crash: $_") foreach @issuing;
-my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
-$node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'dumped');
+start_server($node);
+my ($dump) = run_command([ 'pg_dump', $node->connstr('postgres') ]);
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('restored') ], 'restored');
-is(attempt($node, "SELECT $_", dbname => 'restored'), 'ERROR 55000', "restored: $_") foreach @issuing;
+$node->safe_psql('restored', $dump);
+foreach my $call (@issuing)
+{
+    is(attempt($node, "SELECT $call", dbname => $_), 'ERROR 55000', "$_, after a crash: $call") foreach 'postgres', 'restored';
+}
 
 # Without the trigger, which would choose for the function, too.
 $node->safe_psql('postgres', 'ALTER TABLE notes DISABLE TRIGGER id_of_time');
@@ -78,5 +71,4 @@ $node->safe_psql('postgres', 'ALTER TABLE notes ENABLE TRIGGER id_of_time');
 is(ask($first, q(INSERT INTO notes (created_at, body) VALUES ('2018-07-03Z', 'next') RETURNING snowid_timestamp(id))), $next,
     'full: trigger');
 close_session($first, $second);
-$node->stop;
-done_testing();
+end_test($node);

@@ -1,17 +1,10 @@
 # Partitions by UUIDs of version 7 are made, and go, as those by IDs: the regression test of these gives the same by UUIDs,
 # but for the keys themselves.
 
-use strict;
-use warnings;
-
 use IPC::Run;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $node = new_server('partitions_by_uuid');
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $node = ready_server('partitions_by_uuid');
 
 my %variables = (
     type => 'uuid', key => 'uuid CONSTRAINT is_version_7 CHECK (snowid_is_uuidv7(id))', next => 'snowid_uuidv7()',
@@ -41,6 +34,4 @@ foreach my $test ('setup', 'partitions')
     is($first, undef, "$test: the same")
       or diag(map { "$_: " . ($expected[$_] // 'end') . "\n   " . ($printed[$_] // 'end') . "\n" } $first - 3 .. $first + 12);
 }
-check_log($node);
-$node->stop;
-done_testing();
+end_test($node);

@@ -2,11 +2,7 @@
 # functions of snowid: plain, and concurrently under writers. No row is lost, no ID is changed or comes twice, and new
 # ones go on above. snowid's own tables can be repacked, too.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
 my $node = new_server('repack', allows_streaming => 'logical');
 plan skip_all => 'PostgreSQL has REPACK from version 19 on' if $node->pg_version->major < 19;
