@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(section_of blocks_of follow said_in);
+our @EXPORT = qw(section_of blocks_of follow said_in printed_by has_lines errcodes);
 
 # What a page says below a heading of any level, up to the next one.
 sub section_of
@@ -55,6 +55,34 @@ sub said_in
     my $section = section_of($page, $heading) =~ s/\s+/ /gr;
     ok(index($section, "`$statement`") >= 0, "$heading: the page has $statement");
     return $statement;
+}
+
+# What a statement prints, in a session of its own, that is no result: with SQLSTATEs.
+sub printed_by
+{
+    my ($node, $dbname, $sql) = @_;
+    return ($node->psql($dbname, "\\set VERBOSITY verbose\n$sql"))[2] =~ s/^psql:<stdin>:\d+: //mgr;
+}
+
+# Checks that what was printed has all lines of a section's blocks that begin so, numbers aside.
+sub has_lines
+{
+    my ($page, $heading, $lines, $printed) = @_;
+    my @lines = grep { /^(?:$lines):  / } map { split /\n/ } blocks_of($page, $heading);
+    cmp_ok(scalar(@lines), '>', 0, "$heading: messages");
+    foreach my $line (@lines)
+    {
+        my $pattern = quotemeta($line) =~ s/\d+/[\\d.]+/gr;
+        like($printed, qr/^(?:.* )?$pattern$/m, "$heading: $line");
+    }
+    return;
+}
+
+# SQLSTATEs by the names that C has for them; snowid's own, too.
+sub errcodes
+{
+    my $codes = slurp_file(`$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt');
+    return (kClockBehind => 'SN001', map { /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ ? ($2 => $1) : () } split /\n/, $codes);
 }
 
 1;

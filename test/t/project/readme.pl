@@ -4,13 +4,8 @@
 # The examples of a page are one session, as a reader would have it. A comment on the first line, "on NAME",
 # says on which of several servers one is run; here they are databases of one server.
 
-use strict;
-use warnings;
-
 use File::Basename;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my $node = new_server('readme');
 $node->append_conf('postgresql.conf', "timezone = 'UTC'");
@@ -64,7 +59,7 @@ my %before = (
     'docs/many-servers.md' => '',
     'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid.release_shard(42)',
 );
-# Pages without examples in SQL. Those of migrating.md are run under load, by 192.
+# Pages without examples in SQL. Those of migrating.md are run under load, by tables/migrating_*.pl.
 my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring portable proof);
 foreach my $page ('README.md', glob 'docs/*.md')
 {

@@ -1,20 +1,12 @@
-# The reference has everything, and nothing else: each function with all of its signatures, its volatility and who may
-# execute it, each setting with its default, range and context, each view and table with its columns, each type, and
-# each SQLSTATE that the sources raise, as a fresh server and the sources have them. Its index is alphabetical. And what
-# any page calls by a name of snowid's is there.
-
-use strict;
-use warnings;
+# The reference has everything, and nothing else: each function with all of its signatures, its volatility and who may execute it,
+# each setting with its default, range and context, each view and table with its columns, and each type, as a fresh server has them.
+# Its index is alphabetical. And what any page calls by a name of snowid's is there.
 
 use Encode 'decode_utf8';
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my $reference = slurp_file('docs/reference.md');
-my $node      = new_server('reference');
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
+my $node = ready_server('reference');
 
 # What a query gives, a list of rows, with the setting's and the types' names as they are commonly written.
 sub rows
@@ -134,29 +126,6 @@ is_deeply([ sort @columns ],
             . " WHERE relnamespace = 'snowid'::regnamespace AND relkind IN ('r', 'v', 'S')"
             . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee <> relowner)") } ],
     'every view and table is there, with its columns and their types');
-
-# SQLSTATEs: what is raised, not what is compared with.
-my %sqlstate = (kClockBehind => 'SN001');
-my ($errcodes) = glob `$ENV{PG_CONFIG} --sharedir` =~ s/\n//r . '/errcodes.txt';
-foreach (split /\n/, slurp_file($errcodes)) { $sqlstate{$2} = $1 if /^(\w{5})\s+\w\s+(ERRCODE_\w+)/ }
-my %raised;
-foreach my $file (glob 'src/pg/{,*/}*.[ch]pp')
-{
-    my $source = slurp_file($file) =~ s{//.*}{}gr =~ s/[=!]=\s*ERRCODE_\w+//gr;
-    $raised{ $sqlstate{$_} // $_ } = 1 foreach $source =~ /\b(ERRCODE_(?!TO_CATEGORY)\w+|(?<=errcode\()kClockBehind)\b/g;
-}
-# PL/pgSQL has the same names, in lower case; what it handles is raised by others.
-foreach my $file (glob 'src/pg/{,*/}*.sql')
-{
-    $raised{ $sqlstate{ 'ERRCODE_' . uc } // $_ } = 1 foreach slurp_file($file) =~ /\bERRCODE = '(\w+)'/g;
-}
-my ($table, $others) = section('Errors') =~ /\A(.*\|\n)\n(.*)\z/s;
-my @documented = $table =~ /^\| (\w{5}) \| \S.* \|$/mg;
-is_deeply([ sort @documented ], [ sort keys %raised ], 'every SQLSTATE of the sources is there');
-my %known_state = map { $_ => 1 } @documented, $others =~ /\b(\d\w{4})\b/g;
-my $prose = $reference =~ s/^```.*?^```$//msgr =~ s/`[^`\n]*`//gr;
-is_deeply([ sort grep { !$known_state{$_} } $prose =~ /(?<![\w,.])(\d[0-9A-Z]{4}|SN\d{3}|XX\d{3})(?![\w,])/g ],
-    [], 'what the reference says of one is of these');
 
 # Names that any page uses, also of what only other functions call, and of files.
 my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('pg_proc') ]} UNION"

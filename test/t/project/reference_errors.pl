@@ -3,12 +3,7 @@
 #
 # Runs in make test-all: it raises each error of the page.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my $node = new_server('errors');
 $node->start;
