@@ -7,9 +7,10 @@ use warnings;
 use Exporter 'import';
 use IO::Socket::UNIX;
 use SnowidServers;
+use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(add_source point_at black_hole attempts_at check_no_connection);
+our @EXPORT = qw(ready_source add_source point_at attach give_up batch black_hole attempts_at check_no_connection);
 
 # Has a node know another as the foreign server `name`, which its sequences can be attached to.
 sub add_source
@@ -26,6 +27,35 @@ CREATE USER MAPPING FOR PUBLIC SERVER $name;
 SQL
     return;
 }
+
+# A source that runs, with these sequences, of which a name has options, and a server that knows it as `central`. Options, for either
+# (source, node): those of ready_server, of which the source takes no sql.
+sub ready_source
+{
+    my ($sequences, %options) = @_;
+    my %source = %{ $options{source} // {} };
+    my $conf = delete $source{conf} // '';
+    my $source = new_server('source', %source);
+    $source->append_conf('postgresql.conf', $conf);
+    $source->start;
+    $source->safe_psql('postgres', join '', map { "CREATE SEQUENCE $_ $sequences->{$_};" } sort keys %$sequences);
+    my $node = ready_server('node', %{ $options{node} // {} });
+    add_source($node, $source);
+    return ($source, $node);
+}
+
+# Has a session make a sequence, where there is none, and attach it to the one of the same name at `central`. Returns what it is answered.
+sub attach
+{
+    my ($session, $sequence) = @_;
+    return ask($session, "CREATE SEQUENCE IF NOT EXISTS $sequence; SELECT snowid_segment_attach('$sequence', 'central', '$sequence')");
+}
+
+# Has the next number be one that the source allocates: what was allocated before is given up.
+sub give_up { my ($session, $sequence) = @_; return ask($session, "SELECT setval('$sequence', last_value, is_called) FROM $sequence") }
+
+# So many numbers, in one line.
+sub batch { my ($session, $sequence, $count) = @_; return ask($session, "SELECT string_agg(n::text, ' ') FROM snowid_segment_batch('$sequence', $count) AS n") }
 
 # Has the foreign server be another node from now on.
 sub point_at
