@@ -903,6 +903,7 @@ DECLARE
   waited int := 0;
 BEGIN
   PERFORM snowid.refuse_read_only('snowid.accept_shard()');
+  IF shard < 0 OR shard > snowid.max_shard(layout) THEN PERFORM snowid.refuse_shard(shard, layout); END IF;
   IF (snowid.checked(id, layout) >> bits) & snowid.max_shard(layout) <> shard THEN
     RAISE 'ID % is not of shard %', id, shard USING ERRCODE = 'invalid_parameter_value';
   END IF;

@@ -1,13 +1,7 @@
-# pg_tle makes an extension of portable/snowid.sql, as far as a stand-in can tell: one keeps what it is told, and a server
-# has that as the extension's script. Its dump takes along where shards are, and the settings.
+# pg_tle makes an extension of portable/snowid.sql, as far as a stand-in can tell: one keeps what it is told, and a server has that
+# as the extension's script. Its dump takes along where shards are, and the settings.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use SnowidPrefix;
-use Test::More;
 
 my $owner = portable_owner();
 my ($prefix, $scripts) = new_prefix();
@@ -17,7 +11,7 @@ $node->start;
 $node->safe_psql('postgres', "CREATE ROLE $owner LOGIN");
 $node->safe_psql('postgres', "CREATE DATABASE $_ OWNER $owner") foreach 'tle', 'restored';
 
-# What it is told.
+# What it is told: neither commands of psql nor transactions.
 $node->safe_psql('tle', <<'SQL');
 CREATE SCHEMA pgtle;
 GRANT USAGE ON SCHEMA pgtle TO PUBLIC;
@@ -28,9 +22,7 @@ CREATE FUNCTION pgtle.install_extension(name text, version text, description tex
 SQL
 my $dir = PostgreSQL::Test::Utils::tempdir();
 system_or_bail('sh', '-c', "cd portable && psql -Xq -o '$dir/out' -U $owner -d '" . $node->connstr('tle') . "' -f pg_tle.sql");
-is($node->safe_psql('tle', q(SELECT name, version, requires IS NULL FROM pgtle.told)), "snowid|$version|t", 'what pg_tle is told');
-is($node->safe_psql('tle', q(SELECT count(*) FROM pgtle.told, regexp_split_to_table(ext, '\n') line WHERE left(line, 1) = chr(92) OR line IN ('BEGIN;', 'COMMIT;'))),
-    '0', 'neither commands of psql nor transactions');
+is($node->safe_psql('tle', q(SELECT name, version, requires IS NULL, ext ~ E'(?n)^(\\\\\\\\|BEGIN;$|COMMIT;$)' FROM pgtle.told)), "snowid|$version|t|f", 'what pg_tle is told');
 
 # CREATE EXTENSION runs that with the rights of who calls it.
 unlink "$scripts/snowid.control", "$scripts/snowid--$version.sql";
@@ -40,21 +32,17 @@ $node->safe_psql('tle', 'DROP SCHEMA pgtle CASCADE');
 $node->safe_psql('tle', 'CREATE EXTENSION snowid', extra_params => [ '-U', $owner ]);
 is(attempt($node, 'SELECT snowid_next()', dbname => 'tle'), 'ERROR 55000', 'no shard is there yet');
 my $greatest = $node->safe_psql('tle', <<'SQL', extra_params => [ '-U', $owner ]);
-SELECT FROM (VALUES (0), (7)) AS shards (n), snowid.create_shard(n);
+SELECT snowid.create_shard(n) FROM unnest(ARRAY[0, 7]) AS n;
 UPDATE snowid.settings SET shard = 7, max_lead = 86400000;
 SELECT max(id) FROM snowid_next_batch(7, 2000) AS id;
 SQL
-$greatest =~ s/\s//g;
-like($greatest, qr/^\d+$/, 'and then one is');
 
 # A dump has CREATE EXTENSION, and beside it what is no member: shards, and the row of settings.
-system_or_bail('sh', '-c', "pg_dump -U $owner -d '" . $node->connstr('tle') . "' | psql -Xq -v ON_ERROR_STOP=1 -o '$dir/out' -U $owner -d '"
-      . $node->connstr('restored') . "'");
-is($node->safe_psql('restored', q(SELECT count(*) FROM pg_extension WHERE extname = 'snowid')), '1', 'the extension is restored');
-is($node->safe_psql('restored', 'SELECT shard, max_lead FROM snowid.settings'), '7|86400000', 'with its settings');
+system_or_bail('sh', '-c', "pg_dump -U $owner -d '" . $node->connstr('tle') . "' | psql -Xq -v ON_ERROR_STOP=1 -o '$dir/out' -U $owner -d '" . $node->connstr('restored') . "'");
+is($node->safe_psql('restored', q(SELECT count(*), shard, max_lead FROM pg_extension, snowid.settings WHERE extname = 'snowid' GROUP BY 2, 3)), '1|7|86400000',
+    'the extension is restored, with its settings');
 my $id = $node->safe_psql('restored', 'SELECT snowid_next()');
-cmp_ok($id, '>', $greatest, 'and where its shard was');
+cmp_ok($id, '>', $greatest =~ s/\s//gr, 'and where its shard was');
 is($node->safe_psql('restored', "SELECT snowid_shard($id)"), '7', 'which is its own');
-
 $node->stop;
 done_testing();
