@@ -4,9 +4,10 @@
 # Runs in make test-all: it crashes a server.
 
 use Snowid;
+use Time::HiRes qw(time);
 
 my $node = new_server('reads_above', allows_streaming => 1);
-$node->start;
+start_server($node);
 my @as_owner = (extra_params => [ '-U', portable_owner() ]);
 create_portable($node, 'app', shards => [ 1 .. 9 ]);
 sub sql { return $node->safe_psql('app', @_) }
@@ -26,6 +27,8 @@ GRANT SELECT (id) ON parts TO clerk;
 INSERT INTO events DEFAULT VALUES;
 SQL
 
+# The clock stands still: no shard goes on above by itself.
+stop_clock(time, $node);
 my $watermark = q(SELECT snowid_watermark('events'));
 sql('SELECT count(*) FROM snowid_next_batch(5, 400000)');
 my $mark = sql($watermark);
@@ -41,8 +44,9 @@ is(attempted('SELECT snowid_next(9)'), 'ERROR 55000', 'it stays closed');
 $mark = sql($watermark);
 sql("SELECT snowid.accept_shard(9, $released + 1)", @as_owner);
 cmp_ok(sql('SELECT snowid_next(9)'), '>', $mark, 'opened again it goes on above it');
+set_clock(0, $node);
 crash($node);
-$node->start;
+start_server($node);
 cmp_ok(sql('SELECT min(snowid_next(n)) FROM generate_series(0, 9) AS n'), '>', $mark, 'also after a crash');
 
 foreach my $table (qw(tweets by_domain))
