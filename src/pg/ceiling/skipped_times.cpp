@@ -113,7 +113,6 @@ struct ReturnPlan {
   core::SkippedTimes skipped;
   // IDs go on above this: no ID of the right clock is above it, by what has been stated.
   core::UnixMicros resume;
-  List* used_up;  // keys of slots at their end that the fast clock has brought there
 };
 
 // The bound of a range in microseconds, within what the sequence can hold.
@@ -186,7 +185,7 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
              errdetail("A database keeps %d ranges of the future.", core::SkippedTimes::kMost),
              errhint("State fewer and longer ranges: the time between two of them may be "
                      "stepped over as well.")));
-  ReturnPlan plan{{}, right_until(now), NIL};
+  ReturnPlan plan{{}, right_until(now)};
   plan.skipped.count = count;
   std::copy_n(ranges, count, plan.skipped.at);
   return plan;
@@ -197,19 +196,12 @@ struct Check {
   const ReturnPlan* plan;
   SlotKey contradicts;    // one that has used a time in no range
   core::UnixMicros used;  // that time, 0 if there is none
-  SlotKey* ended;         // slots at their end; nullptr while they are counted
-  int64 ended_count;
 };
 
 void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept {
   auto* check = static_cast<Check*>(context);
-  if (!OidIsValid(slot->key.database)) return;
-  // It is closed, or its layout is used up, as it is by a clock that was far ahead.
-  if (is_at_end(slot, layout)) {
-    if (check->ended != nullptr) check->ended[check->ended_count] = slot->key;
-    check->ended_count++;
-    return;
-  }
+  // At its end it is closed, or its layout is used up, as it is by a clock that was far ahead.
+  if (!OidIsValid(slot->key.database) || is_at_end(slot, layout)) return;
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros start = start_of(layout, time_of(layout, last));
   if (start > check->plan->resume && !is_skipped_unit(check->plan->skipped, layout, start)) {
@@ -218,58 +210,45 @@ void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept 
   }
 }
 
-// Finds, of the slots that are at their end, those that are not closed.
-List* find_used_up(Check* check) {
-  List* found = NIL;
-  check->ended =
-      static_cast<SlotKey*>(palloc(std::max<Size>(1, check->ended_count) * sizeof(SlotKey)));
-  check->ended_count = 0;
-  visit_slots(check_slot, check);
-  for (int64 i = 0; i < check->ended_count; i++) {
-    const SlotKey* key = &check->ended[i];
-    const core::Layout layout = core::make_layout(key->layout);
-    const auto shard = static_cast<int64>(key->shard);
-    if (!lock_shard(layout, shard)) found = lappend(found, const_cast<SlotKey*>(key));
-    unlock_shard(layout, shard);
-  }
-  return found;
-}
-
-// Completes the plan. Raises: 22023 if a time that is ahead of the clock, and may have been used,
+// Raises: 22023 if a time that is ahead of the clock, and may have been used,
 // is in no range.
-void require_stated(ReturnPlan* plan, core::UnixMicros ceiling) {
-  const core::UnixMicros nearly{plan->resume.value + core::kFarthestUs};
-  if (ceiling > nearly && range_at(plan->skipped, ceiling) == nullptr)
+void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
+  const core::UnixMicros nearly{plan.resume.value + core::kFarthestUs};
+  if (ceiling > nearly && range_at(plan.skipped, ceiling) == nullptr)
     report_bad(
         psprintf("the ceiling of IDs, %s, is in none of the given ranges", moment_text(ceiling)));
   const core::UnixMicros floor = shared_floor();
-  if (floor > nearly && range_at(plan->skipped, floor) == nullptr)
+  if (floor > nearly && range_at(plan.skipped, floor) == nullptr)
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
-  Check check{plan, {}, {0}, nullptr, 0};
+  Check check{&plan, {}, {0}};
   visit_slots(check_slot, &check);
   if (check.used.value > 0)
     report_bad(psprintf(
         "shard " UINT64_FORMAT
         " of layout \"%s\" has used the time %s, which is in none of the given ranges",
         check.contradicts.shard, layout_text(check.contradicts.layout), moment_text(check.used)));
-  plan->used_up = find_used_up(&check);
 }
 
 // A slot whose last tick is in a skipped time goes on at `resume`; also one that all databases
-// share.
+// share. One at its end does so, too: those that are closed are closed again.
 void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexcept {
   const auto* plan = static_cast<const ReturnPlan*>(context);
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
-  if (last == end_of(layout).value) return;
+  const core::Tick resume = last_tick_at(layout, plan->resume);
+  if (is_at_end(slot, layout)) {
+    if (OidIsValid(slot->key.database))
+      open_tick(slot->last_tick, std::max(resume, my_start_tick(layout)));
+    return;
+  }
   const core::UnixMicros start = start_of(layout, time_of(layout, {last}));
   if (start > plan->resume && is_skipped_unit(plan->skipped, layout, start))
-    slot->last_tick.compare_exchange_strong(last, last_tick_at(layout, plan->resume).value);
+    slot->last_tick.compare_exchange_strong(last, resume.value);
 }
 
-// Sets back what is in memory. Raises: an error of class 53 if a slot at its end was removed since
-// it was found, and there is no memory for another one.
+// Sets back what is in memory. Raises: what ids_learn_ceiling() raises; it is called again then,
+// before the next ID.
 void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.
@@ -279,15 +258,11 @@ void set_memory_back(const ReturnPlan& plan) {
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
   shared_database->watermark_us.store(0, std::memory_order_release);
+  // Slots of released shards may be open until that is over.
+  database_doubt();
+  ceiling_known = false;
   visit_slots(set_slot_back, const_cast<ReturnPlan*>(&plan));
-  ListCell* cell;
-  foreach (cell, plan.used_up) {
-    const auto* key = static_cast<const SlotKey*>(lfirst(cell));
-    const core::Layout layout = core::make_layout(key->layout);
-    Slot* slot = slot_of(layout, static_cast<int64>(key->shard));
-    open_slot(slot, layout, last_tick_at(layout, plan.resume));
-    let_go(slot);
-  }
+  ids_learn_ceiling();
 }
 
 }  // namespace
@@ -301,9 +276,9 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
-  ReturnPlan plan = plan_of(fcinfo);
+  const ReturnPlan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
-  require_stated(&plan, ceiling);
+  require_stated(plan, ceiling);
   const bool is_ahead = range_at(plan.skipped, ceiling) != nullptr && ceiling > plan.resume;
   // Before anything is changed, since it may fail.
   if (is_ahead) objectid_begin_setting_back();

@@ -96,6 +96,11 @@ void database_confirm() {
   may_be_another = false;
 }
 
+void database_doubt() {
+  shared_database->row_xmin.store(InvalidTransactionId, std::memory_order_release);
+  may_be_another = true;
+}
+
 void recheck_may_issue() {
   database_attach();
   count_number_change();

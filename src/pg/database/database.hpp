@@ -187,9 +187,11 @@ void slots_attach();
 // Whether the entry may be that of a dropped database which had the same OID as this one: CREATE
 // DATABASE may be given one. (After ALTER DATABASE this is true as well, which does no harm.) The
 // node number in the entry was then forgotten, and open slots may be of shards that are closed in
-// this database. database_confirm() says that the caller has closed those.
+// this database. database_confirm() says that the caller has closed those; database_doubt(), that
+// they may be open.
 bool database_may_be_another();
 void database_confirm();
+void database_doubt();
 
 // Makes every session check with its next ID whether this database may issue IDs, and learn the
 // node number anew. Raises: as database_attach().
