@@ -1,5 +1,5 @@
-// Values of SQL: texts, UUIDs, rows, and types whose values are structs; and random bytes. Nothing
-// here is shared.
+// Values of SQL: texts, UUIDs, rows, and types whose values are structs; hash tables, and random
+// bytes. Nothing here is shared.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -78,6 +78,16 @@ std::strong_ordering order_of(FunctionCallInfo fcinfo) {
     return hash_any_extended(reinterpret_cast<const unsigned char*>(PG_GETARG_POINTER(0)),       \
                              sizeof(Type), static_cast<uint64>(PG_GETARG_INT64(1)));             \
   }
+
+// A hash table of the session's own memory, whose entries begin with their key.
+template <typename Key, typename Entry>
+HTAB* make_hash(const char* name, MemoryContext context) {
+  HASHCTL options{};
+  options.keysize = sizeof(Key);
+  options.entrysize = sizeof(Entry);
+  options.hcxt = context;
+  return hash_create(name, 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
 
 // Fills `size` bytes at `to` from PostgreSQL's strong source. Raises: XX000 if that gives none.
 inline void fetch_random(void* to, Size size) {

@@ -28,63 +28,6 @@ const char* name_of(const EventOf& event) {
                   layout_text(event.layout.spec));
 }
 
-}  // namespace
-
-void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next) {
-  const int64 waited_us = elapsed_us(wait->since);
-  if (!wait->is_counted) tally(kWaits);
-  tally(kWaitUs, waited_us - wait->counted_us);
-  wait->is_counted = true;
-  wait->counted_us = waited_us;
-  if (waited_us < kLongWaitUs || wait->is_logged) return;
-  wait->is_logged = true;
-  if (may_log(&shared_database->logged_us[kLoggedWait]))
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
-             errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
-                       span_text(std::max(next.value - unix_now().value, int64{0})))));
-}
-
-void note_refusal(const EventOf& event, const char* reason) {
-  const int64 refusals = tally(kRefusals);
-  if (may_log(&shared_database->logged_us[kLoggedRefusal]))
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("a caller was refused an ID of %s", name_of(event)),
-             errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, refusals)));
-}
-
-void note_end(const core::Layout& layout) {
-  if (may_log(&shared_database->logged_us[kLoggedEnd], log_daily_us()))
-    ereport(
-        LOG_SERVER_ONLY,
-        (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
-         errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
-         errhint("Move to another layout before then.")));
-}
-
-void note_clock() {
-  constexpr int64 kClockNoiseUs = 5000;
-  std::atomic<int64_t>& clock_us = shared_database->clock_us;
-  // Read before the clock, or a session that is held up in between would take the time that others
-  // have seen meanwhile for a later one.
-  int64_t seen = clock_us.load(std::memory_order_acquire);
-  const core::UnixMicros now = unix_now();
-  // Not stored each time: every session reads it.
-  if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
-  const bool is_back = now.value < seen;
-  // Where the exchange fails, another session has seen the same, and counts it.
-  if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
-  if (!is_back) return;
-  tally(kBackwardSteps);
-  if (may_log(&shared_database->logged_us[kLoggedStep]))
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
-             errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
-                       moment_text({seen}), moment_text(now))));
-}
-
-namespace {
-
 // A slot of this database, as statistics show it.
 struct ShardStats {
   SlotKey key;
@@ -157,6 +100,59 @@ int64 memory_of_keys() {
 }
 
 }  // namespace
+
+void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next) {
+  const int64 waited_us = elapsed_us(wait->since);
+  if (!wait->is_counted) tally(kWaits);
+  tally(kWaitUs, waited_us - wait->counted_us);
+  wait->is_counted = true;
+  wait->counted_us = waited_us;
+  if (waited_us < kLongWaitUs || wait->is_logged) return;
+  wait->is_logged = true;
+  if (may_log(&shared_database->logged_us[kLoggedWait]))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller has waited for the clock for %s", span_text(waited_us)),
+             errdetail("The next ID of %s is %s ahead of the clock.", name_of(event),
+                       span_text(std::max(next.value - unix_now().value, int64{0})))));
+}
+
+void note_refusal(const EventOf& event, const char* reason) {
+  const int64 refusals = tally(kRefusals);
+  if (may_log(&shared_database->logged_us[kLoggedRefusal]))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("a caller was refused an ID of %s", name_of(event)),
+             errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, refusals)));
+}
+
+void note_end(const core::Layout& layout) {
+  if (may_log(&shared_database->logged_us[kLoggedEnd], log_daily_us()))
+    ereport(
+        LOG_SERVER_ONLY,
+        (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
+         errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+         errhint("Move to another layout before then.")));
+}
+
+void note_clock() {
+  constexpr int64 kClockNoiseUs = 5000;
+  std::atomic<int64_t>& clock_us = shared_database->clock_us;
+  // Read before the clock, or a session that is held up in between would take the time that others
+  // have seen meanwhile for a later one.
+  int64_t seen = clock_us.load(std::memory_order_acquire);
+  const core::UnixMicros now = unix_now();
+  // Not stored each time: every session reads it.
+  if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
+  const bool is_back = now.value < seen;
+  // Where the exchange fails, another session has seen the same, and counts it.
+  if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
+  if (!is_back) return;
+  tally(kBackwardSteps);
+  if (may_log(&shared_database->logged_us[kLoggedStep]))
+    ereport(LOG_SERVER_ONLY,
+            (errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
+             errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
+                       moment_text({seen}), moment_text(now))));
+}
 
 void reset_id_stats() {
   slots_attach();

@@ -67,6 +67,54 @@ void assign_shard(const char* value, void*) {
   default_shard_forget();
 }
 
+// The state of a running snowid_next_batch: the IDs it has taken and not returned, and how many to
+// take.
+struct Batch {
+  LayoutCache* cache;
+  int64 shard;
+  core::Tick next;
+  uint32 buffered;
+  int32 left;
+  bool is_own;     // whether the shard was the node's own number
+  uint64 changes;  // how often that had changed when it was
+};
+
+// The IDs that a call of snowid_next_batch() or snowid_reserve() asks for.
+struct Run {
+  LayoutCache* cache;
+  int64 shard;
+  int32 count;
+};
+
+// The count of a call: of (count), or of (shard, count, layout).
+int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
+
+// The arguments of a call. Raises: 55000 if there is no default shard; 22023 if it is none.
+Run run_of(FunctionCallInfo fcinfo) {
+  const int32 count = count_arg(fcinfo);
+  if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
+  return {layout_cache_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
+}
+
+// 55000, as currval has it before nextval.
+[[noreturn]] void report_undefined(const char* function) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("%s is not yet defined in this session", function),
+                  RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
+                                       : errhint("Call snowid_next() first. Numbers of segments do "
+                                                 "not count: use RETURNING.")));
+}
+
+// 55000: the batch is of the node's own number, and that is another one now.
+void require_own(Batch* batch) {
+  if (changes_of(number_word->load(std::memory_order_acquire)) == batch->changes) return;
+  if (shard_by_default() != batch->shard)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
+                    errdetail("It has changed while snowid_next_batch() returned IDs.")));
+  batch->changes = changes_seen;
+}
+
 }  // namespace
 
 void default_shard_forget() {
@@ -121,58 +169,6 @@ void id_settings_register() {
   bound_register("snowid.debug_log_every", &log_every);
   bound_register("snowid.debug_walk_tables", &walk_tables);
 }
-
-namespace {
-
-// The state of a running snowid_next_batch: the IDs it has taken and not returned, and how many to
-// take.
-struct Batch {
-  LayoutCache* cache;
-  int64 shard;
-  core::Tick next;
-  uint32 buffered;
-  int32 left;
-  bool is_own;     // whether the shard was the node's own number
-  uint64 changes;  // how often that had changed when it was
-};
-
-// The IDs that a call of snowid_next_batch() or snowid_reserve() asks for.
-struct Run {
-  LayoutCache* cache;
-  int64 shard;
-  int32 count;
-};
-
-// The count of a call: of (count), or of (shard, count, layout).
-int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
-
-// The arguments of a call. Raises: 55000 if there is no default shard; 22023 if it is none.
-Run run_of(FunctionCallInfo fcinfo) {
-  const int32 count = count_arg(fcinfo);
-  if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
-  return {layout_cache_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
-}
-
-// 55000, as currval has it before nextval.
-[[noreturn]] void report_undefined(const char* function) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("%s is not yet defined in this session", function),
-                  RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
-                                       : errhint("Call snowid_next() first. Numbers of segments do "
-                                                 "not count: use RETURNING.")));
-}
-
-// 55000: the batch is of the node's own number, and that is another one now.
-void require_own(Batch* batch) {
-  if (changes_of(number_word->load(std::memory_order_acquire)) == batch->changes) return;
-  if (shard_by_default() != batch->shard)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
-                    errdetail("It has changed while snowid_next_batch() returned IDs.")));
-  batch->changes = changes_seen;
-}
-
-}  // namespace
 
 // snowid_next() → bigint
 SNOWID_FUNCTION(snowid_next) {

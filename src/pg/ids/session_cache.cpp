@@ -4,6 +4,7 @@
 #include "pg/errors.hpp"
 #include "pg/ids/id_stats.hpp"
 #include "pg/ids/shards.hpp"
+#include "pg/values.hpp"
 
 extern "C" {
 #include "utils/memutils.h"
@@ -69,13 +70,8 @@ CacheChunk* near_chunk(LayoutCache* cache, uint64 number) {
 CacheChunk* far_chunk(LayoutCache* cache, uint64 number) {
   CacheChunk* chunk = find_far_chunk(cache, number);
   if (chunk != nullptr) return chunk;
-  if (cache->far == nullptr) {
-    HASHCTL options{};
-    options.keysize = sizeof(uint64);
-    options.entrysize = sizeof(FarChunk);
-    options.hcxt = TopMemoryContext;
-    cache->far = hash_create("snowid shards", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-  }
+  if (cache->far == nullptr)
+    cache->far = make_hash<uint64, FarChunk>("snowid shards", TopMemoryContext);
   chunk = make_chunk();
   auto* entry = static_cast<FarChunk*>(hash_search(cache->far, &number, HASH_ENTER, nullptr));
   entry->chunk = chunk;

@@ -1,5 +1,5 @@
-// In the order of this file: reading the table of moved shards, and locking a shard; bounds of
-// slots, and removing those that no session uses; making slots; closing those of released shards.
+// In the order of this file: slots are counted, removed by a sweep, and made; shards are locked,
+// and the table of those that have moved is read; slots of released shards are closed.
 //
 // A sweep may remove a slot that nobody uses, if its tick is at or behind the one that a new slot
 // would start with. That start follows from the floor of the database, and from the times up to
@@ -20,6 +20,7 @@
 #include "pg/ids/id_stats.hpp"
 #include "pg/shmem/bounds.hpp"
 #include "pg/types/layout.hpp"
+#include "pg/values.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -53,68 +54,6 @@ bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) 
   return is_found;
 }
 
-}  // namespace
-
-bool moved_read(Relation table, HeapTuple row, Moved* moved) {
-  using Column = MovedColumn;
-  // By number: columns may have been added, and dropped again.
-  Datum values[kMovedColumns + 1];
-  bool nulls[kMovedColumns + 1];
-  for (int i = 1; i <= kMovedColumns; i++)
-    values[i] = heap_getattr(row, i, RelationGetDescr(table), &nulls[i]);
-  if (nulls[Column::kShard] || nulls[Column::kLayout] || nulls[Column::kIsOpen]) return false;
-  *moved = {row->t_self,
-            DatumGetInt64(values[Column::kShard]),
-            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(values[Column::kLayout])),
-            nulls[Column::kId] ? 0 : DatumGetInt64(values[Column::kId]),
-            DatumGetBool(values[Column::kIsOpen]),
-            nulls[Column::kTo] ? nullptr : TextDatumGetCString(values[Column::kTo]),
-            nulls[Column::kAt] ? 0 : DatumGetTimestampTz(values[Column::kAt])};
-  return true;
-}
-
-// A transaction may move thousands of shards, and the server has room for some thousand locks. So
-// shards share them.
-Oid lock_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key = slot_key_of(layout, shard);
-  return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
-}
-
-Relation moved_lock(const core::Layout& layout, int64 shard) {
-  assert_holds_none();
-  Relation table = own_table_open(kMovedShards, RowExclusiveLock);
-  LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
-  return table;
-}
-
-bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved) {
-  bool is_found = false;
-  ScanKeyData key;
-  assert_has_lock(RelationGetRelid(table), AccessShareLock);
-  const Oid index = own_key_of(table);
-  ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
-  // A snapshot of its own, since the caller's may be older than the row.
-  SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
-  for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
-    require_no_null(table, kMovedShards, row);
-    is_found = moved_read(table, row, moved) && moved->layout == layout.spec;
-  }
-  systable_endscan(scan);
-  return is_found;
-}
-
-bool lock_shard(const core::Layout& layout, int64 shard) {
-  Moved moved;
-  return lock_shard_and_find(layout, shard, &moved) && !moved.is_open;
-}
-
-void unlock_shard(const core::Layout& layout, int64 shard) {
-  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
-  UnlockRelationOid(locked_table, AccessShareLock);
-}
-
-namespace {
-
 // Slots of the default layout are only counted.
 Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
 Quota other_quota = make_quota(
@@ -124,11 +63,8 @@ Quota other_quota = make_quota(
     },
     "usage of other shards");
 
-bool is_of_default_layout(const SlotKey& key) noexcept {
-  return key.layout == core::kInstagram.spec;
-}
 Quota& quota_of(const SlotKey& key) {
-  return is_of_default_layout(key) ? default_quota : other_quota;
+  return key.layout == core::kInstagram.spec ? default_quota : other_quota;
 }
 
 // A database during a sweep.
@@ -145,11 +81,7 @@ struct Swept {
 // slots from issuing anything.
 HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
-  HASHCTL options{};
-  options.keysize = sizeof(Oid);
-  options.entrysize = sizeof(Swept);
-  options.hcxt = CurrentMemoryContext;
-  HTAB* found = hash_create("snowid sweep", 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  HTAB* found = make_hash<Oid, Swept>("snowid sweep", CurrentMemoryContext);
   dshash_seq_status scan;
   dshash_seq_init(&scan, databases.attached, false);
   while (auto* database = static_cast<Database*>(dshash_seq_next(&scan))) {
@@ -286,7 +218,7 @@ void sweep_slots(Bound bound) {
 
 // Makes sure that this database may have another slot, which counts for the quota that is returned.
 Quota& slots_require_room(const SlotKey& key) {
-  if (!is_of_default_layout(key)) quota_require_room(&other_quota, sweep_slots);
+  if (!(key.layout == core::kInstagram.spec)) quota_require_room(&other_quota, sweep_slots);
   quota_attach(&default_quota);
   if (has_grown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
     sweep_slots(Bound::kNone);
@@ -309,34 +241,6 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
   usage_unlock(quota, usage);
   return slot;
 }
-
-}  // namespace
-
-uint64 count_of_slots() {
-  quota_attach(&default_quota);
-  quota_attach(&other_quota);
-  return uint64{count_of_database(default_quota, MyDatabaseId)} +
-         count_of_database(other_quota, MyDatabaseId);
-}
-
-Slot* slot_of(const core::Layout& layout, int64 shard) {
-  const SlotKey key = slot_key_of(layout, shard);
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
-  const bool is_new = slot == nullptr;
-  // Done without a lock on a partition, since lock_shard() may wait for a transaction.
-  if (is_new) {
-    // Before the slot is made: a session that finds the slot, with its partition locked, sees this
-    // store, too.
-    raise_time(&shared_database->longest_unit_us, layout.unit_us);
-    slot = make_slot(layout, key, lock_shard(layout, shard));
-  }
-  hold(slot);
-  table_release(slots, slot);
-  if (is_new) unlock_shard(layout, shard);
-  return slot;
-}
-
-namespace {
 
 // row: nullptr if there is none.
 [[noreturn]] void report_released(const core::Layout& layout, core::Shard shard, const Moved* row) {
@@ -375,6 +279,88 @@ void close_slot(const SlotKey& key, const core::Layout& layout) {
 }
 
 }  // namespace
+
+bool moved_read(Relation table, HeapTuple row, Moved* moved) {
+  using Column = MovedColumn;
+  // By number: columns may have been added, and dropped again.
+  Datum values[kMovedColumns + 1];
+  bool nulls[kMovedColumns + 1];
+  for (int i = 1; i <= kMovedColumns; i++)
+    values[i] = heap_getattr(row, i, RelationGetDescr(table), &nulls[i]);
+  if (nulls[Column::kShard] || nulls[Column::kLayout] || nulls[Column::kIsOpen]) return false;
+  *moved = {row->t_self,
+            DatumGetInt64(values[Column::kShard]),
+            *reinterpret_cast<const core::LayoutSpec*>(DatumGetPointer(values[Column::kLayout])),
+            nulls[Column::kId] ? 0 : DatumGetInt64(values[Column::kId]),
+            DatumGetBool(values[Column::kIsOpen]),
+            nulls[Column::kTo] ? nullptr : TextDatumGetCString(values[Column::kTo]),
+            nulls[Column::kAt] ? 0 : DatumGetTimestampTz(values[Column::kAt])};
+  return true;
+}
+
+// A transaction may move thousands of shards, and the server has room for some thousand locks. So
+// shards share them.
+Oid lock_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key = slot_key_of(layout, shard);
+  return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
+}
+
+Relation moved_lock(const core::Layout& layout, int64 shard) {
+  assert_holds_none();
+  Relation table = own_table_open(kMovedShards, RowExclusiveLock);
+  LockDatabaseObject(RelationGetRelid(table), lock_of(layout, shard), 0, ExclusiveLock);
+  return table;
+}
+
+bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved) {
+  bool is_found = false;
+  ScanKeyData key;
+  assert_has_lock(RelationGetRelid(table), AccessShareLock);
+  const Oid index = own_key_of(table);
+  ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
+  // A snapshot of its own, since the caller's may be older than the row.
+  SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
+  for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
+    require_no_null(table, kMovedShards, row);
+    is_found = moved_read(table, row, moved) && moved->layout == layout.spec;
+  }
+  systable_endscan(scan);
+  return is_found;
+}
+
+bool lock_shard(const core::Layout& layout, int64 shard) {
+  Moved moved;
+  return lock_shard_and_find(layout, shard, &moved) && !moved.is_open;
+}
+
+void unlock_shard(const core::Layout& layout, int64 shard) {
+  UnlockDatabaseObject(locked_table, lock_of(layout, shard), 0, ShareLock);
+  UnlockRelationOid(locked_table, AccessShareLock);
+}
+
+uint64 count_of_slots() {
+  quota_attach(&default_quota);
+  quota_attach(&other_quota);
+  return uint64{count_of_database(default_quota, MyDatabaseId)} +
+         count_of_database(other_quota, MyDatabaseId);
+}
+
+Slot* slot_of(const core::Layout& layout, int64 shard) {
+  const SlotKey key = slot_key_of(layout, shard);
+  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  const bool is_new = slot == nullptr;
+  // Done without a lock on a partition, since lock_shard() may wait for a transaction.
+  if (is_new) {
+    // Before the slot is made: a session that finds the slot, with its partition locked, sees this
+    // store, too.
+    raise_time(&shared_database->longest_unit_us, layout.unit_us);
+    slot = make_slot(layout, key, lock_shard(layout, shard));
+  }
+  hold(slot);
+  table_release(slots, slot);
+  if (is_new) unlock_shard(layout, shard);
+  return slot;
+}
 
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot) {
   const int64 number = static_cast<int64>(shard.value);

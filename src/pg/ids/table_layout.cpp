@@ -4,6 +4,7 @@
 
 #include "pg/catalog_table.hpp"
 #include "pg/compat.hpp"
+#include "pg/values.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -33,16 +34,6 @@ struct Remembered {
 };
 
 HTAB* remembered = nullptr;
-
-void make_memory() {
-  if (remembered != nullptr) return;
-  HASHCTL options{};
-  options.keysize = sizeof(Oid);
-  options.entrysize = sizeof(Remembered);
-  options.hcxt = CacheMemoryContext;
-  remembered =
-      hash_create("snowid layouts of tables", 16, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
 
 DefaultLayout layout_of_call(const FuncExpr* call) {
   ListCell* cell;
@@ -131,7 +122,8 @@ bool read_defaults(Oid relid, DefaultLayout* layout) {
 }  // namespace
 
 void default_layout_add(Oid relid, DefaultLayout* layout) {
-  make_memory();
+  if (remembered == nullptr)
+    remembered = make_hash<Oid, Remembered>("snowid layouts of tables", CacheMemoryContext);
   bool is_known;
   auto* entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_ENTER, &is_known));
   if (is_known && entry->is_read) return add(entry->layout, layout);

@@ -142,6 +142,20 @@ Listed* make_table(const TableForm& form, const dshash_parameters& parameters,
   return &listed;
 }
 
+uint64 count_by_walk(const Listed& listed) {
+  // Neither keys nor their hashes are needed.
+  const dshash_parameters parameters =
+      byte_keyed(0, listed.entry_size, tranche_of(Tranche::kShared));
+  dshash_table* table = dshash_attach(shared_area, &parameters, listed.handle, nullptr);
+  uint64 count = 0;
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, table, false);
+  while (dshash_seq_next(&scan) != nullptr) count++;
+  dshash_seq_term(&scan);
+  dshash_detach(table);
+  return count;
+}
+
 }  // namespace
 
 int tranche_of(Tranche tranche) noexcept { return root->tranches[static_cast<int>(tranche)]; }
@@ -172,24 +186,6 @@ void table_attach_now(SharedTable* table) {
   table->attached = attached;
   table->entries = &listed->entries;
 }
-
-namespace {
-
-uint64 count_by_walk(const Listed& listed) {
-  // Neither keys nor their hashes are needed.
-  const dshash_parameters parameters =
-      byte_keyed(0, listed.entry_size, tranche_of(Tranche::kShared));
-  dshash_table* table = dshash_attach(shared_area, &parameters, listed.handle, nullptr);
-  uint64 count = 0;
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, table, false);
-  while (dshash_seq_next(&scan) != nullptr) count++;
-  dshash_seq_term(&scan);
-  dshash_detach(table);
-  return count;
-}
-
-}  // namespace
 
 int64 table_memory(const char* name) {
   // dshash keeps a pointer and a hash before each entry, and does not say so.
