@@ -97,8 +97,6 @@ constexpr long next_nap(long nap_ms) noexcept { return std::min(2 * nap_ms, 10L)
 SNOWID_BOUND(log_every, 60);
 
 inline int64 log_every_us() noexcept { return log_every * USECS_PER_SEC; }
-// What is told once a day.
-inline int64 log_daily_us() noexcept { return 24 * 60 * log_every_us(); }
 
 // Waits, for the clock or the disk, that are longer than this are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
@@ -113,8 +111,5 @@ inline bool may_log(std::atomic<int64_t>* logged_us, int64 every_us = log_every_
   return (last == 0 || now_us - last >= every_us) &&
          logged_us->compare_exchange_strong(last, now_us, std::memory_order_relaxed);
 }
-
-// Milliseconds, rounded up, as log messages have them.
-constexpr int64 to_millis(int64 us) noexcept { return (us + 999) / 1000; }
 
 }  // namespace snowid::pg

@@ -79,7 +79,7 @@ void unlock_ceiling(const LockedCeiling& locked) {
   last_flush_us = 0;
   if (took_us >= kLongWaitUs && may_log(&shared_database->logged_us[kLoggedFlush]))
     ereport(LOG_SERVER_ONLY,
-            (errmsg("raising the ceiling of IDs took " INT64_FORMAT " ms", to_millis(took_us)),
+            (errmsg("raising the ceiling of IDs took %s", span_text(took_us)),
              errdetail("That is how long its WAL record took to be flushed, here and on "
                        "synchronous standbys.")));
 }

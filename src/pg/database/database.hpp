@@ -148,11 +148,7 @@ inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
 SNOWID_PIN_SIZE(Ceiling, kLockSize + 48);
-SNOWID_PIN_SIZE(core::SkippedTimes, 520);
-SNOWID_PIN_SIZE(SharedSkippedTimes, 528);
-SNOWID_PIN(Database, ceiling, 8);
 SNOWID_PIN(Database, reset_us, kLockSize + 88);
-SNOWID_PIN(Database, skipped, kLockSize + 208);
 SNOWID_PIN_SIZE(Database, kLockSize + 760);
 SNOWID_PIN_SIZE(SlotKey, 32);
 SNOWID_PIN(Slot, last_tick, 32);

@@ -125,7 +125,7 @@ void note_refusal(const EventOf& event, const char* reason) {
 }
 
 void note_end(const core::Layout& layout) {
-  if (may_log(&shared_database->logged_us[kLoggedEnd], log_daily_us()))
+  if (may_log(&shared_database->logged_us[kLoggedEnd], 24 * 60 * log_every_us()))
     ereport(
         LOG_SERVER_ONLY,
         (errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),

@@ -27,10 +27,6 @@ struct Usage {
   std::atomic<uint32_t> swept_count;
 };
 
-SNOWID_PIN(Usage, database, 0);
-SNOWID_PIN(Usage, count, 4);
-SNOWID_PIN(Usage, swept_us, 8);
-SNOWID_PIN(Usage, swept_count, 16);
 SNOWID_PIN_SIZE(Usage, 24);
 
 struct Bounds {

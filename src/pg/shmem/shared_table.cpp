@@ -46,18 +46,8 @@ struct Root {
   Listed tables[kMostTables];
 };
 
-SNOWID_PIN(Listed, name, 0);
-SNOWID_PIN(Listed, abi, 32);
-SNOWID_PIN(Listed, entry_size, 36);
-SNOWID_PIN(Listed, handle, 40);
-SNOWID_PIN(Listed, entries, 48);
 SNOWID_PIN_SIZE(Listed, 56);
 SNOWID_PIN(Root, abi, 0);
-SNOWID_PIN(Root, tranches, 4);
-SNOWID_PIN(Root, lock, 16);
-SNOWID_PIN(Root, area, kLockSize + 16);
-SNOWID_PIN(Root, count, kLockSize + 20);
-SNOWID_PIN(Root, tables, kLockSize + 24);
 SNOWID_PIN_SIZE(Root, kLockSize + 24 + kMostTables * sizeof(Listed));
 static_assert(sizeof(Root) <= kRootSize);
 
