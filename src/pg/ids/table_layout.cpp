@@ -73,49 +73,35 @@ bool find_makers(Node* node, void* found) {
   return walk_expression(node, find_makers, found);
 }
 
-// The default of a column of its own, as pg_attrdef has it; nullptr where it has none.
-Node* own_default(Relation defaults, Oid relid, AttrNumber number) {
-  ScanKeyData keys[2];
-  Node* expression = nullptr;
-  ScanKeyInit(&keys[0], Anum_pg_attrdef_adrelid, BTEqualStrategyNumber, F_OIDEQ,
-              ObjectIdGetDatum(relid));
-  ScanKeyInit(&keys[1], Anum_pg_attrdef_adnum, BTEqualStrategyNumber, F_INT2EQ,
-              Int16GetDatum(number));
-  SysScanDesc scan =
-      systable_beginscan(defaults, AttrDefaultIndexId, true, nullptr, lengthof(keys), keys);
-  HeapTuple row = systable_getnext(scan);
-  if (HeapTupleIsValid(row)) {
-    bool is_null;
-    const Datum stored =
-        heap_getattr(row, Anum_pg_attrdef_adbin, RelationGetDescr(defaults), &is_null);
-    if (!is_null) expression = static_cast<Node*>(stringToNode(TextDatumGetCString(stored)));
-  }
-  systable_endscan(scan);
-  return expression;
+// The default of a column of its own; nullptr if it has none.
+Node* own_default(Relation relation, AttrNumber number) {
+  const TupleConstr* constraints = RelationGetDescr(relation)->constr;
+  for (int i = 0; i < constraints->num_defval; i++)
+    if (constraints->defval[i].adnum == number)
+      return static_cast<Node*>(stringToNode(constraints->defval[i].adbin));
+  return nullptr;
 }
 
-// Returns false where the answer must not be remembered: ALTER DOMAIN changes a default without an
-// invalidation of the relation.
+// Returns false if the answer must not be remembered: the relation is gone; or it is of a domain,
+// since ALTER DOMAIN changes a default without an invalidation of the relation.
 bool read_defaults(Oid relid, DefaultLayout* layout) {
   bool is_lasting = true;
-  Relation defaults = table_open(AttrDefaultRelationId, AccessShareLock);
-  for (AttrNumber number = 1;; number++) {
-    HeapTuple row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(number));
-    if (!HeapTupleIsValid(row)) break;
-    const auto column = *reinterpret_cast<Form_pg_attribute>(GETSTRUCT(row));
-    ReleaseSysCache(row);
+  Relation relation = RelationIdGetRelation(relid);
+  if (relation == nullptr) return false;
+  for (AttrNumber number = 1; number <= RelationGetNumberOfAttributes(relation); number++) {
+    const FormData_pg_attribute column = *TupleDescAttr(RelationGetDescr(relation), number - 1);
     if (column.attisdropped || column.attgenerated != '\0') continue;
     // bigint, snowid, and domains over them.
     if (!IsBinaryCoercible(column.atttypid, INT8OID)) continue;
     const bool is_domain = getBaseType(column.atttypid) != column.atttypid;
     is_lasting = is_lasting && !is_domain;
     if (column.attidentity != '\0') layout->is_other = true;
-    Node* expression = column.atthasdef ? own_default(defaults, relid, number)
+    Node* expression = column.atthasdef ? own_default(relation, number)
                        : is_domain      ? get_typdefault(column.atttypid)
                                         : nullptr;
     find_makers(expression, layout);
   }
-  table_close(defaults, AccessShareLock);
+  RelationClose(relation);
   return is_lasting;
 }
 
