@@ -28,7 +28,6 @@ const char* name_of(const EventOf& event) {
                   layout_text(event.layout.spec));
 }
 
-// A slot of this database, as statistics show it.
 struct ShardStats {
   SlotKey key;
   core::Tick last;  // see Slot
@@ -56,7 +55,6 @@ void reset_slot(Slot* slot, const core::Layout&, void*) noexcept {
 
 Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
 
-// Adds a row of snowid.shard_statistics() to the result.
 void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
                core::UnixMicros now) {
   // Whether the last tick was an ID: the slot has issued one since its counts began, and is not
@@ -156,7 +154,6 @@ void note_clock() {
 
 void reset_id_stats() {
   slots_attach();
-  // What this session has counted so far is of before.
   counts_flush();
   visit_slots(reset_slot, nullptr);
   for (auto& value : shared_database->counts) value.store(0, std::memory_order_relaxed);

@@ -69,10 +69,8 @@ inline int64 shard_by_default() {
 }
 
 // The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
-// clients can distinguish it from errors that waiting does not help with. By the SQL standard,
-// classes that begin with 5 to 9 or I to Z are left to implementations; PostgreSQL's own begin with
-// 5, F, H, P and X, so one that begins with S is neither the standard's nor likely to become
-// PostgreSQL's.
+// clients can distinguish it from errors that waiting does not help with. Classes that begin with I
+// to Z are left to implementations, and PostgreSQL's own begin with 5, F, H, P and X.
 inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 
 // 2200H: the layout has no IDs left.

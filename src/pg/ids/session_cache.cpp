@@ -30,7 +30,6 @@ struct FarChunk {
   CacheChunk* chunk;
 };
 
-// In the session's memory, zeroed.
 void* allocate_zeroed(Size size) { return MemoryContextAllocZero(TopMemoryContext, size); }
 
 CacheChunk* make_chunk() {
@@ -78,7 +77,6 @@ CacheChunk* far_chunk(LayoutCache* cache, uint64 number) {
   return chunk;
 }
 
-// Calls a function with each chunk of the session.
 void for_each_chunk(void (*visit)(CacheChunk*)) {
   for (LayoutCache* cache = &layout_caches; cache != nullptr; cache = cache->next) {
     for (uint32 number = 0; number < cache->capacity; number++)

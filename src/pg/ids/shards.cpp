@@ -151,8 +151,9 @@ void raise_floor_of(const Swept& swept) {
   table_release(databases, database);
 }
 
-// Reads where the slots of the database start again for each of them, since rewinding may have
-// lowered it. Locked in this order: the database, as in remove_database(), its usage, slots.
+// Reads where the slots of the database start again for each of them, since
+// snowid.return_to_clock() may have lowered it. Locked in this order: the database, as in
+// remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
   if (database == nullptr) return;
