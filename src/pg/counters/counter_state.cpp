@@ -64,12 +64,10 @@ void begin_section(void* entry) {
 
 }  // namespace
 
-SharedTable segments = {
-    {"segments", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSegment), begin_segment},
-    nullptr};
-SharedTable sections = {
-    {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection), begin_section},
-    nullptr};
+SharedTable segments = {"segments", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSegment),
+                        begin_segment};
+SharedTable sections = {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), sizeof(SharedSection),
+                        begin_section};
 
 namespace {
 
@@ -112,7 +110,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
   dsa_pointer slots[kKeyPartitions];
   int count = 0;
   Usage* usage = usage_lock(quota, candidate.key.database);
-  auto* entry = static_cast<Entry*>(table_find(table, &candidate.key, true));
+  auto* entry = static_cast<Entry*>(dshash_find(table.attached, &candidate.key, true));
   if (entry != nullptr && entry->users.load(std::memory_order_acquire) == 0) {
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
@@ -125,7 +123,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
     table_delete(table, entry);
     count_gone(quota, usage);
   } else if (entry != nullptr) {
-    table_release(table, entry);
+    dshash_release_lock(table.attached, entry);
   }
   usage_unlock(quota, usage);
   // Nobody else can find them any more.
@@ -202,7 +200,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   table_attach(&segments);
   table_attach(&sections);
   quota_attach(&key_quota);
-  auto* entry = static_cast<Entry*>(table_find(*table, &key, false));
+  auto* entry = static_cast<Entry*>(dshash_find(table->attached, &key, false));
   if (entry == nullptr) {
     quota_require_room(&quota, sweep_counters);
     if (table == &sections) remove_dropped_keys();
@@ -215,7 +213,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   // With the partition locked, before which a sweep may remove the entry.
   assert_holds_some();
   entry->users.fetch_add(1, std::memory_order_relaxed);
-  table_release(*table, entry);
+  dshash_release_lock(table->attached, entry);
   return entry;
 }
 

@@ -55,9 +55,9 @@ bool has_other_number() { return has_changed || IsParallelWorker() || RecoveryIn
 
 std::atomic<uint64_t>* number_word = &own_number_word;
 
-SharedTable databases = {
-    {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database), begin_database}, nullptr};
-SharedTable slots = {{"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot), nullptr}, nullptr};
+SharedTable databases = {"databases", SNOWID_IDS_ABI, sizeof(Oid), sizeof(Database),
+                         begin_database};
+SharedTable slots = {"slots", SNOWID_IDS_ABI, kSlotKeySize, sizeof(Slot)};
 
 void database_attach() {
   if (shared_database != nullptr) return;
@@ -69,7 +69,7 @@ void database_attach() {
   database->users.fetch_add(1, std::memory_order_relaxed);
   if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
   may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
-  table_release(databases, database);
+  dshash_release_lock(databases.attached, database);
   shared_database = database;
   my_ceiling = &database->ceiling;
   number_word = &database->number;

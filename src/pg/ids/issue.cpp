@@ -314,7 +314,7 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     auto* slot = static_cast<Slot*>(table_find_or_make(slots, &key, &made));
     if (made)
       slot->last_tick.store(make_tick(layout, unused, start).value, std::memory_order_relaxed);
-    table_release(slots, slot);
+    dshash_release_lock(slots.attached, slot);
     common->slot = slot;
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);

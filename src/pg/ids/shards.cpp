@@ -145,21 +145,21 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
 // Raises the floor of a dropped database above all that its slots have issued, in case a new
 // database gets its OID before the entry is removed.
 void raise_floor_of(const Swept& swept) {
-  auto* database = static_cast<Database*>(table_find(databases, &swept.oid, false));
+  auto* database = static_cast<Database*>(dshash_find(databases.attached, &swept.oid, false));
   if (database == nullptr) return;
   raise_time(&database->ceiling.floor_us, swept.start.floor.value);
-  table_release(databases, database);
+  dshash_release_lock(databases.attached, database);
 }
 
 // Reads where the slots of the database start again for each of them, since
 // snowid.return_to_clock() may have lowered it. Locked in this order: the database, as in
 // remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
-  auto* database = static_cast<Database*>(table_find(databases, &idle.database, false));
+  auto* database = static_cast<Database*>(dshash_find(databases.attached, &idle.database, false));
   if (database == nullptr) return;
   const Quota& quota = quota_of(idle);
   Usage* usage = usage_lock(quota, idle.database);
-  auto* slot = static_cast<Slot*>(table_find(slots, &idle, true));
+  auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &idle, true));
   if (slot != nullptr) {
     core::Layout recent = core::kInstagram;
     if (!is_in_use(slot) &&
@@ -167,16 +167,16 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
       table_delete(slots, slot);
       count_gone(quota, usage);
     } else {
-      table_release(slots, slot);
+      dshash_release_lock(slots.attached, slot);
     }
   }
   usage_unlock(quota, usage);
-  table_release(databases, database);
+  dshash_release_lock(databases.attached, database);
 }
 
 // Removes the entry of a database that was dropped, if it has no slots left.
 void remove_database(Oid oid) {
-  auto* database = static_cast<Database*>(table_find(databases, &oid, true));
+  auto* database = static_cast<Database*>(dshash_find(databases.attached, &oid, true));
   if (database == nullptr) return;
   // Only its users make slots of a database, so once it has none there are no more than are
   // counted.
@@ -184,7 +184,7 @@ void remove_database(Oid oid) {
       count_of_database(default_quota, oid) == 0 && count_of_database(other_quota, oid) == 0)
     table_delete(databases, database);
   else
-    table_release(databases, database);
+    dshash_release_lock(databases.attached, database);
 }
 
 // Removes slots that nobody uses and that count for the bound, and those of dropped databases.
@@ -265,18 +265,18 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
 }
 
 bool is_slot_open(const SlotKey& key, const core::Layout& layout) {
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &key, false));
   if (slot == nullptr) return false;
   const bool is_open = !is_at_end(slot, layout);
-  table_release(slots, slot);
+  dshash_release_lock(slots.attached, slot);
   return is_open;
 }
 
 void close_slot(const SlotKey& key, const core::Layout& layout) {
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &key, false));
   if (slot == nullptr) return;
   close_tick(slot->last_tick, layout);
-  table_release(slots, slot);
+  dshash_release_lock(slots.attached, slot);
 }
 
 }  // namespace
@@ -348,7 +348,7 @@ uint64 count_of_slots() {
 
 Slot* slot_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
-  auto* slot = static_cast<Slot*>(table_find(slots, &key, false));
+  auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &key, false));
   const bool is_new = slot == nullptr;
   // Done without a lock on a partition, since lock_shard() may wait for a transaction.
   if (is_new) {
@@ -358,7 +358,7 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
     slot = make_slot(layout, key, lock_shard(layout, shard));
   }
   hold(slot);
-  table_release(slots, slot);
+  dshash_release_lock(slots.attached, slot);
   if (is_new) unlock_shard(layout, shard);
   return slot;
 }
@@ -380,26 +380,19 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
 void close_released() {
   if (!OidIsValid(extension_relation(kMovedShards.name))) return;
   Relation table = own_table_open(kMovedShards, AccessShareLock);
-  List* keys = NIL;
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
   for (HeapTuple row; HeapTupleIsValid(row = systable_getnext(scan));) {
     Moved moved;
     if (!moved_read(table, row, &moved) || moved.is_open) continue;
-    auto* key = static_cast<SlotKey*>(palloc(sizeof(SlotKey)));
-    *key = {moved.layout, static_cast<uint64>(moved.shard), MyDatabaseId};
-    keys = lappend(keys, key);
-  }
-  systable_endscan(scan);
-  ListCell* cell;
-  foreach (cell, keys) {
-    const auto* key = static_cast<const SlotKey*>(lfirst(cell));
-    const core::Layout layout = core::make_layout(key->layout);
+    const core::Layout layout = core::make_layout(moved.layout);
+    const SlotKey key = slot_key_of(layout, moved.shard);
     // A slot that is closed already needs no lock, for which it would have to wait while another
     // transaction moves the shard.
-    if (!is_slot_open(*key, layout)) continue;
-    if (lock_shard(layout, static_cast<int64>(key->shard))) close_slot(*key, layout);
-    unlock_shard(layout, static_cast<int64>(key->shard));
+    if (!is_slot_open(key, layout)) continue;
+    if (lock_shard(layout, moved.shard)) close_slot(key, layout);
+    unlock_shard(layout, moved.shard);
   }
+  systable_endscan(scan);
   table_close(table, NoLock);
 }
 

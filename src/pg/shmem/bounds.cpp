@@ -39,10 +39,10 @@ void quota_attach(Quota* quota) {
 uint32 count_of_server(const Quota& quota) noexcept { return read_count(quota.server->count); }
 
 uint32 count_of_database(const Quota& quota, Oid database) {
-  auto* usage = static_cast<Usage*>(table_find(quota.usages, &database, false));
+  auto* usage = static_cast<Usage*>(dshash_find(quota.usages.attached, &database, false));
   if (usage == nullptr) return 0;
   const uint32 count = read_count(usage->count);
-  table_release(quota.usages, usage);
+  dshash_release_lock(quota.usages.attached, usage);
   return count;
 }
 
@@ -57,14 +57,14 @@ bool begin_sweep(const Quota& quota, Bound bound) {
   constexpr int64 kPauseUs = 100000;
   Assert(bound != Bound::kNone);
   const Oid of = bound == Bound::kServer ? InvalidOid : MyDatabaseId;
-  auto* usage = static_cast<Usage*>(table_find(quota.usages, &of, false));
+  auto* usage = static_cast<Usage*>(dshash_find(quota.usages.attached, &of, false));
   if (usage == nullptr) return false;
   int64_t last = usage->swept_us.load(std::memory_order_relaxed);
   const core::UnixMicros now = unix_now();
   const bool has_begun =
       !is_recent({last}, kPauseUs, now) &&
       usage->swept_us.compare_exchange_strong(last, now.value, std::memory_order_relaxed);
-  table_release(quota.usages, usage);
+  dshash_release_lock(quota.usages.attached, usage);
   return has_begun;
 }
 
@@ -112,7 +112,7 @@ void usage_unlock(const Quota& quota, Usage* usage) {
   if (read_count(usage->count) == 0)
     table_delete(quota.usages, usage);
   else
-    table_release(quota.usages, usage);
+    dshash_release_lock(quota.usages.attached, usage);
 }
 
 }  // namespace snowid::pg

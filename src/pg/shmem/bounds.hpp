@@ -43,10 +43,7 @@ struct Quota {
   Usage* server;  // nullptr before quota_attach()
 };
 constexpr Quota make_quota(const char* too_many, Bounds (*bounds)(), const char* table) noexcept {
-  return {too_many,
-          bounds,
-          {{table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage), nullptr}, nullptr},
-          nullptr};
+  return {too_many, bounds, {table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage)}, nullptr};
 }
 
 // Attaches to the usages, which the functions below require. Later calls cost next to nothing.

@@ -117,16 +117,16 @@ Listed* find_listed(const char* name) noexcept {
 
 // Makes a table, sets *made to it, and lists it. The root must be locked exclusively. The count is
 // raised last, so that a table that an error has left half made is not listed.
-Listed* make_table(const TableForm& form, const dshash_parameters& parameters,
+Listed* make_table(const SharedTable& table, const dshash_parameters& parameters,
                    dshash_table** made) {
   assert_holds_exclusively(root->lock);
   if (root->count == kMostTables)
-    elog(ERROR, "no room for table \"%s\" in the directory of shared memory", form.name);
+    elog(ERROR, "no room for table \"%s\" in the directory of shared memory", table.name);
   *made = dshash_create(shared_area, &parameters, nullptr);
   Listed& listed = root->tables[root->count];
-  strlcpy(listed.name, form.name, kNameSize);
-  listed.abi = form.abi;
-  listed.entry_size = static_cast<uint32>(form.entry_size);
+  strlcpy(listed.name, table.name, kNameSize);
+  listed.abi = table.abi;
+  listed.entry_size = static_cast<uint32>(table.entry_size);
   listed.handle = dshash_get_hash_table_handle(*made);
   root->count++;
   return &listed;
@@ -152,8 +152,7 @@ int tranche_of(Tranche tranche) noexcept { return root->tranches[static_cast<int
 
 void table_attach_now(SharedTable* table) {
   assert_holds_none();
-  const TableForm& form = table->form;
-  if (strlen(form.name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", form.name);
+  if (strlen(table->name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", table->name);
   // What the session keeps of shared memory must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
   static bool has_callback = false;
@@ -161,18 +160,18 @@ void table_attach_now(SharedTable* table) {
   has_callback = true;
   if (root == nullptr) attach_area();
   const dshash_parameters parameters =
-      byte_keyed(form.key_size, form.entry_size, tranche_of(Tranche::kShared));
+      byte_keyed(table->key_size, table->entry_size, tranche_of(Tranche::kShared));
   LWLockAcquire(&root->lock, LW_EXCLUSIVE);
-  Listed* listed = find_listed(form.name);
+  Listed* listed = find_listed(table->name);
   dshash_table* attached = nullptr;
   if (listed == nullptr)
-    listed = make_table(form, parameters, &attached);
-  else if (listed->abi == form.abi)
+    listed = make_table(*table, parameters, &attached);
+  else if (listed->abi == table->abi)
     attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   LWLockRelease(&root->lock);
   MemoryContextSwitchTo(caller);
   // Read without the lock: a table that is listed never changes.
-  if (attached == nullptr) report_other_abi(form.name, listed->abi, form.abi);
+  if (attached == nullptr) report_other_abi(table->name, listed->abi, table->abi);
   table->attached = attached;
   table->entries = &listed->entries;
 }
@@ -193,13 +192,8 @@ int64 table_memory(const char* name) {
 void* table_attach_entry(SharedTable* table, const void* key) {
   table_attach(table);
   void* entry = table_find_or_make(*table, key, nullptr);
-  table_release(*table, entry);
+  dshash_release_lock(table->attached, entry);
   return entry;
-}
-
-void* table_find(const SharedTable& table, const void* key, bool exclusively) {
-  Assert(table.attached != nullptr);
-  return dshash_find(table.attached, key, exclusively);
 }
 
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made) {
@@ -207,18 +201,12 @@ void* table_find_or_make(const SharedTable& table, const void* key, bool* made) 
   Assert(table.attached != nullptr);
   void* entry = dshash_find_or_insert(table.attached, key, &found);
   if (!found) {
-    memset(static_cast<char*>(entry) + table.form.key_size, 0,
-           table.form.entry_size - table.form.key_size);
-    if (table.form.begin != nullptr) table.form.begin(entry);
+    memset(static_cast<char*>(entry) + table.key_size, 0, table.entry_size - table.key_size);
+    if (table.begin != nullptr) table.begin(entry);
     table.entries->fetch_add(1, std::memory_order_relaxed);
   }
   if (made != nullptr) *made = !found;
   return entry;
-}
-
-void table_release(const SharedTable& table, void* entry) {
-  assert_holds_some();
-  dshash_release_lock(table.attached, entry);
 }
 
 void table_delete(const SharedTable& table, void* entry) {

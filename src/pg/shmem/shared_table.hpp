@@ -3,9 +3,9 @@
 // table that a library with another number has made, and the other families go on. The idea is
 // PostgreSQL's own dsm_registry.c.
 //
-// Called in this order: table_attach(), when a session first needs the table; table_find() or
-// table_find_or_make(), which lock the entry's partition; table_release() or table_delete(), which
-// unlock it.
+// Called in this order: table_attach(), when a session first needs the table; dshash_find() or
+// table_find_or_make(), which lock the entry's partition; dshash_release_lock() or table_delete(),
+// which unlock it.
 //
 // Shared: the root, of which there is one for a server, see shared_table.cpp. It holds the handle
 // of an area of dynamic shared memory, and a directory of the tables in it, which are dshash
@@ -58,21 +58,16 @@ static_assert(std::atomic<int32_t>::is_always_lock_free &&
               std::atomic<int64_t>::is_always_lock_free &&
               std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-// How a family declares a table.
-struct TableForm {
+// A table, as a family declares it and a session knows it.
+struct SharedTable {
   const char* name;  // unique among all tables; up to 31 bytes
   uint32 abi;        // the number that stands for the form of the entries
   Size key_size;     // an entry begins with its key, which is compared as bytes
   Size entry_size;
-  // Initializes a new entry, of which all but the key is zero; nullptr where zeros are right. It is
-  // called with the partition locked, and must not fail.
-  void (*begin)(void* entry);
-};
-
-// A table as a session knows it.
-struct SharedTable {
-  TableForm form;
-  dshash_table* attached;  // nullptr before table_attach()
+  // Initializes a new entry, of which all but the key is zero. It is called with the partition
+  // locked, and must not fail.
+  void (*begin)(void* entry) = nullptr;
+  dshash_table* attached = nullptr;  // by table_attach()
   // How many entries it has, changed with the partition of the one that is made or deleted locked.
   std::atomic<uint64_t>* entries = nullptr;
 };
@@ -91,17 +86,11 @@ inline void table_attach(SharedTable* table) {
 // deleted, made if there is none, and returns it without a lock.
 void* table_attach_entry(SharedTable* table, const void* key);
 
-// Finds an entry and locks its partition, exclusively or shared. Returns nullptr, with nothing
-// locked, if there is none. Raises: class 53 if memory cannot be mapped.
-void* table_find(const SharedTable& table, const void* key, bool exclusively);
-
-// The same, with the lock exclusive, but makes the entry if there is none, and sets *made, unless
-// `made` is nullptr, to whether it did. Raises: class 53 without memory.
+// Finds an entry, made if there is none, and locks its partition exclusively. Sets *made, unless
+// `made` is nullptr, to whether it was made. Raises: class 53 without memory.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
-// Unlocks an entry's partition; the second one, which needs it locked exclusively, also deletes the
-// entry.
-void table_release(const SharedTable& table, void* entry);
+// Deletes an entry, which is locked exclusively, and unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
 
 // How many bytes the entries of the table of this name take, with what dshash puts before each, and

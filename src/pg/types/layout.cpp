@@ -47,47 +47,30 @@ Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
 }
 
-// The DETAIL of an error: which part of the text is wrong, where, and what it may be.
+// The DETAIL of an error, by its fault: which part of the text is wrong, where, and what it may be.
+constexpr const char* kDetails[] = {
+    "",
+    "No layout has the name \"%s\".",
+    "\"%s\" at character %d does not begin with time:, shard:, seq:, unit:, or epoch:.",
+    "\"%s\" at character %d is in the specification a second time.",
+    "The specification lacks \"%s:\".",
+    "\"%s\" at character %d must give a number of bits.",
+    "\"%s\" at character %d must have 1 to 63 bits.",
+    "\"%s\" at character %d must have 0 to 63 bits.",
+    "\"%s\" at character %d must give a number and one of us, ms, s, min, h, and d.",
+    "\"%s\" at character %d must be 1us to 1d.",
+    "\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
+    "milliseconds.",
+    "\"%s\" at character %d must give a valid time of the years 1 to 9999.",
+    "Time, shard, and sequence must have 64 bits together at most."};
+static_assert(lengthof(kDetails) == static_cast<int>(core::LayoutFault::kSum) + 1);
+
 int detail_of(const char* text, const core::LayoutError& error) {
-  if (error.fault == core::LayoutFault::kSum)
-    return errdetail("Time, shard, and sequence must have 64 bits together at most.");
-  const char* part = pnstrdup(error.part.data(), error.part.size());
-  if (error.fault == core::LayoutFault::kMissingPart)
-    return errdetail("The specification lacks \"%s:\".", part);
-  // In bytes, which are characters: the parts before it are right, so they are ASCII.
+  const char* part = error.part.empty() ? "" : pnstrdup(error.part.data(), error.part.size());
+  // In bytes, which are characters: the parts before it are right, so they are ASCII. (A part that
+  // is missing has no place.)
   const int at = static_cast<int>(error.part.data() - text) + 1;
-  switch (error.fault) {
-    case core::LayoutFault::kUnknownName:
-      return errdetail("No layout has the name \"%s\".", part);
-    case core::LayoutFault::kUnknownPart:
-      return errdetail(
-          "\"%s\" at character %d does not begin with time:, shard:, seq:, unit:, or epoch:.", part,
-          at);
-    case core::LayoutFault::kDoubledPart:
-      return errdetail("\"%s\" at character %d is in the specification a second time.", part, at);
-    case core::LayoutFault::kWidthForm:
-      return errdetail("\"%s\" at character %d must give a number of bits.", part, at);
-    case core::LayoutFault::kTimeWidth:
-      return errdetail("\"%s\" at character %d must have 1 to 63 bits.", part, at);
-    case core::LayoutFault::kWidth:
-      return errdetail("\"%s\" at character %d must have 0 to 63 bits.", part, at);
-    case core::LayoutFault::kUnitForm:
-      return errdetail(
-          "\"%s\" at character %d must give a number and one of us, ms, s, min, h, and d.", part,
-          at);
-    case core::LayoutFault::kUnitRange:
-      return errdetail("\"%s\" at character %d must be 1us to 1d.", part, at);
-    case core::LayoutFault::kEpochForm:
-      return errdetail(
-          "\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
-          "milliseconds.",
-          part, at);
-    case core::LayoutFault::kEpochRange:
-      return errdetail("\"%s\" at character %d must give a valid time of the years 1 to 9999.",
-                       part, at);
-    default:
-      return 0;
-  }
+  return errdetail_internal(kDetails[static_cast<int>(error.fault)], part, at);
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ struct Process {
 
 SNOWID_PIN_SIZE(Process, 16);
 
-SharedTable table = {{"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process), nullptr},
-                     nullptr};
+SharedTable table = {"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process)};
 
 CommonShard objectid_shard;
 Process* process = nullptr;  // the entry, once objectid_shard has a slot
