@@ -123,10 +123,19 @@ core::UnixMicros moment_of(const RangeBound& bound) noexcept {
   return std::clamp(moment, core::UnixMicros{0}, kLatest);
 }
 
-// The ranges of the argument, with those that are known and not long past, in a palloc'd array.
-// Raises: 22023 if there are none.
-core::SkippedRange* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int64 early_us,
-                              int64* count) {
+// Whether a range lies in one that is known, and so may have begun.
+bool is_known(const core::SkippedRange& range) noexcept {
+  const core::SkippedRange* around = range_at(skipped_times(), range.from);
+  return around != nullptr && range.until <= around->until;
+}
+
+// Reads the argument, and adds the ranges that are known and not long past. Raises: 22023 if there
+// are no ranges in it, the clock is in one, or nearly so, or they are too many.
+ReturnPlan plan_of(FunctionCallInfo fcinfo) {
+  const core::UnixMicros clock = unix_now();
+  // While IDs step over a range, those of the right clock are above it.
+  const core::UnixMicros now = lead_from_now(clock);
+  const int64 early_us = lift_early_us();
   const MultirangeType* argument = PG_GETARG_MULTIRANGE_P(0);
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, MultirangeTypeGetOid(argument));
   int32 given;
@@ -136,38 +145,15 @@ core::SkippedRange* ranges_of(FunctionCallInfo fcinfo, core::UnixMicros now, int
   const core::SkippedTimes& known = skipped_times();
   auto* all =
       static_cast<core::SkippedRange*>(palloc((given + known.count) * sizeof(core::SkippedRange)));
-  *count = 0;
+  int64 count = 0;
   for (int32 i = 0; i < given; i++) {
     RangeBound lower;
     RangeBound upper;
     bool is_empty;
     range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
     // Whole milliseconds, as the ceiling and the floor are, with both ends.
-    all[(*count)++] = {{moment_of(lower).value / 1000 * 1000},
-                       micros_of(round_up(moment_of(upper)))};
-  }
-  for (int64 i = 0; i < known.count; i++)
-    if (!is_long_past(known.at[i], now, early_us)) all[(*count)++] = known.at[i];
-  return all;
-}
-
-// Whether a range lies in one that is known, and so may have begun.
-bool is_known(const core::SkippedRange& range) noexcept {
-  const core::SkippedRange* around = range_at(skipped_times(), range.from);
-  return around != nullptr && range.until <= around->until;
-}
-
-// Reads the argument. Raises: 22023 if the clock is in a range, or nearly so, or the ranges are too
-// many.
-ReturnPlan plan_of(FunctionCallInfo fcinfo) {
-  const core::UnixMicros clock = unix_now();
-  // While IDs step over a range, those of the right clock are above it.
-  const core::UnixMicros now = lead_from_now(clock);
-  const int64 early_us = lift_early_us();
-  int64 count;
-  core::SkippedRange* ranges = ranges_of(fcinfo, clock, early_us, &count);
-  for (int64 i = 0; i < count; i++) {
-    const core::SkippedRange& range = ranges[i];
+    const core::SkippedRange range{{moment_of(lower).value / 1000 * 1000},
+                                   micros_of(round_up(moment_of(upper)))};
     if (!is_known(range) && is_too_near(range, now))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -176,8 +162,11 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
                errdetail("A range of those given begins at %s.", moment_text(range.from)),
                errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
                        "caught up, or at once with a greater \"snowid.max_lead\".")));
+    all[count++] = range;
   }
-  count = join_ranges(ranges, count, clock, early_us);
+  for (int64 i = 0; i < known.count; i++)
+    if (!is_long_past(known.at[i], clock, early_us)) all[count++] = known.at[i];
+  count = join_ranges(all, count, clock, early_us);
   if (count > core::SkippedTimes::kMost)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -187,7 +176,7 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
                      "stepped over as well.")));
   ReturnPlan plan{{}, right_until(now)};
   plan.skipped.count = count;
-  std::copy_n(ranges, count, plan.skipped.at);
+  std::copy_n(all, count, plan.skipped.at);
   return plan;
 }
 

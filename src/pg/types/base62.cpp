@@ -58,6 +58,15 @@ namespace {
   pg_unreachable();
 }
 
+Datum moved_digits(FunctionCallInfo fcinfo, core::Status (*move)(core::Id, int, core::Id*)) {
+  const int64 id = PG_GETARG_INT64(0);
+  const int32 digits = PG_GETARG_INT32(1);
+  core::Id moved;
+  const core::Status status = move({id}, digits, &moved);
+  if (status != core::Status::kOk) report_scatter(status, id, digits);
+  PG_RETURN_INT64(moved.value);
+}
+
 }  // namespace
 
 // snowid_to_base62(id bigint) → text
@@ -76,23 +85,9 @@ SNOWID_FUNCTION(snowid_from_base62) {
 }
 
 // snowid_scatter(id bigint, digits int) → bigint
-SNOWID_FUNCTION(snowid_scatter) {
-  const int64 id = PG_GETARG_INT64(0);
-  const int32 digits = PG_GETARG_INT32(1);
-  core::Id scattered;
-  const core::Status status = core::scatter({id}, digits, &scattered);
-  if (status != core::Status::kOk) report_scatter(status, id, digits);
-  PG_RETURN_INT64(scattered.value);
-}
+SNOWID_FUNCTION(snowid_scatter) { return moved_digits(fcinfo, core::scatter); }
 
 // snowid_unscatter(id bigint, digits int) → bigint
-SNOWID_FUNCTION(snowid_unscatter) {
-  const int64 scattered = PG_GETARG_INT64(0);
-  const int32 digits = PG_GETARG_INT32(1);
-  core::Id id;
-  const core::Status status = core::unscatter({scattered}, digits, &id);
-  if (status != core::Status::kOk) report_scatter(status, scattered, digits);
-  PG_RETURN_INT64(id.value);
-}
+SNOWID_FUNCTION(snowid_unscatter) { return moved_digits(fcinfo, core::unscatter); }
 
 }  // namespace snowid::pg
