@@ -13,6 +13,7 @@ extern "C" {
 #include "funcapi.h"
 #include "parser/parse_type.h"
 #include "port/pg_bswap.h"
+#include "utils/hsearch.h"
 #include "utils/uuid.h"
 }
 
