@@ -5,7 +5,7 @@
 
 use Snowid;
 
-my $node = ready_server('node', allows_streaming => 1);
+my $node = ready_server('node', allows_streaming => 1, conf => "wal_writer_delay = '10s'\n");
 my $standby = new_standby($node, 'standby');
 $standby->start;
 $node->safe_psql('postgres', q(SELECT snowid.release_shard(7, moved_to => 'server b'), snowid_next(5)));
