@@ -59,8 +59,8 @@ constexpr const char* kDetails[] = {
     "\"%s\" at character %d must have 0 to 63 bits.",
     "\"%s\" at character %d must give a number and one of us, ms, s, min, h, and d.",
     "\"%s\" at character %d must be 1us to 1d.",
-    "\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
-    "milliseconds.",
+    ("\"%s\" at character %d must give a UTC time such as 2011-08-24T21:07:01.721Z, or Unix "
+     "milliseconds."),
     "\"%s\" at character %d must give a valid time of the years 1 to 9999.",
     "Time, shard, and sequence must have 64 bits together at most."};
 static_assert(lengthof(kDetails) == static_cast<int>(core::LayoutFault::kSum) + 1);
