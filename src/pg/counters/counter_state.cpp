@@ -20,7 +20,6 @@ int section_keys = kDefaultSectionKeys;
 
 // No error says so: keys leave early.
 Quota key_quota = make_quota(
-    nullptr,
     [] {
       const uint64 limit = std::max(section_keys, least_section_keys);
       return Bounds{200 * limit, 50 * limit};
@@ -72,7 +71,6 @@ SharedTable sections = {"sections", SNOWID_COUNTERS_ABI, sizeof(CounterKey), siz
 namespace {
 
 Quota quota = make_quota(
-    "too many segments and sections are in use",
     [] {
       return Bounds{static_cast<uint64>(max_counters),
                     static_cast<uint64>(max_counters_of_database)};
@@ -202,7 +200,11 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   quota_attach(&key_quota);
   auto* entry = static_cast<Entry*>(dshash_find(table->attached, &key, false));
   if (entry == nullptr) {
-    quota_require_room(&quota, sweep_counters);
+    const Bound bound = quota_make_room(&quota, sweep_counters);
+    if (bound != Bound::kNone)
+      ereport(ERROR,
+              (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+               errmsg("too many segments and sections are in use"), errdetail_full(quota, bound)));
     if (table == &sections) remove_dropped_keys();
     Usage* usage = usage_lock(quota, MyDatabaseId);
     bool made;

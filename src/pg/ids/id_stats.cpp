@@ -91,7 +91,7 @@ int64 memory_of(const char* const (&names)[count]) {
 int64 memory_of_keys() {
   // To look must not make the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
-  Quota keys = make_quota(nullptr, nullptr, kUsageOfKeys);
+  Quota keys = make_quota(nullptr, kUsageOfKeys);
   quota_attach(&keys);
   constexpr int64 kKeySize = 40;
   return int64{count_of_server(keys)} * kKeySize;

@@ -55,9 +55,8 @@ bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) 
 }
 
 // Slots of the default layout are only counted.
-Quota default_quota = make_quota(nullptr, nullptr, "usage of shards");
+Quota default_quota = make_quota(nullptr, "usage of shards");
 Quota other_quota = make_quota(
-    "too many shards of layouts other than \"instagram\" are in use",
     [] {
       return Bounds{static_cast<uint64>(max_shards), static_cast<uint64>(max_shards_of_database)};
     },
@@ -219,7 +218,13 @@ void sweep_slots(Bound bound) {
 
 // Makes sure that this database may have another slot, which counts for the quota that is returned.
 Quota& slots_require_room(const SlotKey& key) {
-  if (!(key.layout == core::kInstagram.spec)) quota_require_room(&other_quota, sweep_slots);
+  if (!(key.layout == core::kInstagram.spec)) {
+    const Bound bound = quota_make_room(&other_quota, sweep_slots);
+    if (bound != Bound::kNone)
+      ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                      errmsg("too many shards of layouts other than \"instagram\" are in use"),
+                      errdetail_full(other_quota, bound)));
+  }
   quota_attach(&default_quota);
   if (has_grown(default_quota, static_cast<uint64>(shards_between_sweeps))) {
     sweep_slots(Bound::kNone);

@@ -11,23 +11,6 @@ uint32 read_count(const std::atomic<uint32_t>& count) noexcept {
   return count.load(std::memory_order_relaxed);
 }
 
-// 53400.
-[[noreturn]] void report_full(const Quota& quota, Bound bound) {
-  const Bounds bounds = quota.bounds();
-  if (bound == Bound::kDatabase)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
-         errdetail("This database has " UINT64_FORMAT ", which is all that one database can have.",
-                   bounds.database),
-         errhint("End the sessions that no longer need theirs, in this database.")));
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg_internal("%s", quota.too_many),
-       errdetail("The server has " UINT64_FORMAT ", which is all that it can have.", bounds.server),
-       errhint("End the sessions that no longer need theirs, in any database.")));
-}
-
 }  // namespace
 
 void quota_attach(Quota* quota) {
@@ -72,15 +55,25 @@ bool is_within(Bound bound, Oid database) noexcept {
   return bound == Bound::kServer || (bound == Bound::kDatabase && database == MyDatabaseId);
 }
 
-void quota_require_room(Quota* quota, void (*sweep)(Bound bound)) {
+Bound quota_make_room(Quota* quota, void (*sweep)(Bound bound)) {
   quota_attach(quota);
-  Bound bound = bound_of(*quota);
-  if (likely(bound == Bound::kNone)) return;
-  if (begin_sweep(*quota, bound)) {
-    sweep(bound);
-    bound = bound_of(*quota);
+  const Bound bound = bound_of(*quota);
+  if (likely(bound == Bound::kNone) || !begin_sweep(*quota, bound)) return bound;
+  sweep(bound);
+  return bound_of(*quota);
+}
+
+int errdetail_full(const Quota& quota, Bound bound) {
+  const Bounds bounds = quota.bounds();
+  if (bound == Bound::kDatabase) {
+    errhint("End the sessions that no longer need theirs, in this database.");
+    return errdetail("This database has " UINT64_FORMAT
+                     ", which is all that one database can have.",
+                     bounds.database);
   }
-  if (bound != Bound::kNone) report_full(*quota, bound);
+  errhint("End the sessions that no longer need theirs, in any database.");
+  return errdetail("The server has " UINT64_FORMAT ", which is all that it can have.",
+                   bounds.server);
 }
 
 bool has_grown(const Quota& quota, uint64 by) noexcept {

@@ -1,7 +1,7 @@
 // Bounds on how much of shared memory a database, and all of them, may use: callers choose shards
 // and sequences. For each kind of entry there is a quota.
 //
-// Called in this order: quota_attach(); quota_require_room(), or bound_of() and begin_sweep();
+// Called in this order: quota_attach(); quota_make_room(), or bound_of() and begin_sweep();
 // usage_lock(), count_made() or count_gone(), usage_unlock().
 //
 // Shared: for each kind a table of Usage: an entry for each database that has some, and one for the
@@ -37,13 +37,12 @@ struct Bounds {
 // A kind of entry that is bounded, such as slots; and one whose usages are in the table of this
 // name.
 struct Quota {
-  const char* too_many;  // the error that a bound is reached
   Bounds (*bounds)();
   SharedTable usages;
   Usage* server;  // nullptr before quota_attach()
 };
-constexpr Quota make_quota(const char* too_many, Bounds (*bounds)(), const char* table) noexcept {
-  return {too_many, bounds, {table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage)}, nullptr};
+constexpr Quota make_quota(Bounds (*bounds)(), const char* table) noexcept {
+  return {bounds, {table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage)}, nullptr};
 }
 
 // Attaches to the usages, which the functions below require. Later calls cost next to nothing.
@@ -61,11 +60,14 @@ enum class Bound : uint8_t { kNone, kDatabase, kServer };
 // LWLock is held.
 Bound bound_of(const Quota& quota, uint64 more = 1);
 
-// Attaches to the usages, and makes sure that this database may have one thing more. If a bound is
-// reached it first calls `sweep`, which removes things that no session uses and for which
-// is_within() holds, if begin_sweep() allows that. Raises: 53400 if the bound is still reached; and
-// what quota_attach() raises.
-void quota_require_room(Quota* quota, void (*sweep)(Bound bound));
+// Attaches to the usages. Returns the bound that keeps this database from having one thing more, as
+// bound_of() does. If one does it first calls `sweep`, which removes things that no session uses
+// and for which is_within() holds, if begin_sweep() allows that. Raises: what quota_attach()
+// raises.
+Bound quota_make_room(Quota* quota, void (*sweep)(Bound bound));
+
+// The errdetail() and the errhint() of an error (53400) that this bound is reached.
+int errdetail_full(const Quota& quota, Bound bound);
 
 // Whether this session may sweep for a bound that it has reached. If so, no other session may for
 // 100 ms: of any database for the bound of the server, of this one for its own.
