@@ -30,9 +30,9 @@ void require_connect_timeout(Oid server);
 // Requires: no LWLock is held; the query is not parallel.
 ErrorData* remote_run(Oid server, Oid role, const char* text, int columns, Step read);
 
-// The one row of the answer, for `read`: column `column`, from 1 on, as text, and as a number from
-// `least` to `most`. Every value is checked, since another server may send anything.
-// Raises: 08P01 if there is not one row, or the value is null or out of range.
+// The one row of the answer, which is SPI's result, so only within `read`: column `column`, from 1
+// on, as text, and as a number from `least` to `most`. Every value is checked, since another server
+// may send anything. Raises: 08P01 if there is not one row, or the value is null or out of range.
 struct RemoteAnswer {
   const char* server;  // the name, for the error
   const char* text(int column) const;

@@ -1,12 +1,13 @@
 // What a server keeps in shared memory of a database that issues IDs: its entry, with the ceiling,
 // the node number and counts; and its slots, each the state of a shard.
 //
-// Used in this order: slots_attach(), by the first ID of a session; shared_number_recall() and, if
-// that finds nothing, shared_number_store(), by who needs the node number; start_tick_of() and
-// my_start_tick(), by who makes a slot or removes it (ids/shards.cpp); lift_slots(), by the ceiling
-// when it raises the floor; check_may_issue(), by an ID on the slow path; open_slot(), by shards
-// that move. What changes the node number, or what it is learned from, calls
-// shared_number_change_with_transaction(); what stops the node calls recheck_may_issue().
+// Used in this order: shared_number_recall(), which attaches, and, if that finds nothing,
+// shared_number_store(), by who needs the node number; slots_attach(), by a session's first ID of a
+// shard that is given; start_tick_of() and my_start_tick(), by who makes a slot or removes it
+// (ids/shards.cpp); lift_slots(), by the ceiling when it raises the floor; check_may_issue(), by an
+// ID on the slow path; open_slot(), by shards that move. What changes the node number, or what it
+// is learned from, calls shared_number_change_with_transaction(); what stops the node calls
+// recheck_may_issue().
 //
 // Shared: Database, an entry of the table "databases" for each database, in which a session that
 // issues IDs counts as a user until it exits; and Slot, an entry of the table "slots" for each

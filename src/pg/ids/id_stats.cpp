@@ -1,6 +1,5 @@
 #include "pg/ids/id_stats.hpp"
 
-#include "core/objectid.hpp"
 #include "core/tick.hpp"
 #include "pg/ceiling/ceiling.hpp"
 #include "pg/clock.hpp"

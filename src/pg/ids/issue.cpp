@@ -2,7 +2,6 @@
 #include "pg/ids/issue.hpp"
 
 #include "core/ceiling.hpp"
-#include "core/objectid.hpp"
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 
@@ -12,7 +11,13 @@ extern "C" {
 
 namespace snowid::pg {
 
+int64 default_shard = kUnresolvedShard;
+uint64 changes_seen = 0;
+
 namespace {
+
+// How often default_shard_forget() was called.
+uint64 times_forgotten = 0;
 
 // How long a caller waits before it looks at the clock again: a clock that is put right ends the
 // wait.
@@ -131,11 +136,11 @@ core::IssueLimits limits_now(const EventOf& of) {
 // it. now: the clock. has_shard: false for IDs of a kind that all databases share, and that a copy
 // may issue, too.
 void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool has_shard) {
-  Ceiling* shared = my_ceiling;
+  Ceiling* mine = my_ceiling;
   if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(has_shard);
-  int64_t alert = shared->alert_us.load(std::memory_order_acquire);
+  int64_t alert = mine->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
-  const int64 ceiling = shared->ceiling_us.load(std::memory_order_acquire);
+  const int64 ceiling = mine->ceiling_us.load(std::memory_order_acquire);
   // Within a day of skipped times the alert stays where it is, and the ceiling is not raised early.
   const core::UnixMicros alert_end = last_alert();
   const bool is_before_skipped = moment > alert_end;
@@ -154,15 +159,15 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
   // Acquires the 0 that recheck_may_issue() has released, if that came before: then the next load
   // of may_issue is false. Where the 0 comes later it stays.
-  if (!shared->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
-                                                std::memory_order_relaxed))
+  if (!mine->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed))
     return;
   // recheck_may_issue() may have set the alert to 0 where it was 0 before, so that the exchange did
   // not fail.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
-    shared->alert_us.store(0, std::memory_order_release);
+    mine->alert_us.store(0, std::memory_order_release);
 }
 
 // Reports why the slot, whose last tick is `last`, has no next one; or returns where it has been
@@ -221,6 +226,25 @@ core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core
 }
 
 }  // namespace
+
+void default_shard_forget() {
+  default_shard = kUnresolvedShard;
+  times_forgotten++;
+}
+
+pg_noinline int64 shard_resolve() {
+  // In a session's first call before shared memory is attached, which reads a word of the session's
+  // own: then the second call learns the shard once more, if the server's word has ever changed.
+  // Where it fails below the session has no default shard, instead of the previous one. The changes
+  // are read first, so that the next caller notices one that comes meanwhile.
+  default_shard = kUnresolvedShard;
+  changes_seen = changes_of(number_word->load(std::memory_order_acquire));
+  const uint64 before = times_forgotten;
+  const int64 shard = shard_of_setting();
+  // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
+  if (times_forgotten == before) default_shard = shard;
+  return shard;
+}
 
 void report_used_up(const core::Layout& layout) {
   ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),

@@ -23,8 +23,6 @@ extern "C" {
 
 namespace snowid::pg {
 
-int64 default_shard = kUnresolvedShard;
-uint64 changes_seen = 0;
 int64 shard_setting = kOwnNumber;
 int max_lead_ms = 1000;
 int max_wait_ms = kDefaultMaxWaitMs;
@@ -35,9 +33,6 @@ namespace {
 // PostgreSQL would replace an invalid number by the default, which may be another server's shard.
 char* shard_text = nullptr;
 bool is_registering = false;
-
-// How often default_shard_forget() was called.
-uint64 times_forgotten = 0;
 
 // Reads a shard, or kOwnNumber. Returns false where the text is neither.
 bool read_shard(std::string_view text, int64* shard) noexcept {
@@ -116,23 +111,6 @@ void require_own(Batch* batch) {
 }
 
 }  // namespace
-
-void default_shard_forget() {
-  default_shard = kUnresolvedShard;
-  times_forgotten++;
-}
-
-pg_noinline int64 shard_resolve() {
-  // Where it fails below the session has no default shard, instead of the previous one. The changes
-  // are read first, so that the next caller notices one that comes meanwhile.
-  default_shard = kUnresolvedShard;
-  changes_seen = changes_of(number_word->load(std::memory_order_acquire));
-  const uint64 before = times_forgotten;
-  const int64 shard = shard_of_setting();
-  // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
-  if (times_forgotten == before) default_shard = shard;
-  return shard;
-}
 
 void report_refused_shard() {
   ereport(

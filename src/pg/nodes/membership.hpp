@@ -110,7 +110,8 @@ void membership_write(const Membership& member);
 bool is_bound(const Membership& member);
 void membership_bind(Membership* member);
 
-// Inserts or deletes the row of snowid_internal.membership.
+// Inserts or deletes the row of snowid_internal.membership, whose trigger (membership.sql) has all
+// sessions learn the number anew when the transaction commits.
 void membership_row_store(const Membership& member);
 void membership_row_delete();
 
