@@ -1,6 +1,6 @@
 // A hash table of numbers with open addressing and linear probing, in memory that the caller has:
-// the keys of a section (see pg/counters/keyed_counter.cpp). A key that is known is nearly always
-// in the first cache line looked at, which a table of linked entries cannot have.
+// the keys of a section (see pg/counters/keyed_counter.cpp). A key that is known is in
+// the first cache line looked at or the next one, which a table of linked entries cannot have.
 //
 // Shared: the slots lie in memory that all processes see. The functions are for one process at a
 // time, except find_slot(), which any number of processes may call, and then change the `last` and

@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "common/pg_prng.h"
 #include "lib/dshash.h"
 #include "utils/guc.h"
 #include "utils/syscache.h"
@@ -55,6 +56,7 @@ void begin_section(void* entry) {
   begin_right(&section->refill);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
   section->generation.store(1);
+  section->seed = pg_prng_uint64(&pg_global_prng_state);
   for (KeyPartition& partition : section->partitions) {
     LWLockInitialize(&partition.lock, tranche_of(Tranche::kSection));
     partition.slots = InvalidDsaPointer;
@@ -112,8 +114,12 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
   if (entry != nullptr && entry->users.load(std::memory_order_acquire) == 0) {
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
-      for (const KeyPartition& partition : section->partitions)
-        if (DsaPointerIsValid(partition.slots)) slots[count++] = partition.slots;
+      for (const KeyPartition& partition : section->partitions) {
+        if (!DsaPointerIsValid(partition.slots)) continue;
+        // Mapped while an error leaves all as it is.
+        (void)dsa_get_address(shared_area, partition.slots);
+        slots[count++] = partition.slots;
+      }
       Usage* usage_of_keys = usage_lock(key_quota, candidate.key.database);
       count_gone(key_quota, usage_of_keys, section->room.load());
       usage_unlock(key_quota, usage_of_keys);

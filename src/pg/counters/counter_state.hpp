@@ -35,7 +35,7 @@ extern "C" {
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeySlot too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 8
+#define SNOWID_COUNTERS_ABI 9
 #endif
 
 namespace snowid::pg {
@@ -134,7 +134,7 @@ struct SharedSegment {
 inline constexpr int kKeyPartitions = 16;
 
 // A part of the keys of a section, which others can draw from while it is changed. In a cache line
-// of its own, or nearly so.
+// of its own.
 struct KeyPartition {
   LWLock lock;        // in shared mode to draw; exclusively to add, remove or move keys
   dsa_pointer slots;  // of core::KeySlot; invalid while the capacity is 0
@@ -158,12 +158,15 @@ struct SharedSection {
   std::atomic<int64_t>
       alert;  // a session that draws this number or a greater one raises the limit early
   std::atomic<uint64_t> generation;  // which it is now
-  RefillCounts refills;              // see counter_stats.cpp
-  std::atomic<uint64_t> increment;   // of the sequence, when the limit was last raised
-  LWLock lock;                       // to have keys leave, and for `floor`
-  std::atomic<int64_t> floor;        // no key that is not in memory was given a greater number
-  std::atomic<uint32_t> used;        // keys that were used in this generation
-  std::atomic<uint32_t> room;        // the keys that it may have, which the quota counts
+  // A random number, with which keys are exclusive-ored, so that nobody can choose keys that
+  // collide.
+  uint64 seed;
+  RefillCounts refills;             // see counter_stats.cpp
+  std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
+  LWLock lock;                      // to have keys leave, and for `floor`
+  std::atomic<int64_t> floor;       // no key that is not in memory was given a greater number
+  std::atomic<uint32_t> used;       // keys that were used in this generation
+  std::atomic<uint32_t> room;       // the keys that it may have, which the quota counts
   // When memory for a key was last refused, as Unix microseconds, or 0.
   std::atomic<int64_t> refused_us;
   // What is counted, which anybody reads: numbers, added by the sessions that have drawn them, when
@@ -181,7 +184,9 @@ SNOWID_PIN_SIZE(RefillCounts, 32);
 SNOWID_PIN_SIZE(core::Run, 24);
 SNOWID_PIN_SIZE(core::Segment, 88);
 SNOWID_PIN_SIZE(SharedSegment, 288);
-SNOWID_PIN_SIZE(SharedSection, 216 + kLockSize + 64 * kKeyPartitions);
+SNOWID_PIN_SIZE(SharedSection, 224 + kLockSize + 64 * kKeyPartitions);
+// Cache lines begin where partitions do: dshash puts 16 bytes before an entry.
+static_assert((16 + offsetof(SharedSection, partitions)) % 64 == 0);
 SNOWID_PIN_SIZE(core::KeySlot, 24);
 
 // How many keys a section has room for, come what may.

@@ -52,6 +52,11 @@ namespace {
 // A new section has no slots. A partition's first ones, of which there are so many, take 200 bytes.
 constexpr uint32 kFirstCapacity = 8;
 
+// What a key is in memory.
+int64 seeded(const SharedSection* section, int64 key) noexcept {
+  return static_cast<int64>(static_cast<uint64>(key) ^ section->seed);
+}
+
 KeyPartition* partition_of(SharedSection* section, uint64 hash) noexcept {
   return &section->partitions[hash % kKeyPartitions];
 }
@@ -150,6 +155,8 @@ bool allocate(SharedSection* section, NewSlots* made) {
   ErrorData* error = try_in_subtransaction([&] { allocate_slots(made); });
   section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
   if (error == nullptr) return true;
+  // The subtransaction itself may fail at its end.
+  if (DsaPointerIsValid(made->slots)) dsa_free(shared_area, made->slots);
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
   FreeErrorData(error);
   return false;
@@ -164,7 +171,8 @@ bool enlarge(SharedSection* section, KeyPartition* partition) {
   if (capacity != 0) (void)keys_of(partition);
   LWLockRelease(&partition->lock);
   NewSlots made{std::max(2 * capacity, kFirstCapacity), InvalidDsaPointer};
-  if (!allocate(section, &made)) return false;
+  if (!allocate(section, &made))
+    return partition->capacity.load(std::memory_order_relaxed) != capacity;
   const core::KeyTable larger{static_cast<core::KeySlot*>(dsa_get_address(shared_area, made.slots)),
                               made.capacity};
   LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
@@ -211,12 +219,20 @@ uint32 remove_keys(SharedSection* section, uint64 generations) {
   return removed;
 }
 
-// Has keys leave, unless others have since there were so many evictions.
-void evict(SharedSection* section, uint64 evictions) {
+bool has_room(const SharedSection* section) noexcept {
+  return section->keys.load(std::memory_order_relaxed) < room_of(section);
+}
+
+// Has keys leave, unless there is room by now: in this partition, or if it is nullptr in the
+// section.
+void evict(SharedSection* section, const KeyPartition* partition) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
-  for (uint64 generations : {2, 1, 0}) {
-    if (section->evictions.load(std::memory_order_relaxed) != evictions) break;
-    section->evictions.fetch_add(remove_keys(section, generations), std::memory_order_relaxed);
+  if (partition != nullptr ? is_full(partition) : !has_room(section)) {
+    for (uint64 generations : {2, 1, 0}) {
+      const uint32 removed = remove_keys(section, generations);
+      section->evictions.fetch_add(removed, std::memory_order_relaxed);
+      if (removed != 0) break;
+    }
   }
   LWLockRelease(&section->lock);
 }
@@ -225,11 +241,11 @@ void evict(SharedSection* section, uint64 evictions) {
 // at once may bring a key each. Requires and raises: what allocate() does.
 void make_room(SharedSection* section, KeyPartition* partition) {
   for (;;) {
-    const uint64 evictions = section->evictions.load(std::memory_order_relaxed);
-    if (section->keys.load(std::memory_order_relaxed) >= room_of(section)) {
-      if (!grow(section)) evict(section, evictions);
+    CHECK_FOR_INTERRUPTS();
+    if (!has_room(section)) {
+      if (!grow(section)) evict(section, nullptr);
     } else if (is_full(partition)) {
-      if (!enlarge(section, partition)) evict(section, evictions);
+      if (!enlarge(section, partition)) evict(section, partition);
     } else {
       return;
     }
@@ -248,10 +264,12 @@ bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 
   }
   core::KeySlot* slot = core::find_slot(keys_of(partition), key, hash);
   if (core::is_empty(*slot)) {
+    // The limit first: forget_keys() stores the floor before the new limit is stored.
+    const int64 limit = section->limit.load(std::memory_order_acquire);
     // A key that has left this partition has raised it before.
     const int64 floor = section->floor.load(std::memory_order_relaxed);
     // A limit that is lowered must find no key above it.
-    if (floor >= section->limit.load(std::memory_order_relaxed)) {
+    if (floor >= limit) {
       LWLockRelease(&partition->lock);
       return false;
     }
@@ -268,6 +286,7 @@ bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 
 
 // Gives a key its next number. Returns false if that is above the limit.
 bool next_of_key(SharedSection* section, int64 key, int64* number) {
+  key = seeded(section, key);
   const uint64 hash = core::hash_of_key(key);
   KeyPartition* partition = partition_of(section, hash);
   LWLockAcquire(&partition->lock, LW_SHARED);
@@ -397,6 +416,7 @@ bool current_of_key(Oid relid, int64 key, int64* number) {
   Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
   SharedSection* section = counter->section;
   if (!counter_is_as_known(counter, section->known)) return false;
+  key = seeded(section, key);
   const uint64 hash = core::hash_of_key(key);
   KeyPartition* partition = partition_of(section, hash);
   LWLockAcquire(&partition->lock, LW_SHARED);

@@ -27,7 +27,7 @@ my %refuses = (
     objectid => { objectid => 1 },
 );
 # Which tables it is that are of another form, and the numbers of the form that is there.
-my %abi = (counters => 8, ids => 9, objectid => 1);
+my %abi = (counters => 9, ids => 9, objectid => 1);
 my %table = (counters => 'segments', ids => 'databases', objectid => 'objectid');
 
 my $node = new_server('family');
