@@ -1,6 +1,6 @@
 // A hash table of numbers with open addressing and linear probing, in memory that the caller has:
-// the keys of a section (see pg/counters/keyed_counter.cpp). A key that is known is in
-// the first cache line looked at or the next one, which a table of linked entries cannot have.
+// the keys of a section (see pg/counters/keyed_counter.cpp). A known key is in the first cache line
+// read or the next one, unlike in a table of linked entries.
 //
 // Shared: the slots lie in memory that all processes see. The functions are for one process at a
 // time, except find_slot(), which any number of processes may call, and then change the `last` and
@@ -49,7 +49,7 @@ inline KeySlot* find_slot(const KeyTable& table, int64_t key, uint64_t hash) noe
   return &table.slots[at];
 }
 
-// Copies a key and what is known of it into an empty slot.
+// Copies a key, with its last number and generation, into an empty slot.
 inline void copy_slot(const KeySlot& from, KeySlot* to) noexcept {
   to->key = from.key;
   to->last.store(from.last.load(std::memory_order_relaxed), std::memory_order_relaxed);
