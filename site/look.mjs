@@ -235,7 +235,7 @@ async function use_search(browser) {
       ...unless(text.includes(name), `its first hit, ${hits[0].href}, does not have it`), ...page.problems()])
   }
   for (const [query, page_of, id] of SOUGHT) {
-    await page.look_at('/docs/proof.html')
+    await page.look_at('/docs/testing.html')
     const [hit] = await hits_of(page, query)
     if (hit?.href !== `${page_of}#${id}`) {
       check(`${query} is found where it is told of`, [`first comes ${hit?.href}`])

@@ -8,7 +8,7 @@ const ORDER = [
     'docs/json.md', 'docs/counters.md', 'docs/read-in-order.md', 'docs/many-servers.md', 'docs/portable.md']],
   ['Running it', ['docs/operations.md', 'docs/monitoring.md', 'docs/migrating.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],
-  ['Inside', ['docs/design.md', 'docs/proof.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
+  ['Inside', ['docs/design.md', 'docs/testing.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
   ['More', ['./', 'docs/']],
 ]
 

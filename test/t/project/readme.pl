@@ -60,7 +60,7 @@ my %before = (
     'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid.release_shard(42)',
 );
 # Pages without examples in SQL. Those of migrating.md are run under load, by tables/migrating_*.pl.
-my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring portable proof);
+my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring portable testing);
 foreach my $page ('README.md', glob 'docs/*.md')
 {
     next if $without{$page};
