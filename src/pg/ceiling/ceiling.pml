@@ -1,5 +1,4 @@
-// A model of the ceiling, which `make model` searches. A table in docs/design.md names the function that
-// each step stands for.
+// A model of the ceiling, which `make model` searches.
 //
 // A server has one standby, synchronous or asynchronous. Two sessions issue IDs of one shard. At any
 // moment the clock shows any time, WAL is flushed or sent, one user sets the sequence, another locks it,
@@ -10,6 +9,26 @@
 // servers. A session may raise the ceiling early at any time, not only above the alert. The model leaves
 // out replacing the sequence (ALTER SEQUENCE, DROP EXTENSION), skipped times, and the wider raise if IDs
 // are rare.
+
+// The functions that each step stands for, in src/pg/ceiling/ceiling.cpp unless noted. If one of them changes, its
+// step changes too.
+// - IDLE, to RELATION without an ID: cached_shard() (ids/issue.hpp), ceiling_learn()
+// - IDLE, an ID is taken: slot_of() (ids/shards.cpp), issue() (ids/issue.hpp), take_ids() (ids/issue.cpp),
+//   take() (core/tick.hpp)
+// - IDLE, to RELATION with an ID: make_room_below_ceiling() (ids/issue.cpp), ceiling_raise()
+// - RELATION, to LOCK: open_ceiling() (ceiling_storage.cpp), called by lock_ceiling() and look_at_ceiling()
+// - LOCK, the lock is taken: lock_ceiling_of()
+// - LOCK, an earlier write is published: the beginning of ceiling_raise()
+// - LOCK, to IDLE, WAIT or LIFT: step_of() (core/ceiling.hpp); look_at_ceiling()
+// - LOCK, the pages change: write_ceiling(), set_ceiling() (core/ceiling.hpp), store_on_pages()
+//   (ceiling_storage.cpp)
+// - LOCK, the floor; LIFT, the slot, or a failure: lift_slots_to()
+// - LIFT, `written` and `written_lsn`: the end of write_ceiling()
+// - flush: publish_ceiling() up to LWLockRelease()
+// - WAIT, the standby, or a cancel: sequence_make_durable() (sequence_page.cpp)
+// - WAIT, to IDLE: the end of publish_ceiling()
+// - unlock_ceiling: unlock_ceiling()
+// - start_server: begin_database() (database/database.cpp), for new shared memory; PostgreSQL's recovery
 
 // The bounds. The number of crashes, promotions, locks, cancelled waits and failures is not limited.
 #define SESSIONS 2

@@ -1,5 +1,4 @@
-// A model of the registry and its nodes, which `make model` searches. A table in docs/design.md names the
-// function that each step stands for.
+// A model of the registry and its nodes, which `make model` searches.
 //
 // Server 0 joins. Server 1 is a copy of it, made at any moment and started at any later one: on the same
 // timeline (a clone), or on a later one (a promoted standby, which may lack the last WAL). A request is
@@ -14,6 +13,18 @@
 // what is only a warning: that a server of a later timeline was seen. It has three parts: a copy, taking over,
 // leaving and retiring; a copy and a registry that is set back; other nodes, leaving, retiring and a registry
 // that is set back.
+
+// The functions that each step stands for, in src/pg/nodes/join.cpp unless noted. If one of them changes, its step
+// changes too.
+// - A server joins, `server[s].is = CLAIMING`, and asks for a claim: store_claim(), claim_number()
+// - An exchange; make_next, send, hold, confirm: exchange(), ask_for_next(), check_number(), registry_ask()
+//   (registry_client.cpp)
+// - stop: stop(). drop: report_lost_claim()
+// - A server replaces the node: snowid.take_over_node(). The registry is that of the node: accept_registry()
+// - JOINED, to LEFT: leave(). A number is retired: snowid.retire_node() (registry.sql)
+// - execute, give, compare_and_swap: snowid.register(), snowid_internal.give_number(),
+//   snowid_internal.accept_node() (registry.sql)
+// - The floor is set: snowid.recover_registry() (registry.sql)
 
 // The bounds. The number of exchanges, crashes and lost answers is not limited.
 #define NUMBERS 3   // numbers of the registry

@@ -1,5 +1,4 @@
-// A model of the moves of a shard between servers, which `make model` searches. A table in docs/design.md
-// names the function that each step stands for.
+// A model of the moves of a shard between servers, which `make model` searches.
 //
 // Server 0 has the shard first. An operator releases it on a server that has it, or has had it, and hands
 // each ID that a release has returned to one server. Calls come late and more than once, with any ID that
@@ -8,6 +7,13 @@
 //
 // Clocks show the earliest time, so they protect from nothing: an ID is the one after the last. A shard that
 // a server has never had is closed there. The model leaves out skipped times and promotions.
+
+// The functions that each step stands for, in src/pg/nodes/shard_moves.cpp unless noted. If one of them changes, its
+// step changes too.
+// - An ID is issued: issue() (ids/issue.hpp)
+// - To RELEASING, commit_release: snowid.release_shard(), pending_close(), at_eoxact_moves()
+// - To ACCEPTING, commit_accept: snowid.accept_shard(), require_above(), pending_open(), at_eoxact_moves()
+// - roll_back: at_eosubxact_moves(), end_newest(). The server crashes: close_released() (ids/shards.cpp)
 
 // The bounds. The number of crashes, rollbacks and repeated calls is not limited.
 #define SERVERS 3
