@@ -3,7 +3,7 @@
 CREATE SCHEMA columns;
 SET search_path = columns, public;
 
--- A function that calls, as docs/migrating.md has it for Instagram's: by its text, and by a body that is parsed.
+-- A function that calls, as docs/converting.md has it for Instagram's: by its text, and by a body that is parsed.
 CREATE FUNCTION next_id(OUT result bigint) LANGUAGE sql AS 'SELECT snowid_next(5)';
 CREATE FUNCTION next_of_plpgsql() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN SNOWID_NEXT(5); END';
 CREATE FUNCTION "Next Parsed"() RETURNS bigint RETURN snowid_next(5);

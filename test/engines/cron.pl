@@ -1,5 +1,5 @@
 # pg_cron makes each month's partition before it is needed, and drops those that nobody needs any more: the
-# The recipe of docs/many-servers.md as a job, run by pg_cron itself, as months go by on the server's clock.
+# The recipe of docs/partitions.md as a job, run by pg_cron itself, as months go by on the server's clock.
 #
 # Up to its version 1.4 it runs jobs when a minute begins: that takes up to a minute.
 #

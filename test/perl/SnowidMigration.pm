@@ -1,4 +1,4 @@
-# Migrating under load: the steps of docs/migrating.md, four tables with 100,000 rows to take them on, and sessions
+# Migrating under load: the steps of docs/converting.md, four tables with 100,000 rows to take them on, and sessions
 # that insert, update and delete meanwhile and note what they were given. They are of the role app, which owns nothing and
 # has the page's grants; the tables are published. Not part of Snowid: the tests of that page use it.
 package SnowidMigration;
@@ -28,7 +28,7 @@ my (%step, @names);
 sub page_steps
 {
     return @names if @names;
-    foreach my $example (slurp_file('docs/migrating.md') =~ /^```sql\n(.*?)^```$/msg)
+    foreach my $example (slurp_file('docs/converting.md') =~ /^```sql\n(.*?)^```$/msg)
     {
         my ($name) = $example =~ /\A-- (.*)\n/ or die "an example without a name: $example";
         die "two examples are called $name" if $step{$name};

@@ -234,7 +234,7 @@ BEGIN
    WHERE a.attrelid = parent AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '';
   RAISE 'default partition % has rows of new partitions', rest
     USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Rows where %s: %s.', condition, count),
-      HINT = concat_ws(E'\n', 'These statements move them. Many rows are better moved in batches, see docs/many-servers.md.',
+      HINT = concat_ws(E'\n', 'These statements move them. Many rows are better moved in batches, see docs/partitions.md.',
         'BEGIN;',
         format('ALTER TABLE %s DETACH PARTITION %s;', parent, rest),
         format('SELECT snowid.create_partitions(%L, %L, %L%s);', parent, step, until,

@@ -1,4 +1,4 @@
-# What docs/many-servers.md says of containers and Kubernetes, followed to the letter: a tag that is in no volume tells a cluster
+# What docs/node-numbers.md says of containers and Kubernetes, followed to the letter: a tag that is in no volume tells a cluster
 # from clones of its volumes, and from what was recovered beside it. No ID comes twice, and no clone takes its original's
 # place.
 #
@@ -10,7 +10,7 @@
 use Snowid;
 use SnowidNodes;
 
-my $page = 'docs/many-servers.md';
+my $page = 'docs/node-numbers.md';
 my ($include, $tag_file, $bound, $staging_goes, $clone_joins, $take_over, @more) = blocks_of($page, 'Containers and Kubernetes');
 is("@more", '', 'the page has these blocks');
 my $scratch = PostgreSQL::Test::Utils::tempdir();
@@ -86,7 +86,7 @@ $berlin->wait_for_catchup($standby);
 cut_off($standby, $berlin);
 $standby->promote;
 is(number_of($standby), '2|2', 'a standby with the tag goes on as the node');
-my ($cron_job) = slurp_file($page) =~ /^```\n(SELECT snowid.check_node\(\);\nSELECT snowid.take_over_node\(\) FROM .*?)^```$/ms;
+my ($cron_job) = slurp_file('docs/many-servers.md') =~ /^```\n(SELECT snowid.check_node\(\);\nSELECT snowid.take_over_node\(\) FROM .*?)^```$/ms;
 my ($job_checks, $job_takes_over) = split /(?<=;)\n/, $cron_job;
 is(attempt($berlin, $cron_job), '2', 'where nothing was promoted the job checks');
 is(attempt($standby, $job_checks), '2', 'on the promoted standby, too');

@@ -1,11 +1,12 @@
-# What docs/many-servers.md says of joining, of passwords, of several databases of one server, and of more tenants than numbers,
+# What docs/node-numbers.md says of joining, of passwords, of several databases of one server, and of more tenants than numbers,
 # followed to the letter.
 #
 # Runs in make test-all: it follows many steps of the page.
 
 use Snowid;
 
-my $page = 'docs/many-servers.md';
+my $page = 'docs/node-numbers.md';
+my $tenants_page = 'docs/moving-shards.md';
 my $registry = new_server('registry');
 unlink $registry->data_dir . '/pg_hba.conf';
 append_to_file($registry->data_dir . '/pg_hba.conf', "local all members scram-sha-256\nlocal all all trust\n");
@@ -46,20 +47,20 @@ is($registry->safe_psql('registry', 'SELECT count(DISTINCT claim), min(node_numb
     '2|1', 'by another claim; the old one is retired');
 
 # Several databases: one that joins, and one that is made from it.
-my ($joining, $shop) = blocks_of($page, 'Several databases of one server');
+my ($joining, $shop) = blocks_of($page, 'Several databases on one server');
 on_berlin($joining, 'app');
-$berlin->safe_psql('postgres', said_in($page, 'Several databases of one server', 'CREATE DATABASE shop TEMPLATE app'));
+$berlin->safe_psql('postgres', said_in($page, 'Several databases on one server', 'CREATE DATABASE shop TEMPLATE app'));
 is(at($number, 'shop'), 'ERROR 55000', 'one that is made from another draws nothing');
 on_berlin($shop, 'shop');
 is(at("$number, snowid.check_node()", $_->[0]), $_->[1], "$_->[0] draws from its own") foreach [ 'berlin', '2|2|2' ], [ 'app', '3|3|3' ], [ 'shop', '4|4|4' ];
 
 # More tenants than numbers.
-my ($tenants, $tenant) = blocks_of($page, 'More tenants than numbers');
+my ($tenants, $tenant) = blocks_of($tenants_page, 'Many tenants');
 on_registry($tenants);
 on_berlin($tenant);
 my ($layout) = $tenant =~ /'(time:[^']*)'/;
 my ($last, $insert) = (65535, 'INSERT INTO tenants (tenant) VALUES');
-my $above = said_in($page, 'More tenants than numbers', q(SELECT setval('tenants_shard_seq', 1000)));
+my $above = said_in($tenants_page, 'Many tenants', q(SELECT setval('tenants_shard_seq', 1000)));
 $registry->safe_psql('registry', $above =~ s/1000/$last - 1/r);
 is($registry->safe_psql('registry', "$insert ('last') RETURNING shard"), $last, 'as many tenants as the page says');
 is(attempt($registry, "$insert ('too many')", dbname => 'registry'), 'ERROR 2200H', 'and no more');

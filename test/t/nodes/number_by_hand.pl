@@ -1,6 +1,6 @@
 # A number that somebody sets by hand. snowid.node_status names where it was set. One that ALTER DATABASE has set is in no dump of
 # the database, nor in a copy made by TEMPLATE: where the configuration file has snowid.require_node_number = on, as
-# docs/many-servers.md has it, these raise an error instead of using shard 0.
+# docs/node-numbers.md has it, these raise an error instead of using shard 0.
 
 use Snowid;
 use SnowidNodes;
@@ -39,7 +39,7 @@ configure(-1, '0|none');
 
 # Dumps and templates of a database whose number ALTER DATABASE has set.
 my $dir = PostgreSQL::Test::Utils::tempdir();
-my ($require) = grep { /require_node_number/ } blocks_of('docs/many-servers.md', 'By hand');
+my ($require) = grep { /require_node_number/ } blocks_of('docs/node-numbers.md', 'Setting a number by hand');
 my ($set) = $require =~ /^(ALTER DATABASE app SET .*;)$/m;
 $node->safe_psql('postgres', $set);
 my $insert = 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)';

@@ -1,4 +1,4 @@
-# What docs/many-servers.md says of a registry that has standbys, followed to the letter: the foreign server names all hosts, of
+# What docs/node-numbers.md says of a registry that has standbys, followed to the letter: the foreign server names all hosts, of
 # which the primary is asked. After a promotion nodes draw on, and numbers are given when the page's steps are taken.
 #
 # Runs in make test-all: it follows many steps of the page.
@@ -6,7 +6,7 @@
 use Snowid;
 use SnowidNodes;
 
-my ($by_hand, $accepted, $hosts, $recover) = blocks_of('docs/many-servers.md', 'When something happens to the registry');
+my ($by_hand, $accepted, $hosts, $recover) = blocks_of('docs/node-numbers.md', 'The registry');
 like($by_hand, qr/recover_registry\(\d+\)/, 'the page names a number where it is not sure');
 my $registry = ready_server('registry0', allows_streaming => 1);
 my $node = ready_server('node');

@@ -1,4 +1,4 @@
-# The script of docs/many-servers.md that has a server check before clients may connect, run as it stands there: a server that is
+# The script of docs/node-numbers.md that has a server check before clients may connect, run as it stands there: a server that is
 # the node is open to clients afterwards, with the settings that it has, also while the registry is down; one that is a copy, or
 # whose check fails otherwise, is stopped, and a copy that starts first does not stop its original. And how a tag is given.
 #
@@ -7,7 +7,7 @@
 use Snowid;
 use SnowidNodes;
 
-my $page = 'docs/many-servers.md';
+my $page = 'docs/node-numbers.md';
 my ($script) = slurp_file($page) =~ /^```\n(tag=.*?)^```$/ms;
 like($script, qr/snowid[.]check_node.*^pg_ctl .*stop/ms, 'the page has a script');
 unlike($script, qr/take_over|join|accept/, 'which only checks');

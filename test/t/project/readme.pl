@@ -56,16 +56,16 @@ sub check_page
 my %before = (
     'README.md'            => '',
     'docs/install.md'      => '',
-    'docs/many-servers.md' => '',
+    'docs/node-numbers.md' => '',
     'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid.release_shard(42)',
 );
-# Pages without examples in SQL. Those of migrating.md are run under load, by tables/migrating_*.pl.
-my %without = map { ("docs/$_.md" => 1) } qw(design guarantees migrating monitoring portable testing);
+# Pages without examples in SQL. Those of converting.md are run under load, by tables/migrating_*.pl.
+my %without = map { ("docs/$_.md" => 1) } qw(citus converting design guarantees monitoring portable testing);
 foreach my $page ('README.md', glob 'docs/*.md')
 {
     next if $without{$page};
     check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
 }
-is(join(' ', grep { $_ ne 'docs/migrating.md' && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
+is(join(' ', grep { $_ ne 'docs/converting.md' && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
 $node->stop;
 done_testing();

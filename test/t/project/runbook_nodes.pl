@@ -69,7 +69,7 @@ my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upg
 is(try_in('berlin', $attach), '', 'segments are attached again');
 
 # Every server must join.
-my ($must_join) = grep { /require_node_number/ } blocks_of('docs/many-servers.md', 'Joining');
+my ($must_join) = grep { /require_node_number/ } blocks_of('docs/node-numbers.md', 'Joining');
 is(try_in('postgres', $must_join), 't', 'every server must join');
 wait_for(sub { try_in('postgres', 'SELECT snowid_next()') eq 'ERROR 55000' }, 'the setting');
 is(try_in('berlin', 'SELECT snowid.check_node()'), '1', 'a node draws on');

@@ -77,7 +77,7 @@ is($node->safe_psql('coordinator', q(SELECT snowid.create_partitions('events', '
 is($node->safe_psql('coordinator', q(SELECT snowid.drop_partitions('events', '2020-01-01Z'))), 'public.events_0', 'one is dropped');
 
 # What the page has for a column that is added to a reference table. Each row gets a value that is sent as such.
-my ($block) = slurp_file('docs/many-servers.md') =~ /^```\n(ALTER TABLE countries ADD COLUMN.*?)^```/ms;
+my ($block) = slurp_file('docs/citus.md') =~ /^```\n(ALTER TABLE countries ADD COLUMN.*?)^```/ms;
 $node->safe_psql('berlin', q(CREATE TABLE countries (code text PRIMARY KEY); INSERT INTO countries SELECT n FROM generate_series(1, 5) AS n));
 $node->safe_psql('berlin', $block);
 $node->safe_psql('berlin', q(INSERT INTO countries VALUES ('new')));

@@ -1,4 +1,4 @@
-# docs/migrating.md, from bigserial, whose steps run as they stand there, on four tables with 100,000 rows, while sessions insert, update
+# docs/converting.md, from bigserial, whose steps run as they stand there, on four tables with 100,000 rows, while sessions insert, update
 # and delete, and back again. No session is told of an error, no ID comes twice, no row and no update is lost, foreign keys hold, no
 # table is written anew, and IDs are above the keys that were there. The sessions own nothing: no step takes a right from them, and
 # none costs a published table its replica identity. A long transaction keeps a step from its lock: it gives up, and nobody else is

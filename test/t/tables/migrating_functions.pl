@@ -1,4 +1,4 @@
-# docs/migrating.md as in migrating_bigserial.pl: from identities, from Instagram's function, and back.
+# docs/converting.md as in migrating_bigserial.pl: from identities, from Instagram's function, and back.
 #
 # Runs in make test-all: it takes two ways of the page under load.
 

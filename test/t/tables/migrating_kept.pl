@@ -1,4 +1,4 @@
-# docs/migrating.md, from an integer serial, on tables that have more than the page's: what hangs on the old columns. The swap
+# docs/converting.md, from an integer serial, on tables that have more than the page's: what hangs on the old columns. The swap
 # refuses, with a list, as long as the new columns lack some of it, and changes nothing. With what the page says to add,
 # all of it is there afterwards, and published tables can be updated all the time. Where the sequences are gone, the way
 # back is the page's, too.

@@ -1,4 +1,4 @@
-# docs/migrating.md, from pg_partman: a table with partitions by number gets partitions by time after them, and IDs, while a
+# docs/converting.md, from pg_partman: a table with partitions by number gets partitions by time after them, and IDs, while a
 # client that is not the owner inserts. No row goes to the default partition, and none is refused. Partitions by number count
 # as those of August 2011, as the page warns: they are the first to be dropped.
 

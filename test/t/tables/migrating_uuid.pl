@@ -1,4 +1,4 @@
-# docs/migrating.md, from UUIDs, of which there are several versions, with a column for their time, as in migrating_bigserial.pl.
+# docs/converting.md, from UUIDs, of which there are several versions, with a column for their time, as in migrating_bigserial.pl.
 #
 # Runs in make test-all: it takes a way of the page under load.
 
