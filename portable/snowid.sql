@@ -60,7 +60,7 @@ GRANT SELECT ON snowid.settings TO PUBLIC;
 COMMENT ON TABLE snowid.settings IS 'settings of this database, one row, which its owner may update';
 COMMENT ON COLUMN snowid.settings.singleton IS 'true: there is one row at most';
 COMMENT ON COLUMN snowid.settings.shard IS
-  'this node''s own number: shard of snowid_next() where snowid.shard names none';
+  'this node''s own number: shard of snowid_next() where snowid.default_shard names none';
 COMMENT ON COLUMN snowid.settings.max_lead IS 'how far an ID''s time may run ahead of the clock, in milliseconds';
 COMMENT ON COLUMN snowid.settings.max_wait IS
   'how long a caller waits for the clock, in milliseconds, where snowid.max_wait does not say';
@@ -536,13 +536,13 @@ CREATE FUNCTION public.snowid_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
   -- Empty where it was set before, and is no more.
-  given CONSTANT text := coalesce(current_setting('snowid.shard', true), '');
+  given CONSTANT text := coalesce(current_setting('snowid.default_shard', true), '');
   shard bigint := -1;
 BEGIN
   IF given <> '' THEN
     IF given COLLATE "C" !~ '^[[:space:]]*-?0*[0-9]{1,19}[[:space:]]*$'
         OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
-      PERFORM snowid.refuse_setting('snowid.shard', given,
+      PERFORM snowid.refuse_setting('snowid.default_shard', given,
         'Set it to a shard, or to -1 for this node''s own number, with the command that has set it (SET, ALTER DATABASE, '
         'ALTER ROLE or ALTER SYSTEM), or in the configuration file.');
     END IF;
@@ -552,7 +552,7 @@ BEGIN
   RETURN shard;
 END $$;
 COMMENT ON FUNCTION public.snowid_default_shard() IS
-  'shard of snowid_next(): this node''s own number, or what snowid.shard names; to be passed to snowid_next(bigint, snowid_layout)';
+  'shard of snowid_next(): this node''s own number, or what snowid.default_shard names; to be passed to snowid_next(bigint, snowid_layout)';
 
 -- The sequence goes on from one unit to the next, so that the lowest bits of IDs are evenly spread; within a unit it
 -- still only grows.
@@ -756,7 +756,7 @@ COMMENT ON FUNCTION public.snowid_next(bigint) IS 'next ID of a shard';
 CREATE FUNCTION public.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
   RETURN public.snowid_next(public.snowid_default_shard(), 'instagram');
 COMMENT ON FUNCTION public.snowid_next() IS
-  'next ID of the shard that is this node''s own number, or that snowid.shard names';
+  'next ID of the shard that is this node''s own number, or that snowid.default_shard names';
 
 CREATE FUNCTION public.snowid_next_batch(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
   RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

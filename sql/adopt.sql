@@ -144,12 +144,12 @@ SELECT max(id) AS before FROM insta5.our_table \gset
 SELECT snowid.adopt('insta5.our_table', 'id', 8);
 INSERT INTO insta5.our_table (n) VALUES (3006) RETURNING id > :before AS above, snowid_shard(id);
 -- Without a shard it is the one of this session, and that of others.
-SET snowid.shard = 77;
+SET snowid.default_shard = 77;
 INSERT INTO insta5.our_table VALUES (snowid_encode(clock_timestamp() + interval '950 ms', 8191, 1023), 3007);
 SELECT max(id) AS before FROM insta5.our_table \gset
 SELECT snowid.adopt('insta5.our_table', 'id');
 INSERT INTO insta5.our_table (n) VALUES (3008) RETURNING id > :before AS above, snowid_shard(id);
-RESET snowid.shard;
+RESET snowid.default_shard;
 INSERT INTO insta5.our_table (n) VALUES (3009) RETURNING id > :before AS above, snowid_shard(id);
 SELECT count(DISTINCT id) = count(*) AS distinct_ids FROM insta5.our_table;
 DROP TABLE insta5.our_table;

@@ -5,7 +5,7 @@ SET datestyle = 'ISO';
 
 -- The named ones.
 SELECT name, specification FROM snowid.layouts;
-SELECT name, epoch, unit, max_shard, ids_per_second, positive_until, used_up_at FROM snowid.layouts;
+SELECT name, epoch, unit, max_shard, ids_per_second, expires_at FROM snowid.layouts;
 SELECT count(*) AS not_read_back FROM snowid.layouts
  WHERE specification::snowid_layout <> name::snowid_layout;
 SELECT n::snowid_layout FROM unnest(ARRAY['leaf', ' taobao ',
@@ -124,10 +124,10 @@ SELECT count(*) FROM snowid.guess_layout(ARRAY[1233161576649121792, -1]);
 
 -- The ends of each, and what lies beyond.
 SELECT name, snowid_decode(greatest, name::snowid_layout) AS last, greatest
-  FROM (SELECT name, snowid_encode(positive_until - unit, max_shard,
+  FROM (SELECT name, snowid_encode(expires_at - unit, max_shard,
                                    (ids_per_second * extract(epoch FROM unit))::bigint - 1,
                                    name::snowid_layout) AS greatest FROM snowid.layouts) l;
-SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', positive_until, name)) AS late
+SELECT name, attempt(format('SELECT snowid_encode(%L, 0, 0, %L)', expires_at, name)) AS late
   FROM snowid.layouts WHERE name IN ('twitter', 'js53');
 SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 1024, 0, 'discord')$$);
 SELECT attempt($$SELECT snowid_encode('2018-06-09 10:00:00Z', 0, 4096, 'discord')$$);
@@ -147,7 +147,7 @@ SELECT attempt($$SELECT snowid_next((-9223372036854775808)::bigint, 'time:22 sha
 SELECT snowid_timestamp(9223372036854775807, 'time:10 shard:43 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
 -- A time that the layout's bits can hold, and a timestamptz cannot.
 SELECT snowid_decode(9223372036854775807, 'time:62 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
-SELECT * FROM snowid_layout_describe('time:63 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
+SELECT * FROM snowid_describe_layout('time:63 shard:0 seq:1 unit:1d epoch:2020-01-01T00:00:00Z');
 
 -- Generation: the right time, shard and sequence for each, and none twice.
 SELECT l.name, count(DISTINCT id) AS ids, bool_and(id > 0) AS positive,
@@ -178,10 +178,10 @@ DISCARD SEQUENCES;
 SELECT attempt($$SELECT snowid_currval(9, 'twitter')$$);
 
 -- In each kind of call.
-SET snowid.shard = 7;
+SET snowid.default_shard = 7;
 SELECT snowid_shard(snowid_next(snowid_default_shard(), 'twitter'), 'twitter'),
        snowid_shard(snowid_next(shard => 8, layout => 'js53'), 'js53');
-RESET snowid.shard;
+RESET snowid.default_shard;
 SELECT attempt($$SELECT snowid_next(32, 'js53')$$);
 SELECT attempt($$SELECT snowid_next(-1, 'js53')$$);
 SELECT snowid_next(NULL, 'js53') IS NULL AND snowid_next(1, NULL) IS NULL AS null_in_null_out;
@@ -248,7 +248,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM events WHERE snowid_in_range(id, '2026-01-02Z'
   'shard:12 time:41 seq:10 unit:1ms epoch:2020-01-01T00:00:00Z');
 SELECT num_nulls(snowid_in_range(1, now(), now(), NULL), snowid_timestamp(1, NULL), snowid_encode(now(), 0, 0, NULL),
                  snowid_first_at(now(), NULL), snowid_last_at(now(), NULL), snowid_shard(1, NULL), snowid_sequence(1, NULL),
-                 snowid_layout_describe(NULL));
+                 snowid_describe_layout(NULL));
 SELECT snowid_first_at('2026-01-01Z', 'sonyflake'), snowid_last_at('2026-01-01Z', 'sonyflake');
 DROP TABLE events;
 

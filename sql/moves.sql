@@ -14,7 +14,7 @@ SELECT shard, layout, r.id = released.id AS same, moved_to, released_at <= now()
 SELECT regexp_replace(attempt(call), 'since [^|]*[+]00|since [^|]*[-+]\d\d', 'since then')
   FROM unnest(ARRAY['SELECT snowid_next(1)', 'SELECT snowid_reserve(1, 5)', 'SELECT snowid_next_batch(1, 5)',
                     'SELECT snowid.advance_shard(id) FROM released',
-                    'SET LOCAL snowid.shard = 1; SELECT snowid_next()']) AS call;
+                    'SET LOCAL snowid.default_shard = 1; SELECT snowid_next()']) AS call;
 SELECT snowid_timestamp(snowid.release_shard(5)) >= date_trunc('milliseconds', now()) AS not_before_the_clock;
 -- What has nothing to do with it.
 SELECT count(*) FROM snowid_next_batch(1, 0);

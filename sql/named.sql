@@ -47,8 +47,8 @@ SELECT snowid_reserve(3, 4096, 'twitter') AS first \gset
 SELECT snowid_sequence(:first, 'twitter') AS sequence, snowid_next(3, 'leaf') > :first + 4095 AS past;
 SELECT attempt($$SELECT snowid_reserve(3, 4097, 'twitter')$$);
 SELECT attempt($$SELECT snowid_next(32, 'js53')$$);
-SET snowid.shard = 3;
+SET snowid.default_shard = 3;
 SELECT snowid_shard(snowid_next(snowid_default_shard(), 'pgedge'), 'pgedge');
-RESET snowid.shard;
+RESET snowid.default_shard;
 SELECT snowid_next(NULL, 'js53') IS NULL AND snowid_next(1, NULL) IS NULL AS null_in_null_out;
 DROP TABLE named;

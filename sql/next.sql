@@ -17,11 +17,11 @@ DROP TABLE photos;
 
 -- Shards: by argument, or by the setting.
 SELECT snowid_shard(snowid_next(0)), snowid_shard(snowid_next(8191));
-SET snowid.shard = 5;
+SET snowid.default_shard = 5;
 SELECT snowid_shard(snowid_next());
-SET snowid.shard = 8192;
+SET snowid.default_shard = 8192;
 SELECT attempt('SELECT snowid_next()');
-RESET snowid.shard;
+RESET snowid.default_shard;
 SELECT attempt('SELECT snowid_next(-1)');
 SELECT attempt('SELECT snowid_next(8192)');
 SELECT attempt(format('SELECT snowid_next(%s)', shard))
@@ -49,9 +49,9 @@ SELECT attempt('SELECT snowid_next_batch(8192, 1)');
 SELECT count(*) FROM snowid_next_batch(NULL, 1);
 SELECT count(*) FROM snowid_next_batch(1, NULL);
 -- Without a shard they are of that of snowid_next(), and any count is a count.
-SET snowid.shard = 6;
+SET snowid.default_shard = 6;
 SELECT count(DISTINCT id), bool_and(snowid_shard(id) = 6) AS shard_6 FROM snowid_next_batch(3000) id;
-RESET snowid.shard;
+RESET snowid.default_shard;
 SELECT count(*), max(snowid_shard(id)) FROM (SELECT snowid_next_batch(7, 5) AS id) of_shard_7;
 SELECT count(*) FROM snowid_next_batch(NULL);
 SELECT attempt('SELECT snowid_next_batch(-1)');
@@ -69,9 +69,9 @@ SELECT attempt('SELECT snowid_reserve(4, 0)');
 SELECT attempt('SELECT snowid_reserve(4, 1025)');
 SELECT attempt('SELECT snowid_reserve(8192, 1)');
 SELECT snowid_reserve(NULL, 1) IS NULL AND snowid_reserve(1, NULL) IS NULL AS null_in_null_out;
-SET snowid.shard = 6;
+SET snowid.default_shard = 6;
 SELECT snowid_reserve(9) AS first \gset
-RESET snowid.shard;
+RESET snowid.default_shard;
 SELECT snowid_shard(:first), snowid_shard(:first + 8), snowid_next(6) > :first + 8 AS past_the_run;
 SELECT attempt('SELECT snowid_reserve(1025)');
 

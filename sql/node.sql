@@ -1,7 +1,7 @@
 -- The node's own number, which is 0 where it stands alone. A view says what it is, and why.
 SELECT * FROM snowid.node_status;
-SET snowid.shard = 6;
+SET snowid.default_shard = 6;
 SELECT * FROM snowid.node_status;
-SET snowid.shard = ' 9223372036854775807 ';
+SET snowid.default_shard = ' 9223372036854775807 ';
 SELECT * FROM snowid.node_status;
-RESET snowid.shard;
+RESET snowid.default_shard;

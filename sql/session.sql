@@ -38,7 +38,7 @@ EXPLAIN SELECT * FROM snowid_next_batch(NULL, 4321);
 RESET jit;
 
 -- The settings, their ranges, and who may change them.
-SHOW snowid.shard;
+SHOW snowid.default_shard;
 SHOW snowid.max_lead;
 SHOW snowid.max_wait;
 SHOW snowid.ceiling_step;
@@ -46,15 +46,15 @@ SHOW snowid.ceiling_step;
 SELECT split_part(attempt(format('SET snowid.%s = -1', name)), ' (', 1)
   FROM unnest(ARRAY['max_lead', 'max_wait']) name;
 -- -1 is this node's own number, which is 0 where it stands alone.
-SET snowid.shard = 6;
+SET snowid.default_shard = 6;
 SELECT snowid_default_shard();
-SET snowid.shard = -1;
+SET snowid.default_shard = -1;
 SELECT snowid_default_shard(), snowid_shard(snowid_next());
-SET snowid.shard = ' 9223372036854775807 ';
+SET snowid.default_shard = ' 9223372036854775807 ';
 SELECT snowid_default_shard();
 SELECT attempt('SELECT snowid_next()');
-RESET snowid.shard;
-SELECT attempt(format('SET snowid.shard = %L', shard))
+RESET snowid.default_shard;
+SELECT attempt(format('SET snowid.default_shard = %L', shard))
   FROM unnest(ARRAY['-2', 'abc', '', ' ', '7 8', '0x7', '7.0', '1e3', '9223372036854775808']) shard;
 SELECT snowid_default_shard();
 SET snowid.max_wait = '10s';
@@ -63,13 +63,13 @@ RESET snowid.max_wait;
 SET snowid.ceiling_step = '2s';
 SET snowid.no_such_setting = 1;
 SELECT name, context, min_val, max_val, unit FROM pg_settings
-  WHERE name ~ '^snowid[.](shard|max_lead|max_wait|ceiling_step)$' ORDER BY name;
+  WHERE name ~ '^snowid[.](default_shard|max_lead|max_wait|ceiling_step)$' ORDER BY name;
 CREATE ROLE regress_snowid_user;
 SET ROLE regress_snowid_user;
-SET snowid.shard = 3;
+SET snowid.default_shard = 3;
 SET snowid.max_wait = 3;
 SET snowid.max_lead = 3;
 RESET ROLE;
-RESET snowid.shard;
+RESET snowid.default_shard;
 RESET snowid.max_wait;
 DROP ROLE regress_snowid_user;

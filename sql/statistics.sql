@@ -10,7 +10,7 @@ SELECT attrelid::regclass AS view, attname AS column, format_type(atttypid, attt
 SELECT count(DISTINCT snowid_next(7001)) AS drawn FROM generate_series(1, 300);
 SELECT count(*) AS drawn FROM snowid_next_batch(7001, 50);
 SELECT shard, issued, last_id = snowid_currval(7001) AS is_last, last_time = snowid_timestamp(last_id) AS is_its_time,
-       lead >= 0 AS lead, layout_end
+       lead >= 0 AS lead, expires_at
   FROM snowid.stat_shards WHERE layout = 'instagram' AND shard = 7001;
 
 -- The database has one row.
@@ -24,7 +24,7 @@ SELECT count(*) FROM snowid.stat_database WHERE total_memory IS NULL
 -- All begins anew.
 SELECT snowid_stat_reset();
 SELECT issued, last_id, last_time, lead FROM snowid.stat_shards WHERE layout = 'instagram' AND shard = 7001;
-SELECT ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, refusals, clock_steps_back, max_lead,
+SELECT ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, errors, backward_clock_steps, max_lead,
        stats_reset > now() - interval '1 h' AS reset FROM snowid.stat_database;
 
 -- Not for everyone. They can be looked at in a read-only transaction.

@@ -63,7 +63,7 @@ INSERT INTO sides (race, side, run)
   FROM (VALUES ('of one', 0), ('of 8,192', 8191)) AS draws (shards, mask),
     unnest(ARRAY['empty', 'clock_and_swap', 'snowid_next']) AS call;
 INSERT INTO sides (race, side, prepare, run)
-  SELECT race, into_table, format('TRUNCATE %s; SET snowid.shard = {shard}; CHECKPOINT', into_table),
+  SELECT race, into_table, format('TRUNCATE %s; SET snowid.default_shard = {shard}; CHECKPOINT', into_table),
     CASE into_table WHEN 'precomputed' THEN 'INSERT INTO precomputed (id, n) SELECT id, n FROM source'
       ELSE format('INSERT INTO %s (n) SELECT n FROM source', into_table) END
   FROM (VALUES ('insert', 'precomputed'), ('insert', 'with_snowid'), ('insert', 'with_bigserial'),

@@ -22,7 +22,7 @@ foreach my $number (0 .. $#servers)
 {
     my $server = $servers[$number];
     $node->safe_psql('postgres', "CREATE DATABASE $server");
-    $node->safe_psql('postgres', "ALTER DATABASE $server SET snowid.shard = $number");
+    $node->safe_psql('postgres', "ALTER DATABASE $server SET snowid.default_shard = $number");
     $node->safe_psql($server, <<'SQL');
 CREATE EXTENSION snowid;
 CREATE TABLE users (id bigint PRIMARY KEY DEFAULT snowid_next(), name text NOT NULL);

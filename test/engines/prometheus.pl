@@ -206,7 +206,7 @@ ok($waited > 0 && $waited < 10, 'for seconds') or diag($waited);
 # And by an hour:
 set_clock(-3600);
 is(attempt($node, 'SELECT snowid_next()', dbname => 'app'), 'ERROR SN001', 'IDs are refused');
-wait_for_alert($_) foreach 'SnowidRefusals', 'SnowidClockSteppedBack', 'SnowidClockBehind', 'SnowidLeadHigh';
+wait_for_alert($_) foreach 'SnowidErrors', 'SnowidClockSteppedBack', 'SnowidClockBehind', 'SnowidLeadHigh';
 $text = scrape();
 foreach my $metric ('snowid_layout_lead_seconds', 'snowid_database_ceiling_ahead_seconds')
 {

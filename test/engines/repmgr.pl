@@ -16,7 +16,7 @@ my $scratch = PostgreSQL::Test::Utils::tempdir();
 my $primary = new_server('one', allows_streaming => 1, extra => ['--data-checksums']);
 $primary->append_conf('postgresql.conf', "wal_keep_size = 256\n");
 start_server($primary);
-$primary->safe_psql('postgres', 'CREATE DATABASE repmgr; CREATE EXTENSION snowid; ALTER DATABASE postgres SET snowid.shard = 5');
+$primary->safe_psql('postgres', 'CREATE DATABASE repmgr; CREATE EXTENSION snowid; ALTER DATABASE postgres SET snowid.default_shard = 5');
 $primary->safe_psql('postgres', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next())');
 
 # repmgr's command for a node, in whose place it stands: a server that it starts has that node's clock.

@@ -72,7 +72,7 @@ SQL
         printf $out "SET timezone = '%s'; SET datestyle = '%s';\n", one_of('UTC', 'America/St_Johns', 'Asia/Kathmandu', 'Pacific/Apia'),
           one_of('ISO', 'SQL, DMY', 'Postgres', 'German') if rand() < 0.05;
         print $out "\\echo =$#statements=\nSELECT ask(\$ask\$$statement\$ask\$, \$ask\$@{[ $before // 'SELECT' ]}\$ask\$);\n";
-        print $out "RESET snowid.shard;\nRESET snowid.max_wait;\n" if $before;
+        print $out "RESET snowid.default_shard;\nRESET snowid.max_wait;\n" if $before;
     }
     close $out;
     my %answers;

@@ -120,7 +120,7 @@ $node->safe_psql('postgres', join ";\n",
     'CREATE INDEX ON events USING hash (parent)',
     'CREATE TABLE inbox (key bigint, number bigint, PRIMARY KEY (key, number))',
     'GRANT EXECUTE ON FUNCTION snowid.advance_shard(bigint, snowid_layout) TO alice',
-    q(ALTER DATABASE shop SET snowid.max_wait = '2s'), 'ALTER ROLE alice SET snowid.shard = 9');
+    q(ALTER DATABASE shop SET snowid.max_wait = '2s'), 'ALTER ROLE alice SET snowid.default_shard = 9');
 is(attempt($node, q(SELECT snowid.join('registry', 'the node'))), '1', 'a node has joined');
 is(attempt($node, q(SELECT snowid.join('registry', 'the shop')), dbname => 'shop'), '2', 'another has');
 is(attempt($node, 'SELECT snowid_shard(snowid_next())', dbname => 'shop'), '2', 'and draws');
@@ -140,7 +140,7 @@ my $new = upgrade($node, 'new_node', -3600, '--copy');
 start_server($new);
 is(contents($new, $_), $before{$_}, "$_: rows and sequences are what they were") foreach @databases;
 is($new->safe_psql('shop', 'SHOW snowid.max_wait'), '2s', 'a setting of a database');
-is($new->safe_psql('postgres', 'SHOW snowid.shard', extra_params => [ '-U', 'alice' ]), '9', 'one of a role');
+is($new->safe_psql('postgres', 'SHOW snowid.default_shard', extra_params => [ '-U', 'alice' ]), '9', 'one of a role');
 is($new->safe_psql('postgres', "SELECT has_function_privilege('alice', 'snowid.advance_shard(bigint, snowid_layout)', 'EXECUTE'), has_function_privilege('alice', 'snowid.accept_shard(bigint, bigint, snowid_layout)', 'EXECUTE')"),
     't|f', 'rights that were granted, and others');
 

@@ -63,7 +63,7 @@ sub chance { my ($part) = @_; return rand() < $part }
 # What a transaction does, by kind. An error ends it, whichever.
 my %kinds = (
     default => sub { $_[0]->do(q(INSERT INTO events (kind) SELECT 'default' FROM generate_series(1, 1 + (random() * 4)::int))) },
-    another_shard => sub { $_[0]->do('SET LOCAL snowid.shard = ' . int rand 20); $_[0]->do(q(INSERT INTO events (kind) VALUES ('another_shard'))) },
+    another_shard => sub { $_[0]->do('SET LOCAL snowid.default_shard = ' . int rand 20); $_[0]->do(q(INSERT INTO events (kind) VALUES ('another_shard'))) },
     many_shards => sub { $_[0]->do(q(INSERT INTO events (id, kind) SELECT snowid_next(i % 64), 'many_shards' FROM generate_series(1, 20) AS i)) },
     copy => sub {
         my ($dbh) = @_;

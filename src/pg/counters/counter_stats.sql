@@ -1,7 +1,7 @@
 -- Statistics of segments and sections. A role that may read the view must be able to call its function, too.
 
 CREATE FUNCTION snowid.counter_statistics(
-    OUT kind pg_catalog.text, OUT relation pg_catalog.regclass, OUT given bigint, OUT remaining bigint,
+    OUT kind pg_catalog.text, OUT relation pg_catalog.regclass, OUT issued bigint, OUT remaining bigint,
     OUT last_value bigint, OUT refills bigint, OUT refill_time double precision,
     OUT max_refill_time double precision, OUT block_size bigint, OUT blocks bigint, OUT source_failures bigint,
     OUT last_failure pg_catalog.text, OUT last_failure_at pg_catalog.timestamptz, OUT keys bigint,
@@ -11,7 +11,7 @@ CREATE FUNCTION snowid.counter_statistics(
 COMMENT ON FUNCTION snowid.counter_statistics() IS 'what the view snowid.stat_counters shows';
 
 CREATE VIEW snowid.stat_counters AS
-  SELECT c.kind, c.relation, c.given, c.remaining, c.last_value, c.refills, c.refill_time, c.max_refill_time,
+  SELECT c.kind, c.relation, c.issued, c.remaining, c.last_value, c.refills, c.refill_time, c.max_refill_time,
     c.block_size, c.blocks, s.server AS source, c.source_failures, c.last_failure, c.last_failure_at, c.keys,
     c.evictions
   FROM snowid.counter_statistics() AS c
@@ -22,7 +22,7 @@ COMMENT ON VIEW snowid.stat_counters IS
   'segments and sections in use in this database, since the server started or counts were reset';
 COMMENT ON COLUMN snowid.stat_counters.kind IS 'segment or section';
 COMMENT ON COLUMN snowid.stat_counters.relation IS 'the sequence';
-COMMENT ON COLUMN snowid.stat_counters.given IS
+COMMENT ON COLUMN snowid.stat_counters.issued IS
   'numbers that sessions got; of a section without those of open transactions';
 COMMENT ON COLUMN snowid.stat_counters.remaining IS
   'numbers of a segment in memory that are left, so many can go without a refill';

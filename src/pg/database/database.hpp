@@ -73,12 +73,12 @@ struct SharedSkippedTimes {
 // What is counted since the start of the server or the last reset; and kinds of events that are
 // logged (ids/id_stats.hpp). No promise rests on them.
 enum Count : uint8_t {
-  kRaises,    // of the ceiling
-  kFlushes,   // of WAL that a session waited for to raise it
-  kFlushUs,   // for how long in all
-  kWaits,     // callers that waited for the clock
-  kWaitUs,    // for how long in all
-  kRefusals,  // callers that got an error instead of an ID
+  kRaises,   // of the ceiling
+  kFlushes,  // of WAL that a session waited for to raise it
+  kFlushUs,  // for how long in all
+  kWaits,    // callers that waited for the clock
+  kWaitUs,   // for how long in all
+  kErrors,   // callers that got an error instead of an ID
   kBackwardSteps,
   kMaxLeadUs,  // how far ahead of the clock an ID was at most, of those of the slow path
   kCounts

@@ -114,11 +114,11 @@ void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next) {
 }
 
 void note_refusal(const EventOf& event, const char* reason) {
-  const int64 refusals = tally(kRefusals);
+  const int64 errors = tally(kErrors);
   if (may_log(&shared_database->logged_us[kLoggedRefusal]))
     ereport(LOG_SERVER_ONLY,
             (errmsg("a caller was refused an ID of %s", name_of(event)),
-             errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, refusals)));
+             errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, errors)));
 }
 
 void note_end(const core::Layout& layout) {
@@ -160,7 +160,7 @@ void reset_id_stats() {
 }
 
 // snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
-// bigint, last_time timestamptz, lead double precision, layout_end timestamptz)
+// bigint, last_time timestamptz, lead double precision, expires_at timestamptz)
 SNOWID_FUNCTION(snowid_shard_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
@@ -183,8 +183,8 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
 }
 
 // snowid.database_statistics() → (ceiling timestamptz, ceiling_raises bigint, wal_flushes bigint,
-// wal_flush_time double precision, waits bigint, wait_time double precision, refusals bigint,
-// clock_steps_back bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
+// wal_flush_time double precision, waits bigint, wait_time double precision, errors bigint,
+// backward_clock_steps bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
 // counters_memory bigint, total_memory bigint, stats_reset timestamptz)
 SNOWID_FUNCTION(snowid_database_statistics) {
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
@@ -200,7 +200,7 @@ SNOWID_FUNCTION(snowid_database_statistics) {
                     millis_datum(counted(kFlushUs)),
                     Int64GetDatum(counted(kWaits)),
                     millis_datum(counted(kWaitUs)),
-                    Int64GetDatum(counted(kRefusals)),
+                    Int64GetDatum(counted(kErrors)),
                     Int64GetDatum(counted(kBackwardSteps)),
                     millis_datum(counted(kMaxLeadUs)),
                     Int64GetDatum(memory_of(kOfIds)),

@@ -8,13 +8,13 @@ COMMENT ON FUNCTION @extschema@.snowid_stat_reset() IS 'reset all statistics of 
 
 CREATE FUNCTION snowid.shard_statistics(OUT layout @extschema@.snowid_layout, OUT shard bigint, OUT issued bigint,
     OUT last_id bigint, OUT last_time pg_catalog.timestamptz, OUT lead double precision,
-    OUT layout_end pg_catalog.timestamptz)
+    OUT expires_at pg_catalog.timestamptz)
   RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard_statistics';
 COMMENT ON FUNCTION snowid.shard_statistics() IS 'what the view snowid.stat_shards shows';
 
 CREATE VIEW snowid.stat_shards AS
-  SELECT layout, shard, issued, last_id, last_time, lead, layout_end
+  SELECT layout, shard, issued, last_id, last_time, lead, expires_at
   FROM snowid.shard_statistics();
 COMMENT ON VIEW snowid.stat_shards IS
   'the shards that this server keeps for this database, and what each has issued since the server started '
@@ -27,20 +27,20 @@ COMMENT ON COLUMN snowid.stat_shards.last_id IS
 COMMENT ON COLUMN snowid.stat_shards.last_time IS 'time of the last ID';
 COMMENT ON COLUMN snowid.stat_shards.lead IS
   'milliseconds by which the time of the last ID is ahead of the clock now; 0 where it is not';
-COMMENT ON COLUMN snowid.stat_shards.layout_end IS 'when IDs of the layout would turn negative: none are issued then';
+COMMENT ON COLUMN snowid.stat_shards.expires_at IS 'when the layout expires: no ID is issued from then on';
 
 -- Statistics of the database
 
 CREATE FUNCTION snowid.database_statistics(OUT ceiling pg_catalog.timestamptz, OUT ceiling_raises bigint,
     OUT wal_flushes bigint, OUT wal_flush_time double precision, OUT waits bigint, OUT wait_time double precision,
-    OUT refusals bigint, OUT clock_steps_back bigint, OUT max_lead double precision, OUT ids_memory bigint,
+    OUT errors bigint, OUT backward_clock_steps bigint, OUT max_lead double precision, OUT ids_memory bigint,
     OUT kinds_memory bigint, OUT counters_memory bigint, OUT total_memory bigint, OUT stats_reset pg_catalog.timestamptz)
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_database_statistics';
 COMMENT ON FUNCTION snowid.database_statistics() IS 'what the view snowid.stat_database shows';
 
 CREATE VIEW snowid.stat_database AS
   SELECT pg_catalog.current_database() AS database, s.ceiling, s.ceiling_raises, s.wal_flushes, s.wal_flush_time,
-    s.waits, s.wait_time, s.refusals, s.clock_steps_back, s.max_lead,
+    s.waits, s.wait_time, s.errors, s.backward_clock_steps, s.max_lead,
     s.ids_memory, s.kinds_memory, s.counters_memory, s.total_memory, s.stats_reset
   FROM snowid.database_statistics() s;
 COMMENT ON VIEW snowid.stat_database IS
@@ -55,9 +55,9 @@ COMMENT ON COLUMN snowid.stat_database.wal_flushes IS
 COMMENT ON COLUMN snowid.stat_database.wal_flush_time IS 'milliseconds that they have waited';
 COMMENT ON COLUMN snowid.stat_database.waits IS 'callers that have waited for the clock';
 COMMENT ON COLUMN snowid.stat_database.wait_time IS 'milliseconds that they have waited';
-COMMENT ON COLUMN snowid.stat_database.refusals IS
-  'draws that were refused: the clock was too far behind, the layout used up, or the shard closed';
-COMMENT ON COLUMN snowid.stat_database.clock_steps_back IS 'how often a caller has seen that the clock had been set back';
+COMMENT ON COLUMN snowid.stat_database.errors IS
+  'calls that raised an error: the clock was too far behind, the layout used up, or the shard closed';
+COMMENT ON COLUMN snowid.stat_database.backward_clock_steps IS 'how often a caller has seen that the clock had been set back';
 COMMENT ON COLUMN snowid.stat_database.max_lead IS
   'the most that an ID was ahead of the clock, in milliseconds, as seen twice in each snowid.ceiling_step and after each wait';
 COMMENT ON COLUMN snowid.stat_database.ids_memory IS

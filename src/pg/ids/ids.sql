@@ -3,7 +3,7 @@
 CREATE FUNCTION @extschema@.snowid_next() RETURNS bigint
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next';
 COMMENT ON FUNCTION @extschema@.snowid_next() IS
-  'next ID of the shard that is this node''s own number, or that snowid.shard names';
+  'next ID of the shard that is this node''s own number, or that snowid.default_shard names';
 
 CREATE FUNCTION @extschema@.snowid_next(shard bigint) RETURNS bigint
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next_shard';
@@ -12,7 +12,7 @@ COMMENT ON FUNCTION @extschema@.snowid_next(bigint) IS 'next ID of a shard';
 CREATE FUNCTION @extschema@.snowid_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
 COMMENT ON FUNCTION @extschema@.snowid_default_shard() IS
-  'shard of snowid_next(): this node''s own number, or what snowid.shard names; to be passed to '
+  'shard of snowid_next(): this node''s own number, or what snowid.default_shard names; to be passed to '
   'snowid_next(bigint, snowid_layout)';
 
 CREATE FUNCTION @extschema@.snowid_next(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint

@@ -35,7 +35,7 @@ inline constexpr int kDefaultMaxWaitMs = 5000;
 inline int64 max_lead_us() { return int64{max_lead_ms} * 1000; }
 inline int64 max_wait_us() noexcept { return int64{max_wait_ms} * 1000; }
 
-// snowid.shard: 0 or more, or one of the next two.
+// snowid.default_shard: 0 or more, or one of the next two.
 extern int64 shard_setting;
 inline constexpr int64 kOwnNumber = -1;     // this node's own number is wanted
 inline constexpr int64 kRefusedShard = -2;  // the value is no shard
@@ -56,7 +56,7 @@ extern uint64 changes_seen;
 int64 shard_of_setting();
 void default_shard_forget();
 
-// 22023: snowid.shard was given a value that is no shard.
+// 22023: snowid.default_shard was given a value that is no shard.
 [[noreturn]] void report_refused_shard();
 
 // The shard of functions that are given none: shard_resolve() if it is not known.

@@ -29,8 +29,9 @@ int max_wait_ms = kDefaultMaxWaitMs;
 
 namespace {
 
-// snowid.shard as it was given. It is a text because shards can be greater than an int, and because
-// PostgreSQL would replace an invalid number by the default, which may be another server's shard.
+// snowid.default_shard as it was given. It is a text because shards can be greater than an int, and
+// because PostgreSQL would replace an invalid number by the default, which may be another server's
+// shard.
 char* shard_text = nullptr;
 bool is_registering = false;
 
@@ -116,7 +117,7 @@ void report_refused_shard() {
   ereport(
       ERROR,
       (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.shard", shard_text),
+       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.default_shard", shard_text),
        errhint(
            "Set it to a shard, or to -1 for this node's own number, with the command that has set "
            "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file.")));
@@ -125,7 +126,7 @@ void report_refused_shard() {
 void id_settings_register() {
   is_registering = true;
   DefineCustomStringVariable(
-      "snowid.shard", "Shard of the IDs that snowid_next() makes.",
+      "snowid.default_shard", "Shard of the IDs that snowid_next() makes.",
       "-1 is this node's own number, which snowid_default_shard() gives; the view "
       "snowid.node_status says "
       "where it comes from. Functions that take a shard do not use this setting.",

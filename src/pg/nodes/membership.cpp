@@ -206,7 +206,7 @@ void report_state(const Membership& member) {
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("node \"%s\" has left the registry", member.node),
                       errhint("To get another number, use snowid.join(). To issue IDs without a "
-                              "registry, set \"snowid.shard\".")));
+                              "registry, set \"snowid.default_shard\".")));
       break;
     case MemberState::kRetired:
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -239,7 +239,7 @@ void report_state(const Membership& member) {
                       errmsg("database was restored from a dump of a node"),
                       errdetail("Its number is not in the dump."),
                       errhint("To get another number, use snowid.join(). To issue IDs without a "
-                              "registry, set \"snowid.shard\".")));
+                              "registry, set \"snowid.default_shard\".")));
       break;
     case MemberState::kJoined:
       break;

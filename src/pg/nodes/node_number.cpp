@@ -44,7 +44,7 @@ bool ends_with_transaction = false;
   ereport(
       ERROR,
       (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("parameter \"%s\" is set on a node of Citus", "snowid.shard"),
+       errmsg("parameter \"%s\" is set on a node of Citus", "snowid.default_shard"),
        errdetail("Citus copies settings to other nodes, which would then generate the same IDs."),
        errhint("Reset it: the node's number comes from Citus. To use another shard, name it in "
                "the call, as in snowid_next(7).")));
@@ -53,12 +53,13 @@ bool ends_with_transaction = false;
 // 55000, where snowid.require_node_number is on.
 void require_other_than_0() {
   if (!require_node_number) return;
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("this server has no number of its own"),
-                  errdetail("Parameter \"%s\" has it refuse to draw from 0.",
-                            "snowid.require_node_number"),
-                  errhint("Use snowid.join(), or set \"snowid.shard\" to a number that no other "
-                          "server has.")));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("this server has no number of its own"),
+       errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.require_node_number"),
+       errhint("Use snowid.join(), or set \"snowid.default_shard\" to a number that no other "
+               "server has.")));
 }
 
 // The next two fill the answer in as far as they get, and fail where there is no number.
@@ -101,8 +102,8 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
 
 // Finds the number by, in this order: the setting, Citus, what another session has stored, the
 // membership. Fills the answer in as far as it gets. wants_names: of the node and its registry.
-// Raises: 55000 if there is no number, 22023 if snowid.shard is none, 0A000 if the page of the
-// membership has another version.
+// Raises: 55000 if there is no number, 22023 if snowid.default_shard is none, 0A000 if the page of
+// the membership has another version.
 void resolve_number(NodeNumber* result, bool wants_names) {
   result->source = "setting";
   result->number = shard_setting;

@@ -1,6 +1,6 @@
-// The node's own number: the shard of snowid_next() and snowid_default_shard(), unless snowid.shard
-// names one. It comes from Citus, or from the registry that the database has joined; otherwise it
-// is 0.
+// The node's own number: the shard of snowid_next() and snowid_default_shard(), unless
+// snowid.default_shard names one. It comes from Citus, or from the registry that the database has
+// joined; otherwise it is 0.
 //
 // In the order of use: a draw without a shard calls shard_of_setting(), the first one of a database
 // node_may_issue(); both are declared below, in ids/issue.hpp and database/database.hpp. Each

@@ -9,7 +9,7 @@ COMMENT ON FUNCTION snowid.get_node_status() IS 'what the view snowid.node_statu
 CREATE VIEW snowid.node_status AS
   SELECT n.node_number, CASE WHEN n.source OPERATOR(pg_catalog.=) 'setting'
       THEN pg_catalog.format('setting (%s)',
-        (SELECT s.source FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'snowid.shard'))
+        (SELECT s.source FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'snowid.default_shard'))
       ELSE n.source END AS source, n.node_name, n.registry, n.checked, n.problem
     FROM snowid.get_node_status() AS n;
 COMMENT ON VIEW snowid.node_status IS 'the shard of snowid_next() in this session, and where it comes from';

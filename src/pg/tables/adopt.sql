@@ -108,15 +108,15 @@ DECLARE
   others text;
 BEGIN
   FOR others IN
-    SELECT unnest(ARRAY[s.boot_val, s.reset_val]) FROM pg_settings AS s WHERE s.name = 'snowid.shard'
+    SELECT unnest(ARRAY[s.boot_val, s.reset_val]) FROM pg_settings AS s WHERE s.name = 'snowid.default_shard'
     UNION
     SELECT split_part(c.setting, '=', 2) FROM pg_db_role_setting AS r, unnest(r.setconfig) AS c (setting)
-     WHERE split_part(c.setting, '=', 1) = 'snowid.shard' AND r.setrole = 0
+     WHERE split_part(c.setting, '=', 1) = 'snowid.default_shard' AND r.setrole = 0
        AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
   LOOP
-    CONTINUE WHEN others = current_setting('snowid.shard');
+    CONTINUE WHEN others = current_setting('snowid.default_shard');
     BEGIN
-      PERFORM set_config('snowid.shard', others, true);
+      PERFORM set_config('snowid.default_shard', others, true);
       shards := shards || snowid.get_default_shard();
       -- Takes the setting back, which has more to it than its value.
       RAISE SQLSTATE 'SN000';
@@ -138,11 +138,11 @@ DECLARE
     SELECT string_agg(format('%I%s: %s', pg_get_userbyid(r.setrole), CASE WHEN r.setdatabase <> 0 THEN ' in this database' END,
           left(split_part(c.setting, '=', 2), 20)), ', ' ORDER BY pg_get_userbyid(r.setrole), r.setdatabase)
       FROM pg_db_role_setting AS r, unnest(r.setconfig) AS c (setting)
-     WHERE split_part(c.setting, '=', 1) = 'snowid.shard' AND r.setrole <> 0
+     WHERE split_part(c.setting, '=', 1) = 'snowid.default_shard' AND r.setrole <> 0
        AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())));
 BEGIN
   IF settings IS NOT NULL THEN
-    RAISE NOTICE 'roles have settings of their own for parameter "snowid.shard"'
+    RAISE NOTICE 'roles have settings of their own for parameter "snowid.default_shard"'
       USING DETAIL = format('These are: %s.', settings),
         HINT = 'If a key is ahead of the clock, use snowid.advance_shard() to move these shards above it.';
   END IF;

@@ -37,7 +37,7 @@ COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s prese
 
 CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_catalog.interval
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
-  RETURN (SELECT d.unit FROM @extschema@.snowid_layout_describe(layout) AS d);
+  RETURN (SELECT d.unit FROM @extschema@.snowid_describe_layout(layout) AS d);
 COMMENT ON FUNCTION snowid.unit_of(@extschema@.snowid_layout) IS 'Returns the unit of time of a layout.';
 
 -- The column of a table that is partitioned by ranges of one bigint or UUID, and which of these; nulls for every other

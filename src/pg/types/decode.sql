@@ -101,7 +101,7 @@ BEGIN ATOMIC
   SELECT n.name::@extschema@.snowid_layout, pg_catalog.min(d.created_at), pg_catalog.max(d.created_at),
       pg_catalog.count(DISTINCT d.shard)
     FROM (SELECT DISTINCT a.layout::pg_catalog.text COLLATE pg_catalog."C" AS name FROM snowid.layout_names() AS a) AS n,
-      @extschema@.snowid_layout_describe(n.name::@extschema@.snowid_layout) AS l,
+      @extschema@.snowid_describe_layout(n.name::@extschema@.snowid_layout) AS l,
       pg_catalog.unnest(ids) AS i (id),
       @extschema@.snowid_decode(i.id, n.name::@extschema@.snowid_layout) AS d
    WHERE i.id IS NOT NULL

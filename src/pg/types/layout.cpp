@@ -144,10 +144,9 @@ SNOWID_FUNCTION(snowid_layout_names) {
   PG_RETURN_NULL();
 }
 
-// snowid_layout_describe(layout snowid_layout) → (specification text, epoch timestamptz, unit
-// interval, max_shard bigint, ids_per_second double precision, positive_until timestamptz,
-// used_up_at timestamptz)
-SNOWID_FUNCTION(snowid_layout_describe) {
+// snowid_describe_layout(layout snowid_layout) → (specification text, epoch timestamptz, unit
+// interval, max_shard bigint, ids_per_second double precision, expires_at timestamptz)
+SNOWID_FUNCTION(snowid_describe_layout) {
   const core::Layout& layout = layout_arg(fcinfo, 0);
   char text[core::kLayoutTextSize];
   const size_t length = core::format_layout_spec(layout.spec, text);
@@ -160,8 +159,7 @@ SNOWID_FUNCTION(snowid_layout_describe) {
       IntervalPGetDatum(unit),
       Int64GetDatum(static_cast<int64>(layout.max_shard.value)),
       Float8GetDatum(sequences * USECS_PER_SEC / static_cast<double>(layout.unit_us)),
-      timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout),
-      timestamptz_datum(core::Uint128{1} << layout.spec.time_bits(), layout)};
+      timestamptz_datum(static_cast<core::Uint128>(layout.max_time.value) + 1, layout)};
   bool nulls[lengthof(values)] = {};
   return row_datum(fcinfo, values, nulls);
 }

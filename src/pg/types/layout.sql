@@ -128,13 +128,12 @@ CREATE FUNCTION snowid.layout_is_ordered(layout @extschema@.snowid_layout) RETUR
 COMMENT ON FUNCTION snowid.layout_is_ordered(@extschema@.snowid_layout) IS
   'whether later IDs are greater ones, whatever their shards';
 
-CREATE FUNCTION @extschema@.snowid_layout_describe(
+CREATE FUNCTION @extschema@.snowid_describe_layout(
     layout @extschema@.snowid_layout, OUT specification pg_catalog.text,
     OUT epoch pg_catalog.timestamptz, OUT unit pg_catalog.interval,
-    OUT max_shard bigint, OUT ids_per_second double precision, OUT positive_until pg_catalog.timestamptz,
-    OUT used_up_at pg_catalog.timestamptz)
-  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_describe';
-COMMENT ON FUNCTION @extschema@.snowid_layout_describe(@extschema@.snowid_layout) IS
+    OUT max_shard bigint, OUT ids_per_second double precision, OUT expires_at pg_catalog.timestamptz)
+  IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_describe_layout';
+COMMENT ON FUNCTION @extschema@.snowid_describe_layout(@extschema@.snowid_layout) IS
   'what a layout can hold, and for how long';
 
 CREATE FUNCTION snowid.layout_names(OUT name pg_catalog.text, OUT layout @extschema@.snowid_layout)
@@ -143,16 +142,14 @@ CREATE FUNCTION snowid.layout_names(OUT name pg_catalog.text, OUT layout @extsch
 COMMENT ON FUNCTION snowid.layout_names() IS 'layouts that have a name';
 
 CREATE VIEW snowid.layouts AS
-  SELECT n.name, d.specification, d.epoch, d.unit, d.max_shard, d.ids_per_second, d.positive_until,
-    d.used_up_at
-  FROM snowid.layout_names() AS n, @extschema@.snowid_layout_describe(n.layout) AS d;
+  SELECT n.name, d.specification, d.epoch, d.unit, d.max_shard, d.ids_per_second, d.expires_at
+  FROM snowid.layout_names() AS n, @extschema@.snowid_describe_layout(n.layout) AS d;
 COMMENT ON VIEW snowid.layouts IS
-  'layouts that have a name; IDs are issued until positive_until, used_up_at is when the bits are';
+  'layouts that have a name';
 COMMENT ON COLUMN snowid.layouts.name IS 'what a snowid_layout can be written as';
 COMMENT ON COLUMN snowid.layouts.specification IS 'the same at length';
 COMMENT ON COLUMN snowid.layouts.epoch IS 'when time 0 begins';
 COMMENT ON COLUMN snowid.layouts.unit IS 'how finely time is counted';
 COMMENT ON COLUMN snowid.layouts.max_shard IS 'greatest shard; the least is 0';
 COMMENT ON COLUMN snowid.layouts.ids_per_second IS 'IDs per second of one shard';
-COMMENT ON COLUMN snowid.layouts.positive_until IS 'when IDs would turn negative: none are issued then';
-COMMENT ON COLUMN snowid.layouts.used_up_at IS 'when no bits are left for the time';
+COMMENT ON COLUMN snowid.layouts.expires_at IS 'when the time field overflows or IDs would turn negative: no ID is issued from then on';

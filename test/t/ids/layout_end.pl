@@ -21,8 +21,8 @@ sub use_up
 {
     my ($layout, $end, $before, $greatest) = @_;
     set_clock($end - 3600 - time);
-    is(attempt($node, "$far; SELECT snowid.advance_shard(snowid_encode(least(positive_until, used_up_at) - $before * interval '1 ms', 3, 0, '$layout'), '$layout')"
-              . " FROM snowid_layout_describe('$layout')"), '', "$layout: near its end");
+    is(attempt($node, "$far; SELECT snowid.advance_shard(snowid_encode(expires_at - $before * interval '1 ms', 3, 0, '$layout'), '$layout')"
+              . " FROM snowid_describe_layout('$layout')"), '', "$layout: near its end");
     my @rest = map { draw($node, $_ ? "snowid_next(3, '$layout')" : "snowid_next_batch(3, 10000000, '$layout')", $_ ? undef : 1, setup => $far) } 0, 0, 1, 1;
     finish(@rest);
     is(join(' ', map { sqlstate_of(errors_of($_)) } @rest), '2200H 2200H 2200H 2200H', "$layout: the time is used up");

@@ -14,7 +14,7 @@ sub draw_of
     my $source = $is_batch ? "snowid_next_batch($shard, 2000, '$layout')" : "(SELECT snowid_next($shard, '$layout') FROM generate_series(1, 2000) OFFSET 0)";
     return draw($node, <<"SQL", 1, setup => q(SET snowid.max_wait = '1min'));
 CASE WHEN snowid_shard(id, '$layout') = $shard AND snowid_timestamp(id, '$layout') BETWEEN clock_timestamp()
-  - (SELECT unit FROM snowid_layout_describe('$layout')) - interval '5 minutes' AND clock_timestamp() + interval '1 s' THEN id ELSE 0 END
+  - (SELECT unit FROM snowid_describe_layout('$layout')) - interval '5 minutes' AND clock_timestamp() + interval '1 s' THEN id ELSE 0 END
   FROM $source AS drawn (id)
 SQL
 }

@@ -5,8 +5,8 @@
 
 use Snowid;
 
-my $node = ready_server('publisher', allows_streaming => 1, conf => "wal_level = logical\nsnowid.shard = 7\n");
-my $subscriber = ready_server('subscriber', conf => "snowid.shard = 8\n");
+my $node = ready_server('publisher', allows_streaming => 1, conf => "wal_level = logical\nsnowid.default_shard = 7\n");
+my $subscriber = ready_server('subscriber', conf => "snowid.default_shard = 8\n");
 my $standby = new_standby($node, 'standby');
 start_server($standby);
 $_->safe_psql('postgres', 'CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next(), body text NOT NULL)') foreach $node, $subscriber;

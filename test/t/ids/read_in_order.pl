@@ -4,7 +4,7 @@
 use Snowid;
 
 my $page = 'docs/read-in-order.md';
-my $node = ready_server('read_in_order', conf => "max_prepared_transactions = 10\nsnowid.shard = 7\n", sql => <<'SQL');
+my $node = ready_server('read_in_order', conf => "max_prepared_transactions = 10\nsnowid.default_shard = 7\n", sql => <<'SQL');
 CREATE TABLE outbox (id bigint DEFAULT snowid_next(), note text) PARTITION BY LIST (note);
 CREATE TABLE outbox_a PARTITION OF outbox FOR VALUES IN ('a');
 CREATE TABLE elsewhere (id bigint DEFAULT snowid_next());

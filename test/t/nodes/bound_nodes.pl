@@ -31,7 +31,7 @@ command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('res
 is(ask($restoring, 'SELECT snowid_next()'), 'ERROR 55000', 'restored: refused');
 like($restoring->{err}, qr/restored from a dump of a node/, 'and says why');
 is(ask($restoring, "SELECT snowid.$_()"), 'ERROR 55000', "nor $_") foreach qw(check_node take_over_node accept_registry leave);
-is(ask($restoring, 'SET snowid.shard = 0; SELECT snowid_shard(snowid_next()); RESET snowid.shard'), '0', 'unless it is said');
+is(ask($restoring, 'SET snowid.default_shard = 0; SELECT snowid_shard(snowid_next()); RESET snowid.default_shard'), '0', 'unless it is said');
 # Its own transaction sees that the row was deleted, other sessions do not.
 is(ask($deleting, 'BEGIN; DELETE FROM snowid_internal.membership; SELECT snowid_default_shard()'), '0', 'who has deleted the row draws');
 is(ask($restoring, 'SELECT snowid_default_shard()'), 'ERROR 55000', 'and others do not');

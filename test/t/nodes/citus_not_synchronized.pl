@@ -44,7 +44,7 @@ is(ask($_, $drawn), '3', 'and from then on') foreach $session, $other;
 
 # The view says why there is no number; it does not take another error for that.
 ask($session, 'BEGIN; LOCK TABLE pg_dist_local_group IN ACCESS EXCLUSIVE MODE');
-is(ask($other, q(BEGIN; SET LOCAL statement_timeout = '10ms'; RESET snowid.shard; SELECT * FROM snowid.node_status)), 'ERROR 57014', 'the view, cancelled');
+is(ask($other, q(BEGIN; SET LOCAL statement_timeout = '10ms'; RESET snowid.default_shard; SELECT * FROM snowid.node_status)), 'ERROR 57014', 'the view, cancelled');
 ask($_, 'ROLLBACK; RESET application_name') foreach $session, $other;
 
 reload_with($node, 'snowid.require_node_number', 'on', $session, $other);

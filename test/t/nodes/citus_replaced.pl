@@ -57,7 +57,7 @@ like(message_of($clone, $check), qr/another server has Citus' group 1\nDETAIL:  
 close_session($checking);
 is(ask($busy, 'EXECUTE draw'), 'ERROR 55000', 'it refuses in the middle of a transaction');
 is(ask($drawing, $_), 'ERROR 55000', "it refuses: $_")
-  foreach 'SELECT snowid_next()', 'SELECT snowid_default_shard()', 'SELECT snowid_next(7)', 'SET snowid.shard = 7; SELECT snowid_next()';
+  foreach 'SELECT snowid_next()', 'SELECT snowid_default_shard()', 'SELECT snowid_next(7)', 'SET snowid.default_shard = 7; SELECT snowid_next()';
 is(attempt($clone, 'SELECT node_number, source, problem FROM snowid.node_status'), q(|citus|another server has Citus' group 1), 'which is shown');
 close_session($drawing, $busy);
 is(drawn($worker) . check_node($worker), '11', 'its original goes on');

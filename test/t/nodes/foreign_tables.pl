@@ -12,7 +12,7 @@ my ($host, $port) = ($node->host, $node->port);
 foreach my $database (sort keys %numbers)
 {
     $node->safe_psql('postgres', "CREATE DATABASE $database");
-    $node->safe_psql('postgres', "ALTER DATABASE $database SET snowid.shard = $numbers{$database}");
+    $node->safe_psql('postgres', "ALTER DATABASE $database SET snowid.default_shard = $numbers{$database}");
     $node->safe_psql($database, 'CREATE EXTENSION snowid; CREATE SCHEMA wrong; CREATE EXTENSION postgres_fdw');
     $node->safe_psql($database, <<"SQL") if $database ne 'router';
 CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowid_next(), place text NOT NULL CHECK (place = '$database'), body text);

@@ -13,7 +13,7 @@ sub shown { my ($after, $dbname) = @_; return attempt($node, ($after // '') . $w
 sub configure
 {
     my ($number, $expected) = @_;
-    $node->append_conf('postgresql.conf', "snowid.shard = '$number'\n");
+    $node->append_conf('postgresql.conf', "snowid.default_shard = '$number'\n");
     $node->reload;
     return wait_for(sub { shown() eq $expected }, 'the configuration file to count');
 }
@@ -24,17 +24,17 @@ configure(1, '1|setting (configuration file)');
 foreach my $way ([ 'ROLE ALL', 2, 'global' ], [ 'DATABASE app', 3, 'database' ], [ 'ROLE postgres', 4, 'user' ], [ 'ROLE postgres IN DATABASE app', 5, 'database user' ])
 {
     my ($whose, $number, $source) = @$way;
-    $node->safe_psql('postgres', "ALTER $whose SET snowid.shard = $number");
+    $node->safe_psql('postgres', "ALTER $whose SET snowid.default_shard = $number");
     is(shown(), "$number|setting ($source)", $whose);
 }
 {
-    local $ENV{PGOPTIONS} = '-c snowid.shard=6';
+    local $ENV{PGOPTIONS} = '-c snowid.default_shard=6';
     is(shown(), '6|setting (client)', 'options of a connection');
-    is(shown('SET snowid.shard = 7; '), '7|setting (session)', 'SET');
-    is(shown('BEGIN; SET LOCAL snowid.shard = 8; '), '8|setting (session)', 'SET LOCAL');
+    is(shown('SET snowid.default_shard = 7; '), '7|setting (session)', 'SET');
+    is(shown('BEGIN; SET LOCAL snowid.default_shard = 8; '), '8|setting (session)', 'SET LOCAL');
 }
-is(shown(q(SET snowid.shard = '-1'; )), '0|none', 'SET: none');
-$node->safe_psql('postgres', "ALTER $_ RESET snowid.shard") foreach 'ROLE ALL', 'ROLE postgres', 'ROLE postgres IN DATABASE app', 'DATABASE app';
+is(shown(q(SET snowid.default_shard = '-1'; )), '0|none', 'SET: none');
+$node->safe_psql('postgres', "ALTER $_ RESET snowid.default_shard") foreach 'ROLE ALL', 'ROLE postgres', 'ROLE postgres IN DATABASE app', 'DATABASE app';
 configure(-1, '0|none');
 
 # Dumps and templates of a database whose number ALTER DATABASE has set.
@@ -59,7 +59,7 @@ foreach my $copy ('restored', 'copy')
       foreach 'SELECT snowid_next()', $insert, 'SELECT snowid_next_batch(snowid_default_shard(), 2)', 'SELECT snowid_next(77); SELECT snowid_next()';
     is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no number of its own', "$copy: and why");
     like(message_of($node, 'SELECT snowid_next()', $copy), qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
-    is(attempt($node, 'SET snowid.shard = 9; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL', dbname => $copy), '9|77|t',
+    is(attempt($node, 'SET snowid.default_shard = 9; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL', dbname => $copy), '9|77|t',
         "$copy: a number of its own, and named shards");
 }
 is(attempt($node, 'SELECT snowid_next(77); SET ROLE pg_monitor; SET snowid.require_node_number = off', dbname => 'copy'), 'ERROR 42501', 'superusers alone say so');

@@ -49,7 +49,7 @@ foreach my $number (sort keys %offset)
     my $node = $node{$number} = ready_server("writer$number", allows_streaming => 'logical', sql => "$table; $write; CREATE PUBLICATION photos FOR TABLE photos");
     set_clock($offset{$number}, $node);
     # A standby has it, too.
-    $node->safe_psql('postgres', "ALTER DATABASE postgres SET snowid.shard = $number");
+    $node->safe_psql('postgres', "ALTER DATABASE postgres SET snowid.default_shard = $number");
     subscribe($node, '');
 }
 $reader->wait_for_subscription_sync;

@@ -9,7 +9,7 @@ plan skip_all => 'PostgreSQL tells origins apart from version 16 on' if $pair[0]
 foreach my $one (0, 1)
 {
     start_server($pair[$one]);
-    $pair[$one]->safe_psql('postgres', "ALTER DATABASE postgres SET snowid.shard = @{[ 2 + $one ]}; CREATE EXTENSION snowid");
+    $pair[$one]->safe_psql('postgres', "ALTER DATABASE postgres SET snowid.default_shard = @{[ 2 + $one ]}; CREATE EXTENSION snowid");
     $pair[$one]->safe_psql('postgres', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next()); CREATE PUBLICATION photos FOR TABLE photos');
 }
 foreach my $one (0, 1)

@@ -24,7 +24,7 @@ is(second('UPDATE snowid.settings SET shard = 3 RETURNING shard'), '3', 'its own
 $node->safe_psql('second', 'DROP SUBSCRIPTION everything');
 
 # PostgreSQL takes any value of a setting that it does not know (portable/same_draws tries them).
-foreach my $set (q(snowid.shard = 'two'), q(snowid.max_wait = 'long'))
+foreach my $set (q(snowid.default_shard = 'two'), q(snowid.max_wait = 'long'))
 {
     my ($name) = $set =~ /(\S+)/;
     my (undef, $out, $err) = $node->psql('second', "SET $set; SELECT 'set'; SELECT snowid_next()", on_error_stop => 0);
@@ -32,7 +32,7 @@ foreach my $set (q(snowid.shard = 'two'), q(snowid.max_wait = 'long'))
     like($err, qr/ERROR:  invalid value for parameter "$name": "\w+"\nHINT:  \w/, 'the draw says so');
 }
 is(second(q(SET snowid.max_wait = 'long'; SELECT snowid_next(0))), 'ERROR 22023', 'with a shard, too');
-$node->safe_psql('postgres', q(ALTER DATABASE second SET snowid.shard = 'two'));
+$node->safe_psql('postgres', q(ALTER DATABASE second SET snowid.default_shard = 'two'));
 is(second('SELECT snowid_next()'), 'ERROR 22023', 'an invalid setting of a database');
 is(second('SELECT snowid_shard(snowid_next(0))'), '0', 'which is not used where a shard is named');
 $node->safe_psql('postgres', 'ALTER DATABASE second RESET ALL');

@@ -67,7 +67,7 @@ check_same_answers(
         # An empty one is what PostgreSQL leaves here of one that was set before.
         my $value = one_of(0, 1, -1, 8191, 8192, -2, ' 2 ', "\t2\n", '+2', '-0', '0x2', '2.0', ' ', 'two', '9223372036854775807', '9223372036854775808',
             '0' x 300 . 2, '9' x 300, '٢', "\x{a0}2", '--1', '- 1');
-        return "SELECT set_config('snowid.shard', '$value', false)", 'SELECT snowid_default_shard()';
+        return "SELECT set_config('snowid.default_shard', '$value', false)", 'SELECT snowid_default_shard()';
     },
     'a setting of the wait' => sub {
         my $value = one_of(0, 1, 5000, '1s', '1 s', '1min', '1h', '1d', '1us', '1.5s', '  1 s  ', '1S', '1 m', '-1', '1e3', 'long', '1 s s', '2147483647', '2147483648',

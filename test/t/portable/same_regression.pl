@@ -36,7 +36,7 @@ foreach my $function (sort keys %$portable)
 # In sessions whose strings have escapes (before PostgreSQL 19), too. The second ID is waited for.
 is(($node->psql('portable', <<'SQL', on_error_stop => 0))[1], "11637205501278089|5\n5", 'with escapes in strings');
 SET standard_conforming_strings = off;
-SET snowid.shard = '5';
+SET snowid.default_shard = '5';
 SET snowid.max_wait = '5 s';
 SELECT snowid_from_base62('B0CRIXKjCuH'), snowid_shard(snowid_next());
 SELECT FROM snowid_shards.instagram_5 WHERE setval('snowid_shards.instagram_5', last_value + (2500::bigint << 10)) IS NULL;

@@ -22,7 +22,7 @@ set_clock(0);
 my $used_up = 'A layout is used up';
 has_lines($page, $used_up, $error, printed_by($node, 'postgres', q(SELECT snowid_next(0, 'baidu'))));
 my $from = -s $node->logfile;
-set_clock($node->safe_psql('late', q(SELECT floor(extract(epoch FROM positive_until - now())) - 100 * 86400 FROM snowid.layouts WHERE name = 'instagram')));
+set_clock($node->safe_psql('late', q(SELECT floor(extract(epoch FROM expires_at - now())) - 100 * 86400 FROM snowid.layouts WHERE name = 'instagram')));
 is(printed_by($node, 'late', 'SELECT snowid_next(0)'), '', 'a hundred days before the end');
 set_clock(0);
 has_lines($page, $used_up, 'LOG', slurp_file($node->logfile, $from) =~ s/00000: //gr);

@@ -84,10 +84,10 @@ $node->safe_psql('staging', q(ALTER SERVER registry OPTIONS (SET host '/nowhere'
 is(attempt($node, 'SELECT snowid_next()', dbname => 'staging'), 'ERROR 55000', 'a restored node');
 my $join_staging = said_in($page, $restored, q(SELECT snowid.join('registry', 'another name')));
 is(attempt($node, $join_staging, dbname => 'staging'), 'ERROR 08006', 'no registry to join');
-is(attempt($node, said_in($page, $restored, 'ALTER DATABASE restored SET snowid.shard = 0') =~ s/restored/staging/r, dbname => 'staging'), '', 'it needs none');
+is(attempt($node, said_in($page, $restored, 'ALTER DATABASE restored SET snowid.default_shard = 0') =~ s/restored/staging/r, dbname => 'staging'), '', 'it needs none');
 my $verify = said_in($page, $restored, 'SELECT node_number, source, problem FROM snowid.node_status');
 is(attempt($node, $verify, dbname => 'staging'), '0|setting (database)|', 'verified');
-$node->safe_psql('staging', 'ALTER DATABASE staging RESET snowid.shard');
+$node->safe_psql('staging', 'ALTER DATABASE staging RESET snowid.default_shard');
 point_at($node, $node, name => 'registry', dbname => 'staging');
 is(attempt($node, $join_staging, dbname => 'staging'), '3', 'or it joins');
 is(attempt($node, $verify, dbname => 'staging'), '3|joined|', 'verified');

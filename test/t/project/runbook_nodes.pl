@@ -62,7 +62,7 @@ my $restored = 'A dump is restored';
 my ($data) = run_command([ 'pg_dump', '-a', '-d', $node->connstr('berlin') ]);
 $node->psql('restored', $data, on_error_stop => 0);
 has_lines($page, $restored, $error, printed_by($node, 'restored', 'SELECT snowid_next()'));
-is(try_in('restored', said_in($page, $restored, 'ALTER DATABASE restored SET snowid.shard = 0')), '', 'it is for tests');
+is(try_in('restored', said_in($page, $restored, 'ALTER DATABASE restored SET snowid.default_shard = 0')), '', 'it is for tests');
 is(try_in('restored', 'SELECT snowid_shard(snowid_next())'), '0', 'and draws from 0');
 is(try_in('berlin', 'SELECT snowid.check_node()'), '1', 'and the original keeps its number');
 my ($attach) = grep { /^SELECT snowid_segment_attach/ } blocks_of($page, 'pg_upgrade');

@@ -49,9 +49,9 @@ sub ways
 sub check_stored
 {
     my ($name, $user, $first, $way) = @_;
-    is(in_session($user, $first, "$way SET snowid.shard = 7"), '', "$name: stored");
+    is(in_session($user, $first, "$way SET snowid.default_shard = 7"), '', "$name: stored");
     is(in_session($user, '', 'SELECT snowid_shard(snowid_next())'), '7', "$name: new sessions have it");
-    is(in_session($user, $first, "$way RESET snowid.shard"), '', "$name: taken back");
+    is(in_session($user, $first, "$way RESET snowid.default_shard"), '', "$name: taken back");
     is(in_session($user, '', 'SELECT snowid_shard(snowid_next())'), '0', "$name: and gone");
     return;
 }
@@ -68,7 +68,7 @@ sub check_known
             my $name = "$how, $user, $way";
             if ($user eq 'plain' && $way eq 'ALTER DATABASE')
             {
-                is(in_session($user, $first, "$way{$way} SET snowid.shard = 7"), 'ERROR 42501', "$name: not the owner");
+                is(in_session($user, $first, "$way{$way} SET snowid.default_shard = 7"), 'ERROR 42501', "$name: not the owner");
                 next;
             }
             check_stored($name, $user, $first, $way{$way});
@@ -83,8 +83,8 @@ sub check_known
                 "$name: max_lead");
             is(in_session('boss', $first, "$way{$way} RESET snowid.max_lead"), '', "$name: max_lead is taken back");
         }
-        is(in_session($user, $first, 'ALTER SYSTEM SET snowid.shard = 7'), $user eq 'boss' ? '' : 'ERROR 42501', "$how, $user: ALTER SYSTEM");
-        is(in_session('boss', $first, 'ALTER SYSTEM RESET snowid.shard'), '', "$how, $user: ALTER SYSTEM is taken back");
+        is(in_session($user, $first, 'ALTER SYSTEM SET snowid.default_shard = 7'), $user eq 'boss' ? '' : 'ERROR 42501', "$how, $user: ALTER SYSTEM");
+        is(in_session('boss', $first, 'ALTER SYSTEM RESET snowid.default_shard'), '', "$how, $user: ALTER SYSTEM is taken back");
     }
     foreach my $bad ("shard = 'x'", 'shard = -2', 'ceiling_step = 9', 'ceiling_step = 5001', 'section_keys = 0', 'max_lead = -1')
     {
@@ -139,15 +139,15 @@ sub check_bare
     my $session = open_session($node, dbname => 'bare');
     is(ask($session, 'SELECT 1'), '1', "$how, no extension: served");
     is($session->{err}, '', "$how, no extension: without a word");
-    is(ask($session, 'SHOW snowid.shard'), '-1', "$how, no extension: the settings are known");
-    is(ask($session, 'ALTER DATABASE bare SET snowid.shard = 3'), '', "$how, no extension: and can be set");
+    is(ask($session, 'SHOW snowid.default_shard'), '-1', "$how, no extension: the settings are known");
+    is(ask($session, 'ALTER DATABASE bare SET snowid.default_shard = 3'), '', "$how, no extension: and can be set");
     is(ask($session, q(SELECT to_regnamespace('snowid') IS NULL, count(*) FROM pg_proc WHERE proname ~ 'snowid')), 't|0',
         "$how, no extension: nothing is made");
     is(ask($session, 'SELECT snowid_next()'), 'ERROR 42883', "$how, no extension: nor called");
     is(ask($session, 'CREATE EXTENSION snowid; SELECT snowid_shard(snowid_next())'), '0', "$how: created");
     is(in_session('boss', '', 'SELECT snowid_shard(snowid_next())', 'bare'), '3', "$how: created, with what was set");
-    is(ask($session, 'DROP EXTENSION snowid; ALTER DATABASE bare RESET snowid.shard'), '', "$how: dropped");
-    is(ask($session, 'SHOW snowid.shard'), '-1', "$how: dropped, the session goes on");
+    is(ask($session, 'DROP EXTENSION snowid; ALTER DATABASE bare RESET snowid.default_shard'), '', "$how: dropped");
+    is(ask($session, 'SHOW snowid.default_shard'), '-1', "$how: dropped, the session goes on");
     close_session($session);
     return;
 }
@@ -163,31 +163,31 @@ foreach my $user (qw(boss owner plain))
         {
             check_stored($name, $user, '', $way{$way});
             # Nobody looks at the value before it is used. Then nobody takes the default for it.
-            is(in_session($user, '', "$way{$way} SET snowid.shard = 'x'"), '', "$name: a bad value is stored");
+            is(in_session($user, '', "$way{$way} SET snowid.default_shard = 'x'"), '', "$name: a bad value is stored");
             is(in_session($user, '', 'SELECT snowid_next()'), 'ERROR 22023', "$name: and refused when it is used");
-            is(in_session($user, '', "$way{$way} RESET snowid.shard"), '', "$name: taken back");
+            is(in_session($user, '', "$way{$way} RESET snowid.default_shard"), '', "$name: taken back");
             next;
         }
-        is(in_session($user, '', "$way{$way} SET snowid.shard = 7"), 'ERROR 42501', "$name: refused");
+        is(in_session($user, '', "$way{$way} SET snowid.default_shard = 7"), 'ERROR 42501', "$name: refused");
     }
-    is(in_session($user, '', 'SHOW snowid.shard'), 'ERROR 42704', "not used, $user: SHOW");
-    is(in_session($user, '', 'SET snowid.shard = 9; SELECT snowid_shard(snowid_next())'), '9', "not used, $user: SET");
+    is(in_session($user, '', 'SHOW snowid.default_shard'), 'ERROR 42704', "not used, $user: SHOW");
+    is(in_session($user, '', 'SET snowid.default_shard = 9; SELECT snowid_shard(snowid_next())'), '9', "not used, $user: SET");
 }
-my $system = in_session('boss', '', 'ALTER SYSTEM SET snowid.shard = 7');
+my $system = in_session('boss', '', 'ALTER SYSTEM SET snowid.default_shard = 7');
 is($system, 'ERROR 42704', 'not used: ALTER SYSTEM on PostgreSQL 15') if $version < 160000;
 is($system, '', 'not used: ALTER SYSTEM from PostgreSQL 17 on') if $version >= 170000;
-is(in_session('boss', q(LOAD 'snowid'), 'ALTER SYSTEM RESET snowid.shard'), '', 'not used: ALTER SYSTEM is taken back');
+is(in_session('boss', q(LOAD 'snowid'), 'ALTER SYSTEM RESET snowid.default_shard'), '', 'not used: ALTER SYSTEM is taken back');
 is(in_session('owner', '', q(LOAD 'snowid')), 'ERROR 42501', 'LOAD is for superusers');
 check_draws('not used');
 
 # A superuser may let others set what the session does not know yet.
-is(in_session('boss', '', 'GRANT SET ON PARAMETER snowid.shard TO PUBLIC'), '', 'granted');
+is(in_session('boss', '', 'GRANT SET ON PARAMETER snowid.default_shard TO PUBLIC'), '', 'granted');
 check_stored('granted: the owner', 'owner', '', 'ALTER DATABASE app');
 check_stored('granted: a plain role', 'plain', '', 'ALTER ROLE plain');
-is(in_session('plain', '', 'ALTER DATABASE app SET snowid.shard = 7'), 'ERROR 42501', 'granted: not the owner');
+is(in_session('plain', '', 'ALTER DATABASE app SET snowid.default_shard = 7'), 'ERROR 42501', 'granted: not the owner');
 is(in_session('plain', '', 'ALTER ROLE plain SET snowid.max_wait = 7'), 'ERROR 42501', 'granted: that one alone');
-is(in_session('boss', '', 'REVOKE SET ON PARAMETER snowid.shard FROM PUBLIC'), '', 'revoked');
-is(in_session('owner', '', 'ALTER DATABASE app SET snowid.shard = 7'), 'ERROR 42501', 'revoked: refused again');
+is(in_session('boss', '', 'REVOKE SET ON PARAMETER snowid.default_shard FROM PUBLIC'), '', 'revoked');
+is(in_session('owner', '', 'ALTER DATABASE app SET snowid.default_shard = 7'), 'ERROR 42501', 'revoked: refused again');
 
 # Once it has used snowid, in whatever way, and be it refused.
 check_known('used', 'SELECT snowid_timestamp(0)');
@@ -198,7 +198,7 @@ check_draws('a session of before', $before);
 # database.
 $node->safe_psql('postgres', q(ALTER SYSTEM SET session_preload_libraries = 'snowid'));
 $node->reload;
-wait_for(sub { in_session('plain', '', 'SHOW snowid.shard') eq '-1' }, 'new sessions to load the library');
+wait_for(sub { in_session('plain', '', 'SHOW snowid.default_shard') eq '-1' }, 'new sessions to load the library');
 check_known('session_preload_libraries', '');
 check_draws('session_preload_libraries');
 check_draws('session_preload_libraries: old and new sessions', $before, my $after = open_session($node, user => 'plain', dbname => 'app'));
@@ -210,13 +210,13 @@ close_session($before);
 check_draws('session_preload_libraries, after a crash');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET session_preload_libraries');
 $node->reload;
-wait_for(sub { in_session('plain', '', 'SHOW snowid.shard') eq 'ERROR 42704' }, 'new sessions not to load the library');
+wait_for(sub { in_session('plain', '', 'SHOW snowid.default_shard') eq 'ERROR 42704' }, 'new sessions not to load the library');
 
 is(in_session('owner', '', q(ALTER DATABASE app SET session_preload_libraries = 'snowid')), 'ERROR 42501', 'one database: not its owner');
 is(in_session('boss', '', q(ALTER DATABASE app SET session_preload_libraries = 'snowid')), '', 'one database: a superuser');
 check_stored('one database: its owner', 'owner', '', 'ALTER DATABASE app');
 check_stored('one database: a plain role', 'plain', '', 'ALTER ROLE plain IN DATABASE app');
-is(in_session('boss', '', 'SHOW snowid.shard', 'bare'), 'ERROR 42704', 'one database: not in others');
+is(in_session('boss', '', 'SHOW snowid.default_shard', 'bare'), 'ERROR 42704', 'one database: not in others');
 check_draws('one database');
 is(in_session('boss', '', 'ALTER DATABASE app RESET session_preload_libraries'), '', 'one database: taken back');
 

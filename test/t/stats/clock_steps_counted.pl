@@ -20,7 +20,7 @@ sub check
     is(attempt($node, "SELECT $call"), $answer, "$name: $answer");
     $steps += $more{steps} // 0;
     $refused += $more{refused} // 0;
-    is($node->safe_psql('postgres', 'SELECT clock_steps_back, refusals FROM snowid.stat_database'), "$steps|$refused", "$name: steps back, errors");
+    is($node->safe_psql('postgres', 'SELECT backward_clock_steps, errors FROM snowid.stat_database'), "$steps|$refused", "$name: steps back, errors");
     return;
 }
 
@@ -35,7 +35,7 @@ is(logged('the clock was set back by 250 ms or more'), 1, 'the log tells by how 
 ask($lasting, 'SELECT snowid_next(5)');
 at(99.25);
 ask($lasting, 'SELECT snowid_next(5)');
-is(ask($lasting, 'SELECT clock_steps_back FROM snowid.stat_database'), 1, 'seen by a session that has drawn before');
+is(ask($lasting, 'SELECT backward_clock_steps FROM snowid.stat_database'), 1, 'seen by a session that has drawn before');
 close_session($lasting);
 check('forward', 200, $next, 't');
 is(of_shard('lead, last_time = clock_timestamp()', 5), '0|t', 'no lead');

@@ -20,7 +20,7 @@ $node->safe_psql('postgres', q(CREATE SEQUENCE away; SELECT snowid_segment_attac
 sub rows
 {
     my ($columns, $dbname) = @_;
-    $columns //= 'given, refills, refill_time > 0, max_refill_time > 0, remaining, block_size, blocks, source_failures, last_failure, keys, evictions';
+    $columns //= 'issued, refills, refill_time > 0, max_refill_time > 0, remaining, block_size, blocks, source_failures, last_failure, keys, evictions';
     return $node->safe_psql($dbname // 'postgres', "SELECT relation, $columns FROM snowid.stat_counters ORDER BY relation::text");
 }
 
@@ -35,7 +35,7 @@ is(rows(), "away|0|0|f|f|0|0|0|0|||\nkeys|0|0|f|f||1000|1|||10|0\nmany|0|0|f|f|9
 is(rows(undef, 'other'), $others, 'another database has its counts');
 is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'the source is known to be down');
 $node->safe_psql('postgres', $draws);
-is(rows('given, refills, evictions'), "away|0|0|\nkeys|15|0|15\nmany|15|0|", 'counted from there');
+is(rows('issued, refills, evictions'), "away|0|0|\nkeys|15|0|15\nmany|15|0|", 'counted from there');
 
 # What is counted after the last of many resets is what was drawn since, but for what was drawn beside it.
 my @drawing = map { draw($node, q(snowid_segment_next('many')), undef, pause_every => 100) } 1 .. 3;
@@ -47,7 +47,7 @@ ask($session, 'SELECT snowid_stat_reset()') foreach 1 .. 200;
 my $after = $node->safe_psql('postgres', $next);
 stop_drawing([$node], @drawing);
 my $last = $node->safe_psql('postgres', $next);
-my $given = $node->safe_psql('postgres', q(SELECT given FROM snowid.stat_counters WHERE relation = 'many'::regclass));
+my $given = $node->safe_psql('postgres', q(SELECT issued FROM snowid.stat_counters WHERE relation = 'many'::regclass));
 cmp_ok($given, '>', $last - $after, 'beside resets: no fewer than were drawn since');
 cmp_ok($given, '<', $last - $first, 'beside resets: no more');
 check_round('beside resets', 15, @drawing);
@@ -55,5 +55,5 @@ check_round('beside resets', 15, @drawing);
 ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
 $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
 ask($session, 'COMMIT');
-is($node->safe_psql('postgres', q(SELECT given FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction counts after it');
+is($node->safe_psql('postgres', q(SELECT issued FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction counts after it');
 end_test($node);

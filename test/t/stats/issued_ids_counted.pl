@@ -15,7 +15,7 @@ sub issued
 my @drawing = map { draw($node, 'snowid_next(1)', 5_000) } 1 .. 4;
 finish(@drawing);
 my (undef, $last) = check_round('concurrent sessions', 0, @drawing);
-is($node->safe_psql('postgres', 'SELECT issued, last_id, last_time = snowid_timestamp(last_id), layout_end::date FROM snowid.stat_shards'),
+is($node->safe_psql('postgres', 'SELECT issued, last_id, last_time = snowid_timestamp(last_id), expires_at::date FROM snowid.stat_shards'),
     "20000|$last|t|2046-06-27", 'concurrent sessions: IDs, the last one and its time, and the end of the layout');
 
 my $session = open_session($node);

@@ -55,9 +55,9 @@ sub check
     return;
 }
 check(@$_) foreach [ 'snowid_layout', 'shards, ids_total', '102|5100', q(layout = 'instagram') ],
-  [ 'snowid_layout', 'to_timestamp(end_timestamp_seconds) > now()', 't', q(layout = 'twitter') ],
+  [ 'snowid_layout', 'to_timestamp(expires_timestamp_seconds) > now()', 't', q(layout = 'twitter') ],
   [ 'snowid_shard', 'count(*), min(ids_total)', '100|50' ],
-  [ 'snowid_database', 'waits_total, refusals_total, clock_steps_back_total, ceiling_raises_total > 0, max_lead_seconds', '0|0|0|t|1' ],
+  [ 'snowid_database', 'waits_total, errors_total, backward_clock_steps_total, ceiling_raises_total > 0, max_lead_seconds', '0|0|0|t|1' ],
   [ 'snowid_database', 'ceiling_ahead_seconds < 10, abs(ceiling_timestamp_seconds - extract(epoch FROM now()) - ceiling_ahead_seconds) < 60', 't|t' ],
   # In seconds, what the views have in milliseconds.
   [ 'snowid_database', 'abs(wal_flush_seconds_total * 1000 - (SELECT wal_flush_time FROM snowid.stat_database WHERE wal_flush_time > 0)) < 0.001', 't' ],

@@ -40,13 +40,13 @@ my ($given, $answer) = (1);
 $given++ while ($answer = number_of('down')) =~ /^\d+$/;
 is($answer, 'ERROR 08006', 'one that is down: an error when numbers have run out');
 $failures = counted('down', 'source_failures');
-is(counted('down', 'given, remaining, refills, source_failures > 0, last_failure, last_failure_at IS NOT NULL'), "$given|0|$refills|t|08006|t", 'counted');
+is(counted('down', 'issued, remaining, refills, source_failures > 0, last_failure, last_failure_at IS NOT NULL'), "$given|0|$refills|t|08006|t", 'counted');
 is(number_of('down'), 'ERROR 08006', 'who is told from memory');
 is(counted('down', 'source_failures'), $failures, 'has not tried');
 $source->start;
 stop_clock($second += 61, $node);
 like(number_of('down'), qr/^\d+$/, 'it comes back');
-is(counted('down', 'given, refills, source_failures, last_failure'), join('|', $given + 1, $refills + 1, $failures, '08006'), 'counted from there');
+is(counted('down', 'issued, refills, source_failures, last_failure'), join('|', $given + 1, $refills + 1, $failures, '08006'), 'counted from there');
 
 $node->safe_psql('postgres', 'CREATE ROLE another; GRANT CREATE ON SCHEMA public TO another; ALTER SEQUENCE down OWNER TO another');
 is(ask($session, q(SELECT count(snowid_segment_next('down')) FROM generate_series(1, 3000000))), 'ERROR 42501', 'another owner');

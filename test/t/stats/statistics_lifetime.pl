@@ -19,7 +19,7 @@ my $session = open_session($node);
 make_parallel($session);
 is(ask($session, 'CREATE TABLE made AS SELECT snowid_next(0) AS id FROM rows'), 'ERROR SN001', 'an error in a parallel query');
 is(attempt($node, 'SELECT snowid_next(0)'), 'ERROR SN001', 'an error in a session') foreach 1 .. 2;
-is($node->safe_psql('postgres', 'SELECT refusals FROM snowid.stat_database'), 3, 'counted');
+is($node->safe_psql('postgres', 'SELECT errors FROM snowid.stat_database'), 3, 'counted');
 my $log = slurp_file($node->logfile);
 is(join(' ', $log =~ /Refused in this database so far: (\d)[.]/g), '1 2 3', 'and logged, as often as it is time for');
 

@@ -9,14 +9,14 @@ $node->safe_psql('postgres', 'CREATE DATABASE other OWNER owner');
 # What a role's session is answered in the other database.
 sub as { my ($role, $sql) = @_; return attempt($node, "SET ROLE $role; $sql", dbname => 'other') }
 
-my $all = 'ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, refusals, clock_steps_back, max_lead';
+my $all = 'ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, errors, backward_clock_steps, max_lead';
 as('owner', 'CREATE EXTENSION snowid');
 set_clock(3600, $node);
 unlike(as('owner', 'SELECT snowid_next(5)'), qr/ERROR/, 'the other database');
 $node->safe_psql('postgres', 'SELECT snowid_next(5)');
 set_clock(0, $node);
 is(attempt($node, 'SELECT snowid_next(5)'), 'ERROR SN001', 'an error');
-is($node->safe_psql('postgres', q(SELECT ceiling_raises > 0, wal_flushes > 0, wal_flush_time > 0, refusals, clock_steps_back, stats_reset IS NULL FROM snowid.stat_database)),
+is($node->safe_psql('postgres', q(SELECT ceiling_raises > 0, wal_flushes > 0, wal_flush_time > 0, errors, backward_clock_steps, stats_reset IS NULL FROM snowid.stat_database)),
     't|t|t|1|1|t', 'counted');
 my $others = as('owner', "SELECT $all FROM snowid.stat_database");
 $node->safe_psql('postgres', 'SELECT snowid_stat_reset()');

@@ -4,11 +4,11 @@
 
 use Snowid;
 
-my $node = ready_server('adopt_shards', conf => "snowid.max_lead = '2h'\n", sql => 'ALTER DATABASE postgres SET snowid.shard = 9');
+my $node = ready_server('adopt_shards', conf => "snowid.max_lead = '2h'\n", sql => 'ALTER DATABASE postgres SET snowid.default_shard = 9');
 is($node->safe_psql('postgres', <<'SQL'), "public.snowid_next()\n3", "adopted");
 CREATE TABLE others (id bigint PRIMARY KEY, n int);
 INSERT INTO others VALUES (snowid_encode(now() + interval '30 min', 9, 5), 0);
-SET snowid.shard = 3;
+SET snowid.default_shard = 3;
 SELECT snowid.adopt('others', 'id');
 SELECT snowid_default_shard();
 SQL
@@ -17,19 +17,19 @@ is($node->safe_psql('postgres', 'INSERT INTO others (n) VALUES (1) RETURNING sno
 
 # A parameter is a role's to set once its library is loaded.
 $node->safe_psql('postgres', <<'SQL');
-ALTER DATABASE postgres RESET snowid.shard;
+ALTER DATABASE postgres RESET snowid.default_shard;
 CREATE ROLE here LOGIN;
 CREATE ROLE everywhere LOGIN;
 CREATE ROLE boss LOGIN SUPERUSER;
 CREATE ROLE wrong;
-ALTER ROLE here IN DATABASE postgres SET snowid.shard = 21;
-ALTER ROLE everywhere SET snowid.shard = 22;
-ALTER ROLE boss SET snowid.shard = 23;
-ALTER ROLE wrong SET snowid.shard = 'many';
+ALTER ROLE here IN DATABASE postgres SET snowid.default_shard = 21;
+ALTER ROLE everywhere SET snowid.default_shard = 22;
+ALTER ROLE boss SET snowid.default_shard = 23;
+ALTER ROLE wrong SET snowid.default_shard = 'many';
 CREATE ROLE mallory LOGIN;
 SET ROLE mallory;
 SELECT snowid_shard(0);
-ALTER ROLE mallory SET snowid.shard = '999999';
+ALTER ROLE mallory SET snowid.default_shard = '999999';
 RESET ROLE;
 CREATE TABLE roles (id bigint PRIMARY KEY, n int);
 GRANT SELECT, INSERT ON roles TO PUBLIC;

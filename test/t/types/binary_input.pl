@@ -48,7 +48,7 @@ foreach my $byte (0 .. 19)
     push @garbage, map { substr($valid, 0, $byte) . chr($_) . substr $valid, $byte + 1 } 0x00, 0x01, 0x3F, 0x7F, 0x80, 0xFF;
 }
 check_copied('layouts with wrong bytes', undef, 'snowid_layout', @garbage);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM received WHERE value::text::snowid_layout <> value OR (snowid_layout_describe(value)).specification IS NULL'),
+is($node->safe_psql('postgres', 'SELECT count(*) FROM received WHERE value::text::snowid_layout <> value OR (snowid_describe_layout(value)).specification IS NULL'),
     '0', 'layouts with wrong bytes: what was taken is a layout');
 check_copied('ObjectIDs of any length', 1, 'objectid', map { 'x' x $_ } 0 .. 25, 255, 100_000);
 check_copied('ObjectIDs of any bytes', 20, 'objectid', map { join '', map { chr int rand 256 } 1 .. 12 } 1 .. 20);
