@@ -20,7 +20,7 @@ sub gets
 sub is_refused
 {
     my ($name, $value, $role) = @_;
-    like(gets($_, $role), qr/^psql:<stdin>:\d+: ERROR:  22023: invalid value for parameter "snowid\.shard": "\Q$value\E"\nHINT:/, "$name: refused: $_")
+    like(gets($_, $role), qr/^psql:<stdin>:\d+: ERROR:  22023: invalid value for parameter "snowid\.default_shard": "\Q$value\E"\nHINT:/, "$name: refused: $_")
       foreach 'SELECT snowid_next()', 'SELECT snowid_default_shard()', 'INSERT INTO photos (title) VALUES (1)',
       q(SELECT snowid_next(snowid_default_shard(), 'twitter'));
     is(gets(q{SELECT node_number IS NULL, source ~ '^setting [(]', problem FROM snowid.node_status}, $role),

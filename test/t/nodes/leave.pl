@@ -29,7 +29,7 @@ foreach my $member ('east', 'west')
 {
     is(at($member, "SELECT $_"), 'ERROR 55000', "$member has left: $_")
       foreach 'snowid_next()', 'snowid.check_node()', 'snowid.take_over_node()', 'snowid.accept_registry()';
-    like(message_of($node, 'SELECT snowid_next()', $member), qr/node "$member" has left the registry\nHINT:.*snowid\.join\(\).*snowid\.shard/, "$member: and is told what to do");
+    like(message_of($node, 'SELECT snowid_next()', $member), qr/node "$member" has left the registry\nHINT:.*snowid\.join\(\).*snowid\.default_shard/, "$member: and is told what to do");
     is(at($member, 'SELECT snowid_shard(snowid_next(7)); SET snowid.default_shard = 0; SELECT snowid_shard(snowid_next())'), "7\n0", "$member: draws from shards that are named");
     is(at($member, 'SELECT snowid.leave()'), '', "$member leaves once more");
 }

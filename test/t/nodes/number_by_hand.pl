@@ -46,7 +46,7 @@ my $insert = 'INSERT INTO photos (n) VALUES (1) RETURNING snowid_shard(id)';
 is(attempt($node, $insert, dbname => 'app'), '7', 'the number');
 $node->safe_psql('postgres', 'CREATE DATABASE restored; CREATE DATABASE copy TEMPLATE app');
 system_or_bail('pg_dump', '--create', '-d', $node->connstr('app'), '-f', "$dir/create.sql");
-like(slurp_file("$dir/create.sql"), qr/^ALTER DATABASE app SET "?snowid[.]shard"? TO '7';$/m, 'pg_dump --create takes the number along');
+like(slurp_file("$dir/create.sql"), qr/^ALTER DATABASE app SET "?snowid[.]default_shard"? TO '7';$/m, 'pg_dump --create takes the number along');
 system_or_bail('pg_dump', '-d', $node->connstr('app'), '-f', "$dir/dump.sql");
 system_or_bail('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dir/dump.sql", '-o', "$dir/out");
 is(shown('SELECT snowid_shard(snowid_next()); ', $_), "0\n0|none", "$_: the number is lost, without a word") foreach 'restored', 'copy';
@@ -58,7 +58,7 @@ foreach my $copy ('restored', 'copy')
     is(attempt($node, $_, dbname => $copy), 'ERROR 55000', "$copy: an error instead of shard 0: $_")
       foreach 'SELECT snowid_next()', $insert, 'SELECT snowid_next_batch(snowid_default_shard(), 2)', 'SELECT snowid_next(77); SELECT snowid_next()';
     is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no number of its own', "$copy: and why");
-    like(message_of($node, 'SELECT snowid_next()', $copy), qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]shard" to a number that no other server has[.]$/m, "$copy: and what to do");
+    like(message_of($node, 'SELECT snowid_next()', $copy), qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]default_shard" to a number that no other server has[.]$/m, "$copy: and what to do");
     is(attempt($node, 'SET snowid.default_shard = 9; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL', dbname => $copy), '9|77|t',
         "$copy: a number of its own, and named shards");
 }
