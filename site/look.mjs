@@ -23,6 +23,8 @@ const SOUGHT = [
   ['docker', '/docs/install.html', 'docker-and-podman'],
   ['quick start', '/docs/install.html', 'quick-start'],
   ['performance', '/', 'performance'],
+  ['benchmark', '/', 'performance'],
+  ['tutorial', '/docs/tutorial.html', 'tutorial'],
   ['SN001', '/docs/reference.html', 'sn001'],
 ]
 
@@ -108,8 +110,8 @@ async function look_at_pages(browser) {
   await start.look_at('/')
   const pages = await menu_of(start)
   const there = readdirSync(site, { recursive: true }).filter((file) => file.endsWith('.html'))
-  check('the menu begins with Install, the README and the guarantees',
-    unless(`${pages.slice(0, 3)}` === '/docs/install.html,/,/docs/guarantees.html', `it has ${pages}`))
+  check('the menu begins with the README, the tutorial, and Install',
+    unless(`${pages.slice(0, 3)}` === '/,/docs/tutorial.html,/docs/install.html', `it has ${pages}`))
   const runbook = await start.locator('.VPSidebar a[href="/docs/operations.html"]').innerText()
   check('the menu calls the runbook so', unless(runbook === 'Runbook', `it says ${runbook}`))
   const client = start.locator('.VPSidebar a[href="/docs/clients/pgx.html"]')

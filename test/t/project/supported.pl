@@ -14,6 +14,7 @@ foreach (
     [ 'src/pg/compat.hpp', qr/^#if PG_VERSION_NUM < ${oldest}0000 [|][|] PG_VERSION_NUM >= ${next}0000$/m ],
     [ 'src/pg/compat.hpp', qr/^#error "snowid supports PostgreSQL $oldest to $newest"$/m ],
     [ 'README.md', qr/PostgreSQL $oldest to $newest\b/ ],
+    [ 'docs/install.md', qr/PostgreSQL $oldest to $newest\b/ ],
     [ 'CHANGELOG.md', qr/PostgreSQL $oldest to $newest\b/ ],
     [ 'META.json', qr/"PostgreSQL": "$oldest\.0\.0"/ ],
     [ 'debian/pgversions', qr/\A$oldest\+\n\z/ ],
@@ -21,8 +22,8 @@ foreach (
 {
     like(slurp_file($_->[0]), $_->[1], $_->[0]);
 }
-my @told = map { split /, / } slurp_file('README.md') =~ /^[|] (\d\d(?:, \d\d)*) [|]/mg;
-is("@told", "@majors", "the README's table");
+my @told = map { split /, / } slurp_file('docs/install.md') =~ /^[|] (\d\d(?:, \d\d)*) [|]/mg;
+is("@told", "@majors", 'the table of versions');
 
 foreach my $version ($oldest - 1 . '.5', "${next}devel", "${next}beta1", '9.6.24')
 {
