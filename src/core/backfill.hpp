@@ -15,10 +15,10 @@ struct Backfill {
 };
 
 // The tick of the next row's ID, and moves the run on. The first of a time unit has the sequence 0,
-// so that rows keep their unit wherever it has room for them, and rows that are given IDs in parts
-// get the same ones as together. Where the unit is full, or rows of before have used it, the tick
-// follows the last one. So ticks increase whatever the times are. Fails with kTimeOutOfRange where
-// the layout cannot hold the time, or the one to go on with; then the run is as it was.
+// so rows keep their unit if it has room for them, and rows processed in parts get the same IDs as
+// together. If the unit is full, or earlier rows have used it, the tick follows the last one. Ticks
+// therefore increase whatever the times are. Fails with kTimeOutOfRange if the layout cannot hold
+// the time, or the next one; then the run is unchanged.
 constexpr Status next_of(const Layout& layout, UnixMicros moment, Backfill* run,
                          Tick* tick) noexcept {
   const Time time = time_at(layout, moment);

@@ -1,6 +1,6 @@
 // How far the ceiling is raised, and when. Plain arithmetic; nothing here is shared.
 //
-// It must be so far above the IDs that nobody waits for the disk. It must not be further than
+// It must be so far above the IDs that no session waits for the disk. It must not be further than
 // callers can wait for after a crash, since every time up to the ceiling then counts as used. If
 // IDs are frequent, one step above the ID is enough. If they are rare, the next one may come a
 // second or two later, when its time is above such a ceiling. Then the ceiling is raised further
@@ -13,17 +13,17 @@
 
 namespace snowid::core {
 
-// Where IDs come seldom the ceiling is this many steps above the clock, as a fraction; but no more
-// than kFarthestUs, or a step where that is more. With a step of one second, and a lead of one
-// second allowed, the first ID after a crash then has to wait for 1.4 seconds at most.
+// If IDs are rare, the ceiling is this many steps above the clock, as a fraction; at most
+// kFarthestUs, or a step if that is more. With a step of one second, and a lead of one second
+// allowed, the first ID after a crash then has to wait for 1.4 seconds at most.
 inline constexpr int64_t kSeldomNumerator = 12;
 inline constexpr int64_t kSeldomDenominator = 5;
 inline constexpr int64_t kFarthestUs = 5000000;
 
 // How far an ID needs the ceiling to be raised.
 struct CeilingWish {
-  UnixMicros target;  // what the ceiling is to be raised to
-  UnixMicros enough;  // where it is this high it need not be raised: half a step less
+  UnixMicros target;  // the ceiling to raise to
+  UnixMicros enough;  // if it is this high it need not be raised: half a step less
 };
 
 // The wish of an ID with the time `moment` that passes the alert. If the clock, at `now`, is past
@@ -42,29 +42,29 @@ constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, UnixMicros aler
 // How far servers' clocks may differ, in microseconds: that is Twitter's check.
 inline constexpr int64_t kClocksDifferUs = 10000000;
 
-// What counts of a ceiling that somebody has set from outside, where snowid has kept `own`. most:
-// what counts at most of what another server has said.
+// The part that counts of a ceiling set from outside, if snowid has kept `own`. most: the most that
+// counts of a value from another server.
 constexpr UnixMillis set_ceiling(UnixMillis set, UnixMillis own, UnixMillis most) noexcept {
   return std::max(own, std::min(set, most));
 }
 
-// The ceiling as a session finds it that may have to raise it, and holds its lock. What others have
-// written ahead and is durable by now was published before.
+// The ceiling as a session finds it that may have to raise it, and holds its lock. If a write ahead
+// is durable by now, it was published before.
 struct CeilingFound {
-  bool is_replaced;    // what is durable is so in another sequence
-  bool was_ahead;      // somebody before has written ahead
-  UnixMicros written;  // what the sequence holds: the ceiling or more
-  UnixMicros ceiling;  // what is published
+  bool is_replaced;    // the durable ceiling is in another sequence
+  bool was_ahead;      // an earlier session has written ahead
+  UnixMicros written;  // the value in the sequence: the ceiling or more
+  UnixMicros ceiling;  // the published value
 };
 
-// What that session has to do.
+// The next step of that session.
 enum class RaiseStep : uint8_t {
   kNothing,  // it is high enough, or has just been written ahead
   kWrite,  // ahead: the next commit flushes it, and the next session to raise the ceiling publishes
            // it
   kPublish,          // wait until what was written is durable, and publish it
   kWriteAndPublish,  // both
-  kNudge,            // have the WAL writer flush what was written ahead: nobody has committed
+  kNudge,            // have the WAL writer flush the write ahead: no session has committed
 };
 
 // The step for an ID with the time `moment`.

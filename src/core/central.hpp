@@ -1,4 +1,4 @@
-// Which blocks that a central source has given a sequence here takes. Some may have been given here
+// Which blocks issued by a remote source the local sequence takes. Some may have been issued here
 // before, and some may be above the sequence's maximum. Plain arithmetic; nothing here is shared.
 #pragma once
 
@@ -34,7 +34,7 @@ struct TakenBlocks {
   int64_t first;
   uint64_t blocks;
   int64_t max;    // no number of them is above
-  bool has_next;  // whether the sequence here can say how far the numbers have come:
+  bool has_next;  // whether the local sequence can hold the next number:
   int64_t says;   // this is the next one; else it is at its maximum
 };
 
@@ -43,8 +43,8 @@ constexpr int64_t numbers_above(int64_t number, uint64_t distance) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
 }
 
-// Takes blocks that begin at or above own.next. What the sequence here says then, whatever its own
-// increment is, is above all that was taken.
+// Takes blocks that begin at or above own.next. The value of the local sequence is then above all
+// numbers taken, whatever its increment.
 constexpr TakenBlocks take_blocks(const GivenBlocks& given, const OwnNumbers& own) noexcept {
   const int64_t max = std::min(own.max, given.max);
   if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};

@@ -12,7 +12,7 @@
 
 namespace snowid::core {
 
-// A key, or nothing where its generation is 0, as in memory that is all zeros.
+// A key; an empty slot if its generation is 0, as in memory that is all zeros.
 struct KeySlot {
   int64_t key;
   std::atomic<int64_t> last;         // the last number that it was given
@@ -32,7 +32,7 @@ struct KeyTable {
 // How many keys a table may have: with more, to find out that a key is not there takes too long.
 constexpr uint32_t max_keys(uint32_t capacity) noexcept { return capacity - capacity / 8; }
 
-// The upper half says in which slot to look first; the lower half is for others. By the last steps
+// The upper half is the first slot to search; the lower half is for other uses. By the last steps
 // of splitmix64, of Sebastiano Vigna: keys are often consecutive numbers.
 constexpr uint64_t hash_of_key(int64_t key) noexcept {
   auto hash = static_cast<uint64_t>(key);

@@ -38,10 +38,10 @@ inline constexpr Field kFieldsInOrder[][3] = {
 };
 
 // A layout as databases store it, which is also a part of a slot's key. Two layouts are the same if
-// these are equal. 16 bytes without padding, so that it can be compared as bytes.
+// these are equal. 16 bytes without padding, compared as bytes.
 struct LayoutSpec {
   int64_t epoch_us;  // Unix microseconds at time 0
-  uint64_t fields;   // the others, by the shifts below
+  uint64_t fields;   // the other fields, by the shifts below
 
   LayoutSpec() = default;
   // unit: microseconds in one unit of time, 1 to kLongestUnitUs. time, shard, seq: their bits, up
@@ -72,8 +72,8 @@ constexpr bool is_valid(const LayoutSpec& spec) noexcept {
          spec.order() <= kSeqShardTime;
 }
 
-// The same layout in its canonical form: where a shard or a sequence has no bits, its place among
-// the fields means nothing, so one place is chosen.
+// The same layout in its canonical form: if a shard or a sequence has no bits, its place among the
+// fields means nothing, and one place is chosen.
 constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
   const bool time_is_above_seq = spec.order() <= kShardTimeSeq;
   const bool time_is_above_shard = spec.order() <= kTimeSeqShard || spec.order() == kSeqTimeShard;
@@ -94,14 +94,14 @@ struct Layout {
   uint8_t time_shift;
   uint8_t shard_shift;
   uint8_t seq_shift;
-  // The bits of the sequence that are used. Where the sequence is the first field of 64-bit IDs its
+  // The bits of the sequence that are used. If the sequence is the first field of 64-bit IDs, its
   // top bit, which would be the sign, is not.
   uint8_t seq_bits;
 
   bool time_is_first;  // later IDs are greater ones, whatever their shards
   // Whether the sequence goes on from one unit to the next instead of starting at 0, as Instagram's
-  // `nextval % 1024` does, so that the low bits of IDs are evenly spread. Not where a unit is so
-  // long that nobody could wait for the next one.
+  // `nextval % 1024` does, which spreads the low bits of IDs evenly. Not if a unit is too long for
+  // a caller to wait for the next one.
   bool sequence_goes_on;
 
   Shard max_shard;
@@ -109,7 +109,7 @@ struct Layout {
   Id max_id;
   Time max_time;  // the last time whose IDs are positive, and that is in the range of UnixMicros
   UnixMicros last_start;  // when it begins
-  UnixMicros end;         // and when it ends: the layout is used up
+  UnixMicros end;         // and when it ends: the layout is exhausted
 
   // Multiplied by this and shifted right by this, a number below 2^63 is divided by unit_us.
   // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
@@ -186,7 +186,7 @@ constexpr UnixMicros start_of(const Layout& layout, Time time) noexcept {
   return {layout.epoch.value + time.value * layout.unit_us};
 }
 
-// The time unit that holds `moment`; every moment from the end on gives max_time + 1, so that the
+// The time unit that holds `moment`; every moment from the end on returns max_time + 1, so the
 // result can be shifted without overflow. Negative for moments before the epoch.
 constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   if (moment >= layout.end) [[unlikely]]
@@ -212,7 +212,7 @@ constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   return {static_cast<int64_t>(bits)};
 }
 
-// The parts of an ID. Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange, where the layout's
+// The parts of an ID. Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange, if the layout's
 // bits can hold the time and UnixMicros cannot.
 constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   if (id.value < 0) return Status::kNegativeId;
@@ -250,7 +250,7 @@ constexpr Id greatest_id_of(const Layout& layout, Time time) noexcept {
   return compose(layout, {time, layout.max_shard, layout.max_sequence});
 }
 
-// The first time unit that begins at or after `moment`; max_time + 1 where none does. Never fails.
+// The first time unit that begins at or after `moment`; max_time + 1 if none does. Never fails.
 constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept {
   if (moment <= layout.epoch) return {0};
   const Time time = time_at(layout, moment);
@@ -258,18 +258,18 @@ constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept
   return {time.value + (start_of(layout, time) < moment ? 1 : 0)};
 }
 
-// The place of an ID in the order of time: where time_is_first the ID itself, so that an index on
-// IDs serves; else its time unit, or -1 for what is no ID of the layout.
+// The place of an ID in the order of time: the ID itself if time_is_first, so an index on IDs
+// serves; else its time unit, or -1 if it is no ID of the layout.
 constexpr int64_t time_key(const Layout& layout, Id id) noexcept {
   if (layout.time_is_first) return id.value;
   Parts parts{};
   return decompose(layout, id, &parts) == Status::kOk ? parts.time.value : -1;
 }
 
-// The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX where there is
-// none; and the greatest of those whose unit begins before it, -1 where there is none. Never fail.
-// IDs between the two are those of a range of time, but for the ID INT64_MAX of layouts that have
-// it: no bound excludes it from a range that begins after the layout's last unit.
+// The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX if there is none;
+// and the greatest of those whose unit begins before it, -1 if there is none. Never fail. IDs
+// between the two are those of a range of time, except the ID INT64_MAX of layouts that have it: no
+// bound excludes it from a range that begins after the layout's last unit.
 constexpr int64_t first_key_from(const Layout& layout, UnixMicros moment) noexcept {
   const Time unit = first_unit_from(layout, moment);
   if (unit > layout.max_time) return INT64_MAX;

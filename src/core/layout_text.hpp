@@ -23,8 +23,8 @@ struct NamedLayout {
   LayoutSpec spec;
 };
 
-// Databases hold layouts by value and dumps hold them by name, so a name keeps its meaning for
-// ever. Where two names mean the same, the first one stands for both.
+// Databases hold layouts by value and dumps hold them by name, so a name never changes its meaning.
+// If two names mean the same, the first one stands for both.
 //
 // js53 stays within JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1: 40 bits of milliseconds last
 // until November 2060. Of the other 13, 8 give a shard 256,000 IDs a second, which is more than a
@@ -52,7 +52,7 @@ inline constexpr NamedLayout kNamedLayouts[] = {
     {"js53", {1767225600000000, 1000, 40, 5, 8, kTimeShardSeq}},
 };
 
-// The layout's name, empty where it has none.
+// The layout's name, empty if it has none.
 constexpr std::string_view unit_name(const LayoutSpec& spec) noexcept {
   for (const NamedLayout& named : kNamedLayouts)
     if (named.spec == spec) return named.name;
@@ -89,7 +89,7 @@ inline constexpr size_t kLayoutTextSize = 96;
 
 namespace layout_text {
 
-// What a specification is made of: the fields, by their numbers, then the others.
+// The parts of a specification: the fields, by their numbers, then the rest.
 enum Key : uint8_t { kUnitKey = kSeqField + 1, kEpochKey };
 inline constexpr std::string_view kKeyNames[] = {"time", "shard", "seq", "unit", "epoch"};
 
@@ -114,8 +114,8 @@ constexpr std::string_view cut_word(std::string_view* text) noexcept {
   return word;
 }
 
-// Takes digits alone. Fails with kMalformed where there are none, and with kNumberOutOfRange,
-// having taken them, where they make more than a uint64_t.
+// Reads digits alone. Fails with kMalformed if there are none, and with kNumberOutOfRange, after
+// reading them, if they exceed a uint64_t.
 inline Status cut_number(std::string_view* text, uint64_t* number) noexcept {
   if (text->empty() || !is_digit(text->front())) return Status::kMalformed;
   const auto [rest, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
@@ -137,7 +137,7 @@ inline Status parse_unit(std::string_view text, uint64_t* unit_us) noexcept {
   return Status::kMalformed;
 }
 
-// Reads an epoch in Unix milliseconds, of digits alone, with a minus where it is before 1970.
+// Reads an epoch in Unix milliseconds, of digits alone, with a minus if it is before 1970.
 inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   const bool is_negative = !text.empty() && text.front() == '-';
   if (is_negative) text.remove_prefix(1);
@@ -199,7 +199,7 @@ struct Writer {
   constexpr void put_field(std::string_view text) noexcept {
     at = std::copy(text.begin(), text.end(), at);
   }
-  // In decimal, with zeros in front where there are fewer digits than `digits`.
+  // In decimal, with leading zeros up to `digits` digits.
   constexpr void put_number(uint64_t number, int digits = 1) noexcept {
     char reversed[20];
     int length = 0;
@@ -319,7 +319,7 @@ inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   return static_cast<size_t>(out.at - text);
 }
 
-// Writes the layout's name, or its specification where it has none, as format_layout_spec does.
+// Writes the layout's name, or its specification if it has none, as format_layout_spec does.
 inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
   const std::string_view name = unit_name(spec);
   if (name.empty()) return format_layout_spec(spec, text);
@@ -329,7 +329,7 @@ inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
 
 // Reads a name or a specification: time, shard, seq, unit and epoch, each once, in any order; that
 // of the first three is the order of the fields. Spaces around and between them do not matter.
-// Leaves *spec alone where there is a fault.
+// Leaves *spec unchanged on a fault.
 inline LayoutError parse_layout(std::string_view text, LayoutSpec* spec) noexcept {
   while (!text.empty() && layout_text::is_space(text.front())) text.remove_prefix(1);
   std::string_view rest = text;

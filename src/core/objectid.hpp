@@ -51,7 +51,7 @@ constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
   return id;
 }
 
-// What objectid_next() draws ticks from: seconds, and a sequence that is the counter.
+// The layout of objectid_next()'s ticks: seconds, and a sequence that is the counter.
 inline constexpr Layout kObjectIdLayout = make_layout({0, 1'000'000, 32, 0, 24, 0});
 
 // The ObjectID of a tick of kObjectIdLayout. With the same random number a later tick's is greater.
@@ -61,10 +61,10 @@ constexpr ObjectId object_id_of(Tick tick, uint64_t random) noexcept {
 }
 
 // The next ObjectID. read_random: reads the random number, which all processes share. take_tick:
-// reads the clock and takes a tick. Where ticks are set back, because a clock had been ahead, the
-// random number is another one before that, and once more another one after it. So the number has
-// to be the same before the clock is read and after the tick is taken: a tick of the fast clock
-// never gets the number of after it, nor one that comes again the number of before.
+// reads the clock and takes a tick. If ticks are set back, because a clock had been ahead, the
+// random number changes before that, and once more after it. Therefore the number has to be the
+// same before the clock is read and after the tick is taken: a tick of the fast clock never gets
+// the number of after it, nor one that comes again the number of before.
 template <typename ReadRandom, typename TakeTick>
 ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) {
   for (;;) {

@@ -1,7 +1,7 @@
-// IDs with their last decimal digits moved behind the first one, so that consecutive IDs are far
-// apart. The idea is TiDB's users': keys that only grow send all writes to one region. With the
-// digit that changes fastest in second place, they go to ten regions at once. Pure functions of
-// their arguments; nothing here is shared.
+// IDs with their last decimal digits moved behind the first one, which spreads consecutive IDs. The
+// idea is TiDB's users': keys that only grow send all writes to one region. With the digit that
+// changes fastest in second place, they go to ten regions at once. Pure functions of their
+// arguments; nothing here is shared.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct DigitPlaces {
 };
 
 // Fails with kDigitsOutOfRange unless digits is 1 to kMostScatterDigits, with kNegativeId, and with
-// kTooFewDigits where the ID has not one digit more than are to be moved.
+// kTooFewDigits unless the ID has at least one digit more than are to be moved.
 constexpr Status cut_digits(Id id, int digits, DigitPlaces* places) noexcept {
   if (digits < 1 || digits > kMostScatterDigits) return Status::kDigitsOutOfRange;
   if (id.value < 0) return Status::kNegativeId;

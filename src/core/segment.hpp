@@ -3,12 +3,12 @@
 //
 // Shared: a Segment lies in memory that all of them see. draw() moves `cursor` by compare-and-swap
 // and needs no lock. publish() and forget() are for one process at a time, the one that refills,
-// and run beside any number of draw()s.
+// and run concurrently with any number of draw()s.
 //
 // How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
 // never come again. draw() reads what number lies at a position and then moves the cursor on from
 // that very position. A run is overwritten, and the spacing changed, only when the cursor has left
-// it for good, so a draw that has read a mixture of old and new cannot move the cursor any more.
+// it for good, so a draw() that has read a mixture of old and new fails to move the cursor.
 #pragma once
 
 #include <algorithm>
@@ -58,15 +58,15 @@ struct Run {
 // Zeroed, it is a segment that holds nothing.
 struct Segment {
   std::atomic<uint64_t> cursor;  // the position of the next number
-  std::atomic<uint64_t> alert;   // a draw up to here or beyond returns is_low
+  std::atomic<uint64_t> alert;   // a draw() up to here or beyond returns is_low
   std::atomic<uint64_t> size;    // the spacing of both runs
   std::atomic<uint64_t> increment;
   Run runs[2];
-  // Twice the positions that were given up, and one more while others are.
+  // Twice the positions given up, plus one while more are being given up.
   std::atomic<uint64_t> given_up;
 };
 
-// What Draw gives: count consecutive numbers from `first` on. Where count is 0 there were none.
+// The result of draw(): count consecutive numbers from `first` on. If count is 0 there were none.
 struct Drawn {
   int64_t first;
   uint32_t count;
@@ -104,7 +104,7 @@ inline Drawn draw(Segment& segment, uint32_t want) noexcept {
   }
 }
 
-// Whether there are numbers to draw.
+// Whether numbers are left.
 inline bool has_numbers(const Segment& segment) noexcept {
   const uint64_t at = segment.cursor.load(std::memory_order_acquire);
   return at < std::max(segment.runs[0].end.load(std::memory_order_acquire),
@@ -122,7 +122,7 @@ inline uint64_t given_by(const Segment& segment) noexcept {
   }
 }
 
-// How many numbers there are to draw.
+// How many numbers are left.
 inline uint64_t left_in(const Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_acquire),
                                 segment.runs[1].end.load(std::memory_order_acquire));
@@ -130,9 +130,9 @@ inline uint64_t left_in(const Segment& segment) noexcept {
   return end - std::min(at, end);
 }
 
-// Sets *number to the last number that was handed out or given up. Returns false where memory does
-// not know it. To be called by the process that refills, while no other draws. After a publish()
-// that has changed the spacing it is right only once something was drawn.
+// Sets *number to the last number that was handed out or given up. Returns false if memory does not
+// know it. Requires: this is the process that refills, and no other one draws; after a publish()
+// that has changed the spacing, a number was drawn.
 inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
@@ -152,15 +152,15 @@ inline bool is_running_low(const Segment& segment) noexcept {
          segment.alert.load(std::memory_order_relaxed);
 }
 
-// Whether there is room for another run: one of the two is used up.
+// Whether there is room for another run: one of the two is exhausted.
 inline bool has_room(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          std::min(segment.runs[0].end.load(std::memory_order_relaxed),
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers that are left: what is drawn from now on is published later. To be called by
-// the process that refills.
+// Gives up all numbers left; later draws return only numbers published later. Requires: this is the
+// process that refills.
 inline void forget(Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
@@ -171,9 +171,9 @@ inline void forget(Segment& segment) noexcept {
   segment.alert.store(0, std::memory_order_relaxed);
 }
 
-// Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. The
-// caller has made them durable, has_room() holds, and where numbers are left their spacing is the
-// same. To be called by the process that refills.
+// Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. Requires:
+// this is the process that refills; the numbers are durable; has_room(); if numbers are left, their
+// spacing is the same.
 inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) noexcept {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
@@ -191,8 +191,8 @@ inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
 // The most numbers to publish() at once: so few that positions never come to an end.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// From now on no draw returns is_low: the source has nothing more, or too little to allocate it
-// before it is asked for. To be called by the process that refills.
+// From now on no draw() returns is_low: the source has nothing more, or too little to allocate it
+// early. Requires: this is the process that refills.
 inline void stop_alert(Segment& segment) noexcept {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
@@ -202,8 +202,8 @@ inline void stop_alert(Segment& segment) noexcept {
 // once.
 inline constexpr uint64_t kPart = 16;
 
-// How many blocks of `size` numbers to allocate: those that the adapting step says, at least 1, but
-// no more than the part of the numbers issued; and enough for the `want` numbers asked for.
+// How many blocks of `size` numbers to allocate: `blocks`, of the adapting step, but at most the
+// part of the numbers issued; at least 1; and enough for the `want` numbers requested.
 constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued,
                                  uint64_t want) noexcept {
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
@@ -211,16 +211,16 @@ constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued
 
 // What is allocated at once.
 struct Allotment {
-  uint64_t count;   // numbers; 0 where there are none to allocate
+  uint64_t count;   // numbers; 0 if there are none to allocate
   uint64_t blocks;  // those that the numbers lie in
-  int64_t says;     // what the sequence says then: its last value,
-  bool is_called;   // or, where this is false, the next one
+  int64_t says;     // the new value of the sequence: its last value,
+  bool is_called;   // or, if this is false, the next one
 };
 
-// Allocates `blocks` blocks from `first` on, or fewer: no more than the part of the numbers left up
-// to `max`, and what is asked for. Blocks without gaps between them end anywhere. Others are whole,
-// or the blocks after them would begin among the numbers left to others. blocks: at least 1. want:
-// how many numbers are asked for, 0 where nobody waits for them.
+// Allocates `blocks` blocks from `first` on, or fewer: at most the part of the numbers left up to
+// `max`, and the numbers requested. Blocks without gaps between them end anywhere. Blocks with gaps
+// are whole, or the next ones would begin among numbers that belong to other servers. blocks: at
+// least 1. want: how many numbers are requested, 0 if no caller waits for them.
 constexpr Allotment allot(int64_t first, int64_t max, Spacing spacing, uint64_t blocks,
                           uint64_t want) noexcept {
   if (first > max) return {0, 0, 0, false};
@@ -257,10 +257,10 @@ constexpr uint64_t adapted_blocks(uint64_t blocks, uint64_t size, int64_t lasted
 
 // How many numbers it takes to go on without the source for a time, at the rate at which `used`
 // went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
-// would allocate for a rate that nobody keeps up. At most 2^62.
+// would allocate for a rate that does not last. At most 2^62.
 constexpr uint64_t numbers_ahead(uint64_t used, int64_t lasted_us) noexcept {
-  // A tenth of it goes before more is allocated. The rest lasts for the 10 minutes that are
-  // promised, even where the rate grows to five times what it was.
+  // A tenth of it is used before more is allocated. The rest lasts for the promised 10 minutes,
+  // even at five times the rate.
   constexpr double kAheadUs = 60 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =

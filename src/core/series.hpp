@@ -15,11 +15,11 @@ namespace snowid::core {
 struct Series {
   int64_t first;
   int64_t last;
-  uint64_t step;  // the distance between neighbours; they descend where last < first
+  uint64_t step;  // the distance between neighbors; they descend if last < first
 };
 
-// The series of FROM x TO y. A descending one is the ascending one reversed, so that it ends at y;
-// a step greater than the difference leaves x alone, both ways. Fails with kStepOutOfRange.
+// The series of FROM x TO y. A descending one is the ascending one reversed, and ends at y; a step
+// greater than the difference leaves only x, in both directions. Fails with kStepOutOfRange.
 constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series) noexcept {
   if (step <= 0) return Status::kStepOutOfRange;
   const uint64_t width = static_cast<uint64_t>(step);

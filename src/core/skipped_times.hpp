@@ -2,11 +2,11 @@
 // superuser states which they are (snowid.return_to_clock). Plain arithmetic; nothing here is
 // shared.
 //
-// No ID may get such a time again. So a little before the clock comes to a range, all ticks of the
-// database are lifted to its end, and IDs go on above that. The floor says whether this was done:
-// it is then at the end of the range or above. Until the clock has passed the end, IDs may be ahead
-// of it by what is left of the range, and by what the clock has gone since they were lifted. That
-// leaves as many IDs as without a range.
+// No ID may get such a time again. Therefore a little before the clock reaches a range, all ticks
+// of the database are lifted to its end, and IDs continue above that. The floor shows whether this
+// was done: it is then at the end of the range or above. Until the clock has passed the end, IDs
+// may be ahead of it by the rest of the range, and by the time since they were lifted. That leaves
+// as many IDs as without a range.
 #pragma once
 
 #include <algorithm>
@@ -28,20 +28,20 @@ struct SkippedRange {
   friend constexpr auto operator<=>(const SkippedRange&, const SkippedRange&) = default;
 };
 
-// The skipped times of a database, in their order, each apart from the others.
+// The skipped times of a database, in order, without overlaps.
 struct SkippedTimes {
   static constexpr int kMost = 32;
   int64_t count;
   SkippedRange at[kMost];
 };
 
-// How long before a range all ticks are lifted over it, beside the longest unit that is in use, in
+// How long before a range all ticks are lifted over it, in addition to the longest unit in use, in
 // microseconds. As far, and no further, IDs and the ceiling usually are ahead of the clock. A
-// constant, so that sessions whose settings differ do the same.
+// constant, because the settings of sessions differ.
 inline constexpr int64_t kLiftEarlyUs = 10000000;
 
 // The most that the longest unit counts for that, in microseconds. Any role can use a layout of
-// days; all others' IDs are not to be lifted a day early for that. Such a layout waits.
+// days, which must not lift the IDs of other layouts a day early. Such a layout waits.
 inline constexpr int64_t kMostUnitUs = 3600000000;
 
 // How far ahead of the clock IDs of the right clock are at most, when skipped times are stated, in
@@ -49,8 +49,8 @@ inline constexpr int64_t kMostUnitUs = 3600000000;
 // same.
 inline constexpr int64_t kRightLeadUs = 2000000;
 
-// A range that has passed by more than this, in microseconds, beside what ticks are lifted early
-// by, is forgotten when the next ones are stated.
+// A range that ended longer ago than this, in microseconds, plus the time that ticks are lifted
+// early, is forgotten when the next ones are stated.
 inline constexpr int64_t kForgetUs = 86400000000;
 
 // How long before a range ticks are lifted over it, in microseconds. longest_unit_us: the longest
@@ -59,7 +59,7 @@ constexpr int64_t lift_early_by(int64_t longest_unit_us) noexcept {
   return kLiftEarlyUs + std::min(longest_unit_us, kMostUnitUs);
 }
 
-// No ID of the right clock is above this, where their lead counts from `now`.
+// No ID of the right clock is above this, if their lead counts from `now`.
 constexpr UnixMicros right_until(UnixMicros now) noexcept { return {now.value + kRightLeadUs}; }
 
 // Whether IDs of the right clock may have come to a range already, and so it cannot be stated.
@@ -93,7 +93,7 @@ constexpr int64_t join_ranges(SkippedRange* ranges, int64_t count, UnixMicros cl
   return count == 0 ? 0 : last + 1;
 }
 
-// The range that holds a moment, nullptr where none does.
+// The range that holds a moment, nullptr if none does.
 constexpr const SkippedRange* range_at(const SkippedTimes& times, UnixMicros moment) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (times.at[i].holds(moment)) return &times.at[i];
@@ -119,7 +119,7 @@ constexpr UnixMicros unlifted_until(const SkippedTimes& times, UnixMicros floor)
   return {INT64_MAX};
 }
 
-// The range over which all ticks are to be lifted now, nullptr where none is. early_us: as for
+// The range over which all ticks are to be lifted now, nullptr if there is none. early_us: as for
 // join_ranges().
 constexpr const SkippedRange* due_at(const SkippedTimes& times, UnixMicros clock, UnixMicros floor,
                                      int64_t early_us) noexcept {
@@ -129,9 +129,9 @@ constexpr const SkippedRange* due_at(const SkippedTimes& times, UnixMicros clock
   return nullptr;
 }
 
-// From when on the lead of IDs counts: the clock, or, where they have been lifted over a range that
-// it has not passed yet, its end and what the clock has gone since.
-// A clock that goes back by a few seconds just after that has callers wait, and no more.
+// From when on the lead of IDs counts: the clock, or, if they have been lifted over a range that it
+// has not passed yet, the end of the range plus the time since. If the clock moves back by a few
+// seconds just after that, callers wait, and no more.
 constexpr UnixMicros lead_begin(const SkippedTimes& times, UnixMicros clock, UnixMicros floor,
                                 int64_t early_us) noexcept {
   UnixMicros from = clock;
@@ -153,7 +153,8 @@ struct IssueLimits {
 };
 
 // How long the ID whose unit of time begins at `next` has to wait for the clock, in microseconds; 0
-// or less where it has not. lead_us: how far IDs may be ahead of where their lead counts from.
+// or less if it need not wait. lead_us: how far IDs may be ahead of the moment from which their
+// lead counts.
 constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
                               int64_t lead_us) noexcept {
   const int64_t for_lead = next.value - limits.lead_from.value - lead_us;
@@ -161,8 +162,8 @@ constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
   return std::max(for_lead, limits.limit_ends.value - limits.clock.value);
 }
 
-// The first range that IDs have not been lifted over and the clock has not come to, nullptr where
-// there is none. None must be due.
+// The first range that IDs have not been lifted over and the clock has not reached, nullptr if
+// there is none. Requires: none is due.
 constexpr const SkippedRange* range_ahead(const SkippedTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until) return &times.at[i];

@@ -13,7 +13,7 @@ namespace snowid::core {
 // The length of every text: 62^10 < 2^64 <= 62^11.
 inline constexpr size_t kTextLength = 11;
 
-// In the order of ASCII, so that texts compare under COLLATE "C" as the numbers do.
+// In ASCII order: under COLLATE "C" texts compare as the numbers do.
 inline constexpr std::string_view kTextDigits =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -37,8 +37,8 @@ constexpr IdText format_text(Id id) noexcept {
   return text;
 }
 
-// Reads what format_text has written, and nothing else. Fails with kMalformed where there are not
-// just kTextLength digits, and with kNumberOutOfRange where they are no bigint's.
+// Reads the output of format_text, and nothing else. Fails with kMalformed unless there are exactly
+// kTextLength digits, and with kNumberOutOfRange if they exceed a bigint.
 constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   if (text.size() != kTextLength) return Status::kMalformed;
   uint64_t number = 0;

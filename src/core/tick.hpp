@@ -1,11 +1,11 @@
 // The tick: how one shard's IDs are taken, in order and without a repeat, by any number of
 // processes.
 //
-// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. Take and raise_to move it
-// up by compare-and-swap, Close by an exchange. None of them needs a lock. Only two things lower
-// it: Open, for a word that was closed, which one process at a time may do; and rewinding, by
-// compare-and-swap (pg/ceiling/skipped_times.cpp). The clock is an argument. It may jump, stand
-// still or differ between callers, and still no tick is issued twice.
+// Shared: a tick word is a std::atomic<uint64_t>, the last tick issued. take() and raise_to() move
+// it up by compare-and-swap, close_tick() by an exchange. None of them needs a lock. Only two
+// functions lower it: open_tick(), for a closed word, by one process at a time; and
+// snowid.return_to_clock(), by compare-and-swap (pg/ceiling/skipped_times.cpp). The clock is an
+// argument. It may jump, stand still or differ between callers, and still no tick is issued twice.
 #pragma once
 
 #include <atomic>
@@ -33,13 +33,13 @@ constexpr Id id_of(const Layout& layout, Shard shard, Tick tick) noexcept {
   return compose(layout, {time_of(layout, tick), shard, sequence_of(layout, tick)});
 }
 
-// The last tick of all. After it nothing is issued: the layout is used up, or the word is closed.
+// The last tick of all. After it nothing is issued: the layout is exhausted, or the word is closed.
 constexpr Tick end_of(const Layout& layout) noexcept {
   return make_tick(layout, layout.max_time, layout.max_sequence);
 }
 
-// The last tick of the unit that holds `moment`: where a shard starts when every time up to
-// `moment` may have been used. Tick 0 where that is before the layout's epoch.
+// The last tick of the unit that holds `moment`: the start of a shard if every time up to `moment`
+// may have been used. Tick 0 if that is before the layout's epoch.
 constexpr Tick last_tick_at(const Layout& layout, UnixMicros moment) noexcept {
   const Time time = time_at(layout, moment);
   if (time.value < 0) return {0};
@@ -47,22 +47,22 @@ constexpr Tick last_tick_at(const Layout& layout, UnixMicros moment) noexcept {
   return make_tick(layout, time, layout.max_sequence);
 }
 
-// The last tick of the last unit that has ended at `moment`. Tick 0 where that is before the
-// layout's epoch.
+// The last tick of the last unit that has ended at `moment`. Tick 0 if that is before the layout's
+// epoch.
 constexpr Tick last_tick_before(const Layout& layout, UnixMicros moment) noexcept {
   const Time time = time_at(layout, moment);
   if (time.value < 1) return {0};
   return make_tick(layout, {time.value - 1}, layout.max_sequence);
 }
 
-// The least tick all later ones of which make, in this shard, IDs above the one with these parts,
-// which may be another shard's; tick 0 where that is before the first. The layout's time must be
-// its first field (time_is_first): in others there need not be such a tick.
+// The least tick above which all IDs of this shard are greater than the one with these parts, which
+// may be another shard's; tick 0 if that is before the first. Requires: the layout's time is its
+// first field (time_is_first), or there need not be such a tick.
 constexpr Tick tick_below(const Layout& layout, Shard shard, Parts parts) noexcept {
   const Tick same = make_tick(layout, parts.time, parts.sequence);
   if (shard == parts.shard) return same;
-  // Where the shard comes after the sequence, it decides among the IDs of one tick; else among
-  // those of one unit of time.
+  // If the shard comes after the sequence, it decides among the IDs of one tick; else among those
+  // of one unit of time.
   const bool by_tick = layout.seq_shift > layout.shard_shift;
   if (shard < parts.shard)
     return by_tick ? same : make_tick(layout, parts.time, layout.max_sequence);
@@ -70,15 +70,15 @@ constexpr Tick tick_below(const Layout& layout, Shard shard, Parts parts) noexce
   return {first.value - (first.value > 0 ? 1 : 0)};
 }
 
-// Where the ticks of one Take may lie.
+// How the ticks of one take() may lie.
 enum class Span : uint8_t {
-  kAny,  // consecutive, rolling into the next unit where the sequence is full; fewer than wanted
-         // where the limit comes first
-  kOneUnit,  // all of them in one unit, so that their sequences are consecutive numbers
+  kAny,      // consecutive, rolling into the next unit if the sequence is full; fewer than wanted
+             // if the limit comes first
+  kOneUnit,  // all of them in one unit: their sequences are consecutive numbers
 };
 
-// The first tick that comes after `last` when the clock is in unit `now`. Where the layout's
-// sequence goes on from one unit to the next, within a unit it still only grows.
+// The first tick that comes after `last` when the clock is in unit `now`. If the layout's sequence
+// goes on from one unit to the next, within a unit it still only grows.
 constexpr Tick first_tick(const Layout& layout, Tick last, Time now, uint32_t want,
                           Span span) noexcept {
   const bool fresh = now > time_of(layout, last);
@@ -88,13 +88,13 @@ constexpr Tick first_tick(const Layout& layout, Tick last, Time now, uint32_t wa
   if (span == Span::kAny ||
       sequence_of(layout, first).value + want <= layout.max_sequence.value + 1)
     return first;
-  // The rest of the unit is too short. Of a fresh one nothing is used yet: begin it anew.
+  // The rest of the unit is too short. A fresh one is unused: start it at 0.
   const Time unit = fresh ? now : Time{time_of(layout, last).value + 1};
   return make_tick(layout, unit, {0});
 }
 
-// What Take gives: ticks first, first + 1, … first + count - 1. Where count is 0 nothing was taken,
-// and `first` is the tick that lay beyond the limit.
+// The result of take(): ticks first, first + 1, … first + count - 1. If count is 0 nothing was
+// taken, and `first` is the tick beyond the limit.
 struct Grant {
   Tick first;
   uint32_t count;
@@ -131,13 +131,13 @@ inline void raise_to(std::atomic<uint64_t>& last_tick, Tick floor) noexcept {
 }
 
 // Closes a word: from now on it issues nothing, and raise_to leaves it alone. Returns the last tick
-// before, above which nothing was issued; end_of() where there was nothing left to issue.
+// before, above which nothing was issued; end_of() if there was nothing left to issue.
 inline Tick close_tick(std::atomic<uint64_t>& last_tick, const Layout& layout) noexcept {
   return {last_tick.exchange(end_of(layout).value, std::memory_order_acq_rel)};
 }
 
-// Opens a closed word, to issue only ticks above `last`. last: more than what Close has returned,
-// so that a Take that has read the word before it was closed does not find it as it was.
+// Opens a closed word, to issue only ticks above `last`. last: greater than the tick returned by
+// close_tick(), so a take() that has read the word before it was closed fails its exchange.
 inline void open_tick(std::atomic<uint64_t>& last_tick, Tick last) noexcept {
   last_tick.store(last.value, std::memory_order_release);
 }

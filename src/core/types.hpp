@@ -1,5 +1,5 @@
-// The quantities that snowid computes with, each a type of its own, so that a shard cannot be
-// passed for a sequence, nor milliseconds for microseconds. Plain values; nothing here is shared.
+// The quantities that snowid computes with, each a distinct type: a shard cannot be passed as a
+// sequence, nor milliseconds as microseconds. Plain values; nothing here is shared.
 #pragma once
 
 #include <compare>
@@ -41,14 +41,14 @@ struct Sequence {
   friend constexpr auto operator<=>(const Sequence&, const Sequence&) = default;
 };
 
-// An ID as PostgreSQL stores it. Never negative where snowid made it.
+// An ID as PostgreSQL stores it. Never negative if snowid generated it.
 struct Id {
   int64_t value;
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-// A shard's place in time: Time and Sequence in one word, `time << seq_bits | sequence`, so that
-// one compare-and-swap moves both and a greater tick is a later ID.
+// A shard's place in time: Time and Sequence in one word, `time << seq_bits | sequence`. One
+// compare-and-swap moves both, and a greater tick is a later ID.
 struct Tick {
   uint64_t value;
   friend constexpr auto operator<=>(const Tick&, const Tick&) = default;

@@ -21,13 +21,13 @@ struct Uuid {
   friend constexpr auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
-// What snowid_uuidv7() draws ticks from: the milliseconds of version 7, and a sequence in the 12
+// The layout of snowid_uuidv7()'s ticks: the milliseconds of version 7, and a sequence in the 12
 // bits behind them.
 inline constexpr Layout kUuid7 = make_layout({0, 1000, 48, 0, 12, 0});
 
 namespace uuid {
 
-// A UUID of 48, 12 and 62 bits; `c` may have others above them.
+// A UUID of 48, 12 and 62 bits; `c` may have more bits above them.
 constexpr Uuid assemble(unsigned version, uint64_t a, uint64_t b, uint64_t c) noexcept {
   return {a << 16 | uint64_t{version} << 12 | b, uint64_t{0b10} << 62 | (c & (UINT64_MAX >> 2))};
 }
@@ -161,8 +161,8 @@ constexpr Status time_of_uuid(Uuid uuid, UnixMicros* moment) noexcept {
   }
 }
 
-// The UUID that holds an ID: of version 7, with the ID's time, where that fits, else of version 8.
-// UUIDs of one layout are in the order of their IDs. Fails as Decompose does.
+// The UUID that holds an ID: of version 7, with the ID's time, if that fits, else of version 8.
+// UUIDs of one layout are in the order of their IDs. Fails as decompose() does.
 constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   Parts parts{};
   const Status status = decompose(layout, id, &parts);
@@ -173,8 +173,8 @@ constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   return Status::kOk;
 }
 
-// The ID that to_uuid() made a UUID of. Fails with kForeignUuid for any other UUID, but for one in
-// 2^24 or fewer that have a time of the layout.
+// The ID that to_uuid() made a UUID of. Fails with kForeignUuid for any other UUID, except for one
+// in 2^24 or fewer that have a time of the layout.
 constexpr Status from_uuid(const Layout& layout, Uuid uuid, Id* id) noexcept {
   *id = uuid::is_fit_for_version7(layout) ? uuid::id_of_version7(layout, uuid)
                                           : uuid::id_of_version8(uuid);
