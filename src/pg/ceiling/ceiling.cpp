@@ -42,7 +42,7 @@ int64 last_flush_us = 0;
 // The sequence of the ceiling that this session uses, which is locked exclusively.
 struct LockedCeiling {
   Relation relation;  // nullptr if nothing is locked
-  // The most that counts of the sequence's own page, which others can set.
+  // The most that counts of the sequence's own page, which setval and subscriptions can set.
   core::UnixMillis most;
 };
 
@@ -125,7 +125,7 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   // but corrects what a setval has set back, or what another server has said that is not to count.
   const bool is_to_be_raised =
       before < target || (before == target && !found.are_alike) || before < found.ceiling;
-  // A value that others have set need not be durable.
+  // A value set from outside need not be durable.
   const bool is_to_be_logged = before == target && !is_durable_in(locked.relation);
   XLogRecPtr lsn = InvalidXLogRecPtr;
   if (is_to_be_raised || is_to_be_logged)
@@ -133,8 +133,8 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
                          found.skipped.count > 0 ? found.skipped : skipped_times());
   unlock_pages(pages);
   learn_skipped_times(found.skipped);
-  // The server has started, or a dump was restored, or somebody called setval. All times up to
-  // there may have been used.
+  // The server has started, or a dump was restored, or setval was called. All times up to there may
+  // have been used.
   if (before > known) lift_slots_to(micros_of(before));
   my_ceiling->written_us = micros_of(std::max(before, target)).value;
   // Invalid if wal_level is minimal and this transaction made the sequence: the commit syncs it.
@@ -161,8 +161,8 @@ void publish_ceiling(Relation relation) {
     instr_time since;
     INSTR_TIME_SET_CURRENT(since);
     const bool is_to_wait = !sequence_is_durable(lsn);
-    // Flushed with the lock held, so that processes that wait for the lock find the WAL flushed and
-    // do not flush it again. What follows without the lock waits only for standbys.
+    // Flushed with the lock held: processes that wait for the lock find the WAL flushed and do not
+    // flush it again. Without the lock, this process waits only for standbys.
     XLogFlush(lsn);
     LWLockRelease(&ceiling->lock);
     sequence_make_durable(lsn);
@@ -210,10 +210,10 @@ Oid shared_relid() {
   return relid;
 }
 
-// Whether a row of pg_class is, as the shared entry has it, that of the sequence that the ceiling
-// is durable in, and the sequence says what this server has written last. Whether it still belongs
-// to the extension is not checked: only a superuser can remove it from the extension, and then it
-// goes on to hold the ceiling until carry_ceiling_over().
+// Whether a row of pg_class is that of the sequence in which the ceiling is durable, according to
+// the shared entry, and the sequence holds the value that this server has written last. Whether it
+// still belongs to the extension is not checked: only a superuser can remove it from the extension,
+// and then it goes on to hold the ceiling until carry_ceiling_over().
 bool is_as_shared(HeapTuple row) {
   Ceiling* shared = &shared_database->ceiling;
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
@@ -369,12 +369,12 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& s
   shared->times = skipped;
   shared->has_any.store(skipped.count > 0, std::memory_order_release);
   ceiling->written_us = micros_of(target).value;
-  // No more than what is durable already. An ID above it waits for the previous record, which said
-  // as much or more, or for one of its own.
+  // At most the ceiling that is durable already. An ID above it waits for the previous record,
+  // which held as much or more, or for one of its own.
   const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   ceiling->ceiling_us.store(std::min(durable_us, micros_of(target).value),
                             std::memory_order_release);
-  // So that the next ID takes the slow path, also if skipped times were added and the ceiling is no
+  // Makes the next ID take the slow path, even if skipped times were added and the ceiling is no
   // lower.
   ceiling->alert_us.store(0, std::memory_order_release);
   unlock_ceiling(locked);

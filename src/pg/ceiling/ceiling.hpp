@@ -83,7 +83,7 @@ inline core::UnixMicros last_alert() noexcept {
 }
 
 // The alert while a session raises the ceiling for an ID with the time `moment`: a little further
-// on, so that the others do not raise it at the same time.
+// on, or other sessions would raise it at the same time.
 inline int64 next_alert_us(core::UnixMicros moment) {
   return moment.value + ceiling_step_us() / 8 + 1;
 }
@@ -92,14 +92,14 @@ inline int64 next_alert_us(core::UnixMicros moment) {
 // above `moment`, the ID's time, when it returns. With kEarly, if the ceiling is that high already,
 // it does nothing if it would have to wait for the relation's lock, and waits for disk and standby
 // only if the sequence was replaced: it writes ahead, and the next session to raise the ceiling
-// publishes what has become durable meanwhile.
+// publishes a write that has become durable meanwhile.
 void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urgency);
 
 // Makes sure that the ceiling is durably at or above `moment`.
 void ceiling_cover(core::UnixMicros moment);
 
-// Lifts all shards of this database above `moment`, durably, so that none issues an ID with a time
-// up to it any more. That stays if the transaction rolls back.
+// Lifts all shards of this database above `moment`, durably: none issues an ID with a time up to it
+// any more. A rollback does not undo that.
 void ceiling_lift(core::UnixMicros moment);
 
 // Stores a ceiling, which may be lower than the present one, and the skipped times. As with setval,
@@ -110,7 +110,7 @@ void ceiling_lift(core::UnixMicros moment);
 // has no ceiling of its own.
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped);
 
-// Keeps other transactions from making the sequence anew until the end of this one.
+// Keeps other transactions from replacing the sequence until the end of this one.
 void ceiling_hold();
 
 }  // namespace snowid::pg

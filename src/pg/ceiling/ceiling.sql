@@ -1,6 +1,6 @@
--- The ceiling: the time, in Unix milliseconds, up to which IDs may have been issued. It is dumped, so
--- that a restored database goes on above it. It is the last relation of the script, for it is the last that is locked
--- (docs/design.md, "The SQL interface").
+-- The ceiling: the time, in Unix milliseconds, up to which IDs may have been issued. It is dumped: a restored database
+-- continues above it. It is the last relation of the script, for it is the last that is locked (docs/design.md, "The
+-- SQL interface").
 
 CREATE SEQUENCE snowid_internal.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
 COMMENT ON SEQUENCE snowid_internal.ceiling IS

@@ -36,7 +36,7 @@ extern Oid ceiling_relid;
 // that lock. Raises: 55000 if the sequence is missing, or not a permanent sequence.
 Relation open_ceiling(Urgency urgency);
 
-// Whether this transaction has made the sequence, so that no other session sees it yet.
+// Whether this transaction has created the sequence, which no other session sees yet.
 inline bool is_made_here(Relation relation) {
   return relation->rd_createSubid != InvalidSubTransactionId;
 }

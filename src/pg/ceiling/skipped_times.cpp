@@ -1,13 +1,13 @@
 // Skipped times: ranges of time ahead of the clock that IDs have got from a fast clock, and that no
 // ID may get again (core/skipped_times.hpp). The SQL functions by which a superuser states them,
-// and by which others read them.
+// and those that read them.
 //
-// snowid.return_to_clock() lowers what otherwise only grows. So no other session may be connected
-// to the database, and none may begin: no process has read a clock or a ceiling that is no longer
-// true. In this order it locks the database (lock_database()), reads the ranges (plan_of()), checks
-// all that may fail (require_stated()), changes the ceiling's pages (ceiling_set_back()) and memory
-// (set_memory_back()), unlocks the database, and waits until that is durable. It stays if the
-// transaction rolls back.
+// snowid.return_to_clock() lowers values that otherwise only grow. Therefore no other session may
+// be connected to the database, and none may begin: no process has read a clock or a ceiling that
+// is no longer true. In this order it locks the database (lock_database()), reads the ranges
+// (plan_of()), checks all that may fail (require_stated()), changes the ceiling's pages
+// (ceiling_set_back()) and memory (set_memory_back()), unlocks the database, and waits until that
+// is durable. A rollback does not undo it.
 //
 // Shared: Database and the slots of this database, which no other session uses then. And the slots
 // that all databases share, which other sessions go on using: ticks from those may come again, so
@@ -180,7 +180,7 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   return plan;
 }
 
-// The slots of this database, beside what has been stated.
+// The slots of this database, compared with the stated ranges.
 struct Check {
   const ReturnPlan* plan;
   SlotKey contradicts;    // one that has used a time in no range
@@ -189,7 +189,8 @@ struct Check {
 
 void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept {
   auto* check = static_cast<Check*>(context);
-  // At its end it is closed, or its layout is used up, as it is by a clock that was far ahead.
+  // At its end it is closed, or its layout is exhausted, for instance by a clock that was far
+  // ahead.
   if (!OidIsValid(slot->key.database) || is_at_end(slot, layout)) return;
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   const core::UnixMicros start = start_of(layout, time_of(layout, last));
@@ -236,8 +237,8 @@ void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexce
     slot->last_tick.compare_exchange_strong(last, resume.value);
 }
 
-// Sets back what is in memory. Raises: what ids_learn_ceiling() raises; it is called again then,
-// before the next ID.
+// Sets back slots and floor in memory. Raises: the errors of ids_learn_ceiling(); it is called
+// again then, before the next ID.
 void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // Slots that a sweep has removed may have been used by the right clock up to `resume`.

@@ -1,4 +1,4 @@
--- Reading the ceiling, and the times that a clock which ran ahead has used up
+-- Reading the ceiling, and the times used by a clock that jumped forward
 
 CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
@@ -22,12 +22,13 @@ COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'clock, and skip those times';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 
--- For PL/pgSQL, as snowid.timestamp_of() is. Not a tree: without arguments, others' functions can be as good.
+-- For PL/pgSQL, as snowid.timestamp_of() is. Not stored as a tree: without arguments, a function of another owner can
+-- match as well.
 CREATE FUNCTION snowid.get_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION snowid.get_ceiling() IS 'Returns snowid_ceiling().';
 
--- Reads a table that may be anybody's, as its owner, for a superuser mostly. So it runs neither a view's code, nor a
+-- Reads a table of any owner, as its owner, mostly for a superuser. Therefore it runs neither a view's code nor a
 -- type's. Times in the query are written with their zones' offsets.
 CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name,
     layout @extschema@.snowid_layout DEFAULT 'instagram', margin pg_catalog.interval DEFAULT '10 minutes')

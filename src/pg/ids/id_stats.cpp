@@ -133,8 +133,8 @@ void note_end(const core::Layout& layout) {
 void note_clock() {
   constexpr int64 kClockNoiseUs = 5000;
   std::atomic<int64_t>& clock_us = shared_database->clock_us;
-  // Read before the clock, or a session that is held up in between would take the time that others
-  // have seen meanwhile for a later one.
+  // Read before the clock, or a session that is delayed in between would compare its clock with a
+  // later time, seen by another session meanwhile.
   int64_t seen = clock_us.load(std::memory_order_acquire);
   const core::UnixMicros now = unix_now();
   // Not stored each time: every session reads it.

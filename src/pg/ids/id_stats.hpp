@@ -1,4 +1,4 @@
-// Statistics of IDs, and what the server's log says of them: callers that wait for the clock or get
+// Statistics of IDs, and their messages in the server's log: callers that wait for the clock or get
 // an error, a clock that moved backward; and a layout's end, which is only logged. Each event is
 // noted on the slow path, or once in a transaction. The views snowid.stat_shards and
 // snowid.stat_database show the counts.
@@ -42,8 +42,8 @@ void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next);
 // A caller is about to get an error. reason: for the log, a sentence.
 void note_refusal(const EventOf& event, const char* reason);
 
-// From here on note_end() logs, once a day in each database, that a layout's time is almost used
-// up.
+// From here on note_end() logs, once a day in each database, that a layout's time is almost
+// exhausted.
 constexpr core::UnixMicros warn_from(const core::Layout& layout) {
   constexpr int64 kYearUs = int64{365} * SECS_PER_DAY * USECS_PER_SEC;
   return {layout.end.value - kYearUs};

@@ -46,8 +46,8 @@ constexpr bool any_lead_allows(int64 ahead_us) noexcept {
   return lead_minutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
 }
 
-// What a superuser types so that IDs may be as far ahead of the clock. ALTER SYSTEM does not know
-// the setting before the library is loaded, up to PostgreSQL 16.
+// The statement by which a superuser lets IDs be as far ahead of the clock. ALTER SYSTEM does not
+// know the setting before the library is loaded, up to PostgreSQL 16.
 const char* allow_text(int64 ahead_us) {
   return psprintf("LOAD 'snowid'; ALTER SYSTEM SET snowid.max_lead = '" INT64_FORMAT
                   "min'; SELECT pg_reload_conf();",
@@ -107,9 +107,9 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
            hint_at_next(of.layout, next, behind_us)));
 }
 
-// Reads the clock, and returns how far IDs may go, so that none gets a skipped time. Lifts this
-// database's slots over a range that is due, durably. IDs of a kind that all databases share go by
-// the clock alone, through skipped times as well, since they have random bits.
+// Reads the clock, and returns how far IDs may go without a skipped time. Lifts this database's
+// slots over a range that is due, durably. IDs of a kind that all databases share follow the clock
+// alone, even through skipped times, since they have random bits.
 core::IssueLimits limits_now(const EventOf& of) {
   constexpr core::UnixMicros kNever{PG_INT64_MAX};
   for (;;) {
@@ -120,7 +120,7 @@ core::IssueLimits limits_now(const EventOf& of) {
     const int64 early_us = lift_early_us();
     const core::SkippedRange* due = due_at(times, clock, floor, early_us);
     if (due != nullptr) {
-      // All slots are lifted at once, so that the floor says which ranges were stepped over.
+      // All slots are lifted at once: the floor then shows which ranges were stepped over.
       ceiling_lift(due->until);
       continue;
     }
@@ -145,16 +145,16 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   const core::UnixMicros alert_end = last_alert();
   const bool is_before_skipped = moment > alert_end;
   if (is_before_skipped && moment.value <= ceiling) return;
-  // What a transaction that has made the sequence raises it to counts as used when it commits, and
-  // the next caller has to wait for that. So it goes no further than it must.
+  // If this transaction has created the sequence, the ceiling that it raises counts as used when it
+  // commits, and the next caller has to wait for that. Therefore it goes no further than it must.
   const core::UnixMicros asked_last{has_own_ceiling() || is_before_skipped ? now.value : alert};
   const core::CeilingWish wish = core::wish_of(moment, now, asked_last, ceiling_step_us());
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
-  // The ceiling is near, but not reached. The session that moves the alert on raises the ceiling;
-  // the others go on. If that fails, the next one to reach the new alert tries again.
+  // The ceiling is near, but not reached. The session that moves the alert raises the ceiling;
+  // other sessions continue. If that fails, the next one to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
   // Acquires the 0 that recheck_may_issue() has released, if that came before: then the next load
@@ -162,7 +162,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (!mine->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                               std::memory_order_relaxed))
     return;
-  // recheck_may_issue() may have set the alert to 0 where it was 0 before, so that the exchange did
+  // recheck_may_issue() may have set the alert to 0 although it was 0 before: then the exchange did
   // not fail.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
@@ -170,7 +170,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
     mine->alert_us.store(0, std::memory_order_release);
 }
 
-// Reports why the slot, whose last tick is `last`, has no next one; or returns where it has been
+// Reports why the slot, whose last tick is `last`, has no next one; or returns if it has been
 // opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
   if (last == end_of(draw.of.layout) && draw.of.has_shard) {
@@ -205,8 +205,8 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   note_wait(draw->of, wait, next);
 }
 
-// Takes IDs, the first of which would have the time `next`. The count is 0 where somebody else has
-// taken that, and what comes next is beyond the limit.
+// Takes IDs, the first of which would have the time `next`. The count is 0 if another process has
+// taken that one, and the next one is beyond the limit.
 core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core::UnixMicros next) {
   const core::Layout& layout = draw.of.layout;
   const core::UnixMicros now = limits.clock;
@@ -234,9 +234,9 @@ void default_shard_forget() {
 
 pg_noinline int64 shard_resolve() {
   // In a session's first call before shared memory is attached, which reads a word of the session's
-  // own: then the second call learns the shard once more, if the server's word has ever changed.
-  // Where it fails below the session has no default shard, instead of the previous one. The changes
-  // are read first, so that the next caller notices one that comes meanwhile.
+  // own: then the second call learns the shard once more, if the server's word has ever changed. If
+  // it fails below, the session has no default shard, instead of the previous one. The changes are
+  // read first: the next caller notices one that comes meanwhile.
   default_shard = kUnresolvedShard;
   changes_seen = changes_of(number_word->load(std::memory_order_acquire));
   const uint64 before = times_forgotten;
@@ -329,7 +329,7 @@ void issue_only_above(core::UnixMicros moment) {
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start) {
   if (common->slot == nullptr) {
     // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
-    // may have set that higher for one session alone; bounded, so that callers can wait for it.
+    // may have set that higher for one session alone; bounded, because callers have to wait for it.
     const core::UnixMicros used{unix_now().value +
                                 std::min(max_lead_us(), int64{kDefaultMaxWaitMs} * 1000)};
     const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};

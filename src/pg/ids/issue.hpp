@@ -11,8 +11,9 @@
 // not been lifted over. Before the clock comes to a range, the first session to ask lifts all slots
 // of the database over it.
 //
-// Shared: the slot's tick, moved as core/tick.hpp says; my_ceiling->alert_us and Database::number,
-// read. The quick path takes no lock; the slow one waits for the clock and raises the ceiling.
+// Shared: the slot's tick, moved as core/tick.hpp describes; my_ceiling->alert_us and
+// Database::number, read. The quick path takes no lock; the slow one waits for the clock and raises
+// the ceiling.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -68,9 +69,9 @@ inline int64 shard_by_default() {
   return likely(shard >= 0 && is_current) ? shard : shard_resolve();
 }
 
-// The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own, so that
-// clients can distinguish it from errors that waiting does not help with. Classes that begin with I
-// to Z are left to implementations, and PostgreSQL's own begin with 5, F, H, P and X.
+// The clock is too far behind: another try, later, helps. An SQLSTATE of snowid's own: clients can
+// distinguish it from errors that waiting does not help with. Classes that begin with I to Z are
+// left to implementations, and PostgreSQL's own begin with 5, F, H, P and X.
 inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 
 // 2200H: the layout has no IDs left.
@@ -107,10 +108,10 @@ static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, 
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 
-// Takes up to `want` IDs of a shard, and at least one. Inlined, so that a layout that the compiler
-// knows costs no division. Requires: the ceiling is known. Raises: 2200H if the layout's time is
-// used up; 55000 if the shard was released, or the database may issue no IDs; SN001 if the clock is
-// too far behind; and what ceiling_raise() raises.
+// Takes up to `want` IDs of a shard, and at least one. Inlined: a layout that the compiler knows
+// costs no division. Requires: the ceiling is known. Raises: 2200H if the layout's time is
+// exhausted; 55000 if the shard was released, or the database may issue no IDs; SN001 if the clock
+// is too far behind; and what ceiling_raise() raises.
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // While the clock is read the tick can come from wherever it was used last.
@@ -174,12 +175,13 @@ inline bool common_is_ready(const CommonShard& common) {
          common.floor_us == my_ceiling->floor_us.load(std::memory_order_acquire);
 }
 
-// Makes it ready to issue: its slot is then above this database's floor, and so above every time
-// that the database may have used. A slot that is new is also above what any other database has
-// used, if the clock was right. The owner of a database can set its floor, and others must not wait
-// for it: if it is far ahead of the clock this caller waits, or gets an error, before the slot is
-// changed. start: where the sequence begins if the slot is new. Requires: common_is_ready() was
-// called. Raises: SN001 if the floor is too far ahead of the clock; class 53 without memory.
+// Makes it ready to issue: its slot is then above this database's floor, and therefore above every
+// time that the database may have used. A new slot is also above every time used by any other
+// database, if the clock was right. The owner of a database can set its floor, and other databases
+// must not wait for it: if it is far ahead of the clock this caller waits, or gets an error, before
+// the slot is changed. start: where the sequence begins if the slot is new. Requires:
+// common_is_ready() was called. Raises: SN001 if the floor is too far ahead of the clock; class 53
+// without memory.
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
 
 // Takes one tick. Requires: common_is_ready(), or common_make_ready() was called. Raises: what

@@ -35,7 +35,7 @@ namespace {
 char* shard_text = nullptr;
 bool is_registering = false;
 
-// Reads a shard, or kOwnNumber. Returns false where the text is neither.
+// Reads a shard, or kOwnNumber. Returns false if the text is neither.
 bool read_shard(std::string_view text, int64* shard) noexcept {
   while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
@@ -43,10 +43,10 @@ bool read_shard(std::string_view text, int64* shard) noexcept {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Refuses an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it where it
+// Rejects an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it if it
 // comes from the configuration file, or was stored before the library was loaded: PostgreSQL would
-// only warn, and go on with the default. The first use of the shard then fails. ALTER SYSTEM asks
-// with the file as the source; but while a statement is executed the file itself is not read.
+// only warn, and use the default. The first use of the shard then fails. ALTER SYSTEM asks with the
+// file as the source; but while a statement is executed the file itself is not read.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (read_shard(*value, &shard)) return true;
@@ -183,7 +183,7 @@ SNOWID_FUNCTION(snowid_next_batch) {
     require_read_write("snowid_next_batch()");
     require_count(count_arg(fcinfo), 0, PG_INT32_MAX);
     const Run run = run_of(fcinfo);
-    cached_shard(run.cache, run.shard);  // fails where there is no such shard
+    cached_shard(run.cache, run.shard);  // fails if there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));

@@ -1,6 +1,6 @@
-// What a session keeps of the shards that it has used: a pointer to each one's slot, so that it
-// looks up a slot in shared memory only once; the last ID that it got; and how many IDs it got in
-// this transaction.
+// A session's cache of the shards that it has used: a pointer to each one's slot, which is looked
+// up in shared memory only once; the last ID that it got; and how many IDs it got in this
+// transaction.
 //
 // What an ID costs must not depend on how many shards are in use. A cached shard is therefore two
 // loads away, and no hash is computed: those of a layout lie in chunks of neighboring shards, by
@@ -46,7 +46,7 @@ struct CacheChunk {
 };
 
 // For each shard of a chunk, how many IDs the session got that are not yet added to the slot. Apart
-// from the chunk, so that the counts of a chunk are in one cache line.
+// from the chunk, which puts the counts of a chunk into one cache line.
 struct Uncounted {
   uint8 ids[CacheChunk::kShards];
   LayoutCache* cache;  // of which it is
@@ -63,7 +63,7 @@ struct LayoutCache {
   CacheChunk** chunks;    // by number; nullptr if no shard of the chunk was used
   Uncounted** uncounted;  // of those chunks that this transaction got IDs from, else nullptr
   uint32 capacity;        // how many chunks there is room for
-  HTAB* far;              // the others, by number; nullptr if there are none
+  HTAB* far;              // the other chunks, by number; nullptr if there are none
   LayoutCache* next;      // a list, since a session uses one layout, or a few
 };
 

@@ -1,14 +1,15 @@
 // In the order of this file: slots are counted, removed by a sweep, and made; shards are locked,
 // and the table of those that have moved is read; slots of released shards are closed.
 //
-// A sweep may remove a slot that nobody uses, if its tick is at or behind the one that a new slot
+// A sweep may remove a slot without users, if its tick is at or behind the one that a new slot
 // would start with. That start follows from the floor of the database, and from the times up to
-// which it was swept. So a new slot issues only IDs above those of the old one, by these rules:
+// which it was swept. A new slot therefore issues only IDs above those of the old one, by these
+// rules:
 //
 // - The times are stored before slots are looked at. They only grow, except that
 //   snowid.return_to_clock() lowers them, so they are read again for each slot.
-// - A session that makes the slot anew reads the times after the removal, with the slot's partition
-//   locked. So it reads these or higher ones.
+// - A session that makes the slot again reads the times after the removal, with the slot's
+//   partition locked, and therefore reads these or higher ones.
 // - No process has a pointer to the old slot, or the slot would have a user.
 //
 // Only units of time that have ended count. If the unit is an hour, for example, a slot that was
@@ -150,9 +151,8 @@ void raise_floor_of(const Swept& swept) {
   dshash_release_lock(databases.attached, database);
 }
 
-// Reads where the slots of the database start again for each of them, since
-// snowid.return_to_clock() may have lowered it. Locked in this order: the database, as in
-// remove_database(), its usage, slots.
+// Reads the start of new slots again for each slot, since snowid.return_to_clock() may have lowered
+// it. Locked in this order: the database, as in remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &idle.database, false));
   if (database == nullptr) return;
@@ -186,7 +186,7 @@ void remove_database(Oid oid) {
     dshash_release_lock(databases.attached, database);
 }
 
-// Removes slots that nobody uses and that count for the bound, and those of dropped databases.
+// Removes slots without users that count for the bound, and those of dropped databases.
 void sweep_slots(Bound bound) {
   quota_attach(&default_quota);
   quota_attach(&other_quota);
@@ -304,8 +304,8 @@ bool moved_read(Relation table, HeapTuple row, Moved* moved) {
   return true;
 }
 
-// A transaction may move thousands of shards, and the server has room for some thousand locks. So
-// shards share them.
+// A transaction may move thousands of shards, and the server has room for some thousand locks.
+// Therefore shards share them.
 Oid lock_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
   return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
@@ -372,8 +372,8 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
   const int64 number = static_cast<int64>(shard.value);
   Moved moved;
   const bool is_found = lock_shard_and_find(layout, number, &moved);
-  // A slot can be closed without a row that says so: this transaction is to open it, or the
-  // extension was dropped and made anew since it was closed.
+  // A slot can be closed without such a row: this transaction is to open it, or the extension was
+  // dropped and created again since it was closed.
   const bool is_closed =
       (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
   unlock_shard(layout, number);

@@ -5,11 +5,12 @@
 // was released or accepted on this server, with the ID of the last move, which never becomes less.
 // nodes/shard_moves.cpp stores the rows. The slot of a released shard is closed: it holds the
 // layout's last tick. No tick comes after it, so every call takes the slow path, which reads the
-// table to say why. The table is also read when a slot is made, since memory is empty when the
+// table to report why. The table is also read when a slot is made, since memory is empty when the
 // server starts, and when the entries in memory may be those of a dropped database.
 //
 // Called in this order: close_released() for a database that may be another one; slot_of();
-// refuse_released() if a slot is at its end; moved_lock() and moved_find() by who moves a shard.
+// refuse_released() if a slot is at its end; moved_lock() and moved_find() by the functions that
+// move a shard.
 //
 // Shared: the table, the table of slots, and Slot::last_tick. A transaction that changes the row of
 // a shard, or opens or closes the shard's slot, holds moved_lock() until it ends. A session that
@@ -43,9 +44,9 @@ Slot* slot_of(const core::Layout& layout, int64 shard);
 // or 53100 if there is no memory.
 uint64 count_of_slots();
 
-// How much memory slots may take (shmem/bounds.hpp says what happens beyond that). All shards of
-// the default layout have room in each database: 8,192 slots of 64 bytes. These are slots of other
-// layouts, of a server and of a database.
+// How much memory slots may take (shmem/bounds.hpp describes the sweep and the error beyond that).
+// All shards of the default layout have room in each database: 8,192 slots of 64 bytes. These are
+// slots of other layouts, of a server and of a database.
 SNOWID_BOUND(max_shards, 1000000);
 SNOWID_BOUND(max_shards_of_database, 250000);
 // How many slots of the default layout are made before dropped databases are looked for again.
@@ -73,12 +74,12 @@ struct Moved {
   core::LayoutSpec layout;
   int64 id;              // returned by snowid.release_shard(), or accepted
   bool is_open;          // whether it was accepted last
-  const char* moved_to;  // where a released shard went, nullptr if that was not stated
+  const char* moved_to;  // the server that a released shard went to, nullptr if that was not stated
   TimestampTz moved_at;
 };
 
 // Reads a row; texts are in the current memory context. Returns false if its shard, its layout or
-// its state is null, which the table refuses unless it was altered.
+// its state is null, which the table rejects unless it was altered.
 bool moved_read(Relation table, HeapTuple row, Moved* moved);
 
 // Finds a shard's row, whatever the caller's snapshot.
@@ -91,13 +92,13 @@ Oid lock_of(const core::Layout& layout, int64 shard);
 // transaction. Raises: 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
 
-// Keeps others from closing or opening a shard until unlock_shard(), or the end of the transaction.
-// Returns whether it was released. May wait for a transaction that moves the shard.
+// Keeps other sessions from closing or opening a shard until unlock_shard(), or the end of the
+// transaction. Returns whether it was released. May wait for a transaction that moves the shard.
 // Raises: 55000 if the table is missing or was altered.
 bool lock_shard(const core::Layout& layout, int64 shard);
 void unlock_shard(const core::Layout& layout, int64 shard);
 
-// Called if a slot is found at its end. Returns if it is open now, or the layout is used up.
+// Called if a slot is found at its end. Returns if it is open now, or the layout is exhausted.
 // Raises: 55000 if the shard was released, or the table is missing or was altered.
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
 
@@ -110,7 +111,7 @@ inline bool is_used_up(const core::Layout& layout) noexcept {
   return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }
 
-// Above all that a closed slot has issued, where nobody knows its last tick any more.
+// A tick above all IDs of a closed slot, if its last tick is no longer known.
 inline core::Tick last_tick_by_ceiling(const core::Layout& layout) noexcept {
   return last_tick_at(layout, {my_ceiling->ceiling_us.load(std::memory_order_acquire)});
 }

@@ -1,5 +1,5 @@
-// Reading the defaults of a table, as expression trees, and remembering what they say until the
-// relation changes.
+// Reading the defaults of a table, as expression trees, and caching the result until the relation
+// changes.
 #include "pg/ids/table_layout.hpp"
 
 #include "pg/catalog_table.hpp"

@@ -9,7 +9,7 @@
 
 namespace snowid::pg {
 
-// What the defaults of bigint columns say.
+// The layouts found in the defaults of bigint columns.
 struct DefaultLayout {
   bool has_layout;  // one makes IDs, of `layout`
   bool is_mixed;    // they make IDs of several layouts, or one names its layout by an expression
@@ -17,7 +17,7 @@ struct DefaultLayout {
   core::LayoutSpec layout;
 };
 
-// Adds what the defaults of one relation, and of the domains of its columns, say. layout: begins
+// Adds those of the defaults of one relation, and of the domains of its columns. layout: begins
 // with all bytes zero. Locks nothing.
 void default_layout_add(Oid relid, DefaultLayout* layout);
 

@@ -4,13 +4,13 @@
 //
 // 1. The mark is the greatest ID that any shard of the database and layout has issued, or the last
 //    one of the time that has passed.
-// 2. All shards are lifted above it. So an ID at or below it was issued before, by a statement that
-//    had locked the table already. Shards that are lifted ahead of the clock lose the time up to
-//    there; so the next call waits until the clock has reached that, or calls in a loop would drive
-//    the shards of others up to max_lead.
+// 2. All shards are lifted above it. An ID at or below it was therefore issued before, by a
+//    statement that had locked the table already. Shards that are lifted ahead of the clock lose
+//    the time up to there; therefore the next call waits until the clock has reached that, or calls
+//    in a loop would drive all shards up to max_lead.
 // 3. Wait for the transactions that have a writer's lock on the table, or on what it is a partition
 //    of or has as partitions, at this moment. None that comes later has such an ID. No lock is
-//    taken, so nobody queues behind the caller.
+//    taken, so no session queues behind the caller.
 //
 // It is not done as CREATE INDEX CONCURRENTLY does, by GetLockConflicts(ShareLock): that would wait
 // for VACUUM, and deadlock with CREATE INDEX CONCURRENTLY itself. A writer always has
@@ -93,9 +93,9 @@ core::Id greatest_issued(const core::Layout& layout) {
   return greatest.id;
 }
 
-// The mark: the greatest ID, or the last one of the units of time that have ended, so that IDs of a
-// shard that was released are covered when the clock has passed them. It must not be above the
-// ceiling, where slots start after a crash. In a layout of long units the rest of the unit that the
+// The mark: the greatest ID, or the last one of the units of time that have ended, which covers the
+// IDs of a released shard once the clock has passed them. It must not be above the ceiling, which
+// is the start of slots after a crash. In a layout of long units the rest of the unit that the
 // clock is in, or an ID ahead of it, cannot be skipped.
 core::Id choose_mark(const core::Layout& layout) {
   const core::Id greatest = greatest_issued(layout);
@@ -143,7 +143,7 @@ void lift_above(const core::Layout& layout, core::Id mark) {
   visit_slots(lift, &above);
 }
 
-// Raises 42P01, 42809, 0A000 or 42501 where the rows of a relation cannot be waited for.
+// Raises: 42P01, 42809, or 0A000 if the rows of a relation cannot be waited for.
 void require_readable_table(Oid relid) {
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (!HeapTupleIsValid(row)) report_no_relation(relid);
@@ -198,7 +198,7 @@ List* tables_above(Oid relid) {
   return tables;
 }
 
-// Raises 0A000 where Citus has the table's rows on other nodes.
+// Raises: 0A000 if Citus has the table's rows on other nodes.
 void require_not_distributed(Oid relid) {
   const Oid catalog = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
   if (!OidIsValid(catalog)) return;
@@ -240,8 +240,8 @@ bool is_read(Oid relid) {
                qualified_name(relid))));
 }
 
-// Raises 0A000 where the caller would go on with a snapshot that is older than the mark, and 25001
-// where the whole transaction would.
+// Raises: 0A000 if the caller would continue with a snapshot older than the mark; 25001 if the
+// whole transaction would.
 void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
@@ -270,7 +270,7 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
                        "statement that reads the table");
 }
 
-// Raises 22023 where the defaults do not say which layout the table's IDs have.
+// Raises: 22023 if the layout of the table's IDs does not follow from the defaults.
 core::Layout layout_of_table(Oid relid, const List* tables) {
   DefaultLayout found{};
   ListCell* cell;
@@ -322,10 +322,10 @@ bool is_locked(const LockInstanceData& lock, LOCKMODE mode) {
          lock.locktag.locktag_field1 == MyDatabaseId && (lock.holdMask & LOCKBIT_ON(mode)) != 0;
 }
 
-// Whether who holds this lock on a table, or a partition of it, may have written rows of it. To a
-// partition that others do not see yet he may have written directly. Having made it leaves
-// AccessExclusiveLock on the table; having attached it, or made a child, that on the new one, and
-// ShareUpdateExclusiveLock on the table, as VACUUM and ANALYZE do.
+// Whether the holder of this lock on a table, or a partition of it, may have written rows of it. A
+// partition that other sessions do not see yet may have been written directly. Creating it leaves
+// AccessExclusiveLock on the table; attaching it, or creating a child, leaves that on the new one,
+// and ShareUpdateExclusiveLock on the table, as VACUUM and ANALYZE do.
 bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   if (is_locked(lock, RowExclusiveLock) || is_locked(lock, AccessExclusiveLock)) return true;
   if (!is_locked(lock, ShareUpdateExclusiveLock)) return false;

@@ -36,9 +36,9 @@ TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(start_of(layout, parts.time));
 }
 
-// The parts of the first argument, in *parts. False where it is no ID of the layout, or its time is
-// beyond UnixMicros. Reading gives null then: an index, a generated column or a policy on a column
-// has to take whatever keys there are.
+// The parts of the first argument, in *parts. False if it is no ID of the layout, or its time is
+// beyond UnixMicros. Reading returns null then: an index, a generated column or a policy on a
+// column has to accept all keys that exist.
 bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
   return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }

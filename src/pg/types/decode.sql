@@ -11,10 +11,10 @@ CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowi
 COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS
   'time at which an ID was made';
 
--- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may rename
--- the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is stored as a
--- tree, which refers to objects by OID. The script finds the right function if an argument is a snowid_layout, which
--- nobody could write a function for before.
+-- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may
+-- rename the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is
+-- stored as a tree, which refers to objects by OID. The script finds the right function if an argument is a
+-- snowid_layout, because no function for that type could exist before.
 CREATE FUNCTION snowid.timestamp_of(id bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.timestamptz
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN @extschema@.snowid_timestamp(id, layout);
@@ -88,8 +88,8 @@ COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, 
   'whether an ID has a time from one moment on and before another; an index on the ID serves';
 
 -- A layout with the right epoch and widths gives times that can be, for all IDs; another one gives some before it was
--- made, or to come. Of IDs of today the right layout's times are the latest, which the others miss by months or years.
--- The first IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
+-- made, or to come. For recent IDs the right layout's times are the latest, which other layouts miss by months or
+-- years. The first IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
 --
 -- Layouts are told apart by their text: pg_upgrade creates this function before the operator class that DISTINCT and
 -- GROUP BY would take.

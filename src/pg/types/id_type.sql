@@ -4,8 +4,8 @@
 -- classes or aggregates of its own. PostgreSQL therefore compares, sorts, hashes and indexes it as bigint, with bigint's
 -- own functions. JSON's functions know bigint by its OID: they write any other type as a string.
 --
--- With operators of its own, a parameter beside a column would be of a type that drivers do not know, and what was added
--- to integer_ops would be lost in pg_upgrade, which cannot dump the operator families of pg_catalog.
+-- With operators of its own, a parameter compared with a column would be of a type unknown to drivers, and what was
+-- added to integer_ops would be lost in pg_upgrade, which cannot dump the operator families of pg_catalog.
 
 CREATE TYPE @extschema@.snowid;
 
@@ -25,7 +25,7 @@ CREATE FUNCTION snowid.id_send(@extschema@.snowid) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8send';
 COMMENT ON FUNCTION snowid.id_send(@extschema@.snowid) IS 'binary output of snowid';
 
--- Of bigint's category, so that CASE, UNION, IN and the like find the common type of both, which is bigint.
+-- Of bigint's category: CASE, UNION, IN and the like find the common type of both, which is bigint.
 CREATE TYPE @extschema@.snowid (
   INPUT = snowid.id_in, OUTPUT = snowid.id_out, RECEIVE = snowid.id_recv, SEND = snowid.id_send,
   LIKE = pg_catalog.int8, CATEGORY = 'N'

@@ -37,7 +37,7 @@ core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
   return made;
 }
 
-// The beginning of a layout's time unit, as a timestamptz; infinity where it is beyond the range of
+// The beginning of a layout's time unit, as a timestamptz; infinity if it is beyond the range of
 // Unix microseconds. units: counted from the epoch.
 Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   const core::Uint128 most = static_cast<core::Uint128>(
@@ -47,7 +47,8 @@ Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
 }
 
-// The DETAIL of an error, by its fault: which part of the text is wrong, where, and what it may be.
+// The DETAIL of an error, by its fault: which part of the text is wrong, its position, and what it
+// may be.
 constexpr const char* kDetails[] = {
     "",
     "No layout has the name \"%s\".",

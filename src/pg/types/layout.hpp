@@ -13,9 +13,9 @@ inline const core::LayoutSpec& layout_spec_arg(FunctionCallInfo fcinfo, int numb
   return struct_arg<core::LayoutSpec>(fcinfo, number);
 }
 
-// Such an argument, ready to compute with: kept in fn_extra, so that it is made once for all calls
-// of a statement that name the same layout. It holds until the next call of the function. Requires:
-// the function uses fn_extra for nothing else, and takes one layout.
+// Such an argument, ready to compute with: cached in fn_extra, once for all calls of a statement
+// with the same layout. It is valid until the next call of the function. Requires: the function
+// uses fn_extra for nothing else, and takes one layout.
 const core::Layout& layout_of_call(FunctionCallInfo fcinfo, const core::LayoutSpec& spec);
 inline const core::Layout& layout_arg(FunctionCallInfo fcinfo, int number) {
   const core::LayoutSpec& spec = layout_spec_arg(fcinfo, number);

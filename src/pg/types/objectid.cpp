@@ -1,8 +1,8 @@
 // The SQL type objectid: MongoDB's ObjectID, stored as its 12 bytes and passed by reference,
 // without a length word.
 //
-// MongoDB's clients have a random number and a counter for each process. Here the whole server
-// counts as one process, so that its ObjectIDs increase across sessions.
+// MongoDB's clients have a random number and a counter per process. Here the whole server counts as
+// one process, which makes its ObjectIDs increase across sessions.
 //
 // Shared: the counter, a slot that all databases share (ids/issue.hpp); and the random number, in
 // the one entry of the table "objectid", which is never deleted.
@@ -38,7 +38,7 @@ core::ObjectId* new_objectid() {
 // The one entry of the table "objectid".
 struct Process {
   uint64 key;                    // 0
-  std::atomic<uint64_t> random;  // 0 until somebody has drawn it
+  std::atomic<uint64_t> random;  // 0 until a session has generated it
 };
 
 SNOWID_PIN_SIZE(Process, 16);
@@ -55,7 +55,7 @@ constexpr uint64 kRandomBits = uint64{1} << 40;
 uint64 fresh_random() {
   uint64 fresh;
   fetch_random(&fresh, sizeof(fresh));
-  // A bit above the others, since they may all be 0.
+  // A bit above the random ones, which may all be 0.
   return fresh % kRandomBits | kRandomBits;
 }
 
@@ -64,8 +64,8 @@ void attach_process() {
   process = static_cast<Process*>(table_attach_entry(&table, &kKey));
 }
 
-// 40 random bits that are the same for all sessions, and others after the next start of the server,
-// or when its ObjectIDs are set back.
+// 40 random bits, the same for all sessions until the next start of the server, or until its
+// ObjectIDs are set back.
 uint64 random_of_process() { return process->random.load(std::memory_order_acquire) % kRandomBits; }
 
 void make_ready() {

@@ -133,8 +133,8 @@ CREATE OPERATOR @extschema@.>= (FUNCTION = snowid.objectid_ge,
 COMMENT ON OPERATOR @extschema@.>= (@extschema@.objectid, @extschema@.objectid) IS
   'whether an ObjectID comes after another or is the same';
 
--- The operator families come with the classes and bear their names. btequalimage says that equal
--- ObjectIDs have the same bytes, so that an index may keep duplicates once.
+-- The operator families come with the classes and bear their names. btequalimage declares that equal ObjectIDs have the
+-- same bytes, so an index may deduplicate them.
 CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING btree AS
   OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
   OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,

@@ -62,7 +62,7 @@ struct Cursor {
   bool done;
 };
 
-// Reports why there is no series. `name` is the name that was read, nullptr where there is none.
+// Reports why there is no series. `name` is the name that was read, nullptr if there is none.
 [[noreturn]] void report_series(core::Status status, text* name) {
   switch (status) {
     case core::Status::kStepOutOfRange:

@@ -1,7 +1,7 @@
 // The SQL functions of UUIDs: making those of version 7, reading their time, ranges of time, and
 // those that hold an ID.
 //
-// Shared: snowid_uuidv7() draws from one slot that all sessions of the server share, whatever their
+// Shared: snowid_uuidv7() uses one slot that all sessions of the server share, whatever their
 // database. The random bytes belong to one process.
 #include "pg/postgres.hpp"
 
