@@ -1,5 +1,5 @@
-# What docs/node-numbers.md says of joining, of passwords, of several databases of one server, and of more tenants than numbers,
-# followed to the letter.
+# The steps of docs/node-numbers.md for joining, passwords, and several databases on one server, and those of
+# docs/moving-shards.md for many tenants, as printed.
 #
 # Runs in make test-all: it follows many steps of the page.
 
@@ -48,6 +48,8 @@ is($registry->safe_psql('registry', 'SELECT count(DISTINCT claim), min(node_numb
 
 # Several databases: one that joins, and one that is made from it.
 my ($joining, $shop) = blocks_of($page, 'Several databases on one server');
+my ($setup) = $blocks[1] =~ /^(CREATE EXTENSION snowid;.*?)^SELECT snowid.join/ms;
+is(at(here($setup =~ s/password 'secret'/password 'new secret'/r), 'app'), '', 'step 2 of joining, in another database');
 on_berlin($joining, 'app');
 $berlin->safe_psql('postgres', said_in($page, 'Several databases on one server', 'CREATE DATABASE shop TEMPLATE app'));
 is(at($number, 'shop'), 'ERROR 55000', 'one that is made from another draws nothing');

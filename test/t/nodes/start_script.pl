@@ -37,8 +37,8 @@ sub check_script
     return;
 }
 my $number = 'SELECT snowid_shard(snowid_next())';
-my $look = qr/look before/;
-my $goes = qr/\A(?!.*look before)/s;
+my $look = qr/not started/;
+my $goes = qr/\A(?!.*not started)/s;
 
 my $registry = ready_server('registry');
 my $node = new_server('node', allows_streaming => 1);
@@ -70,7 +70,7 @@ is(attempt($node, $number), '1', 'and issues IDs');
 
 # A copy on another machine starts first.
 my $clone = new_copy($node);
-check_script('a copy with another tag', $clone, 'staging', qr/is not the server that has joined.*"snowid.instance_tag" has changed.*look before/s, 0);
+check_script('a copy with another tag', $clone, 'staging', qr/is not the server that has joined.*"snowid.instance_tag" has changed.*not started/s, 0);
 is(check_node($node), '1', 'the original is still the node');
 run_for($clone, q(pg_ctl -w start -o '-c snowid.instance_tag=staging'));
 is(attempt($clone, $_), 'ERROR 55000', "it asks nobody: $_") foreach $number, 'SELECT snowid.check_node()';
@@ -83,14 +83,14 @@ my $twin = new_copy($node);
 $node->stop;
 check_script('a copy with the same tag starts first', $twin, 'production', $goes, 1);
 is(attempt($twin, $number), '1', 'and has the number');
-check_script('then the original is told', $node, 'production', qr/another server has replaced this one.*look before/s, 0);
+check_script('then the original is told', $node, 'production', qr/another server has replaced this one.*not started/s, 0);
 $twin->stop;
 run_for($node, q(pg_ctl -w start -o '-c snowid.instance_tag=production'));
 is(attempt($node, $number), 'ERROR 55000', 'the original issues none');
 is(attempt($node, "SELECT snowid.take_over_node(); $number"), "1\n1", 'but takes over');
 $registry->stop;
 $node->stop;
-check_script('the registry is down', $node, 'production', qr/\A(?!.*look before).*ERROR:  08006: could not reach the registry/s, 1);
+check_script('the registry is down', $node, 'production', qr/\A(?!.*not started).*ERROR:  08006: could not reach the registry/s, 1);
 is(attempt($node, $number), '1', 'which keeps nobody out');
 $node->stop;
 done_testing();
