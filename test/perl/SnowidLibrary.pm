@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use SnowidServers;
 use Test::More;
 
-our @EXPORT = qw(build_library use_library lower_bounds make_bounded);
+our @EXPORT = qw(build_library use_library lower_bounds make_bounded installed_library replaceable_library build_module);
 
 # Where variants are kept: all tests of a run share them, where SNOWID_LIBRARIES names a directory.
 my $libraries = File::Spec->rel2abs($ENV{SNOWID_LIBRARIES} // PostgreSQL::Test::Utils::tempdir());
@@ -82,6 +82,40 @@ sub use_library
     $node->safe_psql($dbname,
         "UPDATE pg_proc SET probin = '$library' WHERE probin ~ '/snowid([.]so)?\$'");
     return;
+}
+
+# Builds test/modules/NAME as a library of C functions, and returns its path.
+sub build_module
+{
+    my ($name) = @_;
+    my $library = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . "/$name.so";
+    chomp(my $include = `$ENV{PG_CONFIG} --includedir-server`);
+    system_or_bail('gcc', '-shared', '-fPIC', '-O1', "-I$include", '-o', $library, "test/modules/$name/$name.c");
+    return $library;
+}
+
+# The library that is installed.
+sub installed_library
+{
+    my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+    return `$pg_config --pkglibdir` =~ s/\n//r . '/snowid.so';
+}
+
+# Has the functions of a database's extension, which is created unless it is there, be those of a copy of a library. Returns what puts another in
+# its place, as a package does it: a new file takes the name; whoever has opened the old one keeps it.
+sub replaceable_library
+{
+    my ($node, $library, $dbname) = @_;
+    my $installed = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/snowid.so';
+    my $install = sub {
+        system_or_bail('cp', $_[0], "$installed.new");
+        rename "$installed.new", $installed or die "$installed: $!";
+        return $installed;
+    };
+    $install->($library);
+    $node->safe_psql($dbname // 'postgres', 'CREATE EXTENSION IF NOT EXISTS snowid');
+    use_library($node, $dbname // 'postgres', $installed);
+    return $install;
 }
 
 # Has new sessions of a database use the library for tests, with some of its bounds (SNOWID_BOUND in src/pg) lowered;

@@ -2,30 +2,16 @@
 # ideas of what is in shared memory: sessions of the old one go on, those of the new one are refused
 # with the hint to restart, and after the restart the new one goes on above what the old one issued.
 
-use strict;
-use warnings;
-
-use File::Spec;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $old = build_library('old', '-DSNOWID_SHARED_ABI=11');
-my $new = build_library('new', '-DSNOWID_SHARED_ABI=12');
-
+my %library = (old => build_library('old', '-DSNOWID_SHARED_ABI=11'), new => build_library('new', '-DSNOWID_SHARED_ABI=12'));
 my $node = new_server('upgrade');
 start_server($node);
-# The extension's functions are to be those of a file that can be replaced.
-my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
-my $installed = "$dir/snowid.so";
-system_or_bail('cp', $old, $installed);
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
-use_library($node, 'postgres', $installed);
+my $install = replaceable_library($node, $library{old});
 $node->safe_psql('postgres', 'CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT snowid_next(1), title text)');
 # CREATE EXTENSION has used the installed library, which has made the shared memory. Begin without.
 $node->stop;
 start_server($node);
-
 my $greatest = 0;
 
 # Draws in a session that is open.
@@ -39,56 +25,35 @@ sub drawn_by
     return;
 }
 
-# What the new library says of shared memory that the old one has made.
-sub check_refusal
-{
-    my ($name, $session, $sql) = @_;
-    is(ask($session, $sql), 'ERROR 55000', "$name: refused");
-    like(
-        $session->{err},
-        qr/library "snowid" was replaced while the server was running\nDETAIL:.*ABI 11\b.*ABI 12\b.*\nHINT:.*Restart/,
-        "$name: with the hint to restart");
-    return;
-}
-
 # A session of the old library, open across the upgrade.
 my $before = open_session($node);
 drawn_by('before', $before);
-
-# As a package does it: a new file takes the name; whoever has opened the old one keeps it.
-system_or_bail('cp', $new, "$installed.new");
-rename "$installed.new", $installed or die "$installed: $!";
-
+$install->($library{new});
 drawn_by('old library, after the upgrade', $before);
 my $after = open_session($node);
-check_refusal('snowid_next', $after, 'SELECT snowid_next(1)');
-check_refusal('again', $after, 'SELECT snowid_next(1)');
-check_refusal('another shard', $after, 'SELECT snowid_next(2)');
-check_refusal('a batch', $after, 'SELECT * FROM snowid_next_batch(1, 10)');
-check_refusal('snowid_reserve', $after, 'SELECT snowid_reserve(1, 10)');
-check_refusal('snowid_advance_shard', $after, "SELECT snowid.advance_shard($greatest)");
-check_refusal('a default', $after, "INSERT INTO photos (title) VALUES ('refused')");
-
+foreach my $sql ((map { "SELECT $_" } 'snowid_next(1)', 'snowid_next(1)', 'snowid_next(2)', 'snowid_next_batch(1, 10)', 'snowid_reserve(1, 10)', "snowid.advance_shard($greatest)"),
+    q(INSERT INTO photos (title) VALUES ('refused')))
+{
+    is(ask($after, $sql), 'ERROR 55000', "refused: $sql");
+    like($after->{err}, qr/library "snowid" was replaced while the server was running\nDETAIL:.*ABI 11\b.*ABI 12\b.*\nHINT:.*Restart/, 'with the hint to restart');
+}
 my $status = 'SELECT node_number, source, problem FROM snowid.node_status';
 is(ask($after, $status), '0|none|library "snowid" was replaced while the server was running', 'the view says why');
 is(ask($before, $status), '0|none|', 'an old session has no problem');
 
 # Nothing else is harmed: neither that session, nor what needs no shared memory, nor others.
-is(ask($after, 'SELECT count(*) FROM photos'), '0', 'the refused session goes on');
-is(ask($after, "SELECT snowid_shard($greatest), snowid_encode(snowid_timestamp(id), 1, snowid_sequence(id)) = id"
-          . " FROM (VALUES ($greatest)) drawn (id)"), '1|t', 'and reads IDs');
+is(ask($after, "SELECT count(*), snowid_shard($greatest), snowid_encode(snowid_timestamp($greatest), 1, snowid_sequence($greatest)) = $greatest FROM photos"), '0|1|t',
+    'the refused session goes on, and reads IDs');
 is(ask($after, "INSERT INTO photos VALUES ($greatest, 'given') RETURNING title"), 'given', 'and writes');
 drawn_by('old library, after the refusals', $before);
 is(ask($before, 'SELECT snowid_shard(snowid_next(2))'), '2', 'the old library takes new shards, too');
-my $ceiling = $node->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling');
+my $ceiling = last_value($node, 'snowid_internal.ceiling');
 # Each has a millisecond of its own, and the ceiling is 2.4 seconds ahead at most.
 $greatest = ask($before, 'SELECT max(snowid_reserve(1, 1024)) + 1023 FROM generate_series(1, 3000)');
-cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM snowid_internal.ceiling'),
-    '>', $ceiling, 'and raises the ceiling');
-my $one_more = open_session($node);
-check_refusal('another session', $one_more, 'SELECT snowid_next(1)');
+cmp_ok(last_value($node, 'snowid_internal.ceiling'), '>', $ceiling, 'and raises the ceiling');
+is(attempt($node, 'SELECT snowid_next(1)'), 'ERROR 55000', 'another session is refused');
 drawn_by('old library, at last', $before);
-close_session($before, $after, $one_more);
+close_session($before, $after);
 
 # With the server restarted, the new library makes the shared memory. The clock is behind by more than
 # the callers may wait for: what the old library has issued counts.
@@ -101,18 +66,14 @@ ask($after, "SET snowid.max_lead = '1h'");
 drawn_by('restarted, new library', $after);
 set_clock(0, $node);
 is(attempt($node, $status), '0|none|', 'restarted: no problem');
-is(attempt($node, "INSERT INTO photos (title) VALUES ('served') RETURNING title"), 'served',
-    'restarted: served as a default');
 drawn_by('restarted, once more', $after);
 close_session($after);
 
 # A downgrade is the same.
-system_or_bail('cp', $old, "$installed.new");
-rename "$installed.new", $installed or die "$installed: $!";
+$install->($library{old});
 $before = open_session($node);
 is(ask($before, 'SELECT snowid_next(1)'), 'ERROR 55000', 'downgraded: refused');
 like($before->{err}, qr/\bABI 12\b.*\bABI 11\b/, 'downgraded: says which is which');
 close_session($before);
-
 $node->stop;
 done_testing();
