@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(describing differences);
+our @EXPORT = qw(describing differences rights_of_members);
 
 # SQL that defines pg_temp.describe(), which gives a line for each thing that the catalogs say of the
 # extension, of its members, and of all that belongs to these (columns, indexes, triggers, row types): every
@@ -135,6 +135,27 @@ sub differences
         $balance{$_} += $sign foreach split /\n/, $description;
     }
     return map { ($balance{$_} < 0 ? '- ' : '+ ') . $_ } grep { $balance{$_} } sort keys %balance;
+}
+
+# SQL that tells owners and rights of the extension's members.
+sub rights_of_members
+{
+    return <<'SQL';
+SELECT i.type, i.identity, o.owner::regrole, ARRAY(SELECT a::text FROM unnest(o.acl) AS a ORDER BY 1),
+    ARRAY(SELECT a::text FROM unnest(coalesce(p.initprivs, CASE d.classid WHEN 'pg_type'::regclass THEN o.acl END)) AS a ORDER BY 1)
+  FROM pg_extension AS e
+  JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+  CROSS JOIN LATERAL pg_identify_object(d.classid, d.objid, 0) AS i
+  CROSS JOIN LATERAL (SELECT proowner AS owner, proacl AS acl FROM pg_proc WHERE d.classid = 'pg_proc'::regclass AND oid = d.objid
+    UNION ALL SELECT relowner, relacl FROM pg_class WHERE d.classid = 'pg_class'::regclass AND oid = d.objid
+    UNION ALL SELECT typowner, coalesce(typacl, acldefault('T', typowner)) FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid
+    UNION ALL SELECT oprowner, NULL FROM pg_operator WHERE d.classid = 'pg_operator'::regclass AND oid = d.objid
+    UNION ALL SELECT opcowner, NULL FROM pg_opclass WHERE d.classid = 'pg_opclass'::regclass AND oid = d.objid
+    UNION ALL SELECT opfowner, NULL FROM pg_opfamily WHERE d.classid = 'pg_opfamily'::regclass AND oid = d.objid
+    UNION ALL SELECT nspowner, nspacl FROM pg_namespace WHERE d.classid = 'pg_namespace'::regclass AND oid = d.objid) AS o
+  LEFT JOIN pg_init_privs AS p ON p.classoid = d.classid AND p.objoid = d.objid
+ WHERE e.extname = 'snowid' ORDER BY 1, 2
+SQL
 }
 
 1;

@@ -3,26 +3,15 @@
 # says or raises an error. If what was added stores something else than a function has asked for, that fails: the shard
 # would be open on two servers, or the sequence stay attached.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $node = new_server('altered_tables');
-$node->start;
-my $postmaster = slurp_file($node->data_dir . '/postmaster.pid');
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid; CREATE SEQUENCE central_seq INCREMENT 10; CREATE DATABASE app');
+my $node = ready_server('altered_tables', sql => 'CREATE SEQUENCE central_seq INCREMENT 10; CREATE DATABASE app');
 add_source($node, $node, name => 'registry', dbname => 'app');
 my $admin = open_session($node, dbname => 'app');
-is(ask($admin, q(SELECT snowid.join('registry', 'app'))), '1', 'joined');
 ask($admin, q(SELECT snowid.release_shard(42, 'instagram', 'elsewhere'), snowid.release_shard(42, 'twitter', 'there');
   SELECT snowid.accept_shard(9, snowid_encode(clock_timestamp() + '5 ms', 9, 0));
   CREATE SEQUENCE ours_seq; CREATE SEQUENCE own_seq));
-my $released = ask($admin, q(SELECT 'snowid_internal.moved_shards'::regclass));
-my $membership = ask($admin, q(SELECT 'snowid_internal.membership'::regclass));
-my $sources = ask($admin, q(SELECT 'snowid_internal.segment_sources'::regclass));
+my ($released, $sources) = ('snowid_internal.moved_shards', 'snowid_internal.segment_sources');
 
 # For each table what stores rows in it, with what it says then; and what reads it. A number in place of NEW is that of a
 # shard that is not in memory.
@@ -73,7 +62,7 @@ sub check_altered
 my $refused = 'ERROR 55000';
 sub failing { return map { [ $_->[0], $refused ] } @_ }
 
-# 1. What SQL heeds.
+# What SQL heeds.
 ask($admin, q(CREATE FUNCTION say() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'));
 foreach my $of ([ $released, 'shard, layout', 'id', 'moved_to' ], [ $sources, 'seq', 'server_oid', 'server' ])
 {
@@ -100,7 +89,7 @@ check_altered($released, 'CREATE INDEX "Odd" ON %s (lower(moved_to)); SET LOCAL 
 check_altered($released, "ALTER TABLE %s ADD CHECK (shard <> 7), ADD CHECK (moved_to <> 'farther')",
     [ $stores{$released}[0][0], 'ERROR 23514' ], [ $stores{$released}[1][0], 'ERROR 23514' ]);
 
-# 2. What stores something else, or nothing.
+# What stores something else, or nothing.
 my %body = (
     drop_it => 'RETURN NULL', keep_old => 'RETURN OLD',
     turn => 'NEW.is_open := NOT NEW.is_open; RETURN NEW',
@@ -129,7 +118,7 @@ check_altered($sources, 'CREATE RULE z AS ON INSERT TO %s DO INSTEAD NOTHING', f
 check_altered($sources, 'CREATE TRIGGER z BEFORE INSERT OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION drop_it()', failing($attach, $detach));
 like($said, qr/could not change table "$sources"\nDETAIL:  A rule, a trigger, or a policy .*\nHINT:  Drop that /, 'and says why');
 
-# 3. What cannot be read. Hints that are statements undo it.
+# What cannot be read. Hints that are statements undo it.
 my %not_null_of = ($released => [qw(id is_open moved_at)], $sources => [qw(server remote_seq source_identity owner server_oid owner_oid)]);
 foreach my $table ($released, $sources)
 {
@@ -148,33 +137,7 @@ foreach my $table ($released, $sources)
 check_altered($sources, 'ALTER TABLE %s ALTER server_oid TYPE text', failing(@{ $stores{$sources} }, $reads{$sources}[0]));
 check_altered($released, 'ALTER EXTENSION snowid DROP VIEW snowid.released_shards; ALTER TABLE %s DROP COLUMN moved_to CASCADE', failing(@{ $reads{$released} }[ 0, 2 ], $row_of_7));
 
-# 4. The membership, of which no column is read.
-my @works = (
-    [ 'SELECT source, node_name, problem IS NULL FROM snowid.node_status', 'joined|app|t' ], [ 'SELECT snowid_shard(snowid_next())', '1' ],
-    [ 'SELECT snowid.check_node()', '1' ], [ q(SELECT snowid.join('registry', 'app')), '1' ]);
-foreach my $alteration (
-    'CREATE INDEX "Odd" ON %s (lower(node_name))',
-    'CREATE TRIGGER "Odd" AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION say()',
-    'ALTER TABLE %s DISABLE TRIGGER USER, ALTER node_name DROP NOT NULL; UPDATE %s SET node_name = NULL',
-    'ALTER TABLE %s ALTER node_number TYPE numeric',
-    'ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
-    'ALTER TABLE %s ADD COLUMN "Odd" text')
-{
-    my $name = $alteration =~ s/%s/$membership/gr;
-    is(ask($admin, $name), '', "altered: $name") or diag($admin->{err});
-    is(attempt($node, $_->[0], dbname => 'app'), $_->[1], "$name: $_->[0]") foreach @works;
-}
-my $row = ask($admin, "SELECT * FROM $membership");
-is(ask($admin, 'SELECT snowid.check_node()'), '1', 'a check of the node');
-is(ask($admin, "SELECT * FROM $membership"), $row, 'changes no row');
-is(ask($admin, 'SELECT snowid.leave()'), '', 'the node leaves');
-is(ask($admin, q(SELECT snowid.join('registry', 'app again'))), '2', 'and joins again');
-
-# 5. What is no such table at all.
+# What is no such table at all.
 check_altered($_, 'ALTER EXTENSION snowid DROP TABLE %s', failing(@{ $stores{$_} })) foreach $released, $sources;
-check_altered($membership, 'ALTER EXTENSION snowid DROP TABLE %s', [ q(SELECT snowid.join('registry', 'app again')), $refused ]);
 close_session($admin);
-is(slurp_file($node->data_dir . '/postmaster.pid'), $postmaster, 'the server has not crashed');
-$node->stop;
-check_log($node);
-done_testing();
+end_test($node);

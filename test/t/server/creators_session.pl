@@ -1,14 +1,8 @@
-# CREATE EXTENSION makes the same whatever the session has set that runs it, who may be the database's owner, and
-# whatever default privileges give; and what reads expressions does so whatever a caller has set.
+# CREATE EXTENSION makes the same whatever the session has set that runs it, who may be the database's owner, and whatever default
+# privileges give.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Snowid;
 use SnowidCatalog;
-use Test::More;
 
 my $node = new_server('creators');
 $node->append_conf('postgresql.conf', 'client_min_messages = error');
@@ -48,27 +42,4 @@ foreach my $objects ('FUNCTIONS', 'TYPES')
 }
 close_session($session);
 
-# What adopts a table of somebody's evaluates no expression that may be his code.
-my @others = ('ALTER DATABASE postgres SET search_path = "a b", public', 'ALTER DATABASE postgres SET quote_all_identifiers = on',
-    map { "ALTER DATABASE postgres SET $_" } grep { !/^default_table/ } @settings);
-$node->safe_psql('postgres', join ';', @others);
-$node->safe_psql('postgres', q(CREATE SCHEMA "a b"; CREATE EXTENSION snowid SCHEMA "a b";
-CREATE FUNCTION public.noted(bigint) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN true; END $$;
-CREATE TABLE looked_at (id bigint CHECK (noted(id)), plain bigint CHECK (plain + 1 > 0));
-CREATE TABLE messages (id bigint DEFAULT snowid_next(layout => 'discord', shard => 5) PRIMARY KEY) PARTITION BY RANGE (id);
-CREATE TABLE orders (id uuid CHECK (snowid_is_uuidv7(id))) PARTITION BY RANGE (id);
-CREATE TABLE orders_0 PARTITION OF orders FOR VALUES FROM (MINVALUE) TO (snowid_uuidv7_first_at('2016-01-01Z'))));
-is($node->safe_psql('postgres', q(SELECT string_agg(snowid.is_plain(conbin)::text, ' ' ORDER BY conname)
-    FROM pg_constraint WHERE conrelid = 'looked_at'::regclass AND contype = 'c')), 'false true', 'whose expressions are code');
-$node->safe_psql('postgres', q(CREATE FUNCTION public.made() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowid_next(); END';
-CREATE TABLE by_text (id bigint DEFAULT made())));
-is($node->safe_psql('postgres', q(SELECT found_in FROM snowid.columns WHERE table_name = 'by_text'::regclass)),
-    'default: text of function public.made()', 'a column whose IDs come from a function with text');
-is($node->safe_psql('postgres', q(SELECT s.* FROM snowid.source_of_ids('messages'::regclass, 1::int2) AS s)), '5|discord', 'what a default draws from');
-$node->safe_psql('postgres', q(SELECT snowid.create_partitions('messages', '1 day', now() + interval '2 days')));
-$node->safe_psql('postgres', q(SELECT snowid.create_partitions('orders', '1 year', now())));
-is($node->safe_psql('postgres', q(SELECT snowid.drop_partitions('orders', '2016-01-01'))), '"a b"."orders_0"', 'a partition by UUID goes');
-is($node->safe_psql('postgres', 'SELECT count(DISTINCT parent), count(*) >= 3, bool_and(NOT is_default AND range_end > range_start) FROM snowid.partitions'),
-    '2|t|t', 'what partitions hold');
-$node->stop;
-done_testing();
+end_test($node);

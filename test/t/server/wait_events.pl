@@ -1,17 +1,9 @@
 # What a session waits for that waits for one of snowid's locks: they have names, and pg_stat_activity shows that of a
 # ceiling, whose lock is held while WAL is flushed.
 
-use strict;
-use warnings;
-
-use File::Spec;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $module = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/tranche.so';
-chomp(my $include = `$ENV{PG_CONFIG} --includedir-server`);
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', "-I$include", '-o', $module, 'test/modules/tranche/tranche.c');
+my $module = build_module('tranche');
 
 my $node = new_powered_server('locks');
 start_server($node);
