@@ -4,8 +4,8 @@
 //
 // In the order of use: own_table_open() finds a table by extension_relation() and checks it;
 // own_key_of() and require_no_null() are for its readers; own_table_execute() changes it. Rows of
-// some of these tables are about this server. Their triggers call require_own_trigger(), so that
-// logical replication brings no rows to them, and removes none.
+// some of these tables are about this server. Their triggers call require_own_trigger(), which
+// keeps logical replication from adding or removing rows.
 //
 // Nothing is shared but the relations.
 #pragma once
@@ -27,7 +27,7 @@ inline constexpr char kInternalSchemaName[] = "snowid_internal";
 // Whether an object, by its catalog and OID, belongs to the extension of this name.
 bool belongs_to(Oid catalog, Oid object, const char* name);
 
-// A relation in the extension's own schema by its name, InvalidOid where there is none.
+// A relation in the extension's own schema by its name, InvalidOid if there is none.
 Oid extension_relation(const char* name);
 
 // Whether a relation is one of the extension's, wherever it may have been moved to.
@@ -47,9 +47,9 @@ Oid relation_owner(Oid relid);
 // A table as CREATE EXTENSION has made it.
 struct OwnTable {
   const char* name;       // in the extension's own schema
-  const Oid* types;       // of its columns, in their order; InvalidOid where it is one of snowid's
+  const Oid* types;       // of its columns, in their order; InvalidOid if it is one of snowid's
   int columns;            // how many it has
-  int16 own_type_length;  // in bytes, of snowid's type; 0 where there is none
+  int16 own_type_length;  // in bytes, of snowid's type; 0 if there is none
   int nullable;           // the number of the column that may be null, 0 for none
 };
 
@@ -59,8 +59,8 @@ Relation own_relation_open(const char* name, LOCKMODE lock);
 // Opens a table to read it. Raises: 55000 if there is none, or if it is not as it was made.
 Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 
-// Checks a table that the caller has opened. It must be a permanent heap with these columns. Raises
-// 55000 if not; the hint says how to undo the change.
+// Checks a table that the caller has opened. It must be a permanent heap with these columns.
+// Raises: 55000 if not, with a hint how to undo the change.
 void require_as_made(Relation relation, const OwnTable& table);
 
 // The index of the primary key, InvalidOid if there is none that begins with the first column.
@@ -71,9 +71,10 @@ Oid own_key_of(Relation relation);
 void require_no_null(Relation relation, const OwnTable& table, HeapTuple row);
 
 // Runs a statement that changes a table, as the table's owner, with a search_path of pg_catalog, on
-// the rows as they are at the moment: in a REPEATABLE READ transaction, too, whose snapshot may be
-// older. The statement names the table with its schema. Returns how many rows it has changed: a
-// superuser may have added what changes others, or none. Raises 55000 if the table is missing.
+// the current rows, even in a REPEATABLE READ transaction, whose snapshot may be older. The
+// statement names the table with its schema. Returns how many rows it has changed: a rule or
+// trigger added by a superuser may change other rows, or none. Raises: 55000 if the table is
+// missing.
 uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
                          Datum* values, const char* nulls);
 

@@ -34,8 +34,8 @@ inline int64 elapsed_us(instr_time since) noexcept {
 }
 
 // Whether less than `for_us` has passed since a moment. It may be up to a second ahead: another
-// session has noted it, which has read the clock later. False where it is ahead by more, since the
-// clock was set back then, so that nobody waits longer for it.
+// session has noted it, which has read the clock later. False if it is ahead by more: the clock was
+// set back then, and no caller is to wait longer for it.
 constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros now) noexcept {
   const int64 passed_us = now.value - since.value;
   return passed_us > -USECS_PER_SEC && passed_us < for_us;

@@ -57,7 +57,7 @@ inline bool has_new_storage(Relation relation) noexcept {
 #endif
 inline FileNumber file_of(Relation relation) noexcept { return file_of(locator_of(relation)); }
 
-// The number of this session's transaction. PostgreSQL 17 put it beside the session's.
+// The number of this session's transaction. PostgreSQL 17 moved it next to the session's.
 #if PG_VERSION_NUM >= 170000
 inline LocalTransactionId current_lxid() noexcept { return MyProc->vxid.lxid; }
 #else
@@ -80,7 +80,7 @@ inline AclResult check_usage_of_server(Oid server) {
 #endif
 
 // A wait event of snowid's. PostgreSQL 17 lets extensions name them; before, all of them show as
-// "Extension". or_else: what is to show where they have no names, if that tells more.
+// "Extension". or_else: the event to show if extensions cannot name theirs.
 inline uint32 wait_event([[maybe_unused]] const char* name,
                          [[maybe_unused]] uint32 or_else = PG_WAIT_EXTENSION) {
 #if PG_VERSION_NUM >= 170000
@@ -111,7 +111,7 @@ inline bool has_synchronous_standbys() {
                     : PG_VERSION_NUM >= 160000 ? 160009
                                                : 150013;
   if (server < first) return status != 0;
-  // Just after the start nobody has read it yet.
+  // Just after the start no process has read it yet.
   if ((status & kInit) == 0) return SyncRepStandbyNames != nullptr && *SyncRepStandbyNames != '\0';
   return (status & kDefined) != 0;
 }
@@ -161,8 +161,7 @@ inline int64 area_size(dsa_area* area) {
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
-// Whether a role may SET ROLE to another one, which since PostgreSQL 16 an option of the grant
-// says.
+// Whether a role may SET ROLE to another one: since PostgreSQL 16 an option of the grant.
 #if PG_VERSION_NUM >= 160000
 inline bool may_set_role(Oid member, Oid role) { return member_can_set_role(member, role); }
 #else
@@ -178,8 +177,8 @@ inline VirtualTransactionId holder_of(const LockInstanceData& lock) {
 }
 #endif
 
-// Up to PostgreSQL 15 the type of the walker says nothing of its arguments, which to a C++ compiler
-// means that it has none.
+// Up to PostgreSQL 15 the type of the walker declares no arguments, which to a C++ compiler means
+// that it has none.
 inline bool walk_expression(Node* node, bool (*walker)(Node*, void*), void* context) {
 #if PG_VERSION_NUM >= 160000
   return expression_tree_walker(node, walker, context);
@@ -234,7 +233,7 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 
 }  // namespace snowid::pg
 
-// PostgreSQL 18 lets a module say its name and version (pg_get_loaded_modules).
+// PostgreSQL 18 lets a module state its name and version (pg_get_loaded_modules).
 #if PG_VERSION_NUM >= 180000
 #define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "snowid", .version = SNOWID_VERSION)
 #else
@@ -263,6 +262,6 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 #endif
 
 // From PostgreSQL 19 on a TupleDesc made by hand needs TupleDescFinalize(), or the server crashes,
-// and no compiler says so. None is made here: columns come from the catalogs, a function's or a
+// and no compiler warns. None is made here: columns come from the catalogs, a function's or a
 // table's.
 #pragma GCC poison CreateTemplateTupleDesc TupleDescInitEntry

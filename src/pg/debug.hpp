@@ -1,9 +1,9 @@
-// Bounds that tests lower, so that they need not fill a server. In a library for tests, which is
-// built with SNOWID_DEBUG, they are settings called snowid.debug_…; in one for users they are
-// constants, and there are no such settings.
+// Bounds that tests lower instead of filling a server. In a library for tests, which is built with
+// SNOWID_DEBUG, they are settings called snowid.debug_…; in one for users they are constants, and
+// there are no such settings.
 //
-// What a function needs its caller to hold, or not to hold: checked where the server is built with
-// assertions. Nothing is shared.
+// Locks that a caller must hold, or must not hold: checked if the server is built with assertions.
+// Nothing is shared.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -45,8 +45,8 @@ inline void assert_holds_exclusively([[maybe_unused]] const LWLock& lock) noexce
   Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
 }
 
-// It holds no LWLock, a buffer's content lock included, so that it may wait, read catalogs and try
-// what may fail. PostgreSQL has no function that says whether any is held, but each holds
+// It holds no LWLock, a buffer's content lock included, and may therefore wait, read catalogs, and
+// call functions that may fail. PostgreSQL has no function for whether any is held, but each holds
 // interrupts off.
 inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 

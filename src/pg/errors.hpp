@@ -1,4 +1,4 @@
-// Errors that more than one room reports, so that each is worded once. Nothing is shared here.
+// Errors that more than one module reports, each worded once. Nothing is shared here.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -50,8 +50,8 @@ inline void require_read_write(const char* function) {
   if (unlikely(XactReadOnly)) report_read_only(function);
 }
 
-// Raises what nextval does: 25006 in a read-only transaction, 25000 in a parallel query. Also 25006
-// on a standby, where some extensions have transactions pass for ones that may write.
+// Raises: 25006 in a read-only transaction, and on a standby, where some extensions make
+// transactions appear writable; 25000 in a parallel query. As nextval does.
 inline void require_nextval(const char* function) {
   require_read_write(function);
   PreventCommandDuringRecovery(function);

@@ -11,7 +11,7 @@
 
 \echo Use "CREATE EXTENSION snowid" to load this file. \quit
 
--- These fail where there is a schema of that name, whatever it holds.
+-- These fail if a schema of that name exists, whatever it contains.
 CREATE SCHEMA snowid;
 COMMENT ON SCHEMA snowid IS 'administration and views of snowid';
 CREATE SCHEMA snowid_internal;

@@ -6,8 +6,8 @@
 // together.) Only this file includes headers of all modules.
 //
 // _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. Loading
-// allocates no shared memory, so that it makes no difference whether shared_preload_libraries lists
-// the library.
+// allocates no shared memory: it makes no difference whether shared_preload_libraries lists the
+// library.
 #include "pg/postgres.hpp"
 
 #include "pg/ceiling/ceiling.hpp"
@@ -33,9 +33,9 @@ namespace snowid::pg {
 
 namespace {
 
-// None of these raises an error, but for the events XACT_EVENT_PRE_….
+// None of these raises an error, except for the events XACT_EVENT_PRE_….
 void at_eoxact(XactEvent event, void*) {
-  at_eoxact_durable_commit(event);  // first: it may refuse to have the transaction prepared
+  at_eoxact_durable_commit(event);  // first: it may reject PREPARE TRANSACTION
   at_eoxact_counters(event);
   at_eoxact_moves(event);
   at_eoxact_counts(event);
@@ -90,7 +90,7 @@ void at_session_exit(int, Datum) {
   at_exit_counters();
   counts_flush();
   at_exit_session_cache();  // after its IDs were counted
-  at_exit_database();       // last: sweeps remove what belongs to a database that nobody uses
+  at_exit_database();       // last: sweeps remove entries of databases without users
 }
 
 }  // namespace snowid::pg

@@ -1,7 +1,8 @@
-// What each file of src/pg begins with, as C files do with postgres.h. PostgreSQL's headers are C,
-// and up to PostgreSQL 15 do not say so to a C++ compiler: each file has those that it uses in one
-// extern "C" block, after all others. They also redefine names of the C library, so what src uses
-// of the C++ library is included here, before them, and nowhere else in src/pg.
+// The first header of each file of src/pg, as postgres.h is for C files. PostgreSQL's headers are
+// C, and up to PostgreSQL 15 not marked as such for a C++ compiler: each file includes those that
+// it uses in one extern "C" block, after all other headers. They also redefine names of the C
+// library, so headers of the C++ library are included here, before them, and nowhere else in
+// src/pg.
 #pragma once
 
 // Some compilers and distributions have the C++ library check itself, and call it to report what it
@@ -21,7 +22,7 @@
 #include <string_view>
 
 extern "C" {
-// clang-format off: postgres.h comes before the others
+// clang-format off: postgres.h comes first
 #include "postgres.h"
 
 #include "fmgr.h"

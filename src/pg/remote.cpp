@@ -118,7 +118,7 @@ const char* dblink_schema() {
 
 // The connection of one statement.
 struct Connection {
-  char name[48];       // a random one, so that nobody can have a connection of that name
+  char name[48];       // random: no session can have a connection of that name
   const char* server;  // looked up at first: it may be gone when the connection is closed
   bool may_be_there;   // whether there may be a connection of this name
 };
@@ -159,7 +159,7 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
       name);
 }
 
-// Closes the connection, if there is one. Fails where dblink is gone and the connection is not.
+// Closes the connection, if there is one. Fails if dblink is gone and the connection is not.
 // Requires: SPI_connect().
 void disconnect(const Connection& connection) {
   if (!connection.may_be_there) return;
@@ -170,8 +170,8 @@ void disconnect(const Connection& connection) {
                      connection.name);
 }
 
-// Takes a step as the role, with SPI, in a subtransaction, so that nothing is left behind for the
-// end of the transaction. Returns nullptr, or the error that it was rolled back for.
+// Takes a step as the role, with SPI, in a subtransaction, which leaves nothing behind for the end
+// of the transaction. Returns nullptr, or the error that it was rolled back for.
 ErrorData* try_as_role(Oid role, Step step) {
   return try_in_subtransaction([&] {
     const Caller caller =
@@ -194,7 +194,7 @@ bool is_cancelled_here(const ErrorData* error) noexcept {
 
 constexpr char kConnectTimeout[] = "connect_timeout";
 
-// The option of a foreign server, nullptr where it has none.
+// The option of a foreign server, nullptr if it has none.
 const char* connect_timeout_of(const ForeignServer* server) {
   ListCell* cell;
   foreach (cell, server->options) {
@@ -204,9 +204,9 @@ const char* connect_timeout_of(const ForeignServer* server) {
   return nullptr;
 }
 
-// The SQLSTATE of a login that was refused, or 0 where the error is another one. Of what is wrong
-// before a connection is there dblink passes on the text alone. If that is in another language than
-// English the server counts as one that cannot be reached.
+// The SQLSTATE of a rejected login, or 0 if the error is another one. Before a connection exists,
+// dblink passes on only the text of an error. If that is in another language than English the
+// server counts as unreachable.
 int refused_login(const ErrorData* error) noexcept {
   // Of dblink, which has a role that is not a superuser connect with a password of its own.
   if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
@@ -222,7 +222,7 @@ int refused_login(const ErrorData* error) noexcept {
   return 0;
 }
 
-// Restates an error where a person has to mend something. Leaves others alone.
+// Restates an error that a person has to fix. Leaves other errors alone.
 void explain(const char* server, ErrorData* error) {
   const int refused = refused_login(error);
   if (refused != 0) {
@@ -242,7 +242,7 @@ void explain(const char* server, ErrorData* error) {
         "OPTIONS (ADD target_session_attrs 'read-write').",
         quote_identifier(server));
   } else if (error->sqlerrcode == ERRCODE_DATATYPE_MISMATCH) {
-    // What dblink, or the executor here, says of other columns.
+    // The error of dblink, or of the local executor, for other columns.
     error->sqlerrcode = ERRCODE_PROTOCOL_VIOLATION;
     error->detail = error->message;
     error->message = psprintf("invalid answer from server \"%s\"", server);
@@ -288,7 +288,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   ErrorData* error = tried;
   const bool is_cancelled = is_cancelled_here(error);
   // That it has given up has come to an error; or it has not, since the answer came at the same
-  // moment. (A cancel by somebody else at just that moment is lost: it cannot be distinguished.)
+  // moment. (Another cancel at just that moment is lost: it cannot be distinguished.)
   if (has_given_up && is_cancelled) error->message = pstrdup("the server does not answer");
   if (has_given_up && !is_cancelled) QueryCancelPending = false;
   // Not left to the end of the transaction: dblink's connections outlive it.
@@ -301,7 +301,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
                     errdetail_internal("%s", leftover->message)));
   if (error == nullptr) return nullptr;
   if (is_cancelled && !has_given_up) ReThrowError(error);
-  // What dblink reports where its connection was ended for an interrupt.
+  // The error of dblink if its connection was ended for an interrupt.
   CHECK_FOR_INTERRUPTS();
   explain(connection.server, error);
   return error;

@@ -1,9 +1,9 @@
 // Running a statement on another server, over dblink, as a role that has a user mapping there. A
 // session connects for each statement, and keeps no connection. Nothing is shared.
 //
-// In the order of use: who stores the name of a server calls require_connect_timeout(). Each
-// statement is a call of remote_run(), which calls `read`, which looks at the answer by
-// RemoteAnswer. Of an error is_unreachable() says whether to try again later.
+// In the order of use: a function that stores the name of a server calls require_connect_timeout().
+// Each statement is a call of remote_run(), which calls `read`, which reads the answer by
+// RemoteAnswer. is_unreachable() tells whether to retry after an error.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -21,13 +21,13 @@ void require_connect_timeout(Oid server);
 // has `columns` columns, 1 or more, which come as text. server: a foreign server, which exists.
 //
 // Returns nullptr, or the error that the subtransaction was rolled back for; but a cancel of the
-// query here is raised. What a person can mend names the server and says what to do: a login that
-// was refused (28P01, 28000), a server that is read-only (25006), an invalid answer (08P01).
+// query here is raised. An error that a person can fix names the server, with a hint: a rejected
+// login (28P01, 28000), a read-only server (25006), an invalid answer (08P01).
 //
 // It gives up on a server that has not answered 10 seconds after its connect_timeout, which counts
-// as 10 seconds where the option is not set. If the connection cannot be closed the session ends:
-// it has the role's rights, and the caller must not get at it.
-// Requires: no LWLock is held; the query is not parallel.
+// as 10 seconds if the option is not set. If the connection cannot be closed the session ends: it
+// has the role's rights, and the caller must not get at it. Requires: no LWLock is held; the query
+// is not parallel.
 ErrorData* remote_run(Oid server, Oid role, const char* text, int columns, Step read);
 
 // The one row of the answer, which is SPI's result, so only within `read`: column `column`, from 1

@@ -26,7 +26,7 @@ BEGIN
         SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, true, coalesce(p.proacl, acldefault('f', p.proowner))
           FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid
         UNION ALL
-        -- Rights that nobody has touched stay so: pg_upgrade cannot hand on those of an extension's types.
+        -- Unchanged rights stay unchanged: pg_upgrade cannot transfer those of an extension's types.
         SELECT format('TYPE %s', t.oid::regtype), t.typowner, t.typacl IS NOT NULL, t.typacl
           FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
             -- Since PostgreSQL 17 row types are members, too, and belong to whom their tables do.
@@ -72,8 +72,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Administrators: they may grant it to others. Nobody has return_to_clock() and what serves it, but superusers: IDs of
--- all databases that do not know a shard go back, too.
+-- Administrators: they may grant it to others. Only superusers may execute return_to_clock() and its helpers: it also
+-- sets back the IDs without a shard, of all databases.
 DO $$
 DECLARE
   administration CONSTANT regprocedure[] := ARRAY[
@@ -114,6 +114,6 @@ GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowi
   snowid_internal.moved_shards, snowid_internal.segment_sources TO pg_database_owner;
 GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 
--- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database cannot
--- restore in a single transaction where a superuser created the extension. pg_available_extensions has it.
+-- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database
+-- cannot restore in a single transaction if a superuser created the extension. pg_available_extensions has it.
 COMMENT ON EXTENSION snowid IS NULL;

@@ -122,8 +122,8 @@ void sequence_make_durable(XLogRecPtr lsn) {
   assert_holds_none();
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
-  // Not SyncRepWaitForLSN(), which goes by the session's synchronous_commit, and only warns when it
-  // is cancelled. No other process wakes this session, so it polls.
+  // Not SyncRepWaitForLSN(), which follows the session's synchronous_commit, and only warns when it
+  // is canceled. No other process wakes this session, so it polls.
   for (long nap_ms = 1; !is_replicated(lsn); nap_ms = next_nap(nap_ms))
     nap(nap_ms, WAIT_EVENT_SYNC_REP);
 }

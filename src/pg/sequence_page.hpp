@@ -40,9 +40,9 @@ SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 // The last value of a relation that is a sequence, read under its lock.
 int64 sequence_last(Relation relation);
 
-// Stores a value in the page, and a mark where the change is not logged. Returns the end of the WAL
-// record, or InvalidXLogRecPtr where there is none to wait for: the relation is unlogged, or its
-// file is synced at commit.
+// Stores a value in the page, and a mark if the change is not logged. Returns the end of the WAL
+// record, or InvalidXLogRecPtr if there is none to wait for: the relation is unlogged, or its file
+// is synced at commit.
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called = true);
 
 // The same as part of a change that the caller has begun, and finishes.
@@ -63,9 +63,8 @@ SequenceValue peek_at_sequence(Buffer buffer) noexcept;
 // Whether the WAL up to `lsn` is on disk, here and on the synchronous standbys.
 bool sequence_is_durable(XLogRecPtr lsn);
 
-// Waits until it is. It waits for synchronous standbys also where the session's synchronous_commit
-// does not, since other sessions rely on what is published then.
-// Requires: no LWLock is held.
+// Waits until it is. It waits for synchronous standbys even if the session's synchronous_commit
+// does not, since other sessions rely on the value published then. Requires: no LWLock is held.
 // Raises: 57014 if the wait is cancelled; then nothing may be published.
 void sequence_make_durable(XLogRecPtr lsn);
 
@@ -76,7 +75,7 @@ void require_sequence(Oid relid);
 // The same, and raises 42501 if the user does not own the sequence.
 void require_own_sequence(Oid relid);
 
-// The options of a sequence that snowid goes by.
+// The options of a sequence that snowid uses.
 struct SequenceOptions {
   int64 increment;
   int64 max;

@@ -26,8 +26,8 @@ class Step {
 
 // Calls `step` in a subtransaction, in the caller's memory context. Returns nullptr; or the error
 // that the subtransaction was rolled back for, in the same context, which the caller raises or
-// forgets. No LWLock may be held, since an error releases all of them. Not for parallel queries,
-// where PostgreSQL up to 16 allows no subtransactions.
+// forgets. Requires: no LWLock is held, since an error releases all of them; no parallel query, in
+// which PostgreSQL up to 16 allows no subtransactions.
 ErrorData* try_in_subtransaction(Step step);
 
 // The caller's role and settings, for role_leave().
@@ -37,18 +37,18 @@ struct Caller {
   int settings;
 };
 
-// Switches to a role, with a search_path of pg_catalog, so that no object of the caller's is found
-// with that role's rights. security: SECURITY_... flags to add to those in force. The end of a
-// failed transaction or subtransaction restores all of it.
+// Switches to a role, with a search_path of pg_catalog, which finds no object of the caller with
+// that role's rights. security: SECURITY_... flags to add to those in force. The end of a failed
+// transaction or subtransaction restores all of it.
 Caller role_enter(Oid role, int security);
 
 // Switches back to the caller.
 void role_leave(const Caller& caller);
 
 // Makes the commit of this transaction wait until it is on disk, and on the synchronous standbys,
-// though the session may not want to wait for its own commits; a setting that waits for more stays.
-// PREPARE TRANSACTION fails with 0A000: it would commit with another session's settings, and hold
-// what others wait for until then.
+// even if the session does not wait for its own commits; a stricter setting stays. PREPARE
+// TRANSACTION fails with 0A000: it would commit with another session's settings, and hold locks
+// until then.
 void require_durable_commit();
 
 // Called by module.cpp. Raises 0A000 before PREPARE TRANSACTION.

@@ -84,7 +84,7 @@ TEST(SkippedTimesTest, AUnitIsSkippedThatHasAPartInOne) {
   EXPECT_TRUE(is_skipped_unit(times, layout, At(495)));
 }
 
-// The quick path, which knows only of one moment, issues no unit that has a part in a range that
+// The fast path, which knows only of one moment, issues no unit that has a part in a range that
 // was not stepped over, however long units are.
 TEST(SkippedTimesTest, TheQuickPathEndsALongestUnitBefore) {
   const SkippedTimes times = Of({Between(1000000, 1000010), Between(2000000, 2000010)});

@@ -77,7 +77,7 @@ inline core::UnixMicros shared_floor() noexcept {
 }
 
 // The latest that the alert may be: a day before the first skipped times that the shards have not
-// been lifted over. The quick path of an ID therefore need not check them.
+// been lifted over. The fast path of an ID therefore need not check them.
 inline core::UnixMicros last_alert() noexcept {
   return unlifted_until(skipped_times(), shared_floor());
 }

@@ -107,7 +107,7 @@ void recheck_may_issue() {
   Ceiling* ceiling = &shared_database->ceiling;
   LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
-  // So that the next ID of each session takes the slow path, which checks.
+  // Makes the next ID of each session take the slow path, which checks.
   ceiling->alert_us.store(0, std::memory_order_release);
   LWLockRelease(&ceiling->lock);
 }
@@ -146,7 +146,8 @@ void check_may_issue(bool fails) {
   for (bool is_noted = false; !is_noted;) {
     const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
     if (!node_may_issue(fails)) return;
-    // A transaction that has changed the number sees what others do not see yet, and may never see.
+    // A transaction that has changed the number sees a value that other sessions do not see yet,
+    // and may never see.
     if (has_changed) return;
     // If something has changed since, it is called again.
     LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);

@@ -2,8 +2,8 @@
 // the node number and counts; and its slots, each the state of a shard.
 //
 // Used in this order: shared_number_recall(), which attaches, and, if that finds nothing,
-// shared_number_store(), by who needs the node number; slots_attach(), by a session's first ID of a
-// shard that is given; start_tick_of() and my_start_tick(), by who makes a slot or removes it
+// shared_number_store(), by users of the node number; slots_attach(), by a session's first ID of a
+// named shard; start_tick_of() and my_start_tick(), by functions that make or remove slots
 // (ids/shards.cpp); lift_slots(), by the ceiling when it raises the floor; check_may_issue(), by an
 // ID on the slow path; open_slot(), by shards that move. What changes the node number, or what it
 // is learned from, calls shared_number_change_with_transaction(); what stops the node calls
@@ -13,8 +13,9 @@
 // issues IDs counts as a user until it exits; and Slot, an entry of the table "slots" for each
 // (database, layout, shard), and a few that all databases share, for the kinds of ID that know no
 // shard. A session is a user of each slot that it keeps a pointer to; those that all databases
-// share have no users, and are never deleted. A slot's tick is moved as core/tick.hpp says, without
-// a lock; who opens a closed slot holds Ceiling::lock, and what ids/shards.hpp says.
+// share have no users, and are never deleted. A slot's tick is moved as core/tick.hpp describes,
+// without a lock; a session that opens a closed slot holds Ceiling::lock, and the locks described
+// in ids/shards.hpp.
 //
 // Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
 // slots (shmem/bounds.hpp), that of "slots".
@@ -143,8 +144,8 @@ struct Slot {
 
 // A session is a slot's user three times at most: in its cache, while its transaction moves the
 // shard (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
-// (MAX_BACKENDS in PostgreSQL's postmaster.c). What is left counts IDs for half a year at a million
-// a second, and then begins anew. Tests have few users.
+// (MAX_BACKENDS in PostgreSQL's postmaster.c). The remaining bits count IDs for half a year at a
+// million per second, and then wrap. Tests have few users.
 inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
@@ -184,14 +185,14 @@ void slots_attach();
 // Whether the entry may be that of a dropped database which had the same OID as this one: CREATE
 // DATABASE may be given one. (After ALTER DATABASE this is true as well, which does no harm.) The
 // node number in the entry was then forgotten, and open slots may be of shards that are closed in
-// this database. database_confirm() says that the caller has closed those; database_doubt(), that
+// this database. database_confirm() notes that the caller has closed those; database_doubt(), that
 // they may be open.
 bool database_may_be_another();
 void database_confirm();
 void database_doubt();
 
 // Makes every session check with its next ID whether this database may issue IDs, and learn the
-// node number anew. Raises: as database_attach().
+// node number again. Raises: as database_attach().
 void recheck_may_issue();
 
 // Whether this database may issue IDs, by what it knows of itself as a node. fails: whether to
@@ -204,17 +205,18 @@ void check_may_issue(bool fails);
 
 // The node number that a session has stored since it changed last. Returns false if none has; in a
 // transaction that has changed it, which sees another one than other sessions; and in a parallel
-// worker and during recovery, where it is not known whether it has. Raises: as database_attach().
+// worker and during recovery, in which it is not known whether it has. Raises: as
+// database_attach().
 bool shared_number_recall(int64* number);
 
 // Stores the node number, unless it has changed since `changes` were counted. Requires: number is 0
 // or more; one that the word has no room for is not stored.
 void shared_number_store(uint64 changes, int64 number);
 
-// Counts a change now, so that all sessions of this database learn the number anew with their next
-// ID, also in the middle of a statement; and at the end of this transaction, when others see it.
-// Requires: the caller does not let this transaction be prepared (xact.hpp), since the commit of a
-// prepared one is not noticed. Raises: as database_attach().
+// Counts a change now, which makes all sessions of this database learn the number again with their
+// next ID, even in the middle of a statement; and at the end of this transaction, when other
+// sessions see it. Requires: the caller does not let this transaction be prepared (xact.hpp), since
+// the commit of a prepared one is not noticed. Raises: as database_attach().
 void shared_number_change_with_transaction();
 
 // Called by module.cpp.
@@ -247,7 +249,7 @@ inline bool is_in_use(const Slot* slot) noexcept {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// How many IDs a slot has issued: reads the count, adds to it, and has it begin anew.
+// How many IDs a slot has issued: reads the count, adds to it, and resets it.
 inline uint64 issued_by(const Slot* slot) noexcept {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
@@ -284,11 +286,11 @@ constexpr bool has_short_unit(const core::Layout& layout) noexcept {
 core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
 // The same for this database as this session sees it. The floor of a transaction's own ceiling
-// includes times that are in use only in this transaction, the shared one what others have done
+// includes times that are in use only in this transaction, the shared one those of other sessions
 // meanwhile.
 core::Tick my_start_tick(const core::Layout& layout) noexcept;
 
-// Whether nothing comes after the slot's last tick: it is closed, or the layout used up.
+// Whether nothing comes after the slot's last tick: it is closed, or the layout exhausted.
 inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
   return slot->last_tick.load(std::memory_order_acquire) == end_of(layout).value;
 }
@@ -303,9 +305,9 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
 void visit_slots(SlotVisitor visit, void* context);
 
-// Raises all slots of this database above a floor, so that none issues an ID with a time up to it
-// any more. Closed slots stay closed; open_slot() reads the floor. Requires: the floor was raised
-// before, so that slots that are made later are above it, and the ceiling's lock is held.
+// Raises all slots of this database above a floor: none issues an ID with a time up to it any more.
+// Closed slots stay closed; open_slot() reads the floor. Requires: the floor was raised before, or
+// slots made later would not be above it; the ceiling's lock is held.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg

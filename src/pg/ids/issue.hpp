@@ -2,17 +2,17 @@
 // takes.
 //
 // issue_one() calls, in this order: require_ceiling(), find_cached() and, for the first ID of a
-// shard, cache_shard() (session_cache.hpp); issue(), whose quick path is the clock, a load and a
+// shard, cache_shard() (session_cache.hpp); issue(), whose fast path is the clock, a load and a
 // compare-and-swap, and issue_slowly() if that takes nothing; remember() and count_one(). The kinds
 // of ID that know no shard call common_is_ready(), common_make_ready() and issue_common().
 //
-// The slow path takes care that no ID gets a skipped time (core/skipped_times.hpp). The quick path
+// The slow path takes care that no ID gets a skipped time (core/skipped_times.hpp). The fast path
 // need not check that: the alert is never later than a day before the first range that slots have
 // not been lifted over. Before the clock comes to a range, the first session to ask lifts all slots
 // of the database over it.
 //
 // Shared: the slot's tick, moved as core/tick.hpp describes; my_ceiling->alert_us and
-// Database::number, read. The quick path takes no lock; the slow one waits for the clock and raises
+// Database::number, read. The fast path takes no lock; the slow one waits for the clock and raises
 // the ceiling.
 #pragma once
 
@@ -103,8 +103,8 @@ static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, 
   return cached;
 }
 
-// What issue() does if its quick path takes nothing: waits for the clock, raises the ceiling, and
-// takes at least one ID; or reports why there is none.
+// The slow path of issue(): waits for the clock, raises the ceiling, and takes at least one ID; or
+// reports why there is none.
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 

@@ -6,7 +6,7 @@
 // loads away, and no hash is computed: those of a layout lie in chunks of neighboring shards, by
 // number. Only shards above a million are found by hash. IDs are counted in the session's own
 // memory, a byte for each shard, and added to the slots at the end of the transaction, committed or
-// not: the quick path adds one to a byte, and the slots' counts lag by a transaction.
+// not: the fast path adds one to a byte, and the slots' counts lag by a transaction.
 //
 // Called in this order: layout_cache_of() once for a call, find_cached(), cache_shard() for the
 // first ID of a shard (issue.hpp), count_one() or count_many() for each ID; counts_flush() at the

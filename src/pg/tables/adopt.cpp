@@ -1,15 +1,15 @@
-// What adopting a table needs of C++: a statement as the table's owner, snowid.execute(), and
-// looking at expressions as catalogs store them: what a default draws IDs from, what a constraint
-// says, and whether to evaluate one may run somebody's code. Nothing is shared.
+// The C++ part of adopting a table: a statement as the table's owner, snowid.execute(); and
+// inspection of expressions as catalogs store them: the source of a default's IDs, the meaning of a
+// constraint, and whether evaluating one may run user code. Nothing is shared.
 //
-// Planning a query, and DDL, evaluate functions of the owner's: what is constant in CHECK
-// constraints, in expressions of indexes and statistics. With SET ROLE they could go back to the
-// role of the session. So the statement runs as VACUUM runs such functions: with the owner's
-// rights, in a security-restricted operation.
+// Planning a query, and DDL, evaluate functions of the owner: constants in CHECK constraints and in
+// expressions of indexes and statistics. After SET ROLE they could return to the role of the
+// session. Therefore the statement runs as VACUUM runs such functions: with the owner's rights, in
+// a security-restricted operation.
 //
-// An expression is an argument of type pg_node_tree, of which nobody but PostgreSQL makes values.
-// Nothing of it is run. Any catalog's may come, so what is not an expression of the kinds below
-// counts as code.
+// An expression is an argument of type pg_node_tree, whose values only PostgreSQL makes. It is not
+// evaluated. It may come from any catalog, so an expression of none of the kinds below counts as
+// code.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -54,8 +54,8 @@ bool is_code(Oid function, void*) {
   return !is_plain;
 }
 
-// Whether functions of PostgreSQL's own may call somebody's for a type, such as for a range. Those
-// of IDs are bigint's.
+// Whether functions of PostgreSQL may call user functions for a type, such as for a range. Those of
+// IDs are bigint's.
 bool has_code_of_type(Oid type) {
   return type >= FirstNormalObjectId &&
          !(getBaseType(type) == type && IsBinaryCoercible(type, INT8OID));
@@ -106,7 +106,7 @@ bool reads_row(Node* node, void*) {
   return walk_expression(node, reads_row, nullptr);
 }
 
-// What a default draws from.
+// The source of a default's IDs.
 struct Source {
   bool has_layout;  // it is a call of snowid_next() with constants
   bool has_shard;

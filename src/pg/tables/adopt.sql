@@ -1,5 +1,5 @@
--- Columns that become IDs. All that can be refused is refused before anything is changed or anybody has to wait, and
--- then once more under the lock, for what has come meanwhile.
+-- Columns that become IDs. Everything is checked before the first change and the first lock, and checked again under
+-- the lock, because it may have changed meanwhile.
 
 -- The greatest key of a table and all that inherits from it, read by indexes, or by reading 8 MB at most, all tables
 -- together. It needs the right to read them, and all their rows.
@@ -46,7 +46,7 @@ CREATE FUNCTION snowid.next_of(shard bigint, layout @extschema@.snowid_layout) R
   RETURN @extschema@.snowid_next(shard, layout);
 COMMENT ON FUNCTION snowid.next_of(bigint, @extschema@.snowid_layout) IS 'Returns snowid_next(shard, layout).';
 
--- Not a tree: without arguments, others' functions can be as good.
+-- Not stored as a tree: without arguments, a function of another owner can match as well.
 CREATE FUNCTION snowid.get_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
 COMMENT ON FUNCTION snowid.get_default_shard() IS 'Returns snowid_default_shard().';
@@ -99,8 +99,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'an ID that is above a key';
 
--- The shards that a default without one draws from in this database: in this session, and in others. What a role has set
--- for itself does not count, since any role can set anything; see snowid.tell_role_shards().
+-- The shards used in this database by a default without one: in this session, and in other sessions. A setting made by
+-- a role for itself does not count, since any role can set anything; see snowid.tell_role_shards().
 CREATE FUNCTION snowid.default_shards() RETURNS bigint[]
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -122,7 +122,7 @@ BEGIN
       RAISE SQLSTATE 'SN000';
     EXCEPTION
       WHEN SQLSTATE 'SN000' THEN NULL;
-      -- Where it gives no shard, nobody draws by it.
+      -- If it sets no shard, no session uses it.
       WHEN invalid_parameter_value OR object_not_in_prerequisite_state THEN NULL;
     END;
   END LOOP;
@@ -149,7 +149,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles that have a shard of their own.';
 
--- Fails where a column cannot be adopted; has its shard be above the keys that are there. Whether it is done already.
+-- Fails if a column cannot be adopted; raises its shard above the existing keys. Returns whether it is adopted already.
 CREATE FUNCTION snowid.is_adopted(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint,
     layout @extschema@.snowid_layout, call pg_catalog.text, is_first boolean)
   RETURNS boolean
@@ -176,7 +176,7 @@ END $$;
 COMMENT ON FUNCTION snowid.is_adopted(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout, pg_catalog.text, boolean) IS
   'refuse a column that cannot be adopted; returns whether it is already';
 
--- Drops a sequence, by a statement, and says what was granted on it.
+-- Drops a sequence, by a statement, and reports the privileges on it.
 CREATE FUNCTION snowid.drop_sequence(seq pg_catalog.regclass, statement pg_catalog.text) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -231,8 +231,8 @@ BEGIN
     WHEN snowid.layout_ne(layout, 'instagram') THEN format('%s, %L::%ssnowid_layout', call, layout, own)
     WHEN shard IS NULL THEN '' ELSE call END);
 
-  -- Without a lock, so that nobody waits for what is refused. What it has locked all the same is let go of, or two
-  -- callers would wait for each other.
+  -- Without a lock: no session waits for a call that fails. Locks taken all the same are released, or two callers would
+  -- wait for each other.
   BEGIN
     is_done := snowid.is_adopted(tbl, col, shard, layout, call, true);
     RAISE SQLSTATE 'SN000';
@@ -243,7 +243,7 @@ BEGIN
       RAISE 'permission denied to lock table %', tbl USING ERRCODE = 'insufficient_privilege',
         HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
     END IF;
-    -- Again where a partition came meanwhile: nothing keeps writers from it.
+    -- Again if a partition was added meanwhile: nothing keeps writers from it.
     LOOP
       family := ARRAY(SELECT f.relid FROM snowid.family_of(tbl, col) AS f);
       PERFORM snowid.lock_tables(family, array_fill('ACCESS EXCLUSIVE'::text, ARRAY[cardinality(family)]));
@@ -257,7 +257,7 @@ BEGIN
     RETURN call;
   END IF;
 
-  -- A default that draws from a sequence is what adopting is for. Any other one, such as a constant, may have had a purpose.
+  -- Adopting replaces a default that uses a sequence. Any other one, such as a constant, may have had a purpose.
   SELECT string_agg(DISTINCT pg_get_expr(d.adbin, d.adrelid), ', ') INTO replaced
     FROM snowid.family_of(tbl, col) AS f JOIN pg_attrdef AS d ON d.adrelid = f.relid AND d.adnum = f.attnum,
       LATERAL snowid.source_of_ids(f.relid, f.attnum) AS s
@@ -299,7 +299,7 @@ BEGIN
   PERFORM snowid.execute(current_user, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tbl, col, call));
   FOREACH serial IN ARRAY serials LOOP
     serial_name := serial;
-    -- Locks it, and changes nothing. What the table no longer owns then is somebody's who keeps it.
+    -- Locks it, and changes nothing. If the table no longer owns it, its user keeps it.
     PERFORM snowid.execute(current_user, format('ALTER SEQUENCE %s OWNER TO %I', serial_name,
       (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = serial)));
     IF serial_name <> serial::text THEN

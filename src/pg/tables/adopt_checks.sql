@@ -1,4 +1,4 @@
--- What a column must be to draw IDs: the refusals of snowid.adopt(), with what the user can do.
+-- The requirements on a column that gets IDs: the errors of snowid.adopt(), with hints.
 
 -- A table and all that inherits from it, itself first; their column.
 CREATE FUNCTION snowid.family_of(tbl pg_catalog.regclass, col pg_catalog.name, OUT relid pg_catalog.regclass,
@@ -16,7 +16,7 @@ END;
 COMMENT ON FUNCTION snowid.family_of(pg_catalog.regclass, pg_catalog.name) IS
   'a table and those that inherit from it, with one of its columns';
 
--- Fails where the caller may not alter a relation, or it is none whose columns can draw IDs.
+-- Fails if the caller may not alter a relation, or its columns cannot get IDs.
 CREATE FUNCTION snowid.require_table(tbl pg_catalog.regclass) RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -40,7 +40,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'refuse what cannot draw IDs';
 
--- Fails where Citus has distributed a table: its rows are on other nodes, each of which draws from a shard of its own.
+-- Fails if Citus has distributed a table: its rows are on other nodes, each of which uses a shard of its own.
 CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, layout @extschema@.snowid_layout,
     call pg_catalog.text)
   RETURNS pg_catalog.void
@@ -83,7 +83,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.base_type(pg_catalog.oid) IS 'Returns the type that a domain is over, else the type itself.';
 
--- Fails where a column cannot draw IDs, and says what widens it and those that refer to it, which are looked for if
+-- Fails if a column cannot get IDs, with a hint that widens it and the columns that refer to it, which are searched if
 -- there is time.
 CREATE FUNCTION snowid.require_wide_column(tbl pg_catalog.regclass, col pg_catalog.name, has_time boolean)
   RETURNS pg_catalog.void
@@ -138,8 +138,8 @@ END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
   'refuse a column that cannot draw IDs';
 
--- The tables that rows with an ID go to, among those that inherit from a table. Fails with 55000 where it has no
--- partition for them.
+-- The tables that rows with an ID go to, among those that inherit from a table. Fails with 55000 if it has no partition
+-- for them.
 CREATE FUNCTION snowid.tables_for(tbl pg_catalog.regclass, col pg_catalog.name, id bigint) RETURNS SETOF pg_catalog.regclass
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -170,8 +170,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
 
--- Whether an expression runs nobody's code and has no effect, whoever evaluates it: it is made of constants, columns and
--- immutable functions of PostgreSQL's own, and of nothing else.
+-- Whether an expression runs no user code and has no side effect, whichever role evaluates it: it consists only of
+-- constants, columns, and immutable functions of PostgreSQL.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.pg_node_tree) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_plain';
 COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS
@@ -182,9 +182,9 @@ CREATE FUNCTION snowid.reads_row(tree pg_catalog.pg_node_tree) RETURNS boolean
 COMMENT ON FUNCTION snowid.reads_row(pg_catalog.pg_node_tree) IS
   'Returns whether a stored expression reads a whole row or a system column.';
 
--- What looks at each new row of a table: checks, generated columns, expressions and predicates of indexes, triggers. An
--- expression is null where it needs more than this column. has_code says whether it may run code of the owner's, which
--- would have the rights of the role that tries it, or have an effect.
+-- The objects evaluated for each new row of a table: checks, generated columns, expressions and predicates of indexes,
+-- triggers. An expression is null if it needs more than this column. has_code: whether it may run the owner's code,
+-- which would have the rights of the role that tests it, or have a side effect.
 CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
     OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
   RETURNS SETOF pg_catalog.record
@@ -211,7 +211,7 @@ BEGIN
       SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
         FROM looker AS l JOIN pg_depend AS d ON NOT (l.own > 0 AND d.refobjid = tbl AND d.refobjsubid = l.own)
          AND (d.classid = l.classid AND d.objid = l.objid
-           -- Up to PostgreSQL 15 it is the generated column that depends on others.
+           -- Up to PostgreSQL 15 it is the generated column that depends on other columns.
            OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
     SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
         CASE WHEN u.columns = ARRAY[col]::int[] AND snowid.reads_row(l.tree) IS NOT TRUE

@@ -1,6 +1,6 @@
 // snowid_backfill and snowid_backfill_uuidv7: IDs and UUIDs for existing rows, with the rows' own
-// times. They are window functions. They count within a partition of the window and draw from no
-// shard, so they share nothing.
+// times. They are window functions. They count within a partition of the window and use no shard,
+// so they share nothing.
 #include "pg/postgres.hpp"
 
 #include "core/backfill.hpp"
@@ -90,9 +90,9 @@ RandomPool random_pool;
 
 // snowid_backfill(created_at timestamptz, shard bigint, layout snowid_layout) OVER (…) → bigint
 //
-// The IDs of a partition are distinct also where their shards differ, for all count together. The
-// server calls it for each row of a partition in turn, and gives a partition that it begins anew
-// new memory.
+// The IDs of a partition are distinct even if their shards differ, because all count together. The
+// server calls it for each row of a partition in turn, and allocates new memory for a partition
+// that it starts again.
 SNOWID_FUNCTION(snowid_backfill) {
   constexpr const char* kFunction = "snowid_backfill()";
   const WindowObject window = window_of(fcinfo, kFunction);

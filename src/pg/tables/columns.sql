@@ -1,9 +1,9 @@
 -- Finding the columns that get IDs, by the catalogs alone. Nothing of a default is run.
 --
--- A default, a domain's default, and a function whose body is SQL-standard (BEGIN ATOMIC, RETURN) depend on the functions
--- that they call, so pg_depend tells whether one of snowid's is reached. A function whose body is text depends on nothing:
--- it is listed where its text has the name of one of snowid's functions, and the row says so. What the catalogs do not tell
--- is left out: triggers, names that a function's text composes, and what clients write.
+-- A default, a domain's default, and a function whose body is SQL-standard (BEGIN ATOMIC, RETURN) depend on the
+-- functions that they call, so pg_depend tells whether one of snowid's is reached. A function whose body is text
+-- depends on nothing: it is listed if its text has the name of one of snowid's functions, and the row shows that. Uses
+-- unknown to the catalogs are left out: triggers, names composed by a function's text, and statements of clients.
 
 CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT column_name pg_catalog.name, OUT shard bigint,
     OUT layout @extschema@.snowid_layout, OUT column_default pg_catalog.text, OUT found_in pg_catalog.text)

@@ -1,10 +1,10 @@
--- Partitions by an ID's time. Everything is done as the table's owner, also where a member of that role calls: what is
--- made is the owner's, and triggers and the like run as for the owner's own statement. Others' rows, and other tables,
--- are never touched. What to do follows from the partitions that are there and from the layout that the column's
--- default names, never from the time of the call alone.
+-- Partitions by an ID's time. Everything is done as the table's owner, even if a member of that role calls: new objects
+-- belong to the owner, and triggers and the like run as for the owner's own statement. Rows and tables of other owners
+-- are never changed. The result follows from the existing partitions and the layout in the column's default, never from
+-- the time of the call alone.
 
--- Fails where a table is not one whose partitions the caller may make and drop, or cannot be locked for that: its own lock
--- is what keeps its partitions, their bounds and its default as they were looked at. Its column, and its owner.
+-- Fails if the caller may not create and drop partitions of the table, or the table cannot be locked for that: its own
+-- lock keeps its partitions, their bounds, and its default as they were read. Returns its column and its owner.
 CREATE FUNCTION snowid.require_partitioned(parent pg_catalog.regclass, OUT key pg_catalog.name, OUT owner pg_catalog.name)
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -37,7 +37,7 @@ END $$;
 COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
   'refuse tables that are not partitioned by ID, or are not the caller''s';
 
--- The layout that a table's partitions go by: what the table says, or else what is given.
+-- The layout of a table's partitions: from the table's definition, or else from the argument.
 CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
   RETURNS @extschema@.snowid_layout
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -65,8 +65,8 @@ END $$;
 COMMENT ON FUNCTION snowid.layout_of_partitions(pg_catalog.regclass, @extschema@.snowid_layout) IS
   'layout of the IDs that a table is partitioned by';
 
--- The beginning of the period of UTC that holds a moment. Periods of several days are counted from a Monday, so that
--- weeks begin on one.
+-- The beginning of the period of UTC that holds a moment. Periods of several days are counted from a Monday, on which
+-- weeks begin.
 CREATE FUNCTION snowid.period_start(step pg_catalog.interval, moment pg_catalog.timestamp) RETURNS pg_catalog.timestamp
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -93,8 +93,8 @@ END $$;
 COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS
   'begin of the month, day or the like that a moment lies in';
 
--- What a partition is called: the table's name and the date, to the second where that is no period's beginning. Where
--- that is too long for a name, a hash of the table's name keeps it apart from other tables'.
+-- The name of a partition: the table's name and the date, to the second if that is no period's beginning. If that is
+-- too long for a name, a hash of the table's name makes it unique.
 CREATE FUNCTION snowid.partition_name(tbl pg_catalog.text, step pg_catalog.interval, begins pg_catalog.timestamp)
   RETURNS pg_catalog.text
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -124,11 +124,11 @@ CREATE FUNCTION snowid.bound_of(id bigint, layout @extschema@.snowid_layout, is_
     ELSE id::pg_catalog.text END;
 COMMENT ON FUNCTION snowid.bound_of(bigint, @extschema@.snowid_layout, boolean) IS 'Returns an ID as a bound of a partition.';
 
--- The partitions that are missing up to a moment, oldest first: from the current one, or where the last one ends that
--- begins before now; between those that are there, too, from then on. A partition holds the IDs whose unit of time begins
--- within its period. Bounds are the calendar's, but for those next to one of another width or made by hand, where it is
--- shorter; no ID is left between two. "next" and the upper bound are null where the layout ends within it. What is refused
--- is refused here.
+-- The partitions that are missing up to a moment, oldest first: from the current one, or from the end of the last one
+-- that begins before now; including gaps between existing ones from then on. A partition holds the IDs whose unit of
+-- time begins within its period. Bounds are the calendar's, except that a partition is shorter next to one of another
+-- width or one made by hand; no ID is left between two. "next" and the upper bound are null if the layout ends within
+-- it. All checks are here.
 CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout,
     OUT name pg_catalog.text, OUT first bigint, OUT next bigint, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
@@ -207,8 +207,9 @@ END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'partitions that snowid.create_partitions() is to make';
 
--- Fails with 55000 where the default partition has rows of partitions that are missing, with what moves them. They are not
--- moved here, since triggers and foreign keys of the table may act on that. Moments are written as any session reads them.
+-- Fails with 55000 if the default partition has rows of missing partitions, with a hint that moves them. They are not
+-- moved here, since triggers and foreign keys of the table may act on that. Moments are written in a form that every
+-- session reads.
 CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout)
   RETURNS pg_catalog.void
@@ -290,10 +291,10 @@ BEGIN
     RAISE 'table, step and moment must not be null' USING ERRCODE = 'null_value_not_allowed';
   END IF;
   PERFORM snowid.require_read_committed('snowid.create_partitions');
-  -- Nobody waits where nothing is to be done.
+  -- No session waits if nothing is to be done.
   IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, layout)) THEN RETURN; END IF;
 
-  -- What this look locks is let go of, or two callers would wait for each other.
+  -- The locks of this look are released, or two callers would wait for each other.
   BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
     RAISE SQLSTATE 'SN000';

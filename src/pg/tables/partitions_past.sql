@@ -13,9 +13,9 @@ END $$;
 COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS
   'partitions that end before an ID';
 
--- Where no default says the layout it is only somebody's word, and a wrong one would take the rows of today for old ones.
--- So the table has to say it by its bounds: those of the partitions to go are whole minutes by that layout, which
--- another layout's are not, and there is a partition of now or to come.
+-- If no default has the layout it is only the caller's claim, and a wrong one would take the rows of today for old
+-- ones. Therefore the bounds must confirm it: those of the partitions to drop are whole minutes in that layout, which
+-- another layout's are not, and there is a current or future partition.
 CREATE FUNCTION snowid.require_bounds_of(parent pg_catalog.regclass, layout @extschema@.snowid_layout,
     past pg_catalog.oid[])
   RETURNS pg_catalog.void
@@ -43,8 +43,8 @@ CREATE FUNCTION snowid.is_check_of_uuidv7(tree pg_catalog.pg_node_tree, col pg_c
 COMMENT ON FUNCTION snowid.is_check_of_uuidv7(pg_catalog.pg_node_tree, pg_catalog.int2) IS
   'Returns whether a stored expression is snowid_is_uuidv7() of a column.';
 
--- UUIDs of other versions lie anywhere, and those of today among the old ones. So the table has to say that it has none,
--- by a constraint that PostgreSQL has checked for all rows.
+-- UUIDs of other versions lie anywhere, and new ones among the old ones. Therefore the table must exclude them by a
+-- constraint that PostgreSQL has checked for all rows.
 CREATE FUNCTION snowid.require_uuidv7(parent pg_catalog.regclass) RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -60,9 +60,9 @@ END $$;
 COMMENT ON FUNCTION snowid.require_uuidv7(pg_catalog.regclass) IS
   'Raises an error unless a constraint keeps UUIDs of other versions out.';
 
--- The partitions that may be dropped or detached, the oldest first, so many at most; their names, qualified. What is
--- refused is refused here. A mistake must not cost the rows of today: so the partition of now stays, and all after it,
--- whatever is asked for; and some partition always does.
+-- The partitions that may be dropped or detached, the oldest first, so many at most; their names, qualified. All checks
+-- are here. A mistake must not cost the rows of today: the current partition stays, and all after it, whatever the
+-- arguments; and at least one partition always stays.
 CREATE FUNCTION snowid.removable_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     given @extschema@.snowid_layout, max_partitions int,
     OUT relid pg_catalog.regclass, OUT name pg_catalog.text, OUT is_foreign boolean)
@@ -89,7 +89,7 @@ BEGIN
   ELSIF snowid.layout_of_key(parent) IS NULL THEN
     PERFORM snowid.require_bounds_of(parent, layout, past::oid[]);
   END IF;
-  -- The statements run as the table's owner, who cannot drop others' tables.
+  -- The statements run as the table's owner, who cannot drop tables of other owners.
   SELECT c.oid::regclass AS part, pg_get_userbyid(c.relowner) AS owner INTO others
     FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place) JOIN pg_class AS c ON c.oid = p.part
    WHERE NOT pg_has_role(owner, c.relowner, 'USAGE') ORDER BY p.place LIMIT 1;
@@ -129,7 +129,7 @@ BEGIN
     RAISE 'number of partitions out of range: %', max_partitions USING ERRCODE = 'invalid_parameter_value';
   END IF;
   PERFORM snowid.require_read_committed(CASE WHEN is_drop THEN 'snowid.drop_partitions' ELSE 'snowid.detach_partitions' END);
-  -- Nobody waits where nothing is to be done.
+  -- No session waits if nothing is to be done.
   IF NOT EXISTS (SELECT FROM snowid.removable_partitions(parent, before, given, max_partitions)) THEN RETURN; END IF;
 
   -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
@@ -146,14 +146,14 @@ BEGIN
           UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3
             FROM snowid.removable_partitions(parent, before, given, max_partitions) AS p, snowid.tree_of(p.relid) AS t (relid))
       AS l (relid, mode, place);
-  -- Each is looked up when it goes: statements run others' code, after which all can be different.
+  -- Each is looked up just before it is dropped: statements run user code, after which everything can be different.
   FOR n IN 1 .. max_partitions LOOP
     SELECT p.relid, p.name, p.is_foreign, (snowid.require_partitioned(parent)).owner,
         EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')
       INTO relid, name, is_foreign, owner, is_referred
       FROM snowid.removable_partitions(parent, before, given, 1) AS p;
     EXIT WHEN NOT FOUND;
-    -- Detaching checks that no foreign key refers to their rows; where none could, dropping locks less.
+    -- Detaching checks that no foreign key refers to their rows; if none could, dropping locks less.
     IF is_referred OR NOT is_drop THEN
       PERFORM snowid.execute(owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
     END IF;
@@ -163,7 +163,7 @@ BEGIN
       END IF;
       PERFORM snowid.execute(owner, format('DROP %sTABLE %s', CASE WHEN is_foreign THEN 'FOREIGN ' END, name));
     END IF;
-    -- One that could not be locked before is waited for by its statement, which then goes by the name.
+    -- One that could not be locked before is waited for by its statement, which then uses the name.
     IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relid AND (is_drop OR c.relispartition)) THEN
       RAISE 'a partition of table % was renamed', parent USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;

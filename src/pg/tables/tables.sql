@@ -1,8 +1,8 @@
--- Managing people's tables: what adopting and partitions have in common. All of it runs with the caller's rights.
+-- Managing user tables: the common parts of adopting and partitions. All of it runs with the caller's rights.
 --
--- Statements on a table, and queries of it, can run its owner's code: constraints, expressions of indexes and statistics.
--- Therefore they go through snowid.execute(), which gives that code the owner's rights and no others, and restores
--- search_path and role. What was read before is stale after that, and is looked up again.
+-- Statements on a table, and queries of it, can run its owner's code: constraints, expressions of indexes and
+-- statistics. Therefore they go through snowid.execute(), which gives that code the owner's rights and no others, and
+-- restores search_path and role. Everything read before is stale after that, and is looked up again.
 --
 -- What changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock, to raise its
 -- errors before anybody has to wait. Both looks are the same function, and a statement of its own sees what was committed
@@ -58,7 +58,8 @@ END;
 COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS
   'Returns the column of a table partitioned by ranges of one bigint or UUID.';
 
--- UUIDs of version 7 in the order of time, for what goes by IDs and their layout: the milliseconds and the next 12 bits.
+-- UUIDs of version 7 in the order of time, for functions that use IDs and their layout: the milliseconds and the next
+-- 12 bits.
 CREATE FUNCTION snowid.uuidv7_layout() RETURNS @extschema@.snowid_layout
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN 'time:48 shard:0 seq:12 unit:1ms epoch:1970-01-01T00:00:00Z'::@extschema@.snowid_layout;
@@ -86,8 +87,9 @@ CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
     THEN snowid.key_of_uuid_bound(bound::pg_catalog.uuid) ELSE bound::bigint END;
 COMMENT ON FUNCTION snowid.key_of_bound(pg_catalog.text) IS 'Returns a bigint, or the place of a UUID in the order of time.';
 
--- The partitions of such a table: from which ID to which, and its bounds themselves. A bound that is null is none; both are
--- for the default partition. Given the table, pg_get_expr() would lock it, and views of all tables wait for everybody.
+-- The partitions of such a table: from which ID to which, and its bounds themselves. A null bound is no bound; both are
+-- null for the default partition. With the table as an argument, pg_get_expr() would lock it, and views of all tables
+-- would wait for every session.
 CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
     OUT is_default boolean, OUT is_leaving boolean, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
   RETURNS SETOF pg_catalog.record
@@ -101,14 +103,14 @@ BEGIN ATOMIC
             FROM pg_catalog.pg_inherits AS i
             JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.inhrelid
            WHERE i.inhparent OPERATOR(pg_catalog.=) parent
-          -- So that bounds are read once.
+          -- Reads bounds once.
           OFFSET 0) AS b;
 END;
 COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
   'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
 
--- What an expression draws from, where that is a call of snowid_next() with constants, however it is written; else
--- nulls. The shard is null for that of snowid_default_shard(). Nothing of it is run.
+-- The source of an expression's IDs, if it is a call of snowid_next() with constants, however it is written; else
+-- nulls. The shard is null for that of snowid_default_shard(). The expression is not evaluated.
 CREATE FUNCTION snowid.source_of_expression(tree pg_catalog.pg_node_tree,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_source_of_expression';
@@ -129,7 +131,8 @@ END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
   'shard and layout that a column''s default draws IDs from';
 
--- The layout that a table says the IDs are of that it is partitioned by, also by that they are UUIDs; else null.
+-- The layout of the IDs by which a table is partitioned, according to its definition, also if they are UUIDs; else
+-- null.
 CREATE FUNCTION snowid.layout_of_key(tbl pg_catalog.oid) RETURNS @extschema@.snowid_layout
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -168,13 +171,13 @@ CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text,
 COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text, anyelement) IS
   'Runs a statement as a role, restricted if that is not the caller.';
 
--- Locks tables in the order in which they are given, each in its mode, ONLY them. Those that the caller may not lock,
--- or nobody can, are left to the statement that needs them.
+-- Locks tables in the given order, each in its mode, ONLY them. Those that the caller may not lock, or that cannot be
+-- locked, are left to the statement that needs them.
 --
 -- A session that waits for a strong lock holds up all that come after, and one that waits with other locks held can
--- deadlock with them. So it tries in turns: a turn waits for half of deadlock_timeout at most, all locks taken
--- together, and then lets go of all. So it is always this call that gives way. It fails with 55P03 after lock_timeout,
--- or after 10 s where there is none. lock_timeout is that of a turn afterwards: it is for the caller to put it back.
+-- deadlock with them. Therefore it tries in turns: a turn waits for half of deadlock_timeout at most, for all locks
+-- together, and then releases all. It is always this call that gives way. It fails with 55P03 after lock_timeout, or
+-- after 10 s if there is none. Afterwards lock_timeout is that of a turn: the caller must restore it.
 CREATE FUNCTION snowid.lock_tables(tables pg_catalog.oid[], modes pg_catalog.text[]) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -38,10 +38,10 @@ END;
 COMMENT ON FUNCTION snowid.related_columns(pg_catalog.regclass, pg_catalog.name) IS
   'columns whose values go with those of a column, by foreign keys and inheritance';
 
--- What widens a column and those that refer to it to bigint, as text; null where nothing is to be done. What
--- stands in the way of ALTER TABLE is named: PostgreSQL would name one thing at a time. Functions whose
--- arguments were declared by the column's type leave no trace of that, so those with narrow arguments that
--- mention one of the tables are named, too.
+-- The statements that widen a column and those that refer to it to bigint, as text; null if nothing is to be done.
+-- Objects in the way of ALTER TABLE are named: PostgreSQL would name one thing at a time. Functions whose arguments
+-- were declared by the column's type leave no trace of that, so those with narrow arguments that mention one of the
+-- tables are named, too.
 CREATE FUNCTION snowid.widening(tbl pg_catalog.regclass, col pg_catalog.name) RETURNS pg_catalog.text
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC

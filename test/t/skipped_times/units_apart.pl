@@ -45,7 +45,7 @@ is(at('back', "SELECT $_"), '', "back: what was issued can be advanced to: $_")
 set_clock(89.5);
 is(at('back', $lifted), 't', 'back: an ID');
 
-# A ceiling that is beyond the times already does not let the quick path into them. The clock stands.
+# A ceiling that is beyond the times already does not let the fast path into them. The clock stands.
 set_clock(0);
 new_database('beyond');
 check_stated('beyond', 'stated', ahead(60, 120));
