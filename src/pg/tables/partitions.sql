@@ -1,7 +1,7 @@
 -- Partitions by an ID's time. Everything is done as the table's owner, even if a member of that role calls: new objects
--- belong to the owner, and triggers and the like run as for the owner's own statement. Rows and tables of other owners
--- are never changed. The result follows from the existing partitions and the layout in the column's default, never from
--- the time of the call alone.
+-- belong to the owner, and triggers and the like run as for the owner's own statement. Rows of other owners, and other
+-- tables, are never changed. The result follows from the existing partitions and the layout in the column's default,
+-- never from the time of the call alone.
 
 -- Fails if the caller may not create and drop partitions of the table, or the table cannot be locked for that: its own
 -- lock keeps its partitions, their bounds, and its default as they were read. Returns its column and its owner.
