@@ -82,7 +82,7 @@ constexpr RaiseStep step_of(UnixMicros moment, const CeilingWish& wish,
 // raised.
 constexpr UnixMicros alert_of(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
                               UnixMicros written, UnixMicros ceiling) noexcept {
-  // What was written ahead is to be published before the ceiling is reached.
+  // A write ahead must be published before the ceiling is reached.
   if (written > ceiling) return std::min(next, ceiling);
   return {ceiling.value - (wish.enough.value - moment.value)};
 }

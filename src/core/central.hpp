@@ -15,7 +15,7 @@ struct GivenBlocks {
   int64_t max;        // of the sequence there
 };
 
-// What the sequence here is like.
+// The local sequence.
 struct OwnNumbers {
   bool has_next;  // whether there is a number that its next block may begin at
   int64_t next;   // the least such number

@@ -59,7 +59,7 @@ constexpr std::string_view unit_name(const LayoutSpec& spec) noexcept {
   return {};
 }
 
-// What can be wrong with a layout's text.
+// The faults of a layout's text.
 enum class LayoutFault : uint8_t {
   kNone,
   kUnknownName,  // one word, which is no name and not a part either
@@ -233,7 +233,7 @@ inline void format_epoch(int64_t epoch_us, Writer* out) noexcept {
   out->put_field("Z");
 }
 
-// What has been read of a specification.
+// The values read from a specification.
 struct Words {
   uint64_t widths[3];
   uint64_t unit_us;

@@ -209,7 +209,7 @@ constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
 }
 
-// What is allocated at once.
+// One allocation.
 struct Allotment {
   uint64_t count;   // numbers; 0 if there are none to allocate
   uint64_t blocks;  // those that the numbers lie in

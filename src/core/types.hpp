@@ -54,7 +54,7 @@ struct Tick {
   friend constexpr auto operator<=>(const Tick&, const Tick&) = default;
 };
 
-// What the functions of src/core answer with. They never throw and never report.
+// The results of the functions of src/core, which never throw and never report.
 enum class Status : uint8_t {
   kOk,
   kIdOutOfRange,        // the layout has fewer bits than this ID

@@ -92,7 +92,7 @@ Relation own_sequence_open(const char* name, LOCKMODE lock);
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint);
 
-// What a BEFORE trigger returns to have the row stored, or deleted, as it is.
+// The row that a BEFORE trigger returns to have it stored, or deleted, unchanged.
 HeapTuple row_of(const TriggerData* trigger);
 
 }  // namespace snowid::pg

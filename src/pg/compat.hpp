@@ -1,5 +1,5 @@
-// What differs between the server versions that snowid supports, 15 to 19, each with the version
-// and the reason. Nothing else names PG_VERSION_NUM.
+// Differences between the supported server versions, 15 to 19, each with the version and the
+// reason. Nothing else names PG_VERSION_NUM.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -139,7 +139,7 @@ inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 // PostgreSQL 19 replicates sequences: a subscription may set one, as setval does.
 inline constexpr bool kReplicatesSequences = PG_VERSION_NUM >= 190000;
 
-// What names a cache of catalogs to a callback: an enumeration since PostgreSQL 19.
+// The type that names a catalog cache to a callback: an enumeration since PostgreSQL 19.
 #if PG_VERSION_NUM >= 190000
 using CacheNumber = SysCacheIdentifier;
 #else

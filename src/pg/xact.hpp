@@ -1,6 +1,6 @@
-// What a transaction is asked for: to try what may fail (try_in_subtransaction()), to run code as
-// another role (role_enter(), role_leave()), and to commit durably (require_durable_commit(), which
-// at_eoxact_durable_commit() heeds). Nothing is shared.
+// Functions of a transaction: calling code that may fail (try_in_subtransaction()), running code as
+// another role (role_enter(), role_leave()), and committing durably (require_durable_commit(),
+// which at_eoxact_durable_commit() heeds). Nothing is shared.
 #pragma once
 
 #include "pg/postgres.hpp"

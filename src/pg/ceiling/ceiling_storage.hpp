@@ -1,5 +1,5 @@
-// What the ceiling is durable in: the sequence snowid_internal.ceiling, and a page behind its own
-// in the same storage.
+// The durable storage of the ceiling: the sequence snowid_internal.ceiling, and a page behind its
+// own in the same file.
 //
 // pg_dump carries the sequence's own page, by setval. Restoring the data of an earlier day into a
 // database in use therefore sets it back. The second page is snowid's alone: no setval and no dump
@@ -54,7 +54,7 @@ struct CeilingPages {
 CeilingPages lock_pages(Relation relation);
 void unlock_pages(const CeilingPages& pages);
 
-// What the pages hold.
+// The contents of the pages.
 struct StoredCeiling {
   core::UnixMillis ceiling;  // the greater of the two
   core::UnixMillis own;      // that of the second page, or of the first if there is but one

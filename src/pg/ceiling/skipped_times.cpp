@@ -108,7 +108,7 @@ void lock_database() {
                    "snowid.future_times() finds them.")));
 }
 
-// What a call has to do.
+// The result of checking a call, to be applied.
 struct ReturnPlan {
   core::SkippedTimes skipped;
   // IDs go on above this: no ID of the right clock is above it, by what has been stated.

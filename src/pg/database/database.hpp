@@ -1,5 +1,5 @@
-// What a server keeps in shared memory of a database that issues IDs: its entry, with the ceiling,
-// the node number and counts; and its slots, each the state of a shard.
+// The shared state of a database that issues IDs: its entry, with the ceiling, the node number and
+// counts; and its slots, each the state of a shard.
 //
 // Used in this order: shared_number_recall(), which attaches, and, if that finds nothing,
 // shared_number_store(), by users of the node number; slots_attach(), by a session's first ID of a
@@ -71,8 +71,8 @@ struct SharedSkippedTimes {
   std::atomic<bool> has_any;
 };
 
-// What is counted since the start of the server or the last reset; and kinds of events that are
-// logged (ids/id_stats.hpp). No promise rests on them.
+// Counts since the start of the server or the last reset; and kinds of logged events
+// (ids/id_stats.hpp). No promise rests on them.
 enum Count : uint8_t {
   kRaises,   // of the ceiling
   kFlushes,  // of WAL that a session waited for to raise it

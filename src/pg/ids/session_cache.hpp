@@ -2,7 +2,7 @@
 // up in shared memory only once; the last ID that it got; and how many IDs it got in this
 // transaction.
 //
-// What an ID costs must not depend on how many shards are in use. A cached shard is therefore two
+// The cost of an ID must not depend on the number of shards in use. A cached shard is therefore two
 // loads away, and no hash is computed: those of a layout lie in chunks of neighboring shards, by
 // number. Only shards above a million are found by hash. IDs are counted in the session's own
 // memory, a byte for each shard, and added to the slots at the end of the transaction, committed or

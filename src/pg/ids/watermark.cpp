@@ -176,9 +176,9 @@ List* tables_below(Oid relid) {
   return tables;
 }
 
-// What the table is a partition of, however it is to end: PostgreSQL's get_partition_ancestors()
-// leaves out what a partition is being detached from (DETACH CONCURRENTLY), of which writers that
-// have begun before still bring it rows.
+// The ancestors of the table, even during DETACH CONCURRENTLY: PostgreSQL's
+// get_partition_ancestors() leaves out a parent that the partition is being detached from, although
+// earlier writers of that parent still bring it rows.
 List* tables_above(Oid relid) {
   List* tables = NIL;
   Relation inherits = table_open(InheritsRelationId, AccessShareLock);

@@ -312,7 +312,7 @@ BEGIN
         USING DETAIL = format('No column of relation %s owns it any more.', tbl);
     END IF;
   END LOOP;
-  -- What is to be called may have been taken from the extension.
+  -- The called function may have been removed from the extension.
   IF (SELECT bool_or(s.layout IS NULL) FROM snowid.family_of(tbl, col) AS f, snowid.source_of_ids(f.relid, f.attnum) AS s) THEN
     RAISE '% does not call a function of extension "snowid"', call USING ERRCODE = 'object_not_in_prerequisite_state',
       HINT = 'Put it back by ALTER EXTENSION snowid ADD FUNCTION.';

@@ -221,7 +221,7 @@ BEGIN
         SELECT array_agg(DISTINCT d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl
               AND d.refobjsubid > 0) AS columns
           FROM depending AS d WHERE d.classid = l.classid AND d.objid = l.objid) AS u
-     -- What looks at a column that is generated from this one does, too.
+     -- Directly, or through a column generated from this one.
      WHERE col = ANY (u.columns) OR u.columns && ARRAY(
        SELECT g.own::int FROM looker AS g JOIN depending AS d ON d.classid = g.classid AND d.objid = g.objid
         WHERE g.own > 0 AND d.refclassid = 'pg_class'::regclass AND d.refobjid = tbl AND d.refobjsubid = col)

@@ -300,7 +300,7 @@ BEGIN
     RAISE SQLSTATE 'SN000';
   EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
   END;
-  -- What PostgreSQL's own statement locks: tables that foreign keys lead to and from first.
+  -- The locks of PostgreSQL's own statement: tables at the other end of foreign keys first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT c.confrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent

@@ -132,7 +132,7 @@ BEGIN
   -- No session waits if nothing is to be done.
   IF NOT EXISTS (SELECT FROM snowid.removable_partitions(parent, before, given, max_partitions)) THEN RETURN; END IF;
 
-  -- What PostgreSQL's own statements lock: tables that foreign keys lead to and from first.
+  -- The locks of PostgreSQL's own statements: tables at the other end of foreign keys first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')) AS r (is_referred),
       LATERAL (

@@ -4,9 +4,9 @@
 -- statistics. Therefore they go through snowid.execute(), which gives that code the owner's rights and no others, and
 -- restores search_path and role. Everything read before is stale after that, and is looked up again.
 --
--- What changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock, to raise its
--- errors before anybody has to wait. Both looks are the same function, and a statement of its own sees what was committed
--- before it began. Under REPEATABLE READ it would not, hence snowid.require_read_committed().
+-- A function that changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock,
+-- to raise its errors before any session has to wait. Both looks are the same function, and a statement of its own sees
+-- what was committed before it began. Under REPEATABLE READ it would not, hence snowid.require_read_committed().
 --
 -- No body names the extension's schema, see types/decode.sql.
 
@@ -80,7 +80,7 @@ CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema
 COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout, boolean) IS
   'Returns the first ID or UUID of the unit of time that holds a moment.';
 
--- What a partition's bound, as PostgreSQL prints it, is among IDs.
+-- A partition's bound, as printed by PostgreSQL, as an ID.
 CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN CASE WHEN pg_catalog.length(bound) OPERATOR(pg_catalog.=) 36

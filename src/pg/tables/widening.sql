@@ -1,4 +1,4 @@
--- What is in the way of a column's becoming IDs: narrow columns, its own and those that refer to it.
+-- Columns to widen before a column can hold IDs: the column itself and those that refer to it.
 
 -- The columns that get or bring a column's values by foreign keys and inheritance, itself included. Types
 -- are not looked at: a foreign key may lead over a wide column to a narrow one.
@@ -106,7 +106,7 @@ BEGIN ATOMIC
       JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
       JOIN pg_catalog.pg_language AS l ON l.oid OPERATOR(pg_catalog.=) p.prolang
      WHERE n.nspname OPERATOR(pg_catalog.<>) ALL (ARRAY['pg_catalog', 'information_schema', 'snowid']::pg_catalog.name[])
-       -- What is compiled has a symbol for its source.
+       -- The source of a compiled function is a symbol.
        AND l.lanname OPERATOR(pg_catalog.<>) ALL (ARRAY['c', 'internal']::pg_catalog.name[])
        AND COALESCE(p.proallargtypes, p.proargtypes::pg_catalog.oid[]) OPERATOR(pg_catalog.&&)
          ARRAY['pg_catalog.int4'::pg_catalog.regtype::pg_catalog.oid, 'pg_catalog.int2'::pg_catalog.regtype::pg_catalog.oid]

@@ -1,4 +1,4 @@
-// What the server's ObjectIDs need when a clock that was ahead is set right.
+// Resetting the server's ObjectIDs when a clock that was ahead is corrected.
 #pragma once
 
 #include "pg/postgres.hpp"
