@@ -112,7 +112,7 @@ async function look_at_pages(browser) {
   const there = readdirSync(site, { recursive: true }).filter((file) => file.endsWith('.html'))
   check('the menu begins with the README, the tutorial, and Install',
     unless(`${pages.slice(0, 3)}` === '/,/docs/tutorial.html,/docs/install.html', `it has ${pages}`))
-  const runbook = await start.locator('.VPSidebar a[href="/docs/operations.html"]').innerText()
+  const runbook = await start.locator('.VPSidebar a[href="/docs/runbook.html"]').innerText()
   check('the menu calls the runbook so', unless(runbook === 'Runbook', `it says ${runbook}`))
   const client = start.locator('.VPSidebar a[href="/docs/clients/pgx.html"]')
   check('clients are folded', unless(!await client.isVisible(), 'their pages are in sight'))

@@ -7,7 +7,7 @@ const ORDER = [
   ['snowid', ['README.md', 'docs/tutorial.md', 'docs/install.md', 'docs/guarantees.md', 'docs/reference.md',
     'docs/layouts.md', 'docs/json.md', 'docs/counters.md', 'docs/read-in-order.md', 'docs/node-numbers.md',
     'docs/citus.md', 'docs/moving-shards.md', 'docs/partitions.md', 'docs/many-servers.md', 'docs/portable.md']],
-  ['Running it', ['docs/operations.md', 'docs/monitoring.md', 'docs/converting.md']],
+  ['Running it', ['docs/runbook.md', 'docs/replication.md', 'docs/monitoring.md', 'docs/converting.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],
   ['Inside', ['docs/design.md', 'docs/testing.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
   ['More', ['./', 'docs/']],
@@ -18,7 +18,7 @@ const FOLDED = new Set(['Clients'])
 
 // Pages that the menu calls otherwise than by their first headings.
 const NAMES = new Map([['README.md', 'Overview'], ['docs/guarantees.md', 'Guarantees'], ['docs/layouts.md', 'Layouts'],
-  ['docs/portable.md', 'Portable'], ['docs/operations.md', 'Runbook'], ['docs/clients/README.md', 'All of them'],
+  ['docs/portable.md', 'Portable'], ['docs/runbook.md', 'Runbook'], ['docs/clients/README.md', 'All of them'],
   ['docs/design.md', 'Design']])
 
 const markdown_in = (root, directory) =>

@@ -1,5 +1,5 @@
 # The clock of the torture, where it was set: before a round, times that have been used may be ahead of it. Then the round
-# is left to see how IDs fare, or the clock catches up, or all databases are rewound as docs/operations.md has it.
+# is left to see how IDs fare, or the clock catches up, or all databases are rewound as docs/runbook.md has it.
 package TortureClock;
 
 use strict;

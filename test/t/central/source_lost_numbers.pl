@@ -6,7 +6,7 @@
 
 use Snowid;
 
-my ($page, $section) = ('docs/operations.md', 'A central source was restored or promoted');
+my ($page, $section) = ('docs/runbook.md', 'A remote sequence was restored or promoted');
 my (undef, $look, $set, $attach, $verify) = blocks_of($page, $section);
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $hub = new_server('hub', allows_streaming => 1);

@@ -1,13 +1,13 @@
 # What docs say of a server that has a copy, run as it stands there: how a copy that issues IDs gets a number of its own, while
-# the original takes over (docs/operations.md), and the script that has a promoted standby take over, as Patroni calls it
-# (docs/many-servers.md).
+# the original takes over (docs/runbook.md), and the script that has a promoted standby take over, as Patroni calls it
+# (docs/replication.md).
 #
 # Runs in make test-all: it has four servers.
 
 use Snowid;
 use SnowidNodes;
 
-my ($page, $heading) = ('docs/operations.md', 'A clone is found');
+my ($page, $heading) = ('docs/runbook.md', 'A clone is found');
 my ($check, $take_over, $join) = map { said_in($page, $heading, "SELECT $_") } 'snowid.check_node()', 'snowid.take_over_node()', q(snowid.join('registry', 'another name'));
 my ($replaced, $joined) = map { said_in($page, $heading, $_) =~ s/ … *$| …$//gr } 'another server has replaced this one …', 'database has joined as node …';
 my $number = 'SELECT snowid_shard(snowid_next())';
@@ -34,7 +34,7 @@ $twin->stop;
 
 # A promoted standby.
 my $scratch = PostgreSQL::Test::Utils::tempdir_short();
-my ($callback) = slurp_file('docs/many-servers.md') =~ /^```\n(#!\/bin\/sh\n\[ .*?)^```$/ms;
+my ($callback) = slurp_file('docs/replication.md') =~ /^```\n(#!\/bin\/sh\n\[ .*?)^```$/ms;
 $callback =~ s/in berlin app;/in postgres;/;
 append_to_file("$scratch/snowid-take-over", $callback);
 chmod 0755, "$scratch/snowid-take-over";

@@ -86,7 +86,7 @@ $berlin->wait_for_catchup($standby);
 cut_off($standby, $berlin);
 $standby->promote;
 is(number_of($standby), '2|2', 'a standby with the tag goes on as the node');
-my ($cron_job) = slurp_file('docs/many-servers.md') =~ /^```\n(SELECT snowid.check_node\(\);\nSELECT snowid.take_over_node\(\) FROM .*?)^```$/ms;
+my ($cron_job) = slurp_file('docs/replication.md') =~ /^```\n(SELECT snowid.check_node\(\);\nSELECT snowid.take_over_node\(\) FROM .*?)^```$/ms;
 my ($job_checks, $job_takes_over) = split /(?<=;)\n/, $cron_job;
 is(attempt($berlin, $cron_job), '2', 'where nothing was promoted the job checks');
 is(attempt($standby, $job_checks), '2', 'on the promoted standby, too');

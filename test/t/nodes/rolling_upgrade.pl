@@ -1,4 +1,4 @@
-# Several servers are upgraded one after the other, as docs/operations.md has it: the node draws on through all of it, and a
+# Several servers are upgraded one after the other, as docs/runbook.md has it: the node draws on through all of it, and a
 # registry of another version, which it cannot ask, changes nothing. Nobody is forgotten.
 #
 # Runs in make test-all: it starts many sessions.
@@ -6,7 +6,7 @@
 use Snowid;
 use SnowidNodes;
 
-my ($page, $heading) = ('docs/operations.md', 'Upgrading several servers');
+my ($page, $heading) = ('docs/runbook.md', 'Upgrading several servers');
 
 # An earlier version than the current one, which is what the servers have at first.
 my ($install_path, $scripts) = new_prefix();

@@ -1,5 +1,5 @@
-# What docs/operations.md says of synchronous standbys of which none answers, and of a fail-over with layouts of long units,
-# followed to the letter.
+# What docs/runbook.md has of synchronous standbys of which none answers, and docs/replication.md of a failover with layouts of
+# long units, followed to the letter.
 #
 # Runs in make test-all: it has three servers.
 
@@ -7,14 +7,14 @@ use Snowid;
 use SnowidNodes;
 use Time::HiRes qw(time);
 
-my $page = 'docs/operations.md';
+my $page = 'docs/runbook.md';
 my $primary = ready_server('primary', allows_streaming => 1, conf => "wal_sender_timeout = 0\nwal_receiver_timeout = 0\n");
 my ($near, $far) = map { new_standby($primary, $_) } 'standby1', 'standby2';
 start_server($_) foreach $near, $far;
 
 # No standby answers. One of the two is down, the one that commits wait for.
 my $heading = 'No standby answers';
-my ($ask, $empty, $again) = blocks_of($page, $heading);
+my ($ask, $empty, $behind, $again) = blocks_of($page, $heading);
 wait_for(sub { $primary->safe_psql('postgres', 'SELECT count(*) FROM pg_stat_replication') eq '2' }, 'the standbys');
 $primary->append_conf('postgresql.conf', "synchronous_standby_names = 'standby1'\n");
 $primary->reload;
@@ -34,7 +34,6 @@ follow($primary, 'the primary', $empty);
 is(answer($waiting), '2', 'what waited goes on');
 start_server($near);
 $primary->wait_for_catchup($near);
-my $behind = said_in($page, $heading, 'SELECT application_name, state, pg_current_wal_lsn() - replay_lsn AS behind FROM pg_stat_replication');
 like($primary->safe_psql('postgres', $behind), qr/^standby1\|streaming\|\d+$/m, 'the standby has caught up');
 is($primary->safe_psql('postgres', $state), 'async', 'and is not waited for yet');
 follow($primary, 'the primary', $again);
@@ -44,7 +43,7 @@ close_session($waiting);
 
 # Long units: an hour, which begins while the standby that is to be promoted is cut off.
 my $hours = 'time:31 shard:16 seq:17 unit:1h epoch:2020-01-01T00:00:00Z';
-my ($advance) = blocks_of($page, 'Long units of time');
+my ($advance) = blocks_of('docs/replication.md', 'Long units of time');
 $primary->wait_for_catchup($far);
 cut_off($far, $primary);
 # A later hour. Ten minutes of it are over, so it does not end meanwhile.

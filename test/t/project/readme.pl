@@ -80,7 +80,10 @@ my %before = (
     'docs/install.md'      => '',
     'docs/node-numbers.md' => '',
     'docs/tutorial.md'     => '',
-    'docs/operations.md'   => 'CREATE EXTENSION snowid; SELECT snowid.release_shard(42)',
+    'docs/runbook.md'      => 'CREATE SCHEMA "Odd one"; CREATE EXTENSION snowid SCHEMA "Odd one"; SELECT snowid.release_shard(42);'
+      . q( ALTER DATABASE runbook SET DateStyle = 'German'; ALTER DATABASE runbook SET TimeZone = 'Asia/Kolkata';)
+      . ' CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT "Odd one".snowid_next());'
+      . q( CREATE TABLE readings (id bigint PRIMARY KEY DEFAULT "Odd one".snowid_next(0, 'baidu'))),
 );
 # Pages without examples in SQL. Those of converting.md are run under load, by tables/migrating_*.pl.
 my %without = map { ("docs/$_.md" => 1) } qw(citus converting design guarantees monitoring portable testing);

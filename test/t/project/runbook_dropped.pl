@@ -1,11 +1,11 @@
-# The runbook, docs/operations.md, followed word by word where an extension was dropped, whose defaults come back; and for a copy of a
+# The runbook, docs/runbook.md, followed word by word where an extension was dropped, whose defaults come back; and for a copy of a
 # joined node, which leaves while no registry is to be had.
 #
 # Runs in make test-all: it takes each step of the page.
 
 use Snowid;
 
-my $page = 'docs/operations.md';
+my $page = 'docs/runbook.md';
 my $node = ready_server('dropped', sql => 'CREATE DATABASE app; CREATE DATABASE registry; CREATE DATABASE many; CREATE DATABASE staging');
 $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach 'app', 'registry', 'many';
 sub try_app { return attempt($node, $_[0], dbname => 'app') }
@@ -77,7 +77,7 @@ is(try_app('INSERT INTO photos (n) VALUES (3) RETURNING snowid_shard(id)'), '2',
 is(try_app($statements), join("\n", @before), 'verified: the same list');
 
 # A copy of a node: for tests it needs no registry, and else it joins.
-my $restored = 'A dump is restored';
+my $restored = 'A dump was restored';
 my ($dump) = run_command([ 'pg_dump', '-d', $node->connstr('app') ]);
 $node->safe_psql('staging', $dump);
 $node->safe_psql('staging', q(ALTER SERVER registry OPTIONS (SET host '/nowhere')));

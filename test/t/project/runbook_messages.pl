@@ -1,9 +1,9 @@
-# The runbook, docs/operations.md, is searched for what somebody has read in a client or a log: so each message on it is one that a
+# The runbook, docs/runbook.md, is searched for what somebody has read in a client or a log: so each message on it is one that a
 # server prints, with its SQLSTATE. Of snowid's the sources are asked; PostgreSQL's own are had of servers.
 
 use Snowid;
 
-my $page = 'docs/operations.md';
+my $page = 'docs/runbook.md';
 
 # What the sources say: the text of each message, with "…" for what is filled in, and its SQLSTATEs; and the details and hints.
 my (%messages, @others);
@@ -69,7 +69,7 @@ cmp_ok(scalar(@quoted), '>', 20, 'messages are quoted');
 
 # Those in the table by which an entry is found: the beginning of one, after its SQLSTATEs or its severity.
 my $named = 0;
-foreach my $part (map { split /; / } section_of($page, 'Where to look') =~ /^\| (.*?) \| /mg)
+foreach my $part (map { split /; / } section_of($page, 'Runbook') =~ /^\| (.*?) \| /mg)
 {
     my ($codes, $texts) = $part =~ /^([^`]*), (`.*)$/ or next;
     my %code = map { $_ => 1 } split /, /, $codes;

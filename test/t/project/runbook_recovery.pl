@@ -1,10 +1,10 @@
-# The runbook, docs/operations.md, "The old primary comes back", followed word by word: it follows the new one, and makes no IDs.
+# docs/replication.md, "The old primary comes back", followed word by word: it follows the new one, and makes no IDs.
 #
 # Runs in make test-all: it starts servers again and again.
 
 use Snowid;
 
-my $page = 'docs/operations.md';
+my $page = 'docs/replication.md';
 
 # Until the new one has written a checkpoint, pg_rewind of PostgreSQL 15 finds nothing to
 # do; its checkpointer is held, so that this does not depend on how quick it is.

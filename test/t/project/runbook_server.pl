@@ -1,4 +1,4 @@
-# The runbook, docs/operations.md, where a server lacks something: the library, in a call, at the start of sessions, and at its own; and
+# The runbook, docs/runbook.md, where a server lacks something: the library, in a call, at the start of sessions, and at its own; and
 # room on disk. What it prints is on the page, with a way in.
 #
 # Runs in make test-all: it starts servers again and again.
@@ -6,7 +6,7 @@
 use File::Basename;
 use Snowid;
 
-my $page = 'docs/operations.md';
+my $page = 'docs/runbook.md';
 my ($install_path) = new_prefix();
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $node = new_server('runbook_server', install_path => $install_path, extra => ['--wal-segsize=1']);
