@@ -9,6 +9,8 @@ use SnowidClients;
 use Test::More;
 
 my $recipe = new_recipe();
+# The page's last program reads the outbox of another page.
+run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up');
 run_page($recipe);
 
 # What the page rests on: its default layout's IDs are beyond what a number holds.
@@ -36,9 +38,8 @@ await client.end();
 JS
 run_shell($recipe, 'node many.mjs', "100000 100000 0 0 true\n");
 
-run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up', 'node-postgres');
 is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
-    'docs/read-in-order.md: the position is at the last message');
+    'an outbox: the position is at the last message');
 
 $recipe->{node}->stop;
 done_testing();

@@ -9,6 +9,8 @@ use Test::More;
 
 # Debian's packages are sources, without modules. Nothing is fetched.
 my $recipe = new_recipe(env => { GO111MODULE => 'off', GOPATH => '/usr/share/gocode', CGO_ENABLED => '0' });
+# The page's last program reads the outbox of another page.
+run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up');
 run_page($recipe);
 
 is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos WHERE title !~ '\d')), 'sunrise noon sunset night',
@@ -16,9 +18,8 @@ is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos
 is(asked_as_app($recipe, q(SELECT count(*) FROM (SELECT title, row_number() OVER (PARTITION BY title ~ 'copy' ORDER BY id) - 1 AS place
     FROM photos WHERE title ~ '\d') rows WHERE title ~ ('^(batch|copy) ' || place || '$'))), '1100', 'and in that of a batch, and of COPY');
 
-run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up', 'pgx');
 is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
-    'docs/read-in-order.md: the position is at the last message');
+    'an outbox: the position is at the last message');
 
 $recipe->{node}->stop;
 done_testing();

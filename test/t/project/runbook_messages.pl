@@ -38,7 +38,7 @@ sub pattern_of { return join '.+', map { quotemeta } split /…/, $_[0], -1 }
 # servers print.
 my @printed;
 sub note_printed { push @printed, [ $1, $2 // '', $3 ] while $_[0] =~ /(ERROR|FATAL|PANIC|LOG|WARNING):  (?:(\w{5}): )?(.*)/g; return }
-note_printed($_) foreach map({ s/^FATAL:  \K(?=could)/58P01: /r } blocks_of($page, 'The library is gone')), 'PANIC:  53100: could not write to file "pg_wal/…": No space left on device';
+note_printed($_) foreach map({ s/^FATAL:  \K(?=could)/58P01: /r } blocks_of($page, 'The library is missing')), 'PANIC:  53100: could not write to file "pg_wal/…": No space left on device';
 
 my $node = ready_server('messages', allows_streaming => 1, sql => 'CREATE DATABASE bare; CREATE ROLE app;'
       . ' CREATE ROLE reader LOGIN SUPERUSER; ALTER ROLE reader SET default_transaction_read_only = on');

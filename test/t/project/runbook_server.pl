@@ -23,7 +23,7 @@ start_with_disk();
 $node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 
 # The library is gone: in place of the link to where it is, a directory that has all but it.
-my $gone = 'The library is gone';
+my $gone = 'The library is missing';
 my ($in_call, $at_start) = map { s/\n\z//r } blocks_of($page, $gone);
 $in_call =~ s/\$libdir\/// if $node->pg_version >= 18;
 my $lib = `'$install_path/bin/pg_config' --pkglibdir` =~ s/\n//r;
