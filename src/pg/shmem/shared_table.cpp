@@ -21,8 +21,8 @@ namespace {
 constexpr char kRootName[] = "snowid";
 constexpr const char* kTrancheNames[] = {"SnowidCeiling", "SnowidSection", "SnowidShared"};
 
-// Never to be changed: ShmemInitStruct fails where the size is another one, so a new library could
-// not read the root of an old one.
+// Must never change: ShmemInitStruct fails if the size differs, and a new library could not read
+// the root of an old one.
 constexpr Size kRootSize = 2048;
 
 constexpr Size kNameSize = 32;
@@ -107,7 +107,7 @@ void attach_area() {
   root = found;
 }
 
-// The table of this name in the directory, nullptr where there is none. The root must be locked.
+// The table of this name in the directory, nullptr if there is none. Requires: the root is locked.
 Listed* find_listed(const char* name) noexcept {
   assert_holds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
@@ -115,8 +115,8 @@ Listed* find_listed(const char* name) noexcept {
   return nullptr;
 }
 
-// Makes a table, sets *made to it, and lists it. The root must be locked exclusively. The count is
-// raised last, so that a table that an error has left half made is not listed.
+// Makes a table, sets *made to it, and lists it. Requires: the root is locked exclusively. The
+// count is raised last: a table left incomplete by an error is not listed.
 Listed* make_table(const SharedTable& table, const dshash_parameters& parameters,
                    dshash_table** made) {
   assert_holds_exclusively(root->lock);
@@ -177,7 +177,7 @@ void table_attach_now(SharedTable* table) {
 }
 
 int64 table_memory(const char* name) {
-  // dshash keeps a pointer and a hash before each entry, and does not say so.
+  // dshash keeps a pointer and a hash before each entry, which is not part of its interface.
   constexpr Size kHeaderSize = 16;
   Assert(root != nullptr);
   LWLockAcquire(&root->lock, LW_SHARED);
