@@ -94,7 +94,7 @@ sub ready_server
     return $node;
 }
 
-# Ends servers, and the test with them, when nothing is wrong in their logs.
+# Ends servers, with the sessions that are open, and the test, when nothing is wrong in their logs.
 sub end_test
 {
     my (@nodes) = @_;

@@ -1,11 +1,7 @@
 # A database may have so many segments and sections in use, and so may the server: one more is refused, which says what the
 # bound is and what helps. Those that are there go on.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
 my @databases = 'd1' .. 'd5';
 my $node = few_counters(@databases);
@@ -29,6 +25,4 @@ is(draws($in{$_}, 1 .. 4), '1 1 1 1', "$_ has as many") foreach @databases[ 1 ..
 is_refused($in{d5}, 'The server has 16, which is all that it can have.', 'any database');
 is(draws($in{d1}, 1 .. 4), '3 3 3 3', 'd1 goes on');
 is(draws($in{d4}, 1 .. 4), '2 2 2 2', 'so does d4');
-
-close_session($role, values %in);
 end_test($node);

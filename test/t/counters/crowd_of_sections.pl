@@ -3,14 +3,9 @@
 #
 # Runs in make test-all: it draws for long.
 
-use strict;
-use warnings;
-
 use File::Spec;
-use PostgreSQL::Test::Utils;
 use Snowid;
 use SnowidRun;
-use Test::More;
 
 my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my @names = map { "crowded_$_" } 1 .. 40;

@@ -1,11 +1,7 @@
 # What shared memory has of a sequence stays there as long as a session can reach it. The fault: a transaction that has dropped
 # sequences took them for unused, had others made in their place, and rolled back; so two sequences gave the same numbers.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
 my $node = few_counters('d1', 'd2');
 foreach my $kind ('segment', 'section')

@@ -3,16 +3,9 @@
 # snowid.segment_adapt is off; but never more than a sixteenth of the numbers that were issued. What is allocated
 # can be read from the sequence's last value, the beginning of the last block: that far a crash skips numbers.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
-my $node = new_server('blocks');
-start_server($node);
-$node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION snowid;
+my $node = ready_server('blocks', sql => <<'SQL');
 CREATE SEQUENCE adapts INCREMENT 1000;
 CREATE SEQUENCE large INCREMENT 62500;
 CREATE SEQUENCE largest INCREMENT 1000001;
@@ -44,8 +37,7 @@ sub blocks_allocated
     my ($session, $sequence, $increment) = @_;
     my $size = ($session->{blocks} // 1) * $increment;
     my $step = int($size / 100);
-    my ($last, $wrong, $before, $after) =
-      split /\|/, ask($session, "SELECT * FROM draw_until_more('$sequence', $increment, $step)");
+    my ($last, $wrong, $before, $after) = split /\|/, ask($session, "SELECT * FROM draw_until_more('$sequence', $increment, $step)");
     is($wrong, 0, "$sequence: in order, no gap, none that was not allocated");
     my $used = $size - ($before + $increment - 1 - $last);
     ok($used >= $size / 10 && $used <= $size / 10 + $step, "$sequence: allocated when a tenth of the last ones is used")
@@ -53,22 +45,11 @@ sub blocks_allocated
     return $session->{blocks} = ($after - $before) / $increment;
 }
 
-my $clock = 0;
-sub pass_minutes
-{
-    my ($minutes) = @_;
-    $clock += 60 * $minutes;
-    set_clock($clock, $node);
-    return;
-}
-
 # Has so many numbers issued, block by block. The last ones are from one block then.
 sub issue
 {
     my ($session, $sequence, $count) = @_;
-    is(ask($session, "SET snowid.segment_adapt = off; SELECT count(*) FROM snowid_segment_batch('$sequence', $count)"),
-        $count, "$sequence: $count numbers");
-    ask($session, 'RESET snowid.segment_adapt');
+    ask($session, "SET snowid.segment_adapt = off; SELECT count(*) FROM snowid_segment_batch('$sequence', $count); RESET snowid.segment_adapt");
     delete $session->{blocks};
     return;
 }
@@ -76,18 +57,16 @@ sub issue
 my $session = open_session($node);
 is(blocks_allocated($session, 'adapts', 1000), 1, 'few were issued: no more than the first one');
 issue($session, 'adapts', 500_000);
-is(blocks_allocated($session, 'adapts', 1000), 2, 'many were: twice as many');
-is(blocks_allocated($session, 'adapts', 1000), 4, 'and again');
-foreach my $step ([ 10, 8 ], [ 20, 8 ], [ 25, 8 ], [ 31, 4 ], [ 20, 4 ], [ 120, 2 ], [ 31, 1 ], [ 31, 1 ], [ 0, 2 ],
-    [ -60, 4 ])
+is(blocks_allocated($session, 'adapts', 1000), $_, "many were: twice as many, $_") foreach 2, 4;
+my $clock = 0;
+foreach my $step ([ 10, 8 ], [ 20, 8 ], [ 25, 8 ], [ 31, 4 ], [ 20, 4 ], [ 120, 2 ], [ 31, 1 ], [ 31, 1 ], [ 0, 2 ], [ -60, 4 ])
 {
     my ($minutes, $blocks) = @$step;
-    pass_minutes($minutes);
+    set_clock($clock += 60 * $minutes, $node);
     is(blocks_allocated($session, 'adapts', 1000), $blocks, "after $minutes minutes: $blocks blocks");
 }
 ask($session, 'SET snowid.segment_adapt = off');
-is(blocks_allocated($session, 'adapts', 1000), 1, 'off: one block');
-is(blocks_allocated($session, 'adapts', 1000), 1, 'and again');
+is(blocks_allocated($session, 'adapts', 1000), 1, 'off: one block') foreach 1, 2;
 close_session($session);
 foreach my $most ([ 'large', 62500, 2, 4, 8, 16, 16 ], [ 'largest', 1000001, 1, 1 ])
 {
@@ -112,13 +91,7 @@ foreach my $increment (1, 10)
         push @far, "$ahead after $issued" if $ahead > $issued / 8 + 2 * $increment;
     }
     is("@far", '', "increment $increment: at most an eighth of what was issued is in memory");
-    my ($max, $last) = split /\|/, ask($session, <<"SQL");
-SELECT max(n), (SELECT last_value FROM steps$increment) FROM snowid_segment_batch('steps$increment', 1000) AS n
-SQL
-    is($max, 3000, "increment $increment: a batch");
-    cmp_ok($last, '<=', 3000 + 3000 / 8 + 2 * $increment, "increment $increment: nor after that");
+    is(ask($session, "SELECT max(n) FROM snowid_segment_batch('steps$increment', 1000) AS n"), 3000, "increment $increment: a batch");
+    cmp_ok(last_value($node, "steps$increment"), '<=', 3000 + 3000 / 8 + 2 * $increment, "increment $increment: nor after that");
 }
-close_session($session);
-check_log($node);
-$node->stop;
-done_testing();
+end_test($node);

@@ -1,20 +1,11 @@
-# setval takes effect for every session at once: a draw that begins after it was committed must not take a
-# number of the block of before, not even while another session is just allocating the next one.
+# setval takes effect for every session at once: a draw that begins after it was committed takes no number of the block of before,
+# not even while another session is just allocating the next one.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
-my $node = new_server('setval');
-$node->start;
-$node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION snowid;
+# Each draw must be above what was set before it began. draw() returns how many were not.
+my $node = ready_server('setval', sql => <<'SQL');
 CREATE SEQUENCE numbers INCREMENT 1000;
--- Draws in transactions of their own beside one who sets the sequence further and further. Each draw
--- must be above what was set before it began. Returns how many were not.
 CREATE PROCEDURE draw(rounds int, INOUT wrong int) LANGUAGE plpgsql AS $$
 DECLARE
   before bigint;
@@ -34,13 +25,9 @@ BEGIN
   END LOOP;
 END $$;
 SQL
-
 my @drawing = map { open_session($node) } 1 .. 8;
 my $setting = open_session($node);
 start_asking($_, 'CALL draw(30000, 0)') foreach @drawing;
 is(ask($setting, 'CALL advance(20000)'), '', 'set again and again');
 is(answer($_), '0', 'what is drawn is above what was set before') foreach @drawing;
-close_session(@drawing, $setting);
-$node->stop;
-check_log($node);
-done_testing();
+end_test($node);

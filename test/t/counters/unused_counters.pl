@@ -1,11 +1,7 @@
 # Segments and sections that no session uses make room for others, in any database where the server is full. They lose the rest
 # of their block or limit, and nothing else; those in use lose nothing.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
 my @databases = 'd1' .. 'd5';
 my $node = few_counters(@databases);
@@ -22,6 +18,4 @@ $in{d4} = open_session($node, dbname => 'd4');
 wait_for(sub { draws($in{d4}, $_) eq '101' }, 'room for those who come back') foreach 1 .. 4;
 is(draws($in{d4}, 1 .. 4), '102 102 102 102', 'they go on above what was allocated, and no further');
 is(draws($in{$_}, 1 .. 4), '2 2 2 2', "those in use go on: $_") foreach @databases[ 0 .. 2 ];
-
-close_session(values %in);
 end_test($node);

@@ -1,0 +1,19 @@
+# setval counts also where it sets what the sequence holds already, ALTER SEQUENCE also where it shortens the last block; on
+# unlogged sequences, too.
+
+use Snowid;
+
+my $node = ready_server('itself', conf => "snowid.segment_adapt = off\n", sql => 'CREATE SEQUENCE s');
+my ($session, $other) = map { open_session($node) } 1 .. 2;
+foreach my $persistence ('', 'UNLOGGED')
+{
+    ask($session, "DROP SEQUENCE s; CREATE $persistence SEQUENCE s INCREMENT 899");
+    foreach my $step (
+        [ 'SELECT', 1 ], [ 'ALTER SEQUENCE s INCREMENT 1', 2 ], [ q(SELECT setval('s', 1)), 2 ], [ q(SELECT setval('s', 2)), 3 ],
+        [ q(SELECT setval('s', 500); SELECT count(nextval('s')) FROM generate_series(1, 40); SELECT setval('s', 500)), 501 ])
+    {
+        ask($other, $step->[0]);
+        is(ask($session, q(SELECT snowid_segment_next('s'))), $step->[1], "$persistence $step->[0]");
+    }
+}
+end_test($node);
