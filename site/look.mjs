@@ -25,6 +25,10 @@ const SOUGHT = [
   ['performance', '/', 'performance'],
   ['benchmark', '/', 'performance'],
   ['tutorial', '/docs/tutorial.html', 'tutorial'],
+  ['quickstart', '/docs/tutorial.html', 'tutorial'],
+  ['failover', '/docs/replication.html', 'failover'],
+  ['ERROR:  SN001: clock is 7012 ms behind the next ID of shard 3 of layout "discord"', '/docs/runbook.html',
+    'the-clock-went-back'],
   ['SN001', '/docs/reference.html', 'sn001'],
 ]
 

@@ -82,7 +82,10 @@ export default {
               .flatMap((word) => word.split('_').map((_, nth, parts) => parts.slice(nth).join('_'))),
           },
           searchOptions: {
-            tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u),
+            // A pasted message has numbers and names of its own, and its severity.
+            tokenize: (text) => (text.length < 40 ? text
+              : text.replace(/"[^"]*"|\b[\d:.-]+\b|\b(ERROR|FATAL|PANIC|WARNING|LOG|DETAIL|HINT):/g, ' ').trim())
+              .split(/[^\p{L}\p{N}_]+/u),
             combineWith: 'AND',
           },
         },

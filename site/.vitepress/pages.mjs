@@ -17,8 +17,7 @@ const ORDER = [
 const FOLDED = new Set(['Clients'])
 
 // Pages that the menu calls otherwise than by their first headings.
-const NAMES = new Map([['README.md', 'Overview'], ['docs/guarantees.md', 'Guarantees'], ['docs/layouts.md', 'Layouts'],
-  ['docs/portable.md', 'Portable'], ['docs/runbook.md', 'Runbook'], ['docs/clients/README.md', 'All of them'],
+const NAMES = new Map([['README.md', 'Overview'], ['docs/clients/README.md', 'Overview'],
   ['docs/design.md', 'Design']])
 
 const markdown_in = (root, directory) =>
