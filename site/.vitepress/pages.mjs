@@ -6,8 +6,9 @@ import { basename, join } from 'node:path'
 const ORDER = [
   ['snowid', ['README.md', 'docs/tutorial.md', 'docs/install.md', 'docs/guarantees.md', 'docs/reference.md',
     'docs/layouts.md', 'docs/json.md', 'docs/counters.md', 'docs/read-in-order.md', 'docs/node-numbers.md',
-    'docs/citus.md', 'docs/moving-shards.md', 'docs/partitions.md', 'docs/many-servers.md', 'docs/portable.md']],
-  ['Running it', ['docs/runbook.md', 'docs/replication.md', 'docs/monitoring.md', 'docs/converting.md']],
+    'docs/citus.md', 'docs/moving-shards.md', 'docs/partitions.md', 'docs/portable.md']],
+  ['Running it', ['docs/runbook.md', 'docs/replication.md', 'docs/monitoring.md', 'docs/converting.md',
+    'docs/rewriting-keys.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],
   ['Inside', ['docs/design.md', 'docs/testing.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
   ['More', ['./', 'docs/']],

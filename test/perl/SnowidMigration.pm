@@ -1,6 +1,6 @@
-# Migrating under load: the steps of docs/converting.md, four tables with 100,000 rows to take them on, and sessions
+# Converting tables under load: the steps of docs/converting.md and docs/rewriting-keys.md, four tables with 100,000 rows, and sessions
 # that insert, update and delete meanwhile and note what they were given. They are of the role app, which owns nothing and
-# has the page's grants; the tables are published. Not part of Snowid: the tests of that page use it.
+# has some grants; the tables are published. Not part of Snowid: the tests of these pages use it.
 package SnowidMigration;
 
 use strict;
@@ -21,14 +21,31 @@ our @TABLES = qw(customers orders items payments);
 my $sessions = 3;
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
-# The examples of the page by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
-# all ways share it.
+# The examples of the pages by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
+# all ways share it. One of these, "list", sets psql's variables for the others.
 my (%step, @names);
+
+# The tables of the examples.
+my $tables = <<'SQL';
+CREATE TABLE customers (id bigserial PRIMARY KEY, name text NOT NULL, visits int NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE orders (id bigserial PRIMARY KEY, customer_id bigint NOT NULL REFERENCES customers,
+  created_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE items (id bigserial PRIMARY KEY, order_id bigint NOT NULL REFERENCES orders, sku text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now());
+CREATE TABLE payments (id bigserial PRIMARY KEY, order_id bigint NOT NULL REFERENCES orders, cents int NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX ON orders (customer_id);
+CREATE INDEX ON items (order_id);
+CREATE INDEX ON payments (order_id);
+GRANT SELECT, INSERT, UPDATE, DELETE ON customers, orders, items, payments TO app;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO app;
+SQL
 
 sub page_steps
 {
     return @names if @names;
-    foreach my $example (slurp_file('docs/converting.md') =~ /^```sql\n(.*?)^```$/msg)
+    foreach my $example (map { slurp_file($_) =~ /^```sql\n(.*?)^```$/msg } 'docs/converting.md', 'docs/rewriting-keys.md')
     {
         my ($name) = $example =~ /\A-- (.*)\n/ or die "an example without a name: $example";
         die "two examples are called $name" if $step{$name};
@@ -43,7 +60,7 @@ sub step_of
 {
     my ($name) = @_;
     page_steps();
-    return $step{$name} // die "the page has no step $name";
+    return $step{$name} // die "the pages have no step $name";
 }
 
 # A server, started, with the clients' role, that can publish tables.
@@ -57,34 +74,33 @@ sub new_migration_server
     return $node;
 }
 
-# The names of a way's steps, in the order of the page, and of what they have after "WAY: ".
+# The names of a way's steps, in the order of the pages, and of what they have after "WAY: ".
 sub steps_of
 {
     my ($way) = @_;
     return map { /^\Q$way\E: (.*)/ ? $1 : () } page_steps();
 }
 
-# Makes a database that is called after the way, with the page's tables and their rows. Options: key, the type of
-# keys in the tables, where the page says bigserial; old, an expression for the key of row n, made at the time t, of
+# Makes a database that is called after the way, with the tables and their rows. Options: key, the type of keys in the
+# tables, bigserial by default; old, an expression for the key of row n, made at the time t, of
 # table tbl; first, SQL to run before; then, SQL to run when the rows are there; type, that of clients' variables; looks_up,
 # whether sessions look for both keys of a row: the one that they hold, and what load.now() gives for it.
 sub set_up
 {
     my ($node, $way, %options) = @_;
-    page_steps();
     my $type = $options{type} // 'bigint';
     my $key = $options{key} // 'bigserial';
-    my $tables = $step{tables} =~ s/\bbigserial\b/$key/gr;
+    my $own = $tables =~ s/\bbigserial\b/$key/gr;
     my $reference = $key eq 'serial' ? 'integer' : $type;
     my $either = sub { $options{looks_up} ? "IN ($_[1], load.now('$_[0]', $_[1]::text)::$type)" : "= $_[1]" };
     my $look_up = $options{looks_up} ? <<"SQL" : '';
   SELECT id INTO STRICT old.customer FROM customers WHERE id @{[ $either->('customers', 'old.customer') ]} FOR KEY SHARE;
   SELECT id INTO STRICT old.ordered FROM orders WHERE id @{[ $either->('orders', 'old.ordered') ]} FOR KEY SHARE;
 SQL
-    $tables =~ s/_id bigint/_id $reference/g;
+    $own =~ s/_id bigint/_id $reference/g;
     $node->safe_psql('postgres', "CREATE DATABASE $way");
     $node->safe_psql($way, 'CREATE EXTENSION snowid; ' . ($options{first} // ''));
-    $node->safe_psql($way, $tables . <<"SQL" . ($options{then} // ''));
+    $node->safe_psql($way, $own . <<"SQL" . ($options{then} // ''));
 CREATE SCHEMA load;
 CREATE FUNCTION load.moment(n int) RETURNS timestamptz IMMUTABLE RETURN '2024-01-01Z'::timestamptz + n * interval '17 s';
 CREATE FUNCTION load.key(tbl text, n int, t timestamptz) RETURNS $type IMMUTABLE RETURN $options{old};
@@ -207,7 +223,7 @@ sub stop_load
 sub attempt_step
 {
     my ($node, $way, $name) = @_;
-    return attempt($node, step_of($name), dbname => $way);
+    return attempt($node, step_of('list') . step_of($name), dbname => $way);
 }
 
 # Runs a step, and again where it gives up waiting for a lock, as the page says. Checks that it ends with the results
@@ -228,22 +244,24 @@ sub run_until_locked
 {
     my ($load, $sql, $what) = @_;
     my $out;
-    wait_for(sub { ($out = attempt($load->{node}, $sql, dbname => $load->{way})) ne 'ERROR 55P03' }, $what // 'the locks');
+    wait_for(sub { ($out = attempt($load->{node}, step_of('list') . $sql, dbname => $load->{way})) ne 'ERROR 55P03' }, $what // 'the locks');
     return $out;
 }
 
-# Takes all steps of a way, in the order of the page. `before` and `after` have what to do beside them.
+# Takes all steps of a way, in the order of the page, or those of the option `steps`, by their whole names. `before` and `after`
+# have what to do at each.
 sub take
 {
     my ($node, $way, %options) = @_;
     my $load = start_load($node, $way);
     my $files = files_of_tables($node, $way, @TABLES);
-    my @names = grep { $_ ne 'function' } steps_of($way);
-    is($names[-1], 'back', "$way: there is a way back");
-    foreach my $name (@names)
+    my @names = $options{steps} ? @{ $options{steps} } : map { "$way: $_" } grep { $_ ne 'function' } steps_of($way);
+    is($names[-1], "$way: back", "$way: there is a way back");
+    foreach my $whole (@names)
     {
+        my ($name) = $whole =~ /: (.*)/;
         $options{before}{$name}->($load) if $options{before}{$name};
-        run_step($load, "$way: $name");
+        run_step($load, $whole);
         $options{after}{$name}->($load) if $options{after}{$name};
         mark($load, $name) if $name eq 'adopt' || $name eq 'back';
     }

@@ -7,7 +7,7 @@ use SnowidMigration;
 
 my $node = new_migration_server('migrating_functions');
 set_up($node, 'identity', key => 'bigint GENERATED ALWAYS AS IDENTITY', old => 'n', then => setvals());
-take($node, 'identity',
+take($node, 'identity', steps => [ 'bigserial: adopt', 'bigserial: check', 'identity: back' ],
     before => { adopt => sub { is(locks_of($_[0], q(SELECT snowid.adopt('orders', 'id'))), 'orders AccessExclusive', 'identity: what adopting locks') } });
 
 # Their default draws from the function when the rows are there.

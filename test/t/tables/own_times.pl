@@ -1,12 +1,29 @@
-# Rows that bring their time, as docs/many-servers.md has them: an ID of the row's own time in a shard that issues none,
-# whatever is there already and whoever chooses the same one at the same time. The page's functions are those tested.
+# Imported rows, and IDs for old rows, as docs/converting.md has them: an ID of the row's own time in a shard that
+# issues none, whatever is there already and whoever chooses the same one at the same time; by the page's function, and by a
+# trigger as the page describes it.
 #
 # Runs in make test-all: it goes through many forms of tables.
 
 use Snowid;
 
 my $node = ready_server('own_times', conf => "timezone = 'UTC'\n");
-follow($node, '', $_) foreach blocks_of('docs/many-servers.md', 'Rows that bring their time');
+follow($node, '', $_) foreach map { blocks_of('docs/converting.md', $_) } 'IDs for old rows', 'Imported rows';
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION give_id_of_time() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  FOR try IN 0 .. 7999 LOOP
+    NEW.id := snowid_encode(NEW.created_at + try / 8 * interval '1 ms', 8190, floor(random() * 1024)::bigint);
+    IF NOT EXISTS (SELECT FROM notes WHERE id = NEW.id) THEN RETURN NEW; END IF;
+  END LOOP;
+  RAISE 'no free ID in a second from %', NEW.created_at;
+END $$;
+CREATE TRIGGER id_of_time BEFORE INSERT ON notes FOR EACH ROW
+  WHEN (NEW.created_at < now() - interval '1 minute') EXECUTE FUNCTION give_id_of_time();
+INSERT INTO notes (created_at, body) SELECT '2019-05-02Z', 'federated' FROM generate_series(1, 2000);
+SQL
+is(attempt($node, q(INSERT INTO notes (body) VALUES ('written here') RETURNING snowid_timestamp(id) > now() - interval '1 minute')), 't', 'a new row');
+is(attempt($node, q(SELECT body, count(*), count(DISTINCT id), max(snowid_timestamp(id) - created_at) < '1 s' FROM notes GROUP BY body ORDER BY body)),
+    "federated|2000|2000|t\nimported|3000|3000|t\nwritten here|1|1|t", 'all have their times');
 
 # The shard issues no ID of its own, also after a crash, nor in a database that was restored from a dump.
 my @issuing = ('snowid_next(8190)', 'snowid_next_batch(8190, 2)', 'snowid_reserve(8190, 1)');
