@@ -4,21 +4,27 @@
 #
 # Runs in make test-all: it calls each function in a thousand ways.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Utils;
 use Snowid;
 use SnowidCalls;
-use Test::More;
 
-my $node = new_server('any_call');
-$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\n");
-$node->start;
+my $node = ready_server('any_call', conf => "max_prepared_transactions = 5\n");
 my $postmaster = slurp_file($node->data_dir . '/postmaster.pid');
-$node->safe_psql('postgres', 'CREATE EXTENSION snowid');
 my @functions = set_up_calls($node, 'postgres');
 cmp_ok(scalar(@functions), '>', 70, 'functions that SQL can call');
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION take_back() RETURNS void SECURITY DEFINER LANGUAGE plpgsql AS $$
+DECLARE
+  released snowid.released_shards;
+BEGIN
+  FOR released IN TABLE snowid.released_shards LOOP
+    BEGIN
+      PERFORM snowid.accept_shard(released.shard, snowid_encode(snowid_timestamp(released.id, released.layout) + '1 s', released.shard, 0, released.layout), released.layout);
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END;
+  END LOOP;
+END $$;
+CREATE FUNCTION run(statement text) RETURNS void PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN EXECUTE statement; END';
+SQL
 
 my $parallel = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
 my $calls = 0;
@@ -38,29 +44,13 @@ foreach my $setting ('', "SET $parallel = on;")
             $calls += $count // 0;
             is($wrong, '', "$function by $role $setting");
             # The functions that follow are to have their shards.
-            ask($session, <<'SQL') if $function =~ /snowid.release_shard/;
-DO $$
-DECLARE
-  released snowid.released_shards;
-BEGIN
-  FOR released IN TABLE snowid.released_shards LOOP
-    BEGIN
-      PERFORM snowid.accept_shard(released.shard, snowid_encode(snowid_timestamp(released.id, released.layout) + '1 s', released.shard, 0, released.layout), released.layout);
-    EXCEPTION WHEN OTHERS THEN
-      NULL;
-    END;
-  END LOOP;
-END $$
-SQL
+            ask($session, 'SELECT take_back()') if $function =~ /snowid.release_shard/;
         }
         close_session($session);
     }
 }
 # Within a function that is wrongly marked PARALLEL SAFE, in a worker, and in a leader that has got no workers.
 my $session = open_session($node);
-ask($session, <<'SQL');
-CREATE FUNCTION run(statement text) RETURNS void PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN EXECUTE statement; END'
-SQL
 foreach my $workers (8, 0)
 {
     ask($session, "SET $parallel = on; SET snowid.max_wait = 0; SET max_parallel_workers = $workers");
@@ -82,12 +72,9 @@ unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|TRAP|leak/, 'no
 is(attempt($node, $_), 'ERROR 0A000', "refused: $_")
   foreach 'SELECT 1 WHERE snowid_next_batch(1, 2) > 0', 'INSERT INTO plain VALUES (1) RETURNING snowid_next_batch(1, 2)',
   'SELECT coalesce(snowid_segment_batch(\'open_seq\', 3), 1)', 'CREATE TABLE t (id bigint DEFAULT seq_x_to_y(1, 2))';
-is(attempt($node, 'SELECT count(*) FROM (SELECT snowid_next_batch(1, 3), snowid_segment_batch(\'open_seq\', 2), seq_x_to_y(1, 4)) s'),
-    '4', 'several sets in step');
-is(attempt($node, 'SELECT count(*) FROM ROWS FROM (snowid_next_batch(1, 3), seq_x_to_y(1, 4), snowid_decode(1)) WITH ORDINALITY'),
-    '4', 'several in FROM');
-is(attempt($node, 'BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT snowid_next_batch(1, 3000), snowid_segment_batch(\'open_seq\', 3000);'
-          . ' MOVE 2 IN c; COMMIT; SELECT 1'), '1', 'a cursor that is held');
+is(attempt($node, $_), '4', $_) foreach q(SELECT count(*) FROM (SELECT snowid_next_batch(1, 3), snowid_segment_batch('open_seq', 2), seq_x_to_y(1, 4)) s),
+  'SELECT count(*) FROM ROWS FROM (snowid_next_batch(1, 3), seq_x_to_y(1, 4), snowid_decode(1)) WITH ORDINALITY',
+  q(BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT snowid_next_batch(1, 3000), snowid_segment_batch('open_seq', 3000); MOVE 2 IN c; COMMIT; SELECT 4);
 
 $node->stop;
 done_testing();

@@ -7,17 +7,11 @@
 #
 # Runs in make test-all: it renames every object.
 
-use strict;
-use warnings;
-
 use Snowid;
 use SnowidCalls;
-use Test::More;
 
-my $node = new_server('renamed_schema');
-$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\ntimezone = 'UTC'\nsnowid.max_lead = '2h'\n");
-$node->start;
-$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE DATABASE app OWNER mallory');
+my $node = ready_server('renamed_schema', conf => "max_prepared_transactions = 5\ntimezone = 'UTC'\nsnowid.max_lead = '2h'\n",
+    sql => 'CREATE ROLE mallory LOGIN; CREATE DATABASE app OWNER mallory');
 sub in_app { my ($sql, $role) = @_; return $node->safe_psql('app', $sql, extra_params => [ '-U', $role // 'postgres' ]) }
 in_app(<<'SQL', 'mallory');
 CREATE SCHEMA first_home;
@@ -77,7 +71,7 @@ SELECT count(*) > 60, (SELECT count(*) FROM pg_operator WHERE oprnamespace = 'fi
 SQL
 # They work: in a copy of the database.
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE app');
-$node->safe_psql('copy', $_) foreach 'SELECT first_home.snowid_timestamp(1::bigint, NULL::elsewhere.snowid_layout)';
+$node->safe_psql('copy', 'SELECT first_home.snowid_timestamp(1::bigint, NULL::elsewhere.snowid_layout)');
 is($node->safe_psql('copy', q(SELECT is_called, rolsuper FROM first_home.spied_seq, pg_roles WHERE rolname = 'mallory')), 't|t', 'and work');
 $node->safe_psql('postgres', 'DROP DATABASE copy; ALTER ROLE mallory NOSUPERUSER');
 
@@ -106,21 +100,22 @@ CREATE TABLE $role.unsaid_0 PARTITION OF $role.unsaid FOR VALUES FROM (0) TO (sn
 CREATE TABLE $role.orders (id uuid DEFAULT snowid_uuidv7() CHECK (snowid_is_uuidv7(id))) PARTITION BY RANGE (id);
 CREATE TABLE $role.orders_0 PARTITION OF $role.orders FOR VALUES FROM (MINVALUE) TO (snowid_uuidv7_first_at('2016-01-01Z'));
 SQL
-    is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: adopted");
-    is(in_app("SELECT snowid.adopt('$role.photos', 'id')", $role), 'elsewhere.snowid_next()', "$role: and found adopted");
-    is(in_app("SELECT snowid.adopt('$role.ahead', 'id', 5, 'twitter')", $role), q(elsewhere.snowid_next((5)::bigint, 'twitter'::elsewhere.snowid_layout)),
-        "$role: adopted above a key");
-    is(in_app("INSERT INTO $role.ahead (title) VALUES ('new') RETURNING id > (SELECT min(id) FROM $role.ahead)", $role), 't', "$role: an ID above it");
-    is(attempt($node, "SET ROLE $role; SELECT snowid.adopt('$role.narrow', 'id')", dbname => 'app'), 'ERROR 42804', "$role: refused");
-    is(in_app("SELECT count(*) FROM snowid.create_partitions('$role.events', '1 month', '2016-02-15Z')", $role), '2', "$role: partitions");
-    is(in_app("SELECT count(*) FROM snowid.create_partitions('$role.unsaid', '1 month', now() + interval '1 month', 'instagram')", $role) > 100, 1,
-        "$role: partitions by a layout given");
-    is(in_app("SELECT snowid.drop_partitions('$role.events', '2016-01-01Z')", $role), "$role.events_0", "$role: dropped");
-    is(in_app("SELECT snowid.detach_partitions('$role.unsaid', '2016-01-01Z', 'instagram')", $role), "$role.unsaid_0", "$role: detached");
-    is(in_app("SELECT count(*) FROM snowid.create_partitions('$role.orders', '1 month', '2016-02-15Z')", $role), '2', "$role: partitions by UUID");
-    is(in_app("SELECT snowid.drop_partitions('$role.orders', '2016-01-01Z')", $role), "$role.orders_0", "$role: dropped, by UUID");
-    is(in_app("SELECT range_start = '2016-01-01Z', range_end = '2016-02-01Z' FROM snowid.partitions WHERE partition = '$role.events_2016_01'::regclass", $role),
-        't|t', "$role: shown");
+    foreach my $step (
+        # The second time it is found adopted.
+        (map { [ "snowid.adopt('$role.photos', 'id')", 'elsewhere.snowid_next()' ] } 1, 2),
+        [ "snowid.adopt('$role.ahead', 'id', 5, 'twitter')", q(elsewhere.snowid_next((5)::bigint, 'twitter'::elsewhere.snowid_layout)) ],
+        [ "snowid.adopt('$role.narrow', 'id')", 'ERROR 42804' ],
+        [ "count(*) FROM snowid.create_partitions('$role.events', '1 month', '2016-02-15Z')", '2' ],
+        [ "count(*) > 100 FROM snowid.create_partitions('$role.unsaid', '1 month', now() + interval '1 month', 'instagram')", 't' ],
+        [ "snowid.drop_partitions('$role.events', '2016-01-01Z')", "$role.events_0" ],
+        [ "snowid.detach_partitions('$role.unsaid', '2016-01-01Z', 'instagram')", "$role.unsaid_0" ],
+        [ "count(*) FROM snowid.create_partitions('$role.orders', '1 month', '2016-02-15Z')", '2' ],
+        [ "snowid.drop_partitions('$role.orders', '2016-01-01Z')", "$role.orders_0" ],
+        [ "range_start = '2016-01-01Z', range_end = '2016-02-01Z' FROM snowid.partitions WHERE partition = '$role.events_2016_01'::regclass", 't|t' ])
+    {
+        is(attempt($node, "SET ROLE $role; SELECT $step->[0]", dbname => 'app'), $step->[1], "$role: $step->[0]");
+    }
+    is(in_app("INSERT INTO $role.ahead (title) VALUES ('new') RETURNING id > (SELECT min(id) FROM $role.ahead)", $role), 't', "$role: an ID above a key");
     is_untouched("tables, $role");
 }
 in_app("CREATE TABLE wild (id bigint); INSERT INTO wild VALUES (snowid_encode('2040-01-01Z', 1, 1))");
@@ -139,5 +134,4 @@ foreach (@functions)
 }
 close_session($session);
 is_untouched('all functions');
-$node->stop;
-done_testing();
+end_test($node);

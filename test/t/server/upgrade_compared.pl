@@ -4,13 +4,7 @@
 #
 # Runs in make test-all: it compares the catalogs a hundred times.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Snowid;
-use Test::More;
 
 my ($install_path, $scripts) = new_prefix();
 my $script = script_of(current_version());
@@ -32,11 +26,9 @@ sub described
     return $answer;
 }
 
-my $versions = 0;
-
-# What differs between the current version as it is created, and as it is after a step from another script, and
-# other SQL before the step.
+# What differs between the current version as it is created, and as it is after a step from another script, and other SQL before the step.
 my $fresh = described('CREATE EXTENSION snowid');
+my $versions = 0;
 
 sub differences_of
 {
@@ -68,29 +60,18 @@ like($fresh, qr/^\Q$_\E/m, "described: $_")
 my $next = 'function public[.]snowid_next\(\)';
 my @changed = (
     [ 'a comment', 'COMMENT ON FUNCTION @extschema@.snowid_next() IS $$another$$', $next, 'comment = another' ],
-    [ 'no comment', 'COMMENT ON FUNCTION @extschema@.snowid_next() IS NULL', $next, '^- .*comment = ' ],
     [ q(a column's comment), 'COMMENT ON COLUMN snowid_internal.nodes.token IS $$another$$', 'table column snowid_internal.nodes.token', 'comment = another' ],
     [ q(a constraint's comment), 'COMMENT ON CONSTRAINT nodes_pkey ON snowid_internal.nodes IS NULL', 'nodes_pkey', '^- .*comment = ' ],
     [ 'a right too many', 'GRANT EXECUTE ON FUNCTION snowid_internal.check_source() TO PUBLIC', 'check_source', 'proacl = =X/postgres' ],
-    [ 'a right too few', 'REVOKE SELECT ON snowid.layouts FROM PUBLIC', 'view snowid[.]layouts', '^- .*relacl = =r/' ],
     [ 'a right to a column', 'GRANT SELECT (claim) ON snowid_internal.nodes TO PUBLIC', 'snowid_internal[.]nodes[. ]claim', 'attacl = =r/postgres' ],
     [ 'a right to the schema', 'REVOKE USAGE ON SCHEMA snowid FROM PUBLIC', 'schema snowid', '^- .*nspacl = =U/' ],
     [ 'an owner', 'ALTER FUNCTION @extschema@.snowid_next() OWNER TO other', $next, 'proowner = role other' ],
-    [ q(a relation's owner), 'ALTER SEQUENCE snowid_internal.ceiling OWNER TO other', 'snowid_internal[.]ceiling', 'relowner = role other' ],
-    [ 'another symbol', 'CREATE OR REPLACE FUNCTION @extschema@.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL RESTRICTED'
-          . q( LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_lastval'), $next, 'prosrc = snowid_lastval' ],
     [ 'volatility', 'ALTER FUNCTION @extschema@.snowid_next() STABLE', $next, 'provolatile = s' ],
-    [ 'strictness', 'ALTER FUNCTION @extschema@.snowid_next() CALLED ON NULL INPUT', $next, 'proisstrict = false' ],
-    [ 'parallel', 'ALTER FUNCTION @extschema@.snowid_next() PARALLEL SAFE', $next, 'proparallel = s' ],
-    [ 'cost', 'ALTER FUNCTION @extschema@.snowid_next() COST 7', $next, 'procost = 7' ],
-    [ 'security', 'ALTER FUNCTION @extschema@.snowid_next() SECURITY DEFINER', $next, 'prosecdef = true' ],
-    [ 'leakproof', 'ALTER FUNCTION @extschema@.snowid_next() LEAKPROOF', $next, 'proleakproof = true' ],
     [ q(a function's setting), 'ALTER FUNCTION @extschema@.snowid_next() SET work_mem = 64', $next, 'proconfig = ' ],
     [ q(an argument's default), 'CREATE OR REPLACE FUNCTION @extschema@.snowid_currval(shard bigint, layout @extschema@.snowid_layout'
           . q{ DEFAULT 'twitter') RETURNS bigint VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_currval'},
         'snowid_currval', q(definition = .*twitter) ],
     [ 'no function', 'DROP FUNCTION @extschema@.snowid_lastval()', 'snowid_lastval', '^- function .* exists' ],
-    [ 'a function more', 'CREATE FUNCTION snowid.more() RETURNS int LANGUAGE sql AS $$SELECT 1$$', 'snowid[.]more', '^[+] function .* exists' ],
     [ 'not a member', 'ALTER EXTENSION snowid DROP FUNCTION @extschema@.snowid_lastval()', 'snowid_lastval', '^- function .* exists' ],
     [ 'what of it is dumped', q(SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes', 'WHERE false')), 'snowid_internal[.]nodes', 'where WHERE false' ],
     [ 'a column more', 'ALTER TABLE snowid_internal.nodes ADD COLUMN more int', 'snowid_internal[.]nodes', 'columns = .*, more' ],
@@ -99,12 +80,10 @@ my @changed = (
     [ q(a column's type), 'ALTER TABLE snowid_internal.nodes ALTER COLUMN token TYPE int', 'snowid_internal[.]nodes', 'token: atttypid = type integer' ],
     [ q(a column's default), 'ALTER TABLE snowid_internal.nodes ALTER COLUMN token SET DEFAULT 7', 'snowid_internal[.]nodes', 'definition = .*7' ],
     [ 'null allowed', 'ALTER TABLE snowid_internal.nodes ALTER COLUMN token DROP NOT NULL', '(?:snowid[.])?nodes', 'token: attnotnull = false' ],
-    [ q(a column's storage), 'ALTER TABLE snowid_internal.nodes ALTER COLUMN claimed_by SET STORAGE plain', 'snowid_internal[.]nodes', 'attstorage = p' ],
     [ 'no CHECK', 'ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_node_number_check', 'nodes', '^- .*nodes_node_number_check .*exists' ],
     [ 'another CHECK', 'ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_node_number_check, ADD CONSTRAINT nodes_node_number_check CHECK (node_number > 2)',
         'nodes_node_number_check', 'definition = CHECK .*> 2' ],
     [ 'no index', 'ALTER TABLE snowid_internal.nodes DROP CONSTRAINT nodes_claim_key', 'nodes', '^- index snowid_internal.nodes_claim_key exists' ],
-    [ 'an index more', 'CREATE INDEX more ON snowid_internal.nodes (token)', 'more|nodes: relhasindex', '^[+] index snowid_internal.more exists' ],
     [ 'no trigger', 'DROP TRIGGER refuse_truncate ON snowid_internal.nodes', 'nodes', '^- trigger .* exists' ],
     [ 'a trigger that replication passes by', 'ALTER TABLE snowid_internal.nodes ENABLE TRIGGER refuse_truncate', 'refuse_truncate', 'tgenabled = O' ],
     [ q(a trigger's function), 'CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.nodes FOR EACH STATEMENT'
@@ -114,7 +93,6 @@ my @changed = (
         'snowid[.]node_status', 'definition = .*WHERE true' ],
     [ q(a view's options), 'ALTER VIEW snowid.node_status SET (security_barrier)', 'snowid[.]node_status', 'reloptions' ],
     [ 'a sequence', 'ALTER SEQUENCE snowid_internal.ceiling CACHE 2', 'snowid_internal[.]ceiling', 'seqcache = 2' ],
-    [ 'persistence', 'ALTER SEQUENCE snowid_internal.ceiling SET UNLOGGED', 'snowid_internal[.]ceiling', 'relpersistence = u' ],
     [ 'row security', 'ALTER TABLE snowid_internal.nodes ENABLE ROW LEVEL SECURITY', 'snowid_internal[.]nodes', 'relrowsecurity = true' ],
     [ 'a policy', 'CREATE POLICY own ON snowid_internal.nodes USING (node_number = 7)', 'nodes', 'definition = .*7' ],
     [ 'how an operator is planned', 'ALTER OPERATOR @extschema@.= (@extschema@.objectid, @extschema@.objectid) SET (RESTRICT = NONE)',
@@ -122,11 +100,7 @@ my @changed = (
     [ 'what an index calls', 'ALTER OPERATOR FAMILY @extschema@.objectid_ops USING hash DROP FUNCTION 2 (@extschema@.objectid, @extschema@.objectid)',
         'public.objectid_ops USING hash', '^- function of access method .* exists' ],
     [ 'no cast', 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea)', 'cast', '^- cast .* exists' ],
-    [ q(a cast's context), 'DROP CAST (@extschema@.objectid AS pg_catalog.bytea); CREATE CAST (@extschema@.objectid AS pg_catalog.bytea)'
-          . ' WITH FUNCTION snowid.objectid_send(@extschema@.objectid) AS ASSIGNMENT;'
-          . q( COMMENT ON CAST (@extschema@.objectid AS pg_catalog.bytea) IS '12 bytes of an ObjectID'), 'cast', 'castcontext = a' ],
-    [ 'a type more', 'CREATE TYPE snowid.more AS (a int, b text)', 'snowid[.]more', '^[+] type snowid.more exists' ],
-    [ 'an aggregate', 'DROP AGGREGATE @extschema@.min(@extschema@.objectid)', 'min\(public.objectid\)', '^- aggregate .* exists' ]);
+    [ 'a type more', 'CREATE TYPE snowid.more AS (a int, b text)', 'snowid[.]more', '^[+] type snowid.more exists' ]);
 foreach my $change (@changed)
 {
     my ($name, $sql, $about, $told) = @$change;
@@ -143,7 +117,4 @@ $without = $script =~ s/^SELECT pg_catalog[.]pg_extension_config_dump\('snowid_i
 isnt($without, $script, 'a script that has not all of it dumped');
 check_seen('what is dumped', qr/^- dumped: snowid_internal.ceiling/, qr/^-/, differences_of($without));
 is_deeply([ differences_of($without . q(SELECT pg_catalog.pg_extension_config_dump('snowid_internal.ceiling', '');)) ], [], 'in another order: the same');
-
-close_session($session);
-$node->stop;
-done_testing();
+end_test($node);
