@@ -71,5 +71,4 @@ foreach my $change ($alter, $anew)
 }
 like(ask($session, 'BEGIN; DECLARE drawing CURSOR FOR SELECT snowid_next(1) FROM generate_series(1, 9); FETCH drawing'), qr/^\d+$/, 'a cursor');
 is(ask($session, "$alter; FETCH drawing"), 'ERROR 55000', 'does not go on after that');
-close_session($session);
 end_test($node);

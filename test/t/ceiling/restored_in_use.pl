@@ -79,5 +79,4 @@ is(scalar(grep { $ids[$_] <= ($_ ? $ids[ $_ - 1 ] : $last) } 0 .. $#ids), 0, 'in
 is(scalar(grep { $_ > max_of($known) && $_ <= max_of($restored) } @ids), 0, 'in use: none above the old ceiling and not above the restored one');
 cmp_ok($ids[1000], '>', max_of($restored), 'in use: noticed within a step of the ceiling');
 cmp_ok(max_of($target->safe_psql('postgres', $ceiling)), '>', $ids[-1], 'in use: the ceiling is above all');
-close_session($session);
 end_test($source, $target);

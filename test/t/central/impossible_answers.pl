@@ -3,13 +3,12 @@
 #
 # Runs in make test-all: it has a server for each answer.
 
-use IO::Socket::UNIX;
 use Snowid;
+use SnowidFakes;
 
 my ($source, $node) = ready_source({}, node => { conf => "snowid.segment_adapt = off\n" });
 my $session = open_session($node);
 ask($session, q(SET statement_timeout = '1min'));
-my $socket_dir = PostgreSQL::Test::Utils::tempdir_short();
 sub message { return $_[0] . pack('N', 4 + length $_[1]) . $_[1] }
 
 sub row
@@ -18,38 +17,24 @@ sub row
     return message('D', pack('n', scalar @values) . join('', map { defined $_ ? pack('N', length $_) . $_ : pack('N', 0xFFFFFFFF) } @values));
 }
 
-# Those that run, which are not to outlive the test.
-my %fakes;
-END { kill 'KILL', keys %fakes }
-
-# Serves one connection after another, each refill with these rows; or as a statement that gives none, where there is its tag instead.
-sub fake
+# What answers each refill of a client with these rows; or as a statement that gives none, where there is its tag instead.
+sub answering
 {
-    my ($port, @rows) = @_;
-    my $listener = IO::Socket::UNIX->new(Local => "$socket_dir/.s.PGSQL.$port", Listen => 10) // die $@;
-    my $process = fork // die $!;
-    if ($process)
-    {
-        $fakes{$process} = 1;
-        return $process;
-    }
-    # Some releases have a test that is ended stop its servers, which are not this process's.
-    $SIG{TERM} = 'DEFAULT';
-    %fakes = ();
+    my (@rows) = @_;
     my $tag = @rows && !ref $rows[0] ? shift @rows : undef;
     my $columns = @rows ? scalar @{ $rows[0] } : 7;
     my $ready = message('Z', 'I');
     my $refill = message('T', pack('n', $columns) . join('', map { "c$_\0" . pack('NnNnNn', 0, 0, 25, 0xFFFF, 0xFFFFFFFF, 0) } 1 .. $columns))
       . join('', map { row(@$_) } @rows) . message('C', 'SELECT ' . @rows . "\0") . $ready;
-    while (my $client = $listener->accept)
-    {
+    return sub {
+        my ($client) = @_;
         my $get = sub {
             my ($length) = @_;
             my $got = '';
             while (length $got < $length) { $client->sysread($got, $length - length $got, length $got) or return; }
             return $got;
         };
-        my $size = $get->(4) // next;
+        my $size = $get->(4) // return;
         $get->(unpack('N', $size) - 4);
         $client->syswrite(join '', message('R', pack('N', 0)), (map { message('S', "$_\0") } "client_encoding\0UTF8", "standard_conforming_strings\0on", "server_version\0" . '15.0'), $ready);
         while (defined(my $type = $get->(1)))
@@ -59,8 +44,7 @@ sub fake
             $client->syswrite($query =~ /nextval/ && !defined $tag ? $refill : message('C', ($tag // 'SET') . "\0") . $ready);
         }
         close $client;
-    }
-    POSIX::_exit(0);
+    };
 }
 my $max = '9223372036854775807';
 # Identity, where it is behind, first number, blocks, increment, end, whether it was not called.
@@ -102,14 +86,17 @@ my @cases = (
     [ 'a table', 'CREATE TABLE NAME ()', 'ERROR 42809', qr/"s\d+" is not a sequence on server "central"/ ],
     [ 'one that cycles', 'CREATE SEQUENCE NAME INCREMENT 10 CYCLE', @$falling ],
     [ 'one that counts down', 'CREATE SEQUENCE NAME INCREMENT -10', @$falling ]);
-my $port = 1;
+my $count = 0;
 foreach my $case (@cases)
 {
     my ($name, $answers, $expected, $message, $says) = @$case;
-    my $sequence = 's' . ++$port;
-    my $server = ref $answers ? "central_$port" : 'central';
-    my $process = ref $answers ? fake($port, @$answers) : undef;
-    if ($process) { ask($session, "CREATE SERVER $server FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$socket_dir', port '$port', connect_timeout '2'); CREATE USER MAPPING FOR PUBLIC SERVER $server") }
+    my $sequence = 's' . ++$count;
+    my ($server, $fake) = ref $answers ? ("central_$count", start_fake(answering(@$answers))) : 'central';
+    if ($fake)
+    {
+        my ($host, $port) = ($fake->host, $fake->port);
+        ask($session, "CREATE SERVER $server FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', connect_timeout '2'); CREATE USER MAPPING FOR PUBLIC SERVER $server");
+    }
     else { $source->safe_psql('postgres', $answers =~ s/NAME/$sequence/r) }
     # What is not seen when it is attached is seen at the first draw.
     my $answer = ask($session, "CREATE SEQUENCE $sequence; SELECT snowid_segment_attach('$sequence', '$server', '$sequence')");
@@ -117,10 +104,7 @@ foreach my $case (@cases)
     is($answer, $expected, "$name: $expected") or diag($session->{err});
     like($session->{err}, $message, "$name: says so") if defined $message;
     is(last_value($node, $sequence), $says // '1', "$name: what the sequence says then");
-    next unless $process;
-    kill 'TERM', $process;
-    waitpid $process, 0;
-    delete $fakes{$process};
+    end_fake($fake) if $fake;
 }
 check_no_connection($source, 'no connection is left');
 end_test($node, $source);

@@ -29,5 +29,4 @@ foreach my $function ('accept_shard(33, %s)', 'advance_past(%s)')
     is(answer($session), '', "$call: it waits until the clock is right");
     cmp_ok(attempt($node, 'SELECT snowid_next(33)'), '>', $id, "$call: above");
 }
-close_session($session);
 end_test($node);

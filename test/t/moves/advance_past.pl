@@ -85,5 +85,4 @@ stop_drawing([$node], @drawing);
 my ($greatest) = sort { $b <=> $a } map { @{ ids($_) } } @drawing;
 is($node->safe_psql('postgres', "SET ROLE anybody; SELECT snowid_ceiling() - snowid_timestamp($greatest) BETWEEN interval '0' AND interval '3 s'"),
     't', 'no ID is above the ceiling, which is no further than it must be');
-close_session($old);
 end_test($node);

@@ -65,5 +65,4 @@ foreach my $shard (@shards)
 {
     is(join(' ', grep { attempt($nodes[$_], "SELECT snowid_next($shard)") ne 'ERROR 55000' } 0, 1), $home{$shard}, "shard $shard is where it should be, and there alone");
 }
-close_session(@movers);
 end_test(@nodes);

@@ -54,5 +54,4 @@ ask($mover, 'ROLLBACK');
 is(answer($drawer), '', 'advanced once it is open again');
 cmp_ok($last = ask($drawer, 'SELECT snowid_next(1)'), '>', $ahead, 'and above that');
 check_waiting('committed', 'COMMIT', 'ERROR 55000');
-close_session($mover, $drawer);
 end_test($node);

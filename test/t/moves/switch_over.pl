@@ -108,5 +108,4 @@ $new->safe_psql('postgres', 'DROP SUBSCRIPTION rest');
 push @writing, check_goes_on($_, rows($new, $_, 'max(id)')) foreach 2, 3;
 is($new->safe_psql('postgres', 'SELECT shard, is_open FROM snowid_internal.moved_shards'), '1|t', 'nothing is released there: replication brings no row');
 $new->safe_psql('postgres', $end);
-close_session(@writing);
 end_test($old, $new);

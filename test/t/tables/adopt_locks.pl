@@ -101,5 +101,4 @@ is(answer($adopting), adopted(12), 'a table whose sequence somebody keeps is ado
 like($adopting->{err}, qr/NOTICE:.*sequence public.kept_id_seq is left/, 'who calls it is told');
 ask($adopting, q(SELECT snowid.adopt('unkept', 'id', 12)));
 is(ask($writer, q(SELECT nextval('kept_id_seq'), to_regclass('unkept_id_seq') IS NULL)), '1|t', 'the sequence is left, another is dropped');
-close_session($writer, $reader, $adopting, $other);
 end_test($node);

@@ -43,5 +43,4 @@ SQL
 is($node->safe_psql($way, q(SELECT string_agg(p, ' ') FROM snowid.drop_partitions('events', now() - interval '1 year') p)),
     'public.events_p0 public.events_p1000', 'partitions by number are dropped first, with rows of today');
 is($node->safe_psql($way, "SELECT count(*) FROM events WHERE id <> $id"), 0, 'which is what the page warns of');
-close_session($client);
 end_test($node);

@@ -87,5 +87,4 @@ is(ask($first, q(SELECT snowid_timestamp(import_note('2018-07-03Z', 'next')))), 
 $node->safe_psql('postgres', 'ALTER TABLE notes ENABLE TRIGGER id_of_time');
 is(ask($first, q(INSERT INTO notes (created_at, body) VALUES ('2018-07-03Z', 'next') RETURNING snowid_timestamp(id))), $next,
     'full: trigger');
-close_session($first, $second);
 end_test($node);

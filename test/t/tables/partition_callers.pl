@@ -56,5 +56,4 @@ SQL
         is($node->safe_psql('postgres', 'SELECT count(*) FROM held.busy'), '3', "$name: no row is lost");
     }
 }
-close_session($reader, @callers);
 end_test($node);

@@ -114,5 +114,4 @@ SQL
         is($node->safe_psql('postgres', 'SELECT count(*) FROM renamed'), '1', "$name: the row of today is there");
     }
 }
-close_session($reader, $maker);
 end_test($node);

@@ -42,5 +42,4 @@ until (is_answered($changer))
 is(answer($changer), '', 'partitions are made and dropped beside them');
 is($node->safe_psql('postgres', 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'), '0', 'no deadlock');
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_inherits WHERE inhparent = 'posts'::regclass)), '3', 'all are made, and dropped');
-close_session($changer);
 end_test($node);

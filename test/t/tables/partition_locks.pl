@@ -65,5 +65,4 @@ foreach (
 {
     is(ask($writer, $_->[0]), $_->[1], "detach pending: $_->[2]");
 }
-close_session($reader, $writer, $maker);
 end_test($node);

@@ -34,5 +34,4 @@ if ($node->pg_version < 18)
     is(ask($maker, q(SELECT snowid.create_partitions('quick', '1 day', now()) \g /dev/null
 SELECT relpersistence FROM pg_class WHERE relname ~ '^quick_')), 'u', 'unlogged as the table is');
 }
-close_session($maker, $writer);
 end_test($node);
