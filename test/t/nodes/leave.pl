@@ -18,12 +18,14 @@ is(join_as($node, $_->[0], $_->[0]), $_->[1], "$_->[0] has joined") foreach [ 'e
 my ($drawing, $batch, $idle) = map { open_session($node, dbname => 'east') } 1 .. 3;
 ask($idle, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 is(ask($drawing, 'BEGIN; SELECT snowid_shard(snowid_next())'), '1', 'drawing');
-like(ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000); FETCH own'), qr/^\d+$/, 'in the middle of a batch');
+ask($batch, 'BEGIN; DECLARE own CURSOR FOR SELECT snowid_next_batch(snowid_default_shard(), 100000); DECLARE named CURSOR FOR SELECT snowid_next_batch(7, 100000)');
+like(ask($batch, "FETCH $_"), qr/^\d+$/, "in the middle of a batch: $_") foreach 'own', 'named';
 is(at('east', q(SET lock_timeout = '10s'; SELECT snowid.leave())), '', 'left, and waited for nobody');
 is(leaving('west'), '', 'nothing is said');
 is(retired($_), 't', "number $_ is retired") foreach 1, 2;
 is(ask($drawing, 'SELECT snowid_next()'), 'ERROR 55000', 'who was drawing draws no more');
-is(ask($batch, 'MOVE 3000 FROM own'), 'ERROR 55000', 'the batch ends');
+is(ask($batch, 'MOVE 3000 FROM named; SELECT'), '', 'a batch of another shard goes on');
+is(ask($batch, 'MOVE 3000 FROM own'), 'ERROR 55000', 'that of the number ends');
 close_session($drawing, $batch, $idle);
 foreach my $member ('east', 'west')
 {
