@@ -7,6 +7,7 @@
 #include "pg/values.hpp"
 
 extern "C" {
+#include "access/tupdesc.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
@@ -67,9 +68,9 @@ bool find_makers(Node* node, void* found) {
 }
 
 // The default of a column of its own; nullptr if it has none.
-Node* own_default(Relation relation, AttrNumber number) {
-  const TupleConstr* constraints = RelationGetDescr(relation)->constr;
-  for (int i = 0; i < constraints->num_defval; i++)
+Node* own_default(TupleDesc columns, AttrNumber number) {
+  const TupleConstr* constraints = columns->constr;
+  for (int i = 0; constraints != nullptr && i < constraints->num_defval; i++)
     if (constraints->defval[i].adnum == number)
       return static_cast<Node*>(stringToNode(constraints->defval[i].adbin));
   return nullptr;
@@ -81,20 +82,23 @@ bool read_defaults(Oid relid, DefaultLayout* layout) {
   bool is_lasting = true;
   Relation relation = RelationIdGetRelation(relid);
   if (relation == nullptr) return false;
-  for (AttrNumber number = 1; number <= RelationGetNumberOfAttributes(relation); number++) {
-    const FormData_pg_attribute column = *TupleDescAttr(RelationGetDescr(relation), number - 1);
+  // A copy, since nothing is locked: each look into a catalog may bring what others have altered.
+  TupleDesc columns = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+  RelationClose(relation);
+  for (AttrNumber number = 1; number <= columns->natts; number++) {
+    const FormData_pg_attribute& column = *TupleDescAttr(columns, number - 1);
     if (column.attisdropped || column.attgenerated != '\0') continue;
     // bigint, snowid, and domains over them.
     if (!IsBinaryCoercible(column.atttypid, INT8OID)) continue;
     const bool is_domain = getBaseType(column.atttypid) != column.atttypid;
     is_lasting = is_lasting && !is_domain;
     if (column.attidentity != '\0') layout->is_other = true;
-    Node* expression = column.atthasdef ? own_default(relation, number)
+    Node* expression = column.atthasdef ? own_default(columns, number)
                        : is_domain      ? get_typdefault(column.atttypid)
                                         : nullptr;
     find_makers(expression, layout);
   }
-  RelationClose(relation);
+  FreeTupleDesc(columns);
   return is_lasting;
 }
 

@@ -365,8 +365,10 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
   // Before the layout's epoch there are no IDs.
   if (mark.value > 0) lift_above(layout, mark);
   // A row that is inserted through the parent gets its ID before its partition is locked. Looked up
-  // again, since a partition may have been attached. That is read from a cache, too.
+  // again, since a partition may have been attached, or the table dropped. That is read from a
+  // cache, too.
   AcceptInvalidationMessages();
+  require_readable_table(relid);
   tables = find_all_inheritors(relid, NoLock, nullptr);
   wait_for_writers(list_concat(tables, tables_above(relid)));
   return mark.value;
