@@ -1,5 +1,6 @@
 #include "pg/catalog_table.hpp"
 
+#include "pg/compat.hpp"
 #include "pg/xact.hpp"
 
 extern "C" {
@@ -9,10 +10,12 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -24,6 +27,17 @@ namespace snowid::pg {
 bool belongs_to(Oid catalog, Oid object, const char* name) {
   const Oid extension = getExtensionOfObject(catalog, object);
   return OidIsValid(extension) && extension == get_extension_oid(name, true);
+}
+
+bool extension_keep(const char* name, bool waits, LOCKTAG* lock) {
+  const Oid extension = get_extension_oid(name, true);
+  if (!OidIsValid(extension)) return false;
+  SET_LOCKTAG_OBJECT(*lock, MyDatabaseId, ExtensionRelationId, extension, 0);
+  if (LockAcquire(lock, AccessShareLock, false, !waits) == LOCKACQUIRE_NOT_AVAIL) return false;
+  AcceptInvalidationMessages();
+  if (get_extension_oid(name, true) == extension) return true;
+  LockRelease(lock, AccessShareLock, false);
+  return false;
 }
 
 Oid extension_relation(const char* name) {
@@ -156,9 +170,12 @@ void require_no_null(Relation relation, const OwnTable& table, HeapTuple row) {
 
 uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
                          Datum* values, const char* nulls) {
-  const Oid relid = extension_relation(table);
-  if (!OidIsValid(relid)) report_missing(table);
-  const Caller caller = role_enter(relation_owner(relid), SECURITY_LOCAL_USERID_CHANGE);
+  // Locked first. The statement names the table, and whoever may drop the extension could make
+  // another one of that name while it waits for the lock: with triggers of his own.
+  Relation relation = own_relation_open(table, RowExclusiveLock);
+  const Oid owner = relation->rd_rel->relowner;
+  relation_close(relation, NoLock);
+  const Caller caller = role_enter(owner, SECURITY_LOCAL_USERID_CHANGE);
   SPI_connect();
   SPIPlanPtr plan = SPI_prepare(statement, count, types);
   if (plan == nullptr) elog(ERROR, "SPI_prepare: %d", SPI_result);
@@ -185,6 +202,15 @@ Relation own_sequence_open(const char* name, LOCKMODE lock) {
       relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
     report_missing(name);
   return relation;
+}
+
+// snowid_internal.keep_extension() → void
+SNOWID_FUNCTION(snowid_keep_extension) {
+  LOCKTAG lock;
+  if (!extension_keep(kExtensionName, true, &lock))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("extension \"%s\" was dropped", kExtensionName)));
+  PG_RETURN_VOID();
 }
 
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,

@@ -15,6 +15,7 @@
 extern "C" {
 #include "access/htup.h"
 #include "commands/trigger.h"
+#include "storage/lock.h"
 }
 
 namespace snowid::pg {
@@ -26,6 +27,11 @@ inline constexpr char kInternalSchemaName[] = "snowid_internal";
 
 // Whether an object, by its catalog and OID, belongs to the extension of this name.
 bool belongs_to(Oid catalog, Oid object, const char* name);
+
+// Keeps an extension from being dropped, until `lock` is released or the transaction has ended. Who
+// may drop it could otherwise, at any moment, have objects of his own under the names of its
+// objects. Returns false if it is not there; also, unless `waits`, if somebody is dropping it.
+bool extension_keep(const char* name, bool waits, LOCKTAG* lock);
 
 // A relation in the extension's own schema by its name, InvalidOid if there is none.
 Oid extension_relation(const char* name);

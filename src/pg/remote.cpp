@@ -5,6 +5,7 @@
 // that stops answering.
 #include "pg/remote.hpp"
 
+#include "pg/catalog_table.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"
 #include "pg/debug.hpp"
@@ -102,18 +103,25 @@ bool execute_with_texts(const char* statement, const char* first, const char* se
   return !is_null && DatumGetInt32(value) != 0;
 }
 
-// The schema of dblink, quoted. Requires: SPI_connect().
+constexpr char kDblink[] = "dblink";
+
+// 55000. Also where somebody is dropping it.
+[[noreturn]] void report_no_dblink() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("extension \"dblink\" is not installed"),
+           errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
+}
+
+// The schema of dblink, quoted. Requires: SPI_connect(); nobody can drop dblink.
 const char* dblink_schema() {
   execute_with_texts(
       "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e"
       " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
       " WHERE e.extname OPERATOR(pg_catalog.=) $1::pg_catalog.name",
-      "dblink");
-  if (SPI_processed == 1) return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("extension \"dblink\" is not installed"),
-           errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
+      kDblink);
+  if (SPI_processed != 1) report_no_dblink();
+  return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 }
 
 // The connection of one statement.
@@ -159,8 +167,7 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
       name);
 }
 
-// Closes the connection, if there is one. Fails if dblink is gone and the connection is not.
-// Requires: SPI_connect().
+// Closes the connection, if there is one. Requires: SPI_connect().
 void disconnect(const Connection& connection) {
   if (!connection.may_be_there) return;
   const char* schema = dblink_schema();
@@ -273,11 +280,16 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   fetch_random(&random, sizeof(random));
   snprintf(connection.name, sizeof(connection.name), "snowid " UINT64_FORMAT, random);
   ErrorData* volatile tried = nullptr;
+  // The owner of its schema may drop it, and make functions of the same names, while this waits for
+  // the other server: they would run with the role's rights.
+  LOCKTAG lock;
+  const bool is_kept = extension_keep(kDblink, false, &lock);
   start_timer(10 + (option == nullptr ? 10 : std::clamp(atoi(option), 0, 600)));
   // The subtransaction itself may fail to begin, or to end.
   PG_TRY();
   {
     tried = try_as_role(role, [&] {
+      if (!is_kept) report_no_dblink();
       ask_over_dblink(&connection, text, columns);
       read();
     });
@@ -299,6 +311,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
     ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
                     errmsg("could not close the connection to server \"%s\"", connection.server),
                     errdetail_internal("%s", leftover->message)));
+  if (is_kept) LockRelease(&lock, AccessShareLock, false);
   if (error == nullptr) return nullptr;
   if (is_cancelled && !has_given_up) ReThrowError(error);
   // The error of dblink if its connection was ended for an interrupt.

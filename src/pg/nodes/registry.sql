@@ -126,6 +126,13 @@ CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
 COMMENT ON FUNCTION snowid_internal.commit_durably() IS
   'makes the commit of this transaction wait for the disk and the synchronous standbys, and refuses PREPARE TRANSACTION';
 
+-- Whoever may drop the extension can make others' objects of the same names meanwhile. So a function that has the rights of
+-- its owner is SQL-standard, which finds what it calls by OID, and calls this one first: names are looked up only after it.
+CREATE FUNCTION snowid_internal.keep_extension() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_extension';
+COMMENT ON FUNCTION snowid_internal.keep_extension() IS
+  'keeps others from dropping the extension until the end of the transaction';
+
 -- The rows of open transactions are not seen by others, who wait for them.
 CREATE FUNCTION snowid_internal.require_one() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -227,12 +234,12 @@ COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'makes
 -- and the number;
 -- behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, and nothing has changed; retired;
 -- copy: another server has exchanged tokens since.
-CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
+CREATE FUNCTION snowid_internal.answer_request(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
     node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
     system_identifier bigint, database_oid bigint, timeline bigint, max_lead bigint,
     OUT verdict pg_catalog.text, OUT held_claim pg_catalog.uuid, OUT held_number bigint, OUT held_exchange bigint,
     OUT held_token bigint, OUT held_max_lead bigint, OUT is_promoted boolean, OUT identity pg_catalog.text)
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   asking snowid_internal.nodes := ROW(node_number, claim, node_name, database, exchange + 1, next, system_identifier, database_oid,
     timeline, max_lead, NULL, session_user, NULL, clock_timestamp(), NULL, NULL);
@@ -254,7 +261,7 @@ BEGIN
   IF registry_identity <> identity AND (request <> 'look' OR registry_identity <> '') THEN
     verdict := 'moved';
   ELSIF request = 'look' THEN
-    SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.claim = register.claim;
+    SELECT * INTO held FROM snowid_internal.nodes AS n WHERE n.claim = answer_request.claim;
     verdict := CASE WHEN held.claim IS NULL THEN 'unknown' WHEN held.retired IS NOT NULL THEN 'retired' ELSE 'held' END;
   ELSE
     PERFORM snowid_internal.commit_durably();
@@ -267,7 +274,7 @@ BEGIN
       held := snowid_internal.give_number(asking);
     ELSE
       SELECT * INTO held FROM snowid_internal.nodes AS n
-       WHERE n.claim = register.claim AND n.node_number = register.node_number FOR UPDATE;
+       WHERE n.claim = answer_request.claim AND n.node_number = answer_request.node_number FOR UPDATE;
       IF held.claim IS NULL AND request = 'accept' THEN held := snowid_internal.accept_node(asking); END IF;
     END IF;
     is_later := timeline > held.timeline AND system_identifier = held.system_identifier AND database_oid = held.database_oid;
@@ -281,10 +288,10 @@ BEGIN
   END IF;
   held_max_lead := coalesce(held.max_lead, 0);
   IF verdict = 'promoted' THEN
-    UPDATE snowid_internal.nodes AS n SET promoted_seen = asking.last_seen WHERE n.claim = register.claim;
+    UPDATE snowid_internal.nodes AS n SET promoted_seen = asking.last_seen WHERE n.claim = answer_request.claim;
   ELSIF verdict = 'held' AND next <> 0 THEN
     UPDATE snowid_internal.nodes AS n
-       SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, register.exchange) + 1 END, token = next,
+       SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, answer_request.exchange) + 1 END, token = next,
            node_name = asking.node_name, database = asking.database, last_seen = asking.last_seen,
            -- Until the clock has passed them there may be IDs that a greater setting has allowed.
            max_lead = greatest(asking.max_lead,
@@ -298,22 +305,37 @@ BEGIN
              THEN greatest(n.timeline, asking.timeline) ELSE asking.timeline END,
            promoted_seen = CASE WHEN NOT is_stated THEN n.promoted_seen END,
            retired = CASE WHEN request = 'leave' THEN asking.last_seen END
-     WHERE n.claim = register.claim RETURNING * INTO held;
+     WHERE n.claim = answer_request.claim RETURNING * INTO held;
   END IF;
   held_number := coalesce(held.node_number, 0);
   held_exchange := coalesce(held.exchange, 0);
   held_token := coalesce(held.token, 0);
   is_promoted := held.promoted_seen IS NOT NULL;
 END $$;
+COMMENT ON FUNCTION snowid_internal.answer_request(pg_catalog.text, pg_catalog.text, pg_catalog.uuid, bigint, bigint, bigint, bigint,
+    pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS 'what snowid.register() does';
+
+CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
+    node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
+    system_identifier bigint, database_oid bigint, timeline bigint, max_lead bigint,
+    OUT verdict pg_catalog.text, OUT held_claim pg_catalog.uuid, OUT held_number bigint, OUT held_exchange bigint,
+    OUT held_token bigint, OUT held_max_lead bigint, OUT is_promoted boolean, OUT identity pg_catalog.text)
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s'
+BEGIN ATOMIC
+  SELECT snowid_internal.keep_extension();
+  SELECT r.verdict, r.held_claim, r.held_number, r.held_exchange, r.held_token, r.held_max_lead, r.is_promoted, r.identity
+    FROM snowid_internal.answer_request(request, registry_identity, claim, node_number, exchange, token, next, node_name, database,
+      system_identifier, database_oid, timeline, max_lead) AS r;
+END;
 COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, pg_catalog.uuid, bigint, bigint, bigint, bigint,
     pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS
   'called by nodes on their registry: a role that may execute it may join';
 
-CREATE FUNCTION snowid.retire_node(node_number bigint) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+CREATE FUNCTION snowid_internal.retire_number(node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM snowid_internal.commit_durably();
-  UPDATE snowid_internal.nodes AS n SET retired = coalesce(n.retired, clock_timestamp()) WHERE n.node_number = retire_node.node_number;
+  UPDATE snowid_internal.nodes AS n SET retired = coalesce(n.retired, clock_timestamp()) WHERE n.node_number = retire_number.node_number;
   IF NOT FOUND THEN
     RAISE 'number % was not given to a node', node_number USING ERRCODE = 'undefined_object',
       HINT = 'The view snowid.registry lists the numbers that this registry has given.';
@@ -323,11 +345,19 @@ EXCEPTION WHEN lock_not_available THEN
     HINT = format('End it, and try again: SELECT pg_terminate_backend(l.pid) FROM snowid_internal.nodes AS n'
       ' JOIN pg_locks AS l ON l.granted AND l.transactionid = n.xmax WHERE n.node_number = %s.', node_number);
 END $$;
+COMMENT ON FUNCTION snowid_internal.retire_number(bigint) IS 'what snowid.retire_node() does';
+
+CREATE FUNCTION snowid.retire_node(node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
+BEGIN ATOMIC
+  SELECT snowid_internal.keep_extension();
+  SELECT snowid_internal.retire_number(node_number);
+END;
 COMMENT ON FUNCTION snowid.retire_node(bigint) IS
   'on a registry: retire the number of a node that is gone for good; a node that is not learns it at its next check, and stops';
 
-CREATE FUNCTION snowid.recover_registry(max_node_number bigint) RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+CREATE FUNCTION snowid_internal.recover_numbers(max_node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   known CONSTANT bigint := greatest((SELECT max(n.node_number) FROM snowid_internal.nodes AS n),
     (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i));
@@ -341,7 +371,15 @@ BEGIN
   END IF;
   DELETE FROM snowid_internal.registry_identities;
   INSERT INTO snowid_internal.registry_identities (identity, max_node_number)
-    VALUES (snowid_internal.registry_identity(), recover_registry.max_node_number);
+    VALUES (snowid_internal.registry_identity(), recover_numbers.max_node_number);
 END $$;
+COMMENT ON FUNCTION snowid_internal.recover_numbers(bigint) IS 'what snowid.recover_registry() does';
+
+CREATE FUNCTION snowid.recover_registry(max_node_number bigint) RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
+BEGIN ATOMIC
+  SELECT snowid_internal.keep_extension();
+  SELECT snowid_internal.recover_numbers(max_node_number);
+END;
 COMMENT ON FUNCTION snowid.recover_registry(bigint) IS
   'on a registry that was restored, promoted, upgraded or moved: state the greatest number that was ever given; it gives only greater ones';
