@@ -247,6 +247,22 @@ void report_state(const Membership& member) {
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
 }
 
+// snowid_internal.require_registry() → void: raises 55000 if a table of the registry is not as
+// CREATE EXTENSION has made it. After a crash it would have forgotten which numbers it has given.
+SNOWID_FUNCTION(snowid_require_registry) {
+  static constexpr Oid kNodes[] = {INT8OID, UUIDOID,        TEXTOID,        TEXTOID,
+                                   INT8OID, INT8OID,        INT8OID,        INT8OID,
+                                   INT8OID, INT8OID,        TIMESTAMPTZOID, TEXTOID,
+                                   XID8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+  static constexpr Oid kIdentities[] = {TEXTOID, INT8OID};
+  static constexpr OwnTable kTables[] = {
+      {"nodes", kNodes, lengthof(kNodes), 0, 0},
+      {"registry_identities", kIdentities, lengthof(kIdentities), 0, 0}};
+  for (const OwnTable& table : kTables)
+    relation_close(own_table_open(table, AccessShareLock), AccessShareLock);
+  PG_RETURN_VOID();
+}
+
 // The trigger on the tables of nodes and of the registry. Rows that logical replication brings or
 // deletes are another server's, and are skipped. A row of snowid_internal.membership that a restore
 // brings counts from the commit on.

@@ -133,6 +133,21 @@ CREATE FUNCTION snowid_internal.keep_extension() RETURNS pg_catalog.void
 COMMENT ON FUNCTION snowid_internal.keep_extension() IS
   'keeps others from dropping the extension until the end of the transaction';
 
+CREATE FUNCTION snowid_internal.require_registry() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_require_registry';
+COMMENT ON FUNCTION snowid_internal.require_registry() IS 'refuses tables that are not as they were made';
+
+-- A superuser's trigger or rule may have stored something else, or nothing.
+CREATE FUNCTION snowid_internal.require_stored(is_stored boolean) RETURNS pg_catalog.void
+  VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF is_stored THEN RETURN; END IF;
+  RAISE 'could not change table "snowid_internal.nodes"' USING ERRCODE = 'object_not_in_prerequisite_state',
+    DETAIL = 'A rule, a trigger, or a policy that was added to it has stored something else, or nothing.',
+    HINT = 'Drop that rule, trigger, or policy.';
+END $$;
+COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'refuses a table that does not have what was stored in it';
+
 -- The rows of open transactions are not seen by others, who wait for them.
 CREATE FUNCTION snowid_internal.require_one() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -179,6 +194,7 @@ BEGIN
       -- Others are about to get it, or the same claim arrived before, and its transaction is not over.
       NULL;
     END;
+    PERFORM snowid_internal.require_stored(given.claim IS NULL OR given = asking);
     IF given.claim IS NULL THEN SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim; END IF;
     IF given.claim IS NOT NULL THEN RETURN given; END IF;
     -- One was waited for. The others are passed over fast, and not for longer than the node waits.
@@ -247,6 +263,7 @@ DECLARE
   is_stated CONSTANT boolean := request IN ('take over', 'accept');
   is_later boolean;
 BEGIN
+  PERFORM snowid_internal.require_registry();
   IF request NOT IN ('look', 'claim', 'exchange', 'take over', 'accept', 'leave') THEN
     RAISE 'unknown request of a node: "%"', request USING ERRCODE = 'invalid_parameter_value';
   ELSIF octet_length(node_name) NOT BETWEEN 1 AND 255 OR octet_length(database) > 255 OR node_number NOT BETWEEN 0 AND 8191
@@ -306,6 +323,8 @@ BEGIN
            promoted_seen = CASE WHEN NOT is_stated THEN n.promoted_seen END,
            retired = CASE WHEN request = 'leave' THEN asking.last_seen END
      WHERE n.claim = answer_request.claim RETURNING * INTO held;
+    PERFORM snowid_internal.require_stored(held.token = next AND held.claim = answer_request.claim
+      AND held.node_number = asking.node_number AND (held.retired IS NOT NULL) = (request = 'leave'));
   END IF;
   held_number := coalesce(held.node_number, 0);
   held_exchange := coalesce(held.exchange, 0);
@@ -334,6 +353,7 @@ COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, pg_catalog
 CREATE FUNCTION snowid_internal.retire_number(node_number bigint) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM snowid_internal.require_registry();
   PERFORM snowid_internal.commit_durably();
   UPDATE snowid_internal.nodes AS n SET retired = coalesce(n.retired, clock_timestamp()) WHERE n.node_number = retire_number.node_number;
   IF NOT FOUND THEN
@@ -362,6 +382,7 @@ DECLARE
   known CONSTANT bigint := greatest((SELECT max(n.node_number) FROM snowid_internal.nodes AS n),
     (SELECT max(i.max_node_number) FROM snowid_internal.registry_identities AS i));
 BEGIN
+  PERFORM snowid_internal.require_registry();
   PERFORM snowid_internal.commit_durably();
   IF max_node_number NOT BETWEEN 0 AND 8191 THEN
     RAISE 'number of a node out of range: %', max_node_number USING ERRCODE = 'invalid_parameter_value';

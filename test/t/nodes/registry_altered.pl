@@ -1,0 +1,42 @@
+# A registry whose tables a superuser has altered gives no numbers where it may forget them, and says how to undo that. Where a trigger
+# of his stores something else than it answers, that is an error, and no node is taken for a copy of itself.
+
+use Snowid;
+use SnowidNodes;
+
+my $registry = ready_server('registry');
+add_members($registry, $registry, 'a');
+is(join_as($registry, 'a', 'a'), '1', 'a node');
+my $admin = open_session($registry);
+my @asks = (request('claim'), request('exchange', node_number => 1), 'SELECT snowid.retire_node(1)', 'SELECT snowid.recover_registry(5)');
+
+# Alters a table in a transaction that is rolled back; each of what reads it is refused, and works when what the hint says is done.
+foreach my $table ('nodes', 'registry_identities')
+{
+    foreach my $alteration ('SET UNLOGGED', 'ADD COLUMN more text')
+    {
+        foreach my $asks (@asks)
+        {
+            my $name = "$table $alteration: $asks";
+            ask($admin, "BEGIN; ALTER TABLE snowid_internal.$table $alteration; SAVEPOINT altered");
+            is(ask($admin, $asks), 'ERROR 55000', "$name: refused");
+            my ($hint) = $admin->{err} =~ /table "snowid_internal\.$table" was altered\nDETAIL:  .+\.\nHINT:  Use (.+)\.$/m;
+            unlike(ask($admin, 'ROLLBACK TO altered; ' . ($hint // 'none') . "; $asks"), qr/ERROR/, "$name: after what the hint says");
+            ask($admin, 'ROLLBACK');
+        }
+    }
+}
+close_session($admin);
+
+# What a trigger stores.
+foreach my $by ([ 'UPDATE', 'NEW.token := 5' ], [ 'UPDATE', 'RETURN NULL' ], [ 'INSERT', 'NEW.node_number := 77' ], [ 'INSERT', 'NEW.claim := gen_random_uuid()' ])
+{
+    my ($event, $does) = @$by;
+    $registry->safe_psql('postgres', "CREATE FUNCTION does() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN $does; RETURN NEW; END'");
+    $registry->safe_psql('postgres', "CREATE TRIGGER does BEFORE $event ON snowid_internal.nodes FOR EACH ROW EXECUTE FUNCTION does()");
+    is($event eq 'UPDATE' ? check_node($registry, 'a') : attempt($registry, request('claim')), 'ERROR 55000', "a trigger by $event: $does");
+    $registry->safe_psql('postgres', 'DROP FUNCTION does CASCADE');
+    is(check_node($registry, 'a'), '1', 'it is dropped: the node is the node');
+}
+is(attempt($registry, request('claim')), 'held|2', 'and the next number is given');
+end_test($registry);
