@@ -117,3 +117,25 @@ GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 -- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database
 -- cannot restore in a single transaction if a superuser created the extension. pg_available_extensions has it.
 COMMENT ON EXTENSION snowid IS NULL;
+
+-- The schema's owner can rename it at any time, and make another one of its name. Where that was done while this script ran,
+-- things of his may be in the place of others, such as types that functions in C would take for theirs.
+DO $$
+BEGIN
+  IF EXISTS (
+    WITH member AS (
+      SELECT d.classid, d.objid, e.extnamespace
+        FROM pg_extension AS e
+        JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+       WHERE e.extname = 'snowid'
+    )
+    SELECT FROM member AS m JOIN pg_depend AS d ON d.classid = m.classid AND d.objid = m.objid
+     WHERE d.refobjid >= 16384 AND d.refclassid <> 'pg_extension'::regclass
+       AND NOT (d.refclassid = 'pg_namespace'::regclass AND d.refobjid = m.extnamespace)
+       AND (d.refclassid, d.refobjid) NOT IN (SELECT o.classid, o.objid FROM member AS o)
+       AND NOT (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (
+         SELECT c.reltype FROM pg_class AS c JOIN member AS o ON o.classid = 'pg_class'::regclass AND o.objid = c.oid))) THEN
+    RAISE 'schema of extension "snowid" was replaced while the extension was created'
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Try again.';
+  END IF;
+END $$;
