@@ -58,6 +58,7 @@ void role_leave(const Caller& caller) {
 static bool is_required = false;
 
 void require_durable_commit() { is_required = true; }
+bool is_durable_commit_required() noexcept { return is_required; }
 
 // Done at the end of the transaction, since the session may change the setting until then.
 void at_eoxact_durable_commit(XactEvent event) {

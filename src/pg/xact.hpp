@@ -50,6 +50,7 @@ void role_leave(const Caller& caller);
 // TRANSACTION fails with 0A000: it would commit with another session's settings, and hold locks
 // until then.
 void require_durable_commit();
+bool is_durable_commit_required() noexcept;
 
 // Called by module.cpp. Raises 0A000 before PREPARE TRANSACTION.
 void at_eoxact_durable_commit(XactEvent event);

@@ -30,6 +30,7 @@
 #include "pg/ids/shards.hpp"
 #include "pg/types/layout.hpp"
 #include "pg/types/objectid.hpp"
+#include "pg/xact.hpp"
 
 extern "C" {
 #include "catalog/pg_database.h"
@@ -266,6 +267,13 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
              errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
+  // Slots are closed again as the rows say that this transaction sees, and may roll back.
+  if (is_durable_commit_required())
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("cannot return to the clock in a transaction that has moved a shard or a "
+                    "node's number"),
+             errhint("Commit it, and call the function in another one.")));
   const ReturnPlan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   require_stated(plan, ceiling);

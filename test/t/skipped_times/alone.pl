@@ -33,4 +33,15 @@ is(answer($caller), 'ERROR 55P03', 'it gives up');
 ask($holder, 'ROLLBACK');
 close_session($holder, $caller);
 check_stated('who', 'alone', ahead(1000, 7300));
+
+# A transaction that has accepted a shard may yet roll that back.
+new_database('moved');
+$node->safe_psql('moved', q(SELECT snowid.release_shard(7); SET snowid.max_lead = '3h'; SELECT snowid.advance_past(clock_timestamp() + interval '1 hour')));
+$caller = open_session($node, dbname => 'moved');
+is(ask($caller, 'BEGIN; SELECT snowid.accept_shard(7, id + 8388608) FROM snowid.released_shards'), '', 'a shard is accepted');
+is(ask($caller, $call), 'ERROR 55000', 'not in this transaction');
+ask($caller, 'ROLLBACK');
+is(ask($caller, $call), '', 'in one of its own');
+is(ask($caller, 'SELECT snowid_next(7)'), 'ERROR 55000', 'the shard is closed as before');
+close_session($caller);
 end_test($node);
