@@ -119,7 +119,8 @@ GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 COMMENT ON EXTENSION snowid IS NULL;
 
 -- The schema's owner can rename it at any time, and make another one of its name. Where that was done while this script ran,
--- things of his may be in the place of others, such as types that functions in C would take for theirs.
+-- things of his may be in the place of others, such as types that functions in C would take for theirs; or one has got the
+-- owner that another one was to have.
 DO $$
 BEGIN
   IF EXISTS (
@@ -134,7 +135,12 @@ BEGIN
        AND NOT (d.refclassid = 'pg_namespace'::regclass AND d.refobjid = m.extnamespace)
        AND (d.refclassid, d.refobjid) NOT IN (SELECT o.classid, o.objid FROM member AS o)
        AND NOT (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (
-         SELECT c.reltype FROM pg_class AS c JOIN member AS o ON o.classid = 'pg_class'::regclass AND o.objid = c.oid))) THEN
+         SELECT c.reltype FROM pg_class AS c JOIN member AS o ON o.classid = 'pg_class'::regclass AND o.objid = c.oid))
+    UNION ALL
+    -- Of the bootstrap superuser nothing is recorded.
+    SELECT FROM member AS m JOIN pg_shdepend AS s ON s.classid = m.classid AND s.objid = m.objid
+     WHERE s.deptype = 'o' AND s.dbid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+       AND EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = 10 AND r.rolsuper)) THEN
     RAISE 'schema of extension "snowid" was replaced while the extension was created'
       USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Try again.';
   END IF;

@@ -1,5 +1,6 @@
 # The owner of a schema may have it renamed, and another one in its place, while a superuser's script puts the extension into it. An
-# extension of which a part is in the other one, or goes by what is there, does not come to be.
+# extension of which a part is in the other one, or goes by what is there, does not come to be; nor does one of which a part is not the
+# first superuser's.
 
 use Snowid;
 
@@ -22,4 +23,21 @@ is(answer($creator), 'ERROR 55000', 'the extension is not created');
 like($creator->{err}, qr/schema of extension "snowid" was replaced.*HINT:  Try again/s, 'and says why');
 is(ask($creator, "DROP FUNCTION s.$second; CREATE EXTENSION snowid SCHEMA s"), '', 'it is when nobody does so');
 close_session($creator, @mallory);
+
+# What another superuser creates gets the first one as its owner, by its name. What has not got him, since something else was of that
+# name at the moment, is noticed. A trigger gives it back here.
+$node->safe_psql('postgres', 'CREATE ROLE other SUPERUSER LOGIN; CREATE DATABASE others');
+$node->safe_psql('others', <<'SQL');
+CREATE FUNCTION give_back() RETURNS event_trigger LANGUAGE plpgsql AS $$
+DECLARE
+  altered regprocedure := (SELECT c.objid FROM pg_event_trigger_ddl_commands() AS c WHERE c.object_identity ~ 'snowid_to_base62');
+BEGIN
+  IF (SELECT proowner = 10 FROM pg_proc WHERE oid = altered) THEN EXECUTE format('ALTER FUNCTION %s OWNER TO other', altered); END IF;
+END $$;
+CREATE EVENT TRIGGER give_back ON ddl_command_end WHEN TAG IN ('ALTER FUNCTION') EXECUTE FUNCTION give_back();
+SQL
+my $other = open_session($node, dbname => 'others', user => 'other');
+is(ask($other, 'CREATE EXTENSION snowid'), 'ERROR 55000', 'a function that is not the first superuser\'s');
+is(ask($other, 'DROP EVENT TRIGGER give_back; CREATE EXTENSION snowid'), '', 'all of them are');
+close_session($other);
 end_test($node);
