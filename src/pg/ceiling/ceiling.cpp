@@ -389,9 +389,9 @@ void on_relcache_ceiling(Oid relid) {
 
 void ceiling_register() {
   DefineCustomIntVariable(
-      "snowid.ceiling_step", "How far ahead the time that IDs may carry is made durable.",
-      "Where IDs come seldom it is 2.4 times as far, or five seconds. After a start of the server "
-      "IDs go on above that time, so the first caller may have to wait for as long.",
+      "snowid.ceiling_step", "Sets how far ahead the ceiling is raised.",
+      "When IDs are generated rarely, the step is 2.4 times as long, at most 5 seconds. After a "
+      "server start, IDs continue above the ceiling: the first caller may wait that long.",
       &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 

@@ -3,14 +3,12 @@
 -- SQL interface").
 
 CREATE SEQUENCE snowid_internal.ceiling AS bigint MINVALUE 0 MAXVALUE 253402300799999 START 0 NO CYCLE;
-COMMENT ON SEQUENCE snowid_internal.ceiling IS
-  'no ID carries a time above this one, in Unix milliseconds; kept by snowid, not to be set by hand';
+COMMENT ON SEQUENCE snowid_internal.ceiling IS 'ceiling in Unix milliseconds, maintained by snowid';
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.ceiling'::pg_catalog.regclass, ''::pg_catalog.text);
 
 -- A server that has issued IDs in this database before remembers its ceiling. Have the new sequence
 -- hold it from the beginning, and not only from the next ID on.
 CREATE FUNCTION snowid_internal.carry_ceiling_over() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_carry_ceiling_over';
-COMMENT ON FUNCTION snowid_internal.carry_ceiling_over() IS
-  'store in snowid_internal.ceiling what this server knows of the ceiling; called by CREATE EXTENSION';
+COMMENT ON FUNCTION snowid_internal.carry_ceiling_over() IS 'Stores the server''s ceiling in snowid_internal.ceiling.';
 SELECT snowid_internal.carry_ceiling_over();

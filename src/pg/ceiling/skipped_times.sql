@@ -2,24 +2,21 @@
 
 CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
-COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'time that no ID that this database has issued so far is later than';
+COMMENT ON FUNCTION @extschema@.snowid_ceiling() IS 'Returns an upper bound on the times of all IDs issued in this database.';
 
 CREATE FUNCTION snowid.get_skipped_times() RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_skipped_times';
-COMMENT ON FUNCTION snowid.get_skipped_times() IS
-  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.return_to_clock';
+COMMENT ON FUNCTION snowid.get_skipped_times() IS 'implementation of view snowid.skipped_times';
 
 CREATE VIEW snowid.skipped_times AS
   SELECT skipped FROM pg_catalog.unnest(snowid.get_skipped_times()) AS skipped;
-COMMENT ON VIEW snowid.skipped_times IS
-  'times that a clock which ran ahead has used up; no ID gets them again; see snowid.return_to_clock';
-COMMENT ON COLUMN snowid.skipped_times.skipped IS 'range of such times';
+COMMENT ON VIEW snowid.skipped_times IS 'times skipped after snowid.return_to_clock()';
+COMMENT ON COLUMN snowid.skipped_times.skipped IS 'range of skipped times';
 
 CREATE FUNCTION snowid.return_to_clock(used pg_catalog.tstzmultirange) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_return_to_clock';
 COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
-  'say which times a clock that ran ahead has used up, while nobody else is connected: IDs go on by the '
-  'clock, and skip those times';
+  'Returns ID generation to the current clock, and skips the given times from then on.';
 -- For superusers alone: the IDs of all databases that know no shard are set back, too.
 
 -- For PL/pgSQL, as snowid.timestamp_of() is. Not stored as a tree: without arguments, a function of another owner can
@@ -63,4 +60,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION snowid.future_times(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.interval) IS
-  'times ahead of the clock in a column''s IDs, with a margin, and that of the ceiling; for snowid.return_to_clock';
+  'Returns the argument for snowid.return_to_clock(): future times of a column''s IDs, and the ceiling.';

@@ -279,19 +279,18 @@ void end_refill_in_subtransaction() noexcept {
 
 void counter_settings_register() {
   DefineCustomBoolVariable(
-      "snowid.segment_adapt",
-      "Whether more numbers at a time are made durable while they are used up quickly.",
-      "Up to 1,000,000. Of a segment twice as many blocks when the last ones were used up in under "
-      "15 minutes; half as many when they lasted for over 30 minutes. Of a section twice as many "
-      "increments when the last ones were used up in under a tenth of a second; half as many when "
-      "they lasted for over a second.",
+      "snowid.segment_adapt", "Adapts the size of refills to the rate of use.",
+      "A segment allocates twice as many blocks if the last ones were exhausted within 15 minutes, "
+      "half as many if they lasted over 30 minutes. A section allocates twice as many increments "
+      "if the last ones were exhausted within 0.1 seconds, half as many if they lasted over 1 "
+      "second. The maximum is 1,000,000 numbers.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   // A session that has keys leave looks at all of them, and cannot be cancelled: with a million
   // keys that is short enough.
   DefineCustomIntVariable(
-      "snowid.section_keys", "How many keys of a section are kept in memory.",
-      "Past that keys leave that were not used since half as many others were. A key that comes "
-      "back goes on above every number that was given to one that left.",
+      "snowid.section_keys", "Sets the maximum number of keys of a section in memory.",
+      "Beyond it, keys are evicted after half as many others were used. An evicted key continues "
+      "above all numbers issued for evicted keys.",
       &section_keys, kDefaultSectionKeys, 1, 1000000, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
   bound_register("snowid.debug_max_counters", &max_counters);
   bound_register("snowid.debug_max_counters_of_database", &max_counters_of_database);

@@ -8,7 +8,7 @@ CREATE FUNCTION snowid.counter_statistics(
     OUT evictions bigint)
   RETURNS SETOF pg_catalog.record
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_counter_statistics';
-COMMENT ON FUNCTION snowid.counter_statistics() IS 'what the view snowid.stat_counters shows';
+COMMENT ON FUNCTION snowid.counter_statistics() IS 'implementation of view snowid.stat_counters';
 
 CREATE VIEW snowid.stat_counters AS
   SELECT c.kind, c.relation, c.issued, c.remaining, c.last_value, c.refills, c.refill_time, c.max_refill_time,
@@ -18,29 +18,20 @@ CREATE VIEW snowid.stat_counters AS
   LEFT JOIN snowid_internal.segment_sources AS s
     ON c.kind OPERATOR(pg_catalog.=) 'segment'::pg_catalog.text
       AND s.seq::pg_catalog.oid OPERATOR(pg_catalog.=) c.relation::pg_catalog.oid;
-COMMENT ON VIEW snowid.stat_counters IS
-  'segments and sections in use in this database, since the server started or counts were reset';
+COMMENT ON VIEW snowid.stat_counters IS 'statistics of segments and sections';
 COMMENT ON COLUMN snowid.stat_counters.kind IS 'segment or section';
-COMMENT ON COLUMN snowid.stat_counters.relation IS 'the sequence';
-COMMENT ON COLUMN snowid.stat_counters.issued IS
-  'numbers that sessions got; of a section without those of open transactions';
-COMMENT ON COLUMN snowid.stat_counters.remaining IS
-  'numbers of a segment in memory that are left, so many can go without a refill';
-COMMENT ON COLUMN snowid.stat_counters.last_value IS
-  'how far the sequence had come at the last refill, null where no numbers are in memory';
-COMMENT ON COLUMN snowid.stat_counters.refills IS
-  'times that blocks were allocated, or a section''s limit was raised';
-COMMENT ON COLUMN snowid.stat_counters.refill_time IS 'time that these took together, in milliseconds';
-COMMENT ON COLUMN snowid.stat_counters.max_refill_time IS 'time that the longest of them took, in milliseconds';
-COMMENT ON COLUMN snowid.stat_counters.block_size IS
-  'numbers of a block, for a section the increment of its sequence; as of the last refill';
-COMMENT ON COLUMN snowid.stat_counters.blocks IS 'blocks that the last refill has allocated';
-COMMENT ON COLUMN snowid.stat_counters.source IS
-  'foreign server of a segment''s central source, null where blocks are the sequence''s own';
-COMMENT ON COLUMN snowid.stat_counters.source_failures IS
-  'times that no numbers could be allocated from the central source';
-COMMENT ON COLUMN snowid.stat_counters.last_failure IS 'SQLSTATE of the last of these failures';
-COMMENT ON COLUMN snowid.stat_counters.last_failure_at IS 'when that was';
+COMMENT ON COLUMN snowid.stat_counters.relation IS 'sequence';
+COMMENT ON COLUMN snowid.stat_counters.issued IS 'numbers issued';
+COMMENT ON COLUMN snowid.stat_counters.remaining IS 'numbers of a segment left in memory';
+COMMENT ON COLUMN snowid.stat_counters.last_value IS 'value of the sequence at the last refill';
+COMMENT ON COLUMN snowid.stat_counters.refills IS 'number of refills';
+COMMENT ON COLUMN snowid.stat_counters.refill_time IS 'total time of refills, in milliseconds';
+COMMENT ON COLUMN snowid.stat_counters.max_refill_time IS 'time of the longest refill, in milliseconds';
+COMMENT ON COLUMN snowid.stat_counters.block_size IS 'block size or increment at the last refill';
+COMMENT ON COLUMN snowid.stat_counters.blocks IS 'blocks allocated by the last refill';
+COMMENT ON COLUMN snowid.stat_counters.source IS 'foreign server of a remote source';
+COMMENT ON COLUMN snowid.stat_counters.source_failures IS 'failed refills from the remote source';
+COMMENT ON COLUMN snowid.stat_counters.last_failure IS 'SQLSTATE of the last failed refill';
+COMMENT ON COLUMN snowid.stat_counters.last_failure_at IS 'time of the last failed refill';
 COMMENT ON COLUMN snowid.stat_counters.keys IS 'keys of a section in memory';
-COMMENT ON COLUMN snowid.stat_counters.evictions IS
-  'keys that have left memory for want of room: they go on with a gap';
+COMMENT ON COLUMN snowid.stat_counters.evictions IS 'keys evicted from memory';

@@ -5,28 +5,28 @@ CREATE TYPE snowid_internal.sequence_name;
 
 CREATE FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) RETURNS snowid_internal.sequence_name
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_in';
-COMMENT ON FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) IS 'input of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) RETURNS pg_catalog.cstring
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_out';
-COMMENT ON FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) IS 'output of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) RETURNS snowid_internal.sequence_name
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_recv';
-COMMENT ON FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) IS 'binary input of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) RETURNS pg_catalog.bytea
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_send';
-COMMENT ON FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) IS 'binary output of sequence_name';
+COMMENT ON FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) IS 'I/O';
 
 CREATE TYPE snowid_internal.sequence_name (
   INPUT = snowid_internal.sequence_name_in, OUTPUT = snowid_internal.sequence_name_out,
   RECEIVE = snowid_internal.sequence_name_recv, SEND = snowid_internal.sequence_name_send, LIKE = pg_catalog.regclass
 );
-COMMENT ON TYPE snowid_internal.sequence_name IS 'sequence that has a central source';
+COMMENT ON TYPE snowid_internal.sequence_name IS 'sequence with a remote source';
 
 CREATE CAST (snowid_internal.sequence_name AS pg_catalog.oid) WITHOUT FUNCTION AS IMPLICIT;
-COMMENT ON CAST (snowid_internal.sequence_name AS pg_catalog.oid) IS 'for operators and indexes';
+COMMENT ON CAST (snowid_internal.sequence_name AS pg_catalog.oid) IS 'OID of the sequence';
 CREATE CAST (snowid_internal.sequence_name AS pg_catalog.regclass) WITHOUT FUNCTION AS ASSIGNMENT;
 COMMENT ON CAST (snowid_internal.sequence_name AS pg_catalog.regclass) IS 'the same relation';
 CREATE CAST (pg_catalog.regclass AS snowid_internal.sequence_name) WITHOUT FUNCTION AS ASSIGNMENT;
@@ -41,19 +41,16 @@ CREATE TABLE snowid_internal.segment_sources (
   server_oid pg_catalog.oid NOT NULL,
   owner_oid pg_catalog.oid NOT NULL
 ) USING heap;
-COMMENT ON TABLE snowid_internal.segment_sources IS
-  'sequences whose numbers are allocated from another server, see snowid_segment_attach';
-COMMENT ON COLUMN snowid_internal.segment_sources.seq IS 'sequence here';
-COMMENT ON COLUMN snowid_internal.segment_sources.server IS 'foreign server, when it was attached';
-COMMENT ON COLUMN snowid_internal.segment_sources.remote_seq IS 'sequence there';
-COMMENT ON COLUMN snowid_internal.segment_sources.source_identity IS
-  'server, database, sequence, and timeline when it was attached; no numbers are taken from another one';
-COMMENT ON COLUMN snowid_internal.segment_sources.owner IS 'owner of the sequence here, when it was attached';
-COMMENT ON COLUMN snowid_internal.segment_sources.server_oid IS
-  'foreign server that had this name, set by a trigger';
-COMMENT ON COLUMN snowid_internal.segment_sources.owner_oid IS 'role that had this name, set by a trigger';
-COMMENT ON CONSTRAINT segment_sources_pkey ON snowid_internal.segment_sources IS 'a sequence has one source';
-COMMENT ON INDEX snowid_internal.segment_sources_pkey IS 'a sequence has one source';
+COMMENT ON TABLE snowid_internal.segment_sources IS 'sequences with a remote source';
+COMMENT ON COLUMN snowid_internal.segment_sources.seq IS 'local sequence';
+COMMENT ON COLUMN snowid_internal.segment_sources.server IS 'name of the foreign server when attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.remote_seq IS 'remote sequence';
+COMMENT ON COLUMN snowid_internal.segment_sources.source_identity IS 'identity of the remote sequence when attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.owner IS 'owner of the local sequence when attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.server_oid IS 'OID of the foreign server when attached';
+COMMENT ON COLUMN snowid_internal.segment_sources.owner_oid IS 'OID of the owner when attached';
+COMMENT ON CONSTRAINT segment_sources_pkey ON snowid_internal.segment_sources IS 'one remote source per sequence';
+COMMENT ON INDEX snowid_internal.segment_sources_pkey IS 'one remote source per sequence';
 
 -- A sequence page says more than pg_sequence_last_value(), which is null where the next number is stored.
 CREATE FUNCTION snowid.last_allocated(seq pg_catalog.regclass) RETURNS bigint
@@ -66,36 +63,33 @@ BEGIN
     INTO result;
   RETURN result;
 END $$;
-COMMENT ON FUNCTION snowid.last_allocated(pg_catalog.regclass) IS 'number up to which all numbers count as allocated to a sequence';
+COMMENT ON FUNCTION snowid.last_allocated(pg_catalog.regclass) IS 'Returns the last number allocated to a sequence, issued or not.';
 
 CREATE VIEW snowid.segment_sources AS
   SELECT s.seq::pg_catalog.regclass AS seq, s.server, s.remote_seq, s.owner, s.source_identity,
     CASE WHEN pg_catalog.has_sequence_privilege(s.seq::pg_catalog.oid, 'SELECT'::pg_catalog.text)
       THEN snowid.last_allocated(s.seq::pg_catalog.regclass) END AS last_allocated
   FROM snowid_internal.segment_sources AS s;
-COMMENT ON VIEW snowid.segment_sources IS 'sequences whose numbers are allocated on another server';
+COMMENT ON VIEW snowid.segment_sources IS 'sequences with a remote source';
 COMMENT ON COLUMN snowid.segment_sources.seq IS 'local sequence';
-COMMENT ON COLUMN snowid.segment_sources.server IS 'foreign server, as it was named when attached';
-COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'sequence on that server';
+COMMENT ON COLUMN snowid.segment_sources.server IS 'name of the foreign server when attached';
+COMMENT ON COLUMN snowid.segment_sources.remote_seq IS 'remote sequence';
 COMMENT ON COLUMN snowid.segment_sources.owner IS 'owner of the local sequence when attached';
-COMMENT ON COLUMN snowid.segment_sources.source_identity IS
-  'system identifier, database, sequence, and timeline of that server when attached';
-COMMENT ON COLUMN snowid.segment_sources.last_allocated IS
-  'number up to which all numbers count as allocated, null without SELECT on the sequence';
+COMMENT ON COLUMN snowid.segment_sources.source_identity IS 'identity of the remote sequence when attached';
+COMMENT ON COLUMN snowid.segment_sources.last_allocated IS 'last number allocated to the sequence';
 
 CREATE FUNCTION snowid_internal.check_source() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_check_source';
 COMMENT ON FUNCTION snowid_internal.check_source() IS
-  'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
+  'Rejects a source added by a role other than the sequence''s owner, and ignores replicated rows.';
 
 CREATE TRIGGER check_source BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.segment_sources
   FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_source();
 COMMENT ON TRIGGER check_source ON snowid_internal.segment_sources IS
-  'trigger: only the owner of a sequence gives it a source, and rows that replication brings are dropped';
+  'Rejects a source added by a role other than the sequence''s owner, and ignores replicated rows.';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.segment_sources
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_source();
-COMMENT ON TRIGGER refuse_truncate ON snowid_internal.segment_sources IS
-  'refuses TRUNCATE, which replication would do to others'' sources, too';
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.segment_sources IS 'Rejects TRUNCATE, also by logical replication.';
 -- For logical replication, too, whose rows are about another server's sequences.
 ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER check_source;
 ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
@@ -108,9 +102,8 @@ CREATE FUNCTION @extschema@.snowid_segment_attach(
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_attach';
 COMMENT ON FUNCTION @extschema@.snowid_segment_attach(pg_catalog.regclass, pg_catalog.name, pg_catalog.text) IS
-  'take a sequence''s numbers from a sequence on another server';
+  'Attaches a sequence to a remote sequence, its source of numbers.';
 
 CREATE FUNCTION @extschema@.snowid_segment_detach(seq pg_catalog.regclass) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_segment_detach';
-COMMENT ON FUNCTION @extschema@.snowid_segment_detach(pg_catalog.regclass) IS
-  'let a sequence make its own numbers again, above those from the other server';
+COMMENT ON FUNCTION @extschema@.snowid_segment_detach(pg_catalog.regclass) IS 'Detaches a sequence from its remote source.';

@@ -125,22 +125,20 @@ void report_refused_shard() {
 
 void id_settings_register() {
   is_registering = true;
-  DefineCustomStringVariable(
-      "snowid.default_shard", "Shard of the IDs that snowid_next() makes.",
-      "-1 is this node's own number, which snowid_default_shard() gives; the view "
-      "snowid.node_status says "
-      "where it comes from. Functions that take a shard do not use this setting.",
-      &shard_text, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
+  DefineCustomStringVariable("snowid.default_shard", "Sets the default shard of snowid_next().",
+                             "-1 selects the node number, shown by the view snowid.node_status. "
+                             "Functions with a shard argument ignore this setting.",
+                             &shard_text, "-1", PGC_USERSET, 0, check_shard, assign_shard, nullptr);
   is_registering = false;
   DefineCustomIntVariable(
-      "snowid.max_lead", "How far the time of an ID may run ahead of the server's clock.",
-      "A burst borrows from the future up to here, and a clock set back by less "
-      "goes unnoticed. Beyond it, callers wait.",
+      "snowid.max_lead", "Sets the maximum lead of an ID's time over the server's clock.",
+      "A burst of IDs uses up to this much future time, and the clock can move backward by less "
+      "without an effect. Beyond the limit, callers wait.",
       &max_lead_ms, 1000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable(
-      "snowid.max_wait", "How long a caller waits for the clock before it gets an error.",
-      "A caller that would have to wait for longer is refused at once.", &max_wait_ms,
-      kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("snowid.max_wait", "Sets the maximum time to wait for the clock.",
+                          "A call that would have to wait longer raises an error at once.",
+                          &max_wait_ms, kDefaultMaxWaitMs, 0, INT_MAX, PGC_USERSET, GUC_UNIT_MS,
+                          nullptr, nullptr, nullptr);
   bound_register("snowid.debug_max_shards", &max_shards);
   bound_register("snowid.debug_max_shards_of_database", &max_shards_of_database);
   bound_register("snowid.debug_shards_between_sweeps", &shards_between_sweeps);

@@ -168,14 +168,14 @@ void at_eoxact_node_number() {
 
 void nodes_register() {
   DefineCustomBoolVariable(
-      "snowid.require_node_number", "Refuse to draw from 0, which is no server's own number.",
-      "For clusters in which every server has to have joined a registry, or Citus' metadata.",
+      "snowid.require_node_number", "Requires a node number for snowid_next() without arguments.",
+      "For clusters in which every server must have joined a registry or Citus.",
       &require_node_number, false, PGC_SUSET, 0, nullptr, forget_number, nullptr);
-  DefineCustomStringVariable(
-      "snowid.instance_tag", "What tells this server from a copy of it.",
-      "A database that has joined a registry draws no IDs where it is another one. Set it where a "
-      "copy does not get it: on the command line, or in a file outside of the data directory.",
-      &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+  DefineCustomStringVariable("snowid.instance_tag", "Distinguishes this server from its copies.",
+                             "A node generates no IDs if the tag differs from the one with which "
+                             "it joined. Set it where a copy does not inherit it: on the command "
+                             "line, or in a file outside of the data directory.",
+                             &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
 // snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,

@@ -3,7 +3,7 @@
 CREATE FUNCTION snowid.get_node_status(OUT node_number bigint, OUT source pg_catalog.text, OUT node_name pg_catalog.text,
                                    OUT registry pg_catalog.text, OUT checked pg_catalog.timestamptz, OUT problem pg_catalog.text)
   STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_node_status';
-COMMENT ON FUNCTION snowid.get_node_status() IS 'what the view snowid.node_status shows';
+COMMENT ON FUNCTION snowid.get_node_status() IS 'implementation of view snowid.node_status';
 
 -- The setting is asked last: the function loads the library, which defines it.
 CREATE VIEW snowid.node_status AS
@@ -12,17 +12,13 @@ CREATE VIEW snowid.node_status AS
         (SELECT s.source FROM pg_catalog.pg_settings AS s WHERE s.name OPERATOR(pg_catalog.=) 'snowid.default_shard'))
       ELSE n.source END AS source, n.node_name, n.registry, n.checked, n.problem
     FROM snowid.get_node_status() AS n;
-COMMENT ON VIEW snowid.node_status IS 'the shard of snowid_next() in this session, and where it comes from';
-COMMENT ON COLUMN snowid.node_status.node_number IS 'the shard, null where there is none to be had';
-COMMENT ON COLUMN snowid.node_status.source IS
-  'origin of the number: setting (with its source, as in pg_settings), citus, joined or none';
-COMMENT ON COLUMN snowid.node_status.node_name IS 'name by which this node has joined, null where that is not the source';
-COMMENT ON COLUMN snowid.node_status.registry IS
-  'foreign server over which this node has joined, null where that is not the source';
-COMMENT ON COLUMN snowid.node_status.checked IS
-  'when the registry last confirmed the number, by the clock of this server; null where that is not the source';
-COMMENT ON COLUMN snowid.node_status.problem IS
-  'why snowid_next() fails, or why the registry has not confirmed the number; null if nothing is wrong';
+COMMENT ON VIEW snowid.node_status IS 'node number of this session';
+COMMENT ON COLUMN snowid.node_status.node_number IS 'node number';
+COMMENT ON COLUMN snowid.node_status.source IS 'origin of the number';
+COMMENT ON COLUMN snowid.node_status.node_name IS 'node name used to join the registry';
+COMMENT ON COLUMN snowid.node_status.registry IS 'foreign server used to join the registry';
+COMMENT ON COLUMN snowid.node_status.checked IS 'time of the registry''s last confirmation';
+COMMENT ON COLUMN snowid.node_status.problem IS 'error or warning about the number';
 
 -- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
 -- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.
@@ -52,5 +48,4 @@ BEGIN
   RAISE 'could not ask the server of Citus'' group %', node_group USING ERRCODE = 'connection_failure',
     DETAIL = coalesce(answer, 'The coordinator has not answered.');
 END $$;
-COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS
-  'whether this server is the one that Citus has for a group';
+COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS 'Returns whether this server is Citus'' server for a group.';

@@ -23,30 +23,28 @@ CREATE TABLE snowid_internal.nodes (
   promoted_seen pg_catalog.timestamptz,
   retired pg_catalog.timestamptz
 ) USING heap;
-COMMENT ON TABLE snowid_internal.nodes IS 'numbers given to nodes by this registry; a row stays for ever';
-COMMENT ON COLUMN snowid_internal.nodes.node_number IS 'shard of the node''s IDs';
-COMMENT ON COLUMN snowid_internal.nodes.claim IS 'proves that the number belongs to the node, which alone knows it';
-COMMENT ON COLUMN snowid_internal.nodes.node_name IS 'label that the node has chosen';
+COMMENT ON TABLE snowid_internal.nodes IS 'node numbers assigned by this registry';
+COMMENT ON COLUMN snowid_internal.nodes.node_number IS 'node number';
+COMMENT ON COLUMN snowid_internal.nodes.claim IS 'secret proof of ownership';
+COMMENT ON COLUMN snowid_internal.nodes.node_name IS 'label of the node';
 COMMENT ON COLUMN snowid_internal.nodes.database IS 'name of the node''s database';
 COMMENT ON COLUMN snowid_internal.nodes.exchange IS 'number of token exchanges';
-COMMENT ON COLUMN snowid_internal.nodes.token IS 'random number that the node chose in the last exchange; an earlier copy of it has another';
-COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'server of the node, as in its pg_control_system()';
+COMMENT ON COLUMN snowid_internal.nodes.token IS 'random number of the last token exchange';
+COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'system identifier of the node''s server';
 COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'OID of the node''s database';
-COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL; a promoted standby has a greater one';
-COMMENT ON COLUMN snowid_internal.nodes.max_lead IS
-  'how far ahead of last_seen the node may have issued IDs, by its settings of snowid.max_lead until then, in microseconds';
-COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'when the node got the number; null after snowid.accept_registry() has made the row again';
-COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role as which the node connected when the row was made';
-COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction that has made the row';
-COMMENT ON COLUMN snowid_internal.nodes.last_seen IS 'when the node last checked its number';
-COMMENT ON COLUMN snowid_internal.nodes.promoted_seen IS
-  'when a server of a later timeline last checked the number, which has not called snowid.take_over_node(); null if none has';
-COMMENT ON COLUMN snowid_internal.nodes.retired IS 'when the number was retired; null if it is in use';
-COMMENT ON CONSTRAINT nodes_pkey ON snowid_internal.nodes IS 'a number is given once';
-COMMENT ON INDEX snowid_internal.nodes_pkey IS 'a number is given once';
-COMMENT ON CONSTRAINT nodes_claim_key ON snowid_internal.nodes IS 'a claim has one number';
-COMMENT ON INDEX snowid_internal.nodes_claim_key IS 'a claim has one number';
-COMMENT ON CONSTRAINT nodes_node_number_check ON snowid_internal.nodes IS 'shards of the layout instagram; 0 belongs to servers that have not joined';
+COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL';
+COMMENT ON COLUMN snowid_internal.nodes.max_lead IS 'IDs'' greatest lead over last_seen, in microseconds';
+COMMENT ON COLUMN snowid_internal.nodes.claimed IS 'time of joining';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_by IS 'role of the node''s connection when joining';
+COMMENT ON COLUMN snowid_internal.nodes.claimed_in IS 'transaction of joining';
+COMMENT ON COLUMN snowid_internal.nodes.last_seen IS 'time of the last check by the node';
+COMMENT ON COLUMN snowid_internal.nodes.promoted_seen IS 'last check by a promoted or restored server';
+COMMENT ON COLUMN snowid_internal.nodes.retired IS 'time of retirement';
+COMMENT ON CONSTRAINT nodes_pkey ON snowid_internal.nodes IS 'one row per node number';
+COMMENT ON INDEX snowid_internal.nodes_pkey IS 'one row per node number';
+COMMENT ON CONSTRAINT nodes_claim_key ON snowid_internal.nodes IS 'one node number per claim';
+COMMENT ON INDEX snowid_internal.nodes_claim_key IS 'one node number per claim';
+COMMENT ON CONSTRAINT nodes_node_number_check ON snowid_internal.nodes IS 'shards of Instagram''s layout, except 0';
 
 CREATE TABLE snowid_internal.registry_identities (
   identity pg_catalog.text NOT NULL,
@@ -55,58 +53,53 @@ CREATE TABLE snowid_internal.registry_identities (
 ) USING heap;
 -- Without a key: the data of a dump is also restored where it is from.
 ALTER TABLE snowid_internal.registry_identities REPLICA IDENTITY FULL;
-COMMENT ON TABLE snowid_internal.registry_identities IS
-  'identities as which this registry may have given numbers; it gives numbers only if it has no other identity now';
-COMMENT ON COLUMN snowid_internal.registry_identities.identity IS 'snowid_internal.registry_identity() at the time';
-COMMENT ON COLUMN snowid_internal.registry_identities.max_node_number IS
-  'greatest number that may have been given before, as stated by snowid.recover_registry()';
-COMMENT ON CONSTRAINT registry_identities_max_node_number_check ON snowid_internal.registry_identities IS 'numbers of nodes; 0 for none';
+COMMENT ON TABLE snowid_internal.registry_identities IS 'identities of this registry';
+COMMENT ON COLUMN snowid_internal.registry_identities.identity IS 'result of snowid_internal.registry_identity()';
+COMMENT ON COLUMN snowid_internal.registry_identities.max_node_number IS 'greatest number assigned before, per snowid.recover_registry()';
+COMMENT ON CONSTRAINT registry_identities_max_node_number_check ON snowid_internal.registry_identities IS 'node numbers, or 0';
 
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.nodes'::pg_catalog.regclass, ''::pg_catalog.text);
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.registry_identities'::pg_catalog.regclass, ''::pg_catalog.text);
 
 CREATE FUNCTION snowid_internal.keep_own_rows() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_own_rows';
-COMMENT ON FUNCTION snowid_internal.keep_own_rows() IS
-  'trigger: skips what logical replication brings or deletes, which belongs to another server';
+COMMENT ON FUNCTION snowid_internal.keep_own_rows() IS 'Ignores rows added or deleted by logical replication.';
 
 CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.nodes
   FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
-COMMENT ON TRIGGER keep_own_rows ON snowid_internal.nodes IS 'skips rows of another registry';
+COMMENT ON TRIGGER keep_own_rows ON snowid_internal.nodes IS 'Ignores rows of another registry.';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.nodes
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_own_rows();
-COMMENT ON TRIGGER refuse_truncate ON snowid_internal.nodes IS 'refuses TRUNCATE, also by logical replication';
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.nodes IS 'Rejects TRUNCATE, also by logical replication.';
 ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER keep_own_rows;
 ALTER TABLE snowid_internal.nodes ENABLE ALWAYS TRIGGER refuse_truncate;
 CREATE TRIGGER keep_own_rows BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.registry_identities
   FOR EACH ROW EXECUTE FUNCTION snowid_internal.keep_own_rows();
-COMMENT ON TRIGGER keep_own_rows ON snowid_internal.registry_identities IS 'skips rows of another registry';
+COMMENT ON TRIGGER keep_own_rows ON snowid_internal.registry_identities IS 'Ignores rows of another registry.';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.registry_identities
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.keep_own_rows();
-COMMENT ON TRIGGER refuse_truncate ON snowid_internal.registry_identities IS 'refuses TRUNCATE, also by logical replication';
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.registry_identities IS 'Rejects TRUNCATE, also by logical replication.';
 ALTER TABLE snowid_internal.registry_identities ENABLE ALWAYS TRIGGER keep_own_rows;
 ALTER TABLE snowid_internal.registry_identities ENABLE ALWAYS TRIGGER refuse_truncate;
 
 CREATE VIEW snowid.registry AS
   SELECT n.node_number, n.node_name, n.database, n.claimed, n.last_seen, n.promoted_seen, n.retired FROM snowid_internal.nodes AS n;
-COMMENT ON VIEW snowid.registry IS 'on a registry: the numbers that it has given';
-COMMENT ON COLUMN snowid.registry.node_number IS 'shard of the node''s IDs';
-COMMENT ON COLUMN snowid.registry.node_name IS 'label that the node has chosen';
+COMMENT ON VIEW snowid.registry IS 'node numbers assigned by this registry';
+COMMENT ON COLUMN snowid.registry.node_number IS 'node number';
+COMMENT ON COLUMN snowid.registry.node_name IS 'label of the node';
 COMMENT ON COLUMN snowid.registry.database IS 'name of the node''s database';
-COMMENT ON COLUMN snowid.registry.claimed IS 'when the node got the number; null if the registry had lost it';
-COMMENT ON COLUMN snowid.registry.last_seen IS 'when the node last checked its number';
-COMMENT ON COLUMN snowid.registry.promoted_seen IS
-  'when a promoted or restored server last checked the number without having called snowid.take_over_node(); null if none has';
-COMMENT ON COLUMN snowid.registry.retired IS 'when the number was retired; null if it is in use';
+COMMENT ON COLUMN snowid.registry.claimed IS 'time of joining';
+COMMENT ON COLUMN snowid.registry.last_seen IS 'time of the last check by the node';
+COMMENT ON COLUMN snowid.registry.promoted_seen IS 'last check by a promoted or restored server';
+COMMENT ON COLUMN snowid.registry.retired IS 'time of retirement';
 
 CREATE VIEW snowid.registry_usage AS
   SELECT u.numbers_used, 8191::bigint OPERATOR(pg_catalog.-) u.numbers_used AS numbers_left
     FROM (SELECT greatest((SELECT pg_catalog.max(n.node_number) FROM snowid_internal.nodes AS n),
       (SELECT pg_catalog.max(i.max_node_number) FROM snowid_internal.registry_identities AS i)) AS numbers_used) AS u;
-COMMENT ON VIEW snowid.registry_usage IS 'on a registry: how many numbers it can still give';
-COMMENT ON COLUMN snowid.registry_usage.numbers_used IS
-  'greatest number that was given, or that snowid.recover_registry() was called with';
-COMMENT ON COLUMN snowid.registry_usage.numbers_left IS 'numbers that were never given';
+COMMENT ON VIEW snowid.registry_usage IS 'capacity of this registry';
+COMMENT ON COLUMN snowid.registry_usage.numbers_used IS 'greatest number assigned, or passed to snowid.recover_registry()';
+COMMENT ON COLUMN snowid.registry_usage.numbers_left IS 'numbers never assigned';
 
 -- This table in this database of this server, since the server was last promoted. A registry that was restored, promoted,
 -- upgraded or moved has another identity, and may have lost what it gave.
@@ -117,25 +110,24 @@ BEGIN
     (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()), 'snowid_internal.nodes'::regclass::oid,
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8));
 END $$;
-COMMENT ON FUNCTION snowid_internal.registry_identity() IS 'identity of this registry, which changes when it may have lost numbers';
+COMMENT ON FUNCTION snowid_internal.registry_identity() IS 'Returns the identity of this registry, changed by a restore or promotion.';
 
 INSERT INTO snowid_internal.registry_identities (identity, max_node_number) VALUES (snowid_internal.registry_identity(), 0::bigint);
 
 CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_commit_durably';
 COMMENT ON FUNCTION snowid_internal.commit_durably() IS
-  'makes the commit of this transaction wait for the disk and the synchronous standbys, and refuses PREPARE TRANSACTION';
+  'Makes this transaction''s commit durable on synchronous standbys, and rejects PREPARE TRANSACTION.';
 
 -- Whoever may drop the extension can make others' objects of the same names meanwhile. So a function that has the rights of
 -- its owner is SQL-standard, which finds what it calls by OID, and calls this one first: names are looked up only after it.
 CREATE FUNCTION snowid_internal.keep_extension() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_extension';
-COMMENT ON FUNCTION snowid_internal.keep_extension() IS
-  'keeps others from dropping the extension until the end of the transaction';
+COMMENT ON FUNCTION snowid_internal.keep_extension() IS 'Locks the extension against DROP until the transaction ends.';
 
 CREATE FUNCTION snowid_internal.require_registry() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_require_registry';
-COMMENT ON FUNCTION snowid_internal.require_registry() IS 'refuses tables that are not as they were made';
+COMMENT ON FUNCTION snowid_internal.require_registry() IS 'Raises an error if tables of the registry were altered.';
 
 -- A superuser's trigger or rule may have stored something else, or nothing.
 CREATE FUNCTION snowid_internal.require_stored(is_stored boolean) RETURNS pg_catalog.void
@@ -146,7 +138,7 @@ BEGIN
     DETAIL = 'A rule, a trigger, or a policy that was added to it has stored something else, or nothing.',
     HINT = 'Drop that rule, trigger, or policy.';
 END $$;
-COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'refuses a table that does not have what was stored in it';
+COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'Raises an error if a row was not stored.';
 
 -- The rows of open transactions are not seen by others, who wait for them.
 CREATE FUNCTION snowid_internal.require_one() RETURNS pg_catalog.void
@@ -156,7 +148,7 @@ BEGIN
     RAISE 'cannot get two numbers in a transaction' USING ERRCODE = 'configuration_limit_exceeded';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid_internal.require_one() IS 'refuses a transaction that has got a number';
+COMMENT ON FUNCTION snowid_internal.require_one() IS 'Raises an error if the transaction was assigned a number.';
 
 -- A role cannot use up the numbers.
 CREATE FUNCTION snowid_internal.require_few_claims() RETURNS pg_catalog.void
@@ -170,7 +162,7 @@ BEGIN
       HINT = 'Wait, or have nodes connect as different roles.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid_internal.require_few_claims() IS 'refuses a role that has claimed many numbers';
+COMMENT ON FUNCTION snowid_internal.require_few_claims() IS 'Raises an error if the role has claimed too many numbers.';
 
 -- Returns the row of a claim, which is made unless there is one: it gets the least number that was never given.
 CREATE FUNCTION snowid_internal.give_number(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
@@ -208,7 +200,7 @@ BEGIN
     DETAIL = 'A registry gives 8191 numbers, each once.',
     HINT = 'Have new nodes join a second registry, and give their tables a layout with more shards.';
 END $$;
-COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'the row of a claim, which is given a number if it has none';
+COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'Assigns a number to a claim, unless it has one, and returns its row.';
 
 CREATE FUNCTION snowid_internal.require_complete() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -219,7 +211,7 @@ BEGIN
       HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid_internal.require_complete() IS 'refuses a registry that may have lost numbers';
+COMMENT ON FUNCTION snowid_internal.require_complete() IS 'Raises an error if the registry may have lost numbers.';
 
 -- The row of a node that goes by a registry which does not have it. The registry has stated up to which number it may have
 -- lost rows, so no row can be made of a number that it may still give.
@@ -243,7 +235,7 @@ BEGIN
   END IF;
   RETURN accepted;
 END $$;
-COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'makes the row of a node that the registry may have lost';
+COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'Restores the row of a node to the registry.';
 
 -- What nodes call over dblink. exchange, token: what the node goes by; next: what it has stored, and asks for in its place.
 -- Verdicts: held: the row has `next`; moved: this is another registry than the node goes by; unknown: no row has the claim
@@ -332,7 +324,7 @@ BEGIN
   is_promoted := held.promoted_seen IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION snowid_internal.answer_request(pg_catalog.text, pg_catalog.text, pg_catalog.uuid, bigint, bigint, bigint, bigint,
-    pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS 'what snowid.register() does';
+    pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS 'implementation of snowid.register()';
 
 CREATE FUNCTION snowid.register(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
     node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
@@ -348,7 +340,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.register(pg_catalog.text, pg_catalog.text, pg_catalog.uuid, bigint, bigint, bigint, bigint,
     pg_catalog.text, pg_catalog.text, bigint, bigint, bigint, bigint) IS
-  'called by nodes on their registry: a role that may execute it may join';
+  'Registers a node; called by the other functions on the registry.';
 
 CREATE FUNCTION snowid_internal.retire_number(node_number bigint) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -365,7 +357,7 @@ EXCEPTION WHEN lock_not_available THEN
     HINT = format('End it, and try again: SELECT pg_terminate_backend(l.pid) FROM snowid_internal.nodes AS n'
       ' JOIN pg_locks AS l ON l.granted AND l.transactionid = n.xmax WHERE n.node_number = %s.', node_number);
 END $$;
-COMMENT ON FUNCTION snowid_internal.retire_number(bigint) IS 'what snowid.retire_node() does';
+COMMENT ON FUNCTION snowid_internal.retire_number(bigint) IS 'implementation of snowid.retire_node()';
 
 CREATE FUNCTION snowid.retire_node(node_number bigint) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
@@ -373,8 +365,7 @@ BEGIN ATOMIC
   SELECT snowid_internal.keep_extension();
   SELECT snowid_internal.retire_number(node_number);
 END;
-COMMENT ON FUNCTION snowid.retire_node(bigint) IS
-  'on a registry: retire the number of a node that is gone for good; a node that is not learns it at its next check, and stops';
+COMMENT ON FUNCTION snowid.retire_node(bigint) IS 'Retires the number of a node, on the registry.';
 
 CREATE FUNCTION snowid_internal.recover_numbers(max_node_number bigint) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -394,7 +385,7 @@ BEGIN
   INSERT INTO snowid_internal.registry_identities (identity, max_node_number)
     VALUES (snowid_internal.registry_identity(), recover_numbers.max_node_number);
 END $$;
-COMMENT ON FUNCTION snowid_internal.recover_numbers(bigint) IS 'what snowid.recover_registry() does';
+COMMENT ON FUNCTION snowid_internal.recover_numbers(bigint) IS 'implementation of snowid.recover_registry()';
 
 CREATE FUNCTION snowid.recover_registry(max_node_number bigint) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s'
@@ -403,4 +394,4 @@ BEGIN ATOMIC
   SELECT snowid_internal.recover_numbers(max_node_number);
 END;
 COMMENT ON FUNCTION snowid.recover_registry(bigint) IS
-  'on a registry that was restored, promoted, upgraded or moved: state the greatest number that was ever given; it gives only greater ones';
+  'Declares the greatest node number ever assigned, on a restored, promoted, upgraded, or moved registry.';

@@ -13,9 +13,9 @@ CREATE TABLE snowid_internal.moved_shards (
 COMMENT ON TABLE snowid_internal.moved_shards IS 'shards released or accepted on this server';
 COMMENT ON COLUMN snowid_internal.moved_shards.shard IS 'moved shard';
 COMMENT ON COLUMN snowid_internal.moved_shards.layout IS 'layout of its IDs';
-COMMENT ON COLUMN snowid_internal.moved_shards.id IS 'ID returned by snowid.release_shard(), or accepted; never becomes less';
-COMMENT ON COLUMN snowid_internal.moved_shards.is_open IS 'whether the shard was accepted last';
-COMMENT ON COLUMN snowid_internal.moved_shards.moved_to IS 'destination, as stated to snowid.release_shard()';
+COMMENT ON COLUMN snowid_internal.moved_shards.id IS 'ID passed at the last move';
+COMMENT ON COLUMN snowid_internal.moved_shards.is_open IS 'true if accepted, false if released';
+COMMENT ON COLUMN snowid_internal.moved_shards.moved_to IS 'destination of a released shard';
 COMMENT ON COLUMN snowid_internal.moved_shards.moved_at IS 'time of the last move';
 COMMENT ON CONSTRAINT moved_shards_pkey ON snowid_internal.moved_shards IS 'one row per shard';
 COMMENT ON INDEX snowid_internal.moved_shards_pkey IS 'one row per shard';
@@ -23,26 +23,23 @@ COMMENT ON INDEX snowid_internal.moved_shards_pkey IS 'one row per shard';
 CREATE VIEW snowid.released_shards AS
   SELECT m.shard, m.layout, m.id, m.moved_to, m.moved_at AS released_at
     FROM snowid_internal.moved_shards AS m WHERE NOT m.is_open;
-COMMENT ON VIEW snowid.released_shards IS 'shards that were released and issue no IDs on this server';
+COMMENT ON VIEW snowid.released_shards IS 'released shards of this server';
 COMMENT ON COLUMN snowid.released_shards.shard IS 'released shard';
 COMMENT ON COLUMN snowid.released_shards.layout IS 'layout of its IDs';
-COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid.release_shard(), above all issued here';
-COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination, as stated to snowid.release_shard()';
+COMMENT ON COLUMN snowid.released_shards.id IS 'ID returned by snowid.release_shard()';
+COMMENT ON COLUMN snowid.released_shards.moved_to IS 'destination passed to snowid.release_shard()';
 COMMENT ON COLUMN snowid.released_shards.released_at IS 'time of the release';
 
 CREATE FUNCTION snowid_internal.check_move() RETURNS pg_catalog.trigger
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_check_move';
-COMMENT ON FUNCTION snowid_internal.check_move() IS
-  'trigger: a restored row of a released shard closes it, and rows of logical replication are dropped';
+COMMENT ON FUNCTION snowid_internal.check_move() IS 'Closes a restored released shard, and ignores replicated rows.';
 
 CREATE TRIGGER check_move BEFORE INSERT OR UPDATE OR DELETE ON snowid_internal.moved_shards
   FOR EACH ROW EXECUTE FUNCTION snowid_internal.check_move();
-COMMENT ON TRIGGER check_move ON snowid_internal.moved_shards IS
-  'trigger: a restored row of a released shard closes it, and rows of logical replication are dropped';
+COMMENT ON TRIGGER check_move ON snowid_internal.moved_shards IS 'Closes a restored released shard, and ignores replicated rows.';
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.moved_shards
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_move();
-COMMENT ON TRIGGER refuse_truncate ON snowid_internal.moved_shards IS
-  'refuses TRUNCATE, which would leave the shards closed in memory';
+COMMENT ON TRIGGER refuse_truncate ON snowid_internal.moved_shards IS 'Rejects TRUNCATE, also by logical replication.';
 -- For logical replication, too, whose rows are about another server's shards.
 ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER check_move;
 ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER refuse_truncate;
@@ -55,7 +52,7 @@ CREATE FUNCTION snowid.release_shard(shard bigint,
   RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_release_shard';
 COMMENT ON FUNCTION snowid.release_shard(bigint, @extschema@.snowid_layout, pg_catalog.text) IS
-  'Closes a shard on this server, durably, and returns an ID above all it has issued.';
+  'Closes a shard on this server, durably, and returns an ID above all issued.';
 
 CREATE FUNCTION snowid.accept_shard(shard bigint, id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
@@ -68,15 +65,13 @@ COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, @extschema@.snowid_layou
 CREATE FUNCTION snowid.advance_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_shard';
-COMMENT ON FUNCTION snowid.advance_shard(bigint, @extschema@.snowid_layout) IS
-  'Raises the ID''s shard above it, durably.';
+COMMENT ON FUNCTION snowid.advance_shard(bigint, @extschema@.snowid_layout) IS 'Raises an ID''s shard above the ID, durably.';
 
 -- With an argument of no type the name is ambiguous, and the call fails: the text of a moment depends on DateStyle.
 CREATE FUNCTION snowid.advance_past(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_past_id';
-COMMENT ON FUNCTION snowid.advance_past(bigint, @extschema@.snowid_layout) IS
-  'Raises all shards of this database above the ID''s time, durably.';
+COMMENT ON FUNCTION snowid.advance_past(bigint, @extschema@.snowid_layout) IS 'Raises all shards of this database above an ID''s time, durably.';
 
 CREATE FUNCTION snowid.advance_past(moment pg_catalog.timestamptz) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_past_moment';

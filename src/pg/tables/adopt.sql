@@ -38,7 +38,7 @@ BEGIN
   RETURN greatest_key;
 END $$;
 COMMENT ON FUNCTION snowid.greatest_key(pg_catalog.regclass, pg_catalog.name) IS
-  'greatest value of a column, where little has to be read for it';
+  'Returns the greatest value of a column, if few pages need to be read.';
 
 -- For PL/pgSQL, as snowid.timestamp_of() is.
 CREATE FUNCTION snowid.next_of(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
@@ -97,7 +97,7 @@ BEGIN
   PERFORM snowid.advance_to(key, shard, layout);
   RETURN snowid.next_of(shard, layout);
 END $$;
-COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'an ID that is above a key';
+COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'Returns an ID above a key.';
 
 -- The shards used in this database by a default without one: in this session, and in other sessions. A setting made by
 -- a role for itself does not count, since any role can set anything; see snowid.tell_role_shards().
@@ -128,7 +128,7 @@ BEGIN
   END LOOP;
   RETURN shards;
 END $$;
-COMMENT ON FUNCTION snowid.default_shards() IS 'shards of snowid_default_shard() in this session and in this database';
+COMMENT ON FUNCTION snowid.default_shards() IS 'Returns the default shards of this session and of the database.';
 
 -- Names the roles that have a shard of their own, in a notice.
 CREATE FUNCTION snowid.tell_role_shards() RETURNS pg_catalog.void
@@ -147,7 +147,7 @@ BEGIN
         HINT = 'If a key is ahead of the clock, use snowid.advance_shard() to move these shards above it.';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles that have a shard of their own.';
+COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles with a shard of their own.';
 
 -- Fails if a column cannot be adopted; raises its shard above the existing keys. Returns whether it is adopted already.
 CREATE FUNCTION snowid.is_adopted(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint,
@@ -174,7 +174,7 @@ BEGIN
   RETURN false;
 END $$;
 COMMENT ON FUNCTION snowid.is_adopted(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout, pg_catalog.text, boolean) IS
-  'refuse a column that cannot be adopted; returns whether it is already';
+  'Returns whether a column is adopted, and raises an error if it cannot be.';
 
 -- Drops a sequence, by a statement, and reports the privileges on it.
 CREATE FUNCTION snowid.drop_sequence(seq pg_catalog.regclass, statement pg_catalog.text) RETURNS pg_catalog.void
@@ -199,8 +199,7 @@ EXCEPTION WHEN dependent_objects_still_exist THEN
     USING ERRCODE = 'dependent_objects_still_exist', DETAIL = dependents,
       HINT = format('Let these draw from something else before; or keep a serial''s sequence, by ALTER SEQUENCE %s OWNED BY NONE.', name);
 END $$;
-COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS
-  'drop the sequence that a column took its numbers from';
+COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS 'Drops the sequence of a column.';
 
 CREATE FUNCTION snowid.adopt(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint DEFAULT NULL,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
@@ -326,4 +325,4 @@ BEGIN
   RETURN call;
 END $$;
 COMMENT ON FUNCTION snowid.adopt(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout) IS
-  'give a serial, identity or other bigint column IDs from now on, above the keys that are there; returns its default';
+  'Makes a column generate IDs above its existing keys, and returns its default.';

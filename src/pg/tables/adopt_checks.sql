@@ -13,8 +13,7 @@ BEGIN ATOMIC
       AND a.attname OPERATOR(pg_catalog.=) col AND NOT a.attisdropped
    ORDER BY f.relid OPERATOR(pg_catalog.<>) tbl::pg_catalog.oid, f.relid;
 END;
-COMMENT ON FUNCTION snowid.family_of(pg_catalog.regclass, pg_catalog.name) IS
-  'a table and those that inherit from it, with one of its columns';
+COMMENT ON FUNCTION snowid.family_of(pg_catalog.regclass, pg_catalog.name) IS 'Returns a table and its descendants, with one column.';
 
 -- Fails if the caller may not alter a relation, or its columns cannot get IDs.
 CREATE FUNCTION snowid.require_table(tbl pg_catalog.regclass) RETURNS pg_catalog.void
@@ -38,7 +37,7 @@ BEGIN
     RAISE 'cannot alter temporary tables of other sessions' USING ERRCODE = 'feature_not_supported';
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'refuse what cannot draw IDs';
+COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'Raises an error if a relation cannot have IDs as defaults.';
 
 -- Fails if Citus has distributed a table: its rows are on other nodes, each of which uses a shard of its own.
 CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, layout @extschema@.snowid_layout,
@@ -60,7 +59,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.text) IS
-  'refuse what Citus has distributed';
+  'Raises an error if Citus has distributed a table.';
 
 -- A type, and those that it is a domain over.
 CREATE FUNCTION snowid.types_below(type pg_catalog.oid) RETURNS SETOF pg_catalog.oid
@@ -73,7 +72,7 @@ BEGIN ATOMIC
      WHERE t.typtype OPERATOR(pg_catalog.=) 'd'::pg_catalog."char")
   SELECT t.oid FROM types AS t;
 END;
-COMMENT ON FUNCTION snowid.types_below(pg_catalog.oid) IS 'a type, and those that it is a domain over';
+COMMENT ON FUNCTION snowid.types_below(pg_catalog.oid) IS 'Returns a type, and its base types if it is a domain.';
 
 CREATE FUNCTION snowid.base_type(type pg_catalog.oid) RETURNS pg_catalog.oid
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
@@ -81,7 +80,7 @@ BEGIN ATOMIC
   SELECT b.oid FROM snowid.types_below(type) AS b (oid) JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) b.oid
    WHERE t.typtype OPERATOR(pg_catalog.<>) 'd'::pg_catalog."char";
 END;
-COMMENT ON FUNCTION snowid.base_type(pg_catalog.oid) IS 'Returns the type that a domain is over, else the type itself.';
+COMMENT ON FUNCTION snowid.base_type(pg_catalog.oid) IS 'Returns the base type of a domain, else the type itself.';
 
 -- Fails if a column cannot get IDs, with a hint that widens it and the columns that refer to it, which are searched if
 -- there is time.
@@ -136,7 +135,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
-  'refuse a column that cannot draw IDs';
+  'Raises an error if a column''s type cannot hold IDs.';
 
 -- The tables that rows with an ID go to, among those that inherit from a table. Fails with 55000 if it has no partition
 -- for them.
@@ -168,14 +167,13 @@ BEGIN
     END IF;
   END LOOP;
 END $$;
-COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'tables that rows with an ID go to';
+COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'Returns the partitions for rows with an ID.';
 
 -- Whether an expression runs no user code and has no side effect, whichever role evaluates it: it consists only of
 -- constants, columns, and immutable functions of PostgreSQL.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.pg_node_tree) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_plain';
-COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS
-  'Returns whether a stored expression can be evaluated by anybody.';
+COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS 'Returns whether a stored expression is safe for any role to evaluate.';
 
 CREATE FUNCTION snowid.reads_row(tree pg_catalog.pg_node_tree) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reads_row';
@@ -242,7 +240,7 @@ BEGIN
      ORDER BY 1;
 END $$;
 COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
-  'what reads a column of each new row of a table';
+  'Returns the constraints, indexes, and expressions checked for new values of a column.';
 
 -- Tries an ID of now on all that looks at the column alone. What would fail later fails now, with 55000. Code of another
 -- owner's is not run, for it would have the caller's rights: a notice, if wanted, lists that and what needs a whole row.
@@ -297,5 +295,4 @@ BEGIN
       USING DETAIL = format('Look at these: %s.', array_to_string(ARRAY(SELECT DISTINCT unnest(untried) ORDER BY 1), ', '));
   END IF;
 END $$;
-COMMENT ON FUNCTION snowid.try_id(pg_catalog.regclass, pg_catalog.name, bigint, boolean) IS
-  'refuse a column that a present ID does not fit into';
+COMMENT ON FUNCTION snowid.try_id(pg_catalog.regclass, pg_catalog.name, bigint, boolean) IS 'Raises an error if a column rejects a new ID.';

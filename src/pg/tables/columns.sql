@@ -60,14 +60,14 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
       LATERAL snowid.source_of_expression(x.tree) AS s
    ORDER BY x.attrelid, x.attnum, r.how, r.by
 $$;
-COMMENT ON FUNCTION snowid.get_columns() IS 'what the view snowid.columns shows';
+COMMENT ON FUNCTION snowid.get_columns() IS 'implementation of view snowid.columns';
 
 CREATE VIEW snowid.columns AS
   SELECT table_name, column_name, shard, layout, column_default, found_in FROM snowid.get_columns();
-COMMENT ON VIEW snowid.columns IS 'columns whose default makes IDs or other numbers of snowid';
+COMMENT ON VIEW snowid.columns IS 'columns with a default of snowid';
 COMMENT ON COLUMN snowid.columns.table_name IS 'table';
 COMMENT ON COLUMN snowid.columns.column_name IS 'column';
-COMMENT ON COLUMN snowid.columns.shard IS 'shard named by the default, else null';
-COMMENT ON COLUMN snowid.columns.layout IS 'layout of the default, null unless a call of snowid_next()';
-COMMENT ON COLUMN snowid.columns.column_default IS 'default of the column or of its domain';
-COMMENT ON COLUMN snowid.columns.found_in IS 'default or domain, and the function that it calls';
+COMMENT ON COLUMN snowid.columns.shard IS 'shard of the default';
+COMMENT ON COLUMN snowid.columns.layout IS 'layout of the default';
+COMMENT ON COLUMN snowid.columns.column_default IS 'default of the column or its domain';
+COMMENT ON COLUMN snowid.columns.found_in IS 'place of the call of snowid';

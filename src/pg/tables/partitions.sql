@@ -35,7 +35,7 @@ BEGIN
   owner := pg_get_userbyid(tbl.relowner);
 END $$;
 COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
-  'refuse tables that are not partitioned by ID, or are not the caller''s';
+  'Raises an error unless a table is partitioned by ID, and owned by the caller.';
 
 -- The layout of a table's partitions: from the table's definition, or else from the argument.
 CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
@@ -62,8 +62,7 @@ BEGIN
   END IF;
   RETURN coalesce(said, given);
 END $$;
-COMMENT ON FUNCTION snowid.layout_of_partitions(pg_catalog.regclass, @extschema@.snowid_layout) IS
-  'layout of the IDs that a table is partitioned by';
+COMMENT ON FUNCTION snowid.layout_of_partitions(pg_catalog.regclass, @extschema@.snowid_layout) IS 'Returns the layout of a table''s partitions.';
 
 -- The beginning of the period of UTC that holds a moment. Periods of several days are counted from a Monday, on which
 -- weeks begin.
@@ -90,8 +89,7 @@ BEGIN
     USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be 1, 2, 3, 4 or 6 months or whole years; weeks or days; '
       'or 1, 2, 3, 4, 6, 8, 12 or 24 hours; and 100 years at most.';
 END $$;
-COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS
-  'begin of the month, day or the like that a moment lies in';
+COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS 'Returns the start of a month, day, or other step.';
 
 -- The name of a partition: the table's name and the date, to the second if that is no period's beginning. If that is
 -- too long for a name, a hash of the table's name makes it unique.
@@ -114,8 +112,7 @@ BEGIN
   WHILE octet_length(tbl || hash || date) > longest LOOP tbl := left(tbl, -1); END LOOP;
   RETURN tbl || hash || date;
 END $$;
-COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS
-  'name of a new partition';
+COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS 'Returns the name of a new partition.';
 
 -- The bound of a partition that begins with the first ID of a unit of time.
 CREATE FUNCTION snowid.bound_of(id bigint, layout @extschema@.snowid_layout, is_uuid boolean) RETURNS pg_catalog.text
@@ -205,7 +202,7 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'partitions that snowid.create_partitions() is to make';
+  'Returns the partitions for snowid.create_partitions() to create.';
 
 -- Fails with 55000 if the default partition has rows of missing partitions, with a hint that moves them. They are not
 -- moved here, since triggers and foreign keys of the table may act on that. Moments are written in a form that every
@@ -245,7 +242,7 @@ BEGIN
         format('ALTER TABLE %s ATTACH PARTITION %s DEFAULT;', parent, rest), 'COMMIT;');
 END $$;
 COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'refuse to make partitions whose rows are in the default partition';
+  'Raises an error if the default partition holds rows of new partitions.';
 
 -- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
 CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, part pg_catalog.text, lower_bound pg_catalog.text,
@@ -277,7 +274,7 @@ BEGIN
   END IF;
   RETURN made;
 END $$;
-COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text) IS 'make a partition';
+COMMENT ON FUNCTION snowid.create_partition(pg_catalog.regclass, pg_catalog.text, pg_catalog.text, pg_catalog.text) IS 'Creates a partition.';
 
 CREATE FUNCTION snowid.create_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, layout @extschema@.snowid_layout DEFAULT NULL)
@@ -321,7 +318,7 @@ BEGIN
   PERFORM set_config('lock_timeout', patience, true);
 END $$;
 COMMENT ON FUNCTION snowid.create_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'make the partitions that a table partitioned by ID needs up to a moment, of months, days or the like; returns those made';
+  'Creates the missing partitions of a table up to a moment, and returns them.';
 
 CREATE VIEW snowid.partitions AS
   SELECT p.partrelid::pg_catalog.regclass AS parent, r.relid::pg_catalog.regclass AS partition,
@@ -348,12 +345,11 @@ CREATE VIEW snowid.partitions AS
     LATERAL snowid.ranges_of(p.partrelid) AS r
   JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) r.relid
   WHERE s.layout IS NOT NULL;
-COMMENT ON VIEW snowid.partitions IS
-  'partitions of tables that are partitioned by UUIDs, or by IDs whose layout the column''s default names';
-COMMENT ON COLUMN snowid.partitions.parent IS 'table that is partitioned';
-COMMENT ON COLUMN snowid.partitions.partition IS 'its partition';
+COMMENT ON VIEW snowid.partitions IS 'partitions by IDs or UUIDs';
+COMMENT ON COLUMN snowid.partitions.parent IS 'partitioned table';
+COMMENT ON COLUMN snowid.partitions.partition IS 'partition';
 COMMENT ON COLUMN snowid.partitions.layout IS 'layout of the IDs; null for UUIDs';
-COMMENT ON COLUMN snowid.partitions.range_start IS 'time of its first ID; -infinity where it has no beginning, null for the default one';
-COMMENT ON COLUMN snowid.partitions.range_end IS 'time of the first ID after it; infinity where it has no end, null for the default one';
-COMMENT ON COLUMN snowid.partitions.is_default IS 'whether it is the default partition, where rows are not to be';
-COMMENT ON COLUMN snowid.partitions.estimated_rows IS 'rows in it, by the estimate of the last ANALYZE or VACUUM; null before';
+COMMENT ON COLUMN snowid.partitions.range_start IS 'time of the first ID';
+COMMENT ON COLUMN snowid.partitions.range_end IS 'time of the first ID after the partition';
+COMMENT ON COLUMN snowid.partitions.is_default IS 'true for the default partition';
+COMMENT ON COLUMN snowid.partitions.estimated_rows IS 'rows estimated by ANALYZE or VACUUM';

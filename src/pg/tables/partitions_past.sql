@@ -10,8 +10,7 @@ BEGIN
      AND r.next <= least(least_kept, snowid.first_of_unit(clock_timestamp(), layout))
    ORDER BY r.next;
 END $$;
-COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS
-  'partitions that end before an ID';
+COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS 'Returns the partitions of earlier IDs.';
 
 -- If no default has the layout it is only the caller's claim, and a wrong one would take the rows of today for old
 -- ones. Therefore the bounds must confirm it: those of the partitions to drop are whole minutes in that layout, which
@@ -36,7 +35,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
-  'refuse a layout that the partitions were not made by';
+  'Raises an error if a layout does not fit the partitions'' bounds.';
 
 CREATE FUNCTION snowid.is_check_of_uuidv7(tree pg_catalog.pg_node_tree, col pg_catalog.int2) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_check_of_uuidv7';
@@ -110,7 +109,7 @@ BEGIN
     JOIN pg_class AS c ON c.oid = p.part JOIN pg_namespace AS n ON n.oid = c.relnamespace ORDER BY p.place;
 END $$;
 COMMENT ON FUNCTION snowid.removable_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
-  'partitions that end before a moment, and may be dropped or detached';
+  'Returns the partitions before a moment, if they can be dropped or detached.';
 
 -- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified.
 CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
@@ -172,7 +171,7 @@ BEGIN
   PERFORM set_config('lock_timeout', patience, true);
 END $$;
 COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
-  'drop or detach partitions that end before a moment';
+  'Drops or detaches partitions before a moment.';
 
 -- At most so many at once: each takes several places in the server's table of locks until the transaction ends.
 CREATE FUNCTION snowid.drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
@@ -183,7 +182,7 @@ BEGIN ATOMIC
   SELECT r.name FROM snowid.remove_partitions(parent, before, layout, max_partitions, true) AS r;
 END;
 COMMENT ON FUNCTION snowid.drop_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
-  'drop the partitions that end before a moment, the oldest first; returns their names';
+  'Drops the partitions before a moment, oldest first, and returns their names.';
 
 CREATE FUNCTION snowid.detach_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT NULL, max_partitions int DEFAULT 100)
@@ -193,4 +192,4 @@ BEGIN ATOMIC
   SELECT r.relid FROM snowid.remove_partitions(parent, before, layout, max_partitions, false) AS r;
 END;
 COMMENT ON FUNCTION snowid.detach_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
-  'detach the partitions that end before a moment, the oldest first; returns them';
+  'Detaches the partitions before a moment, oldest first, and returns them.';

@@ -33,7 +33,7 @@ CREATE FUNCTION snowid.extension_prefix() RETURNS pg_catalog.text
         ELSE pg_catalog.quote_ident(n.nspname::pg_catalog.text) OPERATOR(pg_catalog.||) '.' END
     FROM pg_catalog.pg_extension AS e JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
    WHERE e.extname OPERATOR(pg_catalog.=) 'snowid'::pg_catalog.name);
-COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s present schema, quoted, with a dot.';
+COMMENT ON FUNCTION snowid.extension_prefix() IS 'Returns the extension''s schema, quoted, with a dot.';
 
 CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_catalog.interval
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
@@ -78,7 +78,7 @@ CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema
   RETURN CASE WHEN is_uuid THEN snowid.key_of_uuid_bound(@extschema@.snowid_uuidv7_first_at(moment))
     ELSE @extschema@.snowid_first_at(moment, layout) END;
 COMMENT ON FUNCTION snowid.first_at(pg_catalog.timestamptz, @extschema@.snowid_layout, boolean) IS
-  'Returns the first ID or UUID of the unit of time that holds a moment.';
+  'Returns the first ID or UUID of a moment''s time unit.';
 
 -- A partition's bound, as printed by PostgreSQL, as an ID.
 CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
@@ -106,16 +106,14 @@ BEGIN ATOMIC
           -- Reads bounds once.
           OFFSET 0) AS b;
 END;
-COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS
-  'partitions of a table with snowid.partition_key(), from their first ID to the first one after them';
+COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS 'Returns the partitions of a table, with their ranges of IDs.';
 
 -- The source of an expression's IDs, if it is a call of snowid_next() with constants, however it is written; else
 -- nulls. The shard is null for that of snowid_default_shard(). The expression is not evaluated.
 CREATE FUNCTION snowid.source_of_expression(tree pg_catalog.pg_node_tree,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_source_of_expression';
-COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.pg_node_tree) IS
-  'Returns the shard and layout that a default draws IDs from.';
+COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.pg_node_tree) IS 'Returns the shard and layout of a default.';
 
 -- The same of a column's default.
 CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
@@ -128,8 +126,7 @@ BEGIN
       LATERAL snowid.source_of_expression(d.adbin) AS s
    WHERE d.adrelid = tbl AND d.adnum = col;
 END $$;
-COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS
-  'shard and layout that a column''s default draws IDs from';
+COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS 'Returns the shard and layout of a column''s default.';
 
 -- The layout of the IDs by which a table is partitioned, according to its definition, also if they are UUIDs; else
 -- null.
@@ -148,8 +145,7 @@ CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @exts
 BEGIN
   RETURN snowid.first_from(moment - snowid.unit_of(layout) + interval '1 us', layout);
 END $$;
-COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'first ID of the unit of time that holds a moment';
+COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS 'Returns the first ID of a moment''s time unit.';
 
 -- A table and all that inherits from it. Unlike pg_partition_tree() it locks nothing.
 CREATE FUNCTION snowid.tree_of(tbl pg_catalog.oid) RETURNS SETOF pg_catalog.oid
@@ -161,7 +157,7 @@ BEGIN ATOMIC
     SELECT i.inhrelid FROM tree AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent OPERATOR(pg_catalog.=) t.relid)
   SELECT t.relid FROM tree AS t;
 END;
-COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'a table and all that inherits from it';
+COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'Returns a table and all its descendants.';
 
 -- Runs a statement on a table as its owner, see as_owner.cpp. Returns the value that it selects, if that is one of the
 -- type of `kind`.
@@ -169,7 +165,7 @@ CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text,
   RETURNS anyelement
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_execute';
 COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text, anyelement) IS
-  'Runs a statement as a role, restricted if that is not the caller.';
+  'Runs a statement as a role, restricted if it differs from the caller.';
 
 -- Locks tables in the given order, each in its mode, ONLY them. Those that the caller may not lock, or that cannot be
 -- locked, are left to the statement that needs them.
@@ -213,5 +209,4 @@ BEGIN
     PERFORM pg_sleep(0.1);
   END LOOP;
 END $$;
-COMMENT ON FUNCTION snowid.lock_tables(pg_catalog.oid[], pg_catalog.text[]) IS
-  'lock tables, and let others pass while waiting';
+COMMENT ON FUNCTION snowid.lock_tables(pg_catalog.oid[], pg_catalog.text[]) IS 'Locks tables, and releases all locks while it waits.';

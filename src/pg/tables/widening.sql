@@ -36,7 +36,7 @@ BEGIN ATOMIC
   SELECT r.relid, r.attnum FROM related AS r;
 END;
 COMMENT ON FUNCTION snowid.related_columns(pg_catalog.regclass, pg_catalog.name) IS
-  'columns whose values go with those of a column, by foreign keys and inheritance';
+  'Returns the columns tied to a column by foreign keys and inheritance.';
 
 -- The statements that widen a column and those that refer to it to bigint, as text; null if nothing is to be done.
 -- Objects in the way of ALTER TABLE are named: PostgreSQL would name one thing at a time. Functions whose arguments
@@ -125,5 +125,4 @@ BEGIN ATOMIC
     FROM statements AS s, blockers AS b, fixed AS f, functions AS p
    WHERE s.list IS NOT NULL OR f.list IS NOT NULL;
 END;
-COMMENT ON FUNCTION snowid.widening(pg_catalog.regclass, pg_catalog.name) IS
-  'statements that change a column, and those that refer to it, to bigint, for snowid.adopt()';
+COMMENT ON FUNCTION snowid.widening(pg_catalog.regclass, pg_catalog.name) IS 'Returns the statements to widen a column and its references to bigint.';

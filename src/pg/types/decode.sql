@@ -3,13 +3,12 @@
 CREATE FUNCTION @extschema@.snowid_decode(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram',
                               OUT created_at pg_catalog.timestamptz, OUT shard bigint, OUT sequence bigint)
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_decode';
-COMMENT ON FUNCTION @extschema@.snowid_decode(bigint, @extschema@.snowid_layout) IS 'parts of an ID';
+COMMENT ON FUNCTION @extschema@.snowid_decode(bigint, @extschema@.snowid_layout) IS 'Returns an ID''s time, shard, and sequence.';
 
 CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.timestamptz
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp';
-COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS
-  'time at which an ID was made';
+COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS 'Returns an ID''s time.';
 
 -- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may
 -- rename the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is
@@ -23,47 +22,44 @@ COMMENT ON FUNCTION snowid.timestamp_of(bigint, @extschema@.snowid_layout) IS 'R
 CREATE FUNCTION @extschema@.snowid_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_shard';
-COMMENT ON FUNCTION @extschema@.snowid_shard(bigint, @extschema@.snowid_layout) IS 'shard of an ID';
+COMMENT ON FUNCTION @extschema@.snowid_shard(bigint, @extschema@.snowid_layout) IS 'Returns an ID''s shard.';
 
 CREATE FUNCTION @extschema@.snowid_sequence(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence';
-COMMENT ON FUNCTION @extschema@.snowid_sequence(bigint, @extschema@.snowid_layout) IS
-  'sequence of an ID within its time unit and shard';
+COMMENT ON FUNCTION @extschema@.snowid_sequence(bigint, @extschema@.snowid_layout) IS 'Returns an ID''s sequence within its time unit and shard.';
 
 CREATE FUNCTION @extschema@.snowid_encode(created_at pg_catalog.timestamptz, shard bigint, sequence bigint,
                               layout @extschema@.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_encode';
 COMMENT ON FUNCTION @extschema@.snowid_encode(pg_catalog.timestamptz, bigint, bigint, @extschema@.snowid_layout) IS
-  'ID with these parts';
+  'Returns the ID with the given time, shard, and sequence.';
 
 CREATE FUNCTION @extschema@.snowid_first_at(moment pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_at';
 COMMENT ON FUNCTION @extschema@.snowid_first_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'least ID of the time unit that holds a moment';
+  'Returns the least ID of a moment''s time unit.';
 
 CREATE FUNCTION @extschema@.snowid_last_at(moment pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_at';
 COMMENT ON FUNCTION @extschema@.snowid_last_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'greatest ID of the time unit that holds a moment';
+  'Returns the greatest ID of a moment''s time unit.';
 
 -- Bounds of a range of time. For a layout whose IDs are in the order of time they are IDs; for any other, units of time, as
 -- snowid.time_key() is. One that no ID reaches is the greatest bigint, or -1.
 CREATE FUNCTION snowid.first_from(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_from';
-COMMENT ON FUNCTION snowid.first_from(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'Returns the least ID with the time of a moment or a later one.';
+COMMENT ON FUNCTION snowid.first_from(pg_catalog.timestamptz, @extschema@.snowid_layout) IS 'Returns the least ID not before a moment.';
 
 CREATE FUNCTION snowid.last_before(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_before';
-COMMENT ON FUNCTION snowid.last_before(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'Returns the greatest ID with a time before a moment.';
+COMMENT ON FUNCTION snowid.last_before(pg_catalog.timestamptz, @extschema@.snowid_layout) IS 'Returns the greatest ID before a moment.';
 
 CREATE FUNCTION snowid.time_key(id bigint, layout @extschema@.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_time_key';
@@ -72,7 +68,7 @@ COMMENT ON FUNCTION snowid.time_key(bigint, @extschema@.snowid_layout) IS
 
 CREATE FUNCTION snowid.in_range_support(pg_catalog.internal) RETURNS pg_catalog.internal
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_in_range_support';
-COMMENT ON FUNCTION snowid.in_range_support(pg_catalog.internal) IS 'Planner support for ranges of time.';
+COMMENT ON FUNCTION snowid.in_range_support(pg_catalog.internal) IS 'planner support for ranges of time';
 
 -- The planner inlines it, whatever the moments are, because each of them stands in it once, and it is not STRICT. A null
 -- gives what it gives in id >= … AND id <= …. With a constant layout nothing is left of the CASE.
@@ -85,7 +81,7 @@ CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestam
     AND CASE WHEN snowid.layout_is_ordered(layout) THEN id ELSE snowid.time_key(id, layout) END
       OPERATOR(pg_catalog.<=) snowid.last_before(before, layout);
 COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
-  'whether an ID has a time from one moment on and before another; an index on the ID serves';
+  'Returns whether an ID''s time is in [since, before); can use an index.';
 
 -- A layout with the right epoch and widths gives times that can be, for all IDs; another one gives some before it was
 -- made, or to come. For recent IDs the right layout's times are the latest, which other layouts miss by months or
@@ -113,5 +109,4 @@ BEGIN ATOMIC
         (pg_catalog.statement_timestamp() OPERATOR(pg_catalog.+) '1 minute'::pg_catalog.interval), false))
    ORDER BY pg_catalog.max(d.created_at) DESC, pg_catalog.count(DISTINCT d.shard), n.name;
 END;
-COMMENT ON FUNCTION snowid.guess_layout(bigint[]) IS
-  'Returns the named layouts in which all IDs have possible times, the likeliest first.';
+COMMENT ON FUNCTION snowid.guess_layout(bigint[]) IS 'Returns the named layouts with plausible times for all IDs, likeliest first.';

@@ -11,26 +11,26 @@ CREATE TYPE @extschema@.snowid;
 
 CREATE FUNCTION snowid.id_in(pg_catalog.cstring) RETURNS @extschema@.snowid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8in';
-COMMENT ON FUNCTION snowid.id_in(pg_catalog.cstring) IS 'input of snowid';
+COMMENT ON FUNCTION snowid.id_in(pg_catalog.cstring) IS 'I/O';
 
 CREATE FUNCTION snowid.id_out(@extschema@.snowid) RETURNS pg_catalog.cstring
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8out';
-COMMENT ON FUNCTION snowid.id_out(@extschema@.snowid) IS 'output of snowid';
+COMMENT ON FUNCTION snowid.id_out(@extschema@.snowid) IS 'I/O';
 
 CREATE FUNCTION snowid.id_recv(pg_catalog.internal) RETURNS @extschema@.snowid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8recv';
-COMMENT ON FUNCTION snowid.id_recv(pg_catalog.internal) IS 'binary input of snowid';
+COMMENT ON FUNCTION snowid.id_recv(pg_catalog.internal) IS 'I/O';
 
 CREATE FUNCTION snowid.id_send(@extschema@.snowid) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8send';
-COMMENT ON FUNCTION snowid.id_send(@extschema@.snowid) IS 'binary output of snowid';
+COMMENT ON FUNCTION snowid.id_send(@extschema@.snowid) IS 'I/O';
 
 -- Of bigint's category: CASE, UNION, IN and the like find the common type of both, which is bigint.
 CREATE TYPE @extschema@.snowid (
   INPUT = snowid.id_in, OUTPUT = snowid.id_out, RECEIVE = snowid.id_recv, SEND = snowid.id_send,
   LIKE = pg_catalog.int8, CATEGORY = 'N'
 );
-COMMENT ON TYPE @extschema@.snowid IS 'ID: a bigint that is a string in JSON';
+COMMENT ON TYPE @extschema@.snowid IS 'bigint ID, a string in JSON';
 
 CREATE CAST (@extschema@.snowid AS bigint) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (@extschema@.snowid AS bigint) IS 'ID as a number';

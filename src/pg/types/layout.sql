@@ -4,27 +4,26 @@ CREATE TYPE @extschema@.snowid_layout;
 
 CREATE FUNCTION snowid.layout_in(pg_catalog.cstring) RETURNS @extschema@.snowid_layout
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_in';
-COMMENT ON FUNCTION snowid.layout_in(pg_catalog.cstring) IS 'input of snowid_layout';
+COMMENT ON FUNCTION snowid.layout_in(pg_catalog.cstring) IS 'I/O';
 
 CREATE FUNCTION snowid.layout_out(@extschema@.snowid_layout) RETURNS pg_catalog.cstring
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_out';
-COMMENT ON FUNCTION snowid.layout_out(@extschema@.snowid_layout) IS 'output of snowid_layout';
+COMMENT ON FUNCTION snowid.layout_out(@extschema@.snowid_layout) IS 'I/O';
 
 CREATE FUNCTION snowid.layout_recv(pg_catalog.internal) RETURNS @extschema@.snowid_layout
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_recv';
-COMMENT ON FUNCTION snowid.layout_recv(pg_catalog.internal) IS 'binary input of snowid_layout';
+COMMENT ON FUNCTION snowid.layout_recv(pg_catalog.internal) IS 'I/O';
 
 CREATE FUNCTION snowid.layout_send(@extschema@.snowid_layout) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_send';
-COMMENT ON FUNCTION snowid.layout_send(@extschema@.snowid_layout) IS 'binary output of snowid_layout';
+COMMENT ON FUNCTION snowid.layout_send(@extschema@.snowid_layout) IS 'I/O';
 
 CREATE TYPE @extschema@.snowid_layout (
   INPUT = snowid.layout_in, OUTPUT = snowid.layout_out,
   RECEIVE = snowid.layout_recv, SEND = snowid.layout_send,
   INTERNALLENGTH = 16, ALIGNMENT = double, STORAGE = plain
 );
-COMMENT ON TYPE @extschema@.snowid_layout IS
-  'how time, shard and sequence share the bits of an ID: a name or a specification';
+COMMENT ON TYPE @extschema@.snowid_layout IS 'bits of time, shard, and sequence in IDs';
 
 CREATE FUNCTION snowid.layout_eq(@extschema@.snowid_layout, @extschema@.snowid_layout) RETURNS boolean
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_eq';
@@ -125,8 +124,7 @@ COMMENT ON OPERATOR FAMILY @extschema@.snowid_layout_ops USING hash IS 'hashing 
 
 CREATE FUNCTION snowid.layout_is_ordered(layout @extschema@.snowid_layout) RETURNS boolean
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_is_ordered';
-COMMENT ON FUNCTION snowid.layout_is_ordered(@extschema@.snowid_layout) IS
-  'whether later IDs are greater ones, whatever their shards';
+COMMENT ON FUNCTION snowid.layout_is_ordered(@extschema@.snowid_layout) IS 'Returns whether later IDs are greater, regardless of shard.';
 
 CREATE FUNCTION @extschema@.snowid_describe_layout(
     layout @extschema@.snowid_layout, OUT specification pg_catalog.text,
@@ -134,22 +132,21 @@ CREATE FUNCTION @extschema@.snowid_describe_layout(
     OUT max_shard bigint, OUT ids_per_second double precision, OUT expires_at pg_catalog.timestamptz)
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_describe_layout';
 COMMENT ON FUNCTION @extschema@.snowid_describe_layout(@extschema@.snowid_layout) IS
-  'what a layout can hold, and for how long';
+  'Returns a layout''s specification, limits, and expiration time.';
 
 CREATE FUNCTION snowid.layout_names(OUT name pg_catalog.text, OUT layout @extschema@.snowid_layout)
   RETURNS SETOF pg_catalog.record
   IMMUTABLE STRICT PARALLEL SAFE ROWS 16 LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_layout_names';
-COMMENT ON FUNCTION snowid.layout_names() IS 'layouts that have a name';
+COMMENT ON FUNCTION snowid.layout_names() IS 'implementation of view snowid.layouts';
 
 CREATE VIEW snowid.layouts AS
   SELECT n.name, d.specification, d.epoch, d.unit, d.max_shard, d.ids_per_second, d.expires_at
   FROM snowid.layout_names() AS n, @extschema@.snowid_describe_layout(n.layout) AS d;
-COMMENT ON VIEW snowid.layouts IS
-  'layouts that have a name';
-COMMENT ON COLUMN snowid.layouts.name IS 'what a snowid_layout can be written as';
-COMMENT ON COLUMN snowid.layouts.specification IS 'the same at length';
-COMMENT ON COLUMN snowid.layouts.epoch IS 'when time 0 begins';
-COMMENT ON COLUMN snowid.layouts.unit IS 'how finely time is counted';
-COMMENT ON COLUMN snowid.layouts.max_shard IS 'greatest shard; the least is 0';
-COMMENT ON COLUMN snowid.layouts.ids_per_second IS 'IDs per second of one shard';
-COMMENT ON COLUMN snowid.layouts.expires_at IS 'when the time field overflows or IDs would turn negative: no ID is issued from then on';
+COMMENT ON VIEW snowid.layouts IS 'named layouts';
+COMMENT ON COLUMN snowid.layouts.name IS 'name of the layout';
+COMMENT ON COLUMN snowid.layouts.specification IS 'specification of the layout';
+COMMENT ON COLUMN snowid.layouts.epoch IS 'epoch of the IDs'' times';
+COMMENT ON COLUMN snowid.layouts.unit IS 'unit of time';
+COMMENT ON COLUMN snowid.layouts.max_shard IS 'greatest shard';
+COMMENT ON COLUMN snowid.layouts.ids_per_second IS 'IDs per second and shard';
+COMMENT ON COLUMN snowid.layouts.expires_at IS 'expiration time of the layout';

@@ -2,4 +2,4 @@
 
 CREATE FUNCTION snowid.batch_support(pg_catalog.internal) RETURNS pg_catalog.internal
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_batch_support';
-COMMENT ON FUNCTION snowid.batch_support(pg_catalog.internal) IS 'planner support for functions of (count) or (anything, count)';
+COMMENT ON FUNCTION snowid.batch_support(pg_catalog.internal) IS 'planner support for functions of a count';

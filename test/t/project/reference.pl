@@ -1,5 +1,6 @@
 # The reference has everything, and nothing else: each function with all of its signatures, its volatility and who may execute it,
-# each setting with its default, range and context, each view and table with its columns, and each type, as a fresh server has them.
+# each setting with its description, default, range and context, each view and table with its columns, and each type, as a fresh
+# server has them. What it says of each is the object's comment, and every comment is a sentence or a short noun phrase.
 # Its index is alphabetical. And what any page calls by a name of snowid's is there.
 
 use Encode 'decode_utf8';
@@ -96,7 +97,23 @@ while (my ($name, $anchor, $comment) = splice @index, 0, 3)
 is_deeply(\@indexed, $comments, 'the index has each once, in order, with its comment');
 is_deeply(\@astray, [], 'and leads to it');
 
+# What a table of the reference says of each name: the second column.
+sub said
+{
+    my ($title) = @_;
+    return [ sort map { s/`\]\(#\w+\) \|/ |/r } section($title) =~ /^\| \[`(\w[\w.]*`\]\(#\w+\) \| [^|]+) \|/mg ];
+}
+
+# Comments
+my $wordy = rows("SELECT description FROM pg_description WHERE (classoid, objoid) IN (SELECT classid, objid FROM pg_depend AS d"
+      . " JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' WHERE extname = 'snowid')"
+      . " AND (description ~ '\\m(that|which|who|whose|what|where)\\M' OR description !~ '^([A-Z][a-z]+s .*[.]|[^ ]+( [^ ]+){0,7})\$')");
+is_deeply($wordy, [], 'every comment is a sentence with a verb in the third person, or at most eight words');
+
 # Types
+is_deeply(said('Types'), rows("SELECT typname || ' | ' || obj_description(o.oid, 'pg_type') FROM @{[ members('pg_type') ]}"
+        . " WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace) AND typelem = 0 ORDER BY typname COLLATE \"C\""),
+    'every type is there, with its comment');
 is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
     [ @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)"
             . " AND typelem = 0 ORDER BY typname COLLATE \"C\"") } ],
@@ -105,11 +122,11 @@ is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
 # Settings
 my %who = (user => 'anyone', superuser => 'superusers', sighup => 'the configuration file');
 my @settings = section('Settings') =~ /^\| \[`(snowid.*) \|$/mg;
-my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ') | `' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || ' | '"
+my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ') | ' || short_desc || ' | `' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || ' | '"
       . " || CASE vartype WHEN 'bool' THEN 'on, off' WHEN 'string' THEN 'text' ELSE min_val || ' to ' || max_val END"
       . " || ' | ' || context FROM pg_settings WHERE name LIKE 'snowid.%'");
 is_deeply([ sort @settings ], [ sort map { s/(\w+)$/$who{$1} \/\/ $1/er } @$settings ],
-    'every setting is there, with default, range, and who may set it');
+    'every setting is there, with its description, default, range, and who may set it');
 my @told = grep { /^snowid[.]\w+$/ } parts_of(section('Settings'));
 is_deeply([ sort @told ], rows("SELECT name FROM pg_settings WHERE name LIKE 'snowid.%' ORDER BY name COLLATE \"C\""), 'and told of');
 
@@ -118,14 +135,22 @@ my @columns;
 my @relations = parts_of(section('Views and tables'));
 while (my ($name, $text) = splice @relations, 0, 2)
 {
-    push @columns, map { "$name $_" } $text =~ /^\| (`\w+` \| [^|]+) \| [^|]+ \|$/mg;
+    push @columns, map { "$name $_" } $text =~ /^\| (`\w+` \| [^|]+ \| [^|]+) \|$/mg;
 }
 is_deeply([ sort @columns ],
-    [ sort @{ rows("SELECT 'snowid.' || relname || ' `' || attname || '` | ' || format_type(atttypid, atttypmod)"
+    [ sort @{ rows("SELECT 'snowid.' || relname || ' `' || attname || '` | ' || format_type(atttypid, atttypmod) || ' | ' || col_description(c.oid, attnum)"
             . " FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped"
             . " WHERE relnamespace = 'snowid'::regnamespace AND relkind IN ('r', 'v', 'S')"
             . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee <> relowner)") } ],
-    'every view and table is there, with its columns and their types');
+    'every view and table is there, with its columns, their types and comments');
+my %readers = map { split / / } @{ rows("SELECT 'snowid.' || relname || ' ' || CASE WHEN EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 0)"
+            . " THEN 'everyone' WHEN EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_monitor'::regrole)"
+            . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_database_owner'::regrole AND is_grantable)"
+            . " THEN 'pg_monitor' ELSE 'none' END FROM pg_class WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v'") };
+is_deeply(said('Views and tables'), rows("SELECT 'snowid.' || relname || ' | ' || obj_description(oid, 'pg_class') FROM pg_class"
+        . " WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v' ORDER BY relname COLLATE \"C\""),
+    'every view has its comment');
+is_deeply({ section('Views and tables') =~ /^\| \[`(snowid\.\w+)`\].* \| `?(\w+)[^|]*\|$/mg }, \%readers, 'and who may read it');
 
 # Names that any page uses, also of what only other functions call, and of files.
 my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('pg_proc') ]} UNION"
