@@ -1,7 +1,7 @@
-# The reference has everything, and nothing else: each function with all of its signatures, its volatility and who may execute it,
+# The reference has everything, and nothing else: each function with all of its signatures; its volatility and who may execute it, once for a group;
 # each setting with its description, default, range and context, each view and table with its columns, and each type, as a fresh
 # server has them. What it says of each is the object's comment, and every comment is a sentence or a short noun phrase.
-# Its index is alphabetical. And what any page calls by a name of snowid's is there.
+# And what any page calls by a name of snowid's is there.
 
 use Encode 'decode_utf8';
 use Snowid;
@@ -45,57 +45,48 @@ WITH f AS (
          'adopt', 'guess_layout', 'release_shard', 'accept_shard', 'advance_shard', 'advance_past', 'create_partitions', 'drop_partitions', 'detach_partitions'))
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"
-      . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')') FROM f");
-my $properties = rows("$functions SELECT DISTINCT name || ': ' || CASE provolatile WHEN 'v' THEN 'Volatile' WHEN 's' THEN 'Stable'"
-      . " ELSE 'Immutable' END || CASE WHEN proisstrict THEN ', strict' ELSE '' END || ', parallel ' || CASE proparallel"
-      . " WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END || '. ' || CASE WHEN proacl::text ~ '[{,]=X' THEN 'Everyone'"
-      . " WHEN proacl::text ~ 'X[*]/' THEN 'The database''s owner' ELSE 'Superusers' END || '.' FROM f");
-my $comments = rows("$functions SELECT DISTINCT ON (name COLLATE \"C\") name || ': ' || obj_description(oid, 'pg_proc')"
-      . ' FROM f ORDER BY name COLLATE "C", pronargs');
+      . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')')"
+      . " || '` | ' || obj_description(oid, 'pg_proc') FROM f");
+my $properties = rows("$functions SELECT DISTINCT name || ': ' || CASE provolatile WHEN 'v' THEN 'volatile' WHEN 's' THEN 'stable'"
+      . " ELSE 'immutable' END || CASE WHEN proisstrict THEN ', strict' ELSE '' END || ', parallel ' || CASE proparallel"
+      . " WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END || '. ' || CASE WHEN proacl::text ~ '[{,]=X' THEN 'everyone'"
+      . " WHEN proacl::text ~ 'X[*]/' THEN 'the database''s owner' ELSE 'superusers' END FROM f");
 
-# Since when: the first released version that has a function of this name, or else the current one.
-my %released = map { m{/snowid--(.*)[.]sql$} ? ($1 => slurp_file($_)) : () } glob 'src/upgrade/released/snowid--*.sql';
-my ($current) = slurp_file('snowid.control') =~ /^default_version = '(.*)'/m;
-
-sub since
+# A group of functions begins with what holds for all of them, and then for some: `name`, `name`: stable, parallel safe.
+my (@signatures, %properties, @parts);
+foreach my $title ('Generate IDs', 'Read IDs', 'Ranges of time', 'Watermark', 'UUIDs and other forms', 'ObjectIDs', 'Counters',
+    'Node numbers', 'Moving shards', 'Tables and partitions', 'Statistics')
 {
-    my ($name) = @_;
-    my $called = quotemeta($name =~ s/^(?!snowid[.])/\@extschema\@./r);
-    my @versions = sort { version->parse($a) <=> version->parse($b) } keys %released;
-    return (grep { $released{$_} =~ /^CREATE (?:FUNCTION|AGGREGATE) $called\(/m } @versions)[0] // $current;
-}
-
-my (@signatures, @properties, @since, @functions);
-foreach my $title ('Functions that make IDs', 'Functions that read IDs', 'Other forms of an ID', 'Counters',
-    'Nodes and shards', 'Tables and partitions', 'Statistics')
-{
-    my @parts = parts_of(section($title));
-    while (my ($name, $text) = splice @parts, 0, 2)
+    my $group = section($title);
+    my $first = $group =~ /\A\n(.*?)\n\n/s ? $1 =~ s/\n/ /gr : '';
+    my ($most, $right, $others) = $first =~ /^([VSI]\w+(?:, strict)?, parallel \w+)[.] ([^.]+)[.](.*)$/ or die "no properties of $title";
+    my %other;
+    while ($others =~ /\G ((?:`[\w.]+`(?:, )?)+): ([^.]+)[.]/gc)
     {
-        push @functions, $name;
-        my ($code, $line, $told) = $text =~ /\A\n```\n(.*?)^```\n\n(.*)\n\n(\S.*)/ms;
-        push @signatures, map { s/\n\s+/ /gr } split /\n(?!\s)/, $code // '';
-        push @properties, "$name: $1" if ($line // '') =~ /^(.*?) Since/m;
-        push @since, "$name $1" if ($line // '') =~ /^.* Since (\S+)[.]$/m;
-        ok($told, "$name is told of");
+        my ($names, $what) = ($1, $2);
+        $other{$_} = $what foreach $names =~ /`([\w.]+)`/g;
     }
+    is(substr($others, pos $others // 0), '', "$title: the first line has the properties alone");
+    my %named;
+    foreach my $row ($group =~ /^\| (`[\w.]+\(.*) \|$/mg)
+    {
+        my ($signature, $errors) = $row =~ /^`(.*) \|(?: (.*))?$/ or die "no row: $row";
+        push @signatures, $signature;
+        my ($name) = $signature =~ /^([\w.]+)/;
+        $named{$name} = 1;
+        my $what = $other{$name} // lcfirst $most;
+        $properties{ "$name: " . ($what eq 'superusers' ? lcfirst($most) . '. superusers' : "$what. " . lcfirst $right) } = 1;
+    }
+    is_deeply([ grep { !$named{$_} } keys %other ], [], "$title: exceptions are of its functions");
+    my @sections = parts_of($group);
+    push @parts, grep { !$named{$_} } @sections[ grep { $_ % 2 == 0 } 0 .. $#sections ];
 }
 # As the reference writes defaults, without the types that PostgreSQL adds.
-my $plain = sub { return sort map { s/(DEFAULT (?:'\w+'|NULL))::\w+/$1/gr } @{ $_[0] } };
-is_deeply([ sort @signatures ], [ $plain->($signatures) ], 'every function is there, with all of its signatures');
-is_deeply([ sort @properties ], [ sort @$properties ], 'with its volatility, and who may execute it');
-is_deeply([ sort @since ], [ sort map { "$_ " . since($_) } @functions ], 'and since when');
+my $plain = sub { return sort map { s/(DEFAULT (?:'[\w:]+'|NULL))::\w+/$1/gr } @{ $_[0] } };
+is_deeply([ sort @signatures ], [ $plain->($signatures) ], 'every function is there, with all of its signatures and their comments');
+is_deeply([ sort keys %properties ], [ sort @$properties ], 'with its volatility, and who may execute it');
+is_deeply(\@parts, [], 'each part is of a function of its group');
 cmp_ok(scalar(@signatures), '>', 50, 'there are functions');
-
-my @index = section('Index of functions') =~ /^\| \[`(.*?)`\]\(#(\S+)\) \| (.*) \|$/mg;
-my (@indexed, @astray);
-while (my ($name, $anchor, $comment) = splice @index, 0, 3)
-{
-    push @indexed, "$name: $comment";
-    push @astray, $name if $anchor ne $name =~ s/[.]//gr;
-}
-is_deeply(\@indexed, $comments, 'the index has each once, in order, with its comment');
-is_deeply(\@astray, [], 'and leads to it');
 
 # What a table of the reference says of each name: the second column.
 sub said
@@ -132,7 +123,7 @@ is_deeply([ sort @told ], rows("SELECT name FROM pg_settings WHERE name LIKE 'sn
 
 # Views and tables: those that anybody but superusers may read.
 my @columns;
-my @relations = parts_of(section('Views and tables'));
+my @relations = parts_of(section('Views'));
 while (my ($name, $text) = splice @relations, 0, 2)
 {
     push @columns, map { "$name $_" } $text =~ /^\| (`\w+` \| [^|]+ \| [^|]+) \|$/mg;
@@ -147,10 +138,10 @@ my %readers = map { split / / } @{ rows("SELECT 'snowid.' || relname || ' ' || C
             . " THEN 'everyone' WHEN EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_monitor'::regrole)"
             . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_database_owner'::regrole AND is_grantable)"
             . " THEN 'pg_monitor' ELSE 'none' END FROM pg_class WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v'") };
-is_deeply(said('Views and tables'), rows("SELECT 'snowid.' || relname || ' | ' || obj_description(oid, 'pg_class') FROM pg_class"
+is_deeply(said('Views'), rows("SELECT 'snowid.' || relname || ' | ' || obj_description(oid, 'pg_class') FROM pg_class"
         . " WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v' ORDER BY relname COLLATE \"C\""),
     'every view has its comment');
-is_deeply({ section('Views and tables') =~ /^\| \[`(snowid\.\w+)`\].* \| `?(\w+)[^|]*\|$/mg }, \%readers, 'and who may read it');
+is_deeply({ section('Views') =~ /^\| \[`(snowid\.\w+)`\].* \| `?(\w+)[^|]*\|$/mg }, \%readers, 'and who may read it');
 
 # Names that any page uses, also of what only other functions call, and of files.
 my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('pg_proc') ]} UNION"

@@ -35,14 +35,21 @@ CREATE ROLE nobody;
 SELECT snowid.release_shard(9);
 SQL
 
-# The reference's introduction, and what stands under each function, or before those of its section.
+# The reference's introduction; and of each function its row, its own part, and what stands before the parts of its section.
 my $reference = slurp_file('docs/reference.md');
-my ($general) = $reference =~ /\A(.*?)^## Index/ms;
+my ($general) = $reference =~ /\A(.*?)^## /ms;
 my %told;
 foreach my $section (split /^## /m, $reference =~ s/^## Types.*//msr)
 {
     my ($opening, @parts) = split /^### (.*)\n/m, $section;
-    while (my ($name, $text) = splice @parts, 0, 2) { $told{$name} = "$opening$text" }
+    my %part = @parts;
+    foreach my $row ($opening =~ /^\| `.*$/mg)
+    {
+        my ($name) = $row =~ /^\| `([\w.]+)/;
+        $told{$name} .= $row;
+    }
+    my $all = $opening =~ s/^\|.*\n//gmr;
+    $told{$_} .= $all . ($part{$_} // '') foreach map { /^\| `([\w.]+)/ ? $1 : () } $opening =~ /^\| `.*$/mg;
 }
 
 # Each line: the function, the SQLSTATE, the statement.
