@@ -3,8 +3,8 @@
 // read or the next one, unlike in a table of linked entries.
 //
 // Shared: the slots lie in memory that all processes see. The functions are for one process at a
-// time, except find_slot(), which any number of processes may call, and then change the `last` and
-// the `generation` of the key that they have found. The caller's lock sees to that.
+// time, except find_slot() and note_use(), which any number of processes may call, and then change
+// the `last` of the key that they have found. The caller's lock sees to that.
 #pragma once
 
 #include <atomic>
@@ -56,19 +56,27 @@ inline void copy_slot(const KeySlot& from, KeySlot* to) noexcept {
   to->generation.store(from.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-// Removes the key in a slot. Keys behind it that could not be in a slot of their own move up, one
-// maybe into this slot: who goes through the table looks at it again. (Knuth, The Art of Computer
-// Programming, volume 3, 6.4, algorithm R.)
-inline void remove_slot(const KeyTable& table, uint32_t hole) noexcept {
-  const uint32_t mask = table.capacity - 1;
-  for (uint32_t at = (hole + 1) & mask; !is_empty(table.slots[at]); at = (at + 1) & mask) {
-    const auto first = static_cast<uint32_t>(hash_of_key(table.slots[at].key) >> 32);
-    // Whether the hole is on the way from the first slot to this one.
-    if (((at - first) & mask) < ((at - hole) & mask)) continue;
-    copy_slot(table.slots[at], &table.slots[hole]);
-    hole = at;
+// Removes the keys for whose slots `leaves` returns true; the others move up to where they are
+// found. Returns how many. It begins behind an empty slot, so that all slots from the first one in
+// which a key is looked for up to its own come before it.
+template <typename Predicate>
+uint32_t remove_keys_if(const KeyTable& table, const Predicate& leaves) noexcept {
+  uint32_t begin = 0;
+  while (!is_empty(table.slots[begin])) begin++;
+  uint32_t removed = 0;
+  for (uint32_t i = 1; i < table.capacity; i++) {
+    KeySlot& slot = table.slots[(begin + i) & (table.capacity - 1)];
+    if (is_empty(slot)) continue;
+    if (leaves(slot)) {
+      removed++;
+    } else {
+      KeySlot* to = find_slot(table, slot.key, hash_of_key(slot.key));
+      if (to == &slot) continue;
+      copy_slot(slot, to);
+    }
+    slot.generation.store(0, std::memory_order_relaxed);
   }
-  table.slots[hole].generation.store(0, std::memory_order_relaxed);
+  return removed;
 }
 
 // Copies all keys into an empty table that has room for them.
@@ -76,6 +84,29 @@ inline void copy_keys(const KeyTable& from, const KeyTable& to) noexcept {
   for (uint32_t at = 0; at < from.capacity; at++) {
     const KeySlot& slot = from.slots[at];
     if (!is_empty(slot)) copy_slot(slot, find_slot(to, slot.key, hash_of_key(slot.key)));
+  }
+}
+
+// Generations of use: in each so many keys are used. One word has the number of the current one,
+// above how many keys were used in it, so that both advance at once. A section begins with
+// generation 2; a key that was not used yet is of generation 1.
+constexpr int kUseBits = 20;
+constexpr uint64_t kFirstUses = uint64_t{2} << kUseBits;
+constexpr uint64_t generation_of(uint64_t uses) noexcept { return uses >> kUseBits; }
+
+// Notes that a key is used, in a generation of `most` keys: from 1 to 2^20 - 1. A key that was used
+// while the generation ended may belong to that one, and not be counted.
+inline void note_use(std::atomic<uint64_t>* uses, KeySlot* key, uint32_t most) noexcept {
+  uint64_t counted = uses->load(std::memory_order_relaxed);
+  const uint64_t now = generation_of(counted);
+  uint64_t last = key->generation.load(std::memory_order_relaxed);
+  do {
+    if (last >= now) return;
+  } while (!key->generation.compare_exchange_weak(last, now, std::memory_order_relaxed));
+  while (generation_of(counted) == now) {
+    const bool is_last = counted + 1 >= (now << kUseBits) + most;
+    const uint64_t next = is_last ? (now + 1) << kUseBits : counted + 1;
+    if (uses->compare_exchange_weak(counted, next, std::memory_order_relaxed)) return;
   }
 }
 

@@ -29,14 +29,9 @@ class Keys {
 
   // Removes the keys with last numbers below this one, as a section does.
   void RemoveBelow(int64_t last) {
-    for (uint32_t at = 0; at < table_.capacity;) {
-      const KeySlot& slot = table_.slots[at];
-      if (is_empty(slot) || slot.last.load() >= last)
-        at++;
-      else
-        remove_slot(table_, at);
-    }
-    std::erase_if(last_, [last](const auto& key) { return key.second < last; });
+    const uint32_t removed =
+        remove_keys_if(table_, [last](const KeySlot& slot) { return slot.last.load() < last; });
+    EXPECT_EQ(removed, std::erase_if(last_, [last](const auto& key) { return key.second < last; }));
   }
 
   // Whether it has all keys, with what was stored, and no others.
@@ -113,6 +108,36 @@ TEST(KeyTable, SpreadsNumbersThatFollowOneAnother) {
   }
   for (const int count : first) EXPECT_LT(count, 30);
   for (const int count : low) EXPECT_NEAR(count, 640, 100);
+}
+
+TEST(NoteUse, EndsAGenerationWithTheLastOfItsKeys) {
+  std::vector<KeySlot> keys(5);
+  for (KeySlot& key : keys) key.generation.store(1);
+  std::atomic<uint64_t> uses{kFirstUses};
+  const auto use = [&](size_t key, uint64_t generation) {
+    note_use(&uses, &keys[key], 3);
+    EXPECT_EQ(generation_of(uses.load()), generation);
+  };
+  use(0, 2);
+  use(1, 2);
+  use(0, 2);
+  use(1, 2);
+  use(2, 3);
+  EXPECT_EQ(keys[2].generation.load(), 2u);
+  use(0, 3);
+  EXPECT_EQ(keys[0].generation.load(), 3u);
+  use(3, 3);
+  use(4, 4);
+  EXPECT_EQ(keys[1].generation.load(), 2u);
+  // The bound may have become smaller.
+  use(0, 4);
+  use(1, 4);
+  note_use(&uses, &keys[2], 1);
+  EXPECT_EQ(generation_of(uses.load()), 5u);
+  // A key never goes back.
+  keys[3].generation.store(7);
+  use(3, 5);
+  EXPECT_EQ(keys[3].generation.load(), 7u);
 }
 
 }  // namespace

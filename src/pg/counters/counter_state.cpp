@@ -55,7 +55,7 @@ void begin_section(void* entry) {
   auto* section = static_cast<SharedSection*>(entry);
   begin_right(&section->refill);
   LWLockInitialize(&section->lock, tranche_of(Tranche::kSection));
-  section->generation.store(1);
+  section->uses.store(core::kFirstUses);
   section->seed = pg_prng_uint64(&pg_global_prng_state);
   for (KeyPartition& partition : section->partitions) {
     LWLockInitialize(&partition.lock, tranche_of(Tranche::kSection));
@@ -98,7 +98,7 @@ List* find_candidates(const SharedTable& table, Bound bound) {
     if (&table == &sections) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
       candidate->room = section->room.load(std::memory_order_relaxed);
-      candidate->raised_us = section->raised_us;
+      candidate->raised_us = section->raised_us.load(std::memory_order_relaxed);
     }
     found = lappend(found, candidate);
   }
@@ -109,6 +109,7 @@ List* find_candidates(const SharedTable& table, Bound bound) {
 void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
   dsa_pointer slots[kKeyPartitions];
   int count = 0;
+  uint32 capacity = 0;
   Usage* usage = usage_lock(quota, candidate.key.database);
   auto* entry = static_cast<Entry*>(dshash_find(table.attached, &candidate.key, true));
   if (entry != nullptr && entry->users.load(std::memory_order_acquire) == 0) {
@@ -119,9 +120,11 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
         // Mapped while an error leaves all as it is.
         (void)dsa_get_address(shared_area, partition.slots);
         slots[count++] = partition.slots;
+        capacity += partition.capacity.load(std::memory_order_relaxed);
       }
       Usage* usage_of_keys = usage_lock(key_quota, candidate.key.database);
       count_gone(key_quota, usage_of_keys, section->room.load());
+      key_quota.server->key_slots.fetch_sub(capacity, std::memory_order_relaxed);
       usage_unlock(key_quota, usage_of_keys);
     }
     table_delete(table, entry);

@@ -35,7 +35,7 @@ extern "C" {
 // The number of the family's ABI: of the form of SharedSegment and SharedSection and all that they
 // hold, core::Segment and core::KeySlot too, and of what their fields mean.
 #ifndef SNOWID_COUNTERS_ABI
-#define SNOWID_COUNTERS_ABI 9
+#define SNOWID_COUNTERS_ABI 10
 #endif
 
 namespace snowid::pg {
@@ -137,7 +137,7 @@ inline constexpr int kKeyPartitions = 16;
 // of its own.
 struct KeyPartition {
   LWLock lock;        // in shared mode to draw; exclusively to add, remove or move keys
-  dsa_pointer slots;  // of core::KeySlot; invalid while the capacity is 0
+  dsa_pointer slots;  // of core::KeySlot; invalid where the capacity is 0: it has no keys
   std::atomic<uint32_t> capacity;
   std::atomic<uint32_t> keys;
   char apart[64 - 16 - kLockSize];
@@ -152,12 +152,12 @@ struct SharedSection {
   core::Known known;
   // How many increments the limit was raised by, 0 before the first time. Others read it, too.
   std::atomic<uint64_t> increments;
-  int64 raised_us;  // when, as Unix microseconds
+  std::atomic<int64_t> raised_us;  // when, as Unix microseconds; read by others, too
   // No key gets a number above it; durable before it is stored here.
   std::atomic<int64_t> limit;
   std::atomic<int64_t>
       alert;  // a session that draws this number or a greater one raises the limit early
-  std::atomic<uint64_t> generation;  // which it is now
+  std::atomic<uint64_t> uses;  // the generation, and the keys used in it: core::note_use()
   // A random number, with which keys are exclusive-ored, so that nobody can choose keys that
   // collide.
   uint64 seed;
@@ -165,7 +165,6 @@ struct SharedSection {
   std::atomic<uint64_t> increment;  // of the sequence, when the limit was last raised
   LWLock lock;                      // to have keys leave, and for `floor`
   std::atomic<int64_t> floor;       // no key that is not in memory was given a greater number
-  std::atomic<uint32_t> used;       // keys that were used in this generation
   std::atomic<uint32_t> room;       // the keys that it may have, which the quota counts
   // When memory for a key was last refused, as Unix microseconds, or 0.
   std::atomic<int64_t> refused_us;

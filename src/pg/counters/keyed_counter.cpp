@@ -52,15 +52,6 @@ namespace {
 // A new section has no slots. A partition's first ones, of which there are so many, take 200 bytes.
 constexpr uint32 kFirstCapacity = 8;
 
-// What a key is in memory.
-int64 seeded(const SharedSection* section, int64 key) noexcept {
-  return static_cast<int64>(static_cast<uint64>(key) ^ section->seed);
-}
-
-KeyPartition* partition_of(SharedSection* section, uint64 hash) noexcept {
-  return &section->partitions[hash % kKeyPartitions];
-}
-
 // The keys of a partition. Requires: it is locked, and has slots. Raises: 53200 if they cannot be
 // mapped.
 core::KeyTable keys_of(const KeyPartition* partition) {
@@ -68,11 +59,23 @@ core::KeyTable keys_of(const KeyPartition* partition) {
           partition->capacity.load(std::memory_order_relaxed)};
 }
 
-// The slot of a key, nullptr where memory does not know it. The partition is locked.
-core::KeySlot* find_key(const KeyPartition* partition, int64 key, uint64 hash) {
-  if (partition->capacity.load(std::memory_order_relaxed) == 0) return nullptr;
-  core::KeySlot* slot = core::find_slot(keys_of(partition), key, hash);
-  return core::is_empty(*slot) ? nullptr : slot;
+struct Key {
+  int64 key;  // as memory has it, see SharedSection::seed
+  uint64 hash;
+  KeyPartition* partition;
+  core::KeySlot* slot;  // nullptr where memory does not know it
+};
+
+// Finds a key, and locks its partition in shared mode. Raises: 53200 if it cannot be mapped.
+Key lock_key(SharedSection* section, int64 key) {
+  const auto seeded = static_cast<int64>(static_cast<uint64>(key) ^ section->seed);
+  const uint64 hash = core::hash_of_key(seeded);
+  KeyPartition* partition = &section->partitions[hash % kKeyPartitions];
+  LWLockAcquire(&partition->lock, LW_SHARED);
+  if (partition->capacity.load(std::memory_order_relaxed) == 0)
+    return {seeded, hash, partition, nullptr};
+  core::KeySlot* slot = core::find_slot(keys_of(partition), seeded, hash);
+  return {seeded, hash, partition, core::is_empty(*slot) ? nullptr : slot};
 }
 
 bool is_full(const KeyPartition* partition) noexcept {
@@ -85,19 +88,6 @@ uint32 room_of(const SharedSection* section) noexcept {
   return std::min(section->room.load(std::memory_order_relaxed), static_cast<uint32>(section_keys));
 }
 
-// Notes that a key is used. Its partition is locked.
-void note_use(SharedSection* section, core::KeySlot* key) noexcept {
-  uint64 now = section->generation.load(std::memory_order_relaxed);
-  uint64 last = key->generation.load(std::memory_order_relaxed);
-  if (likely(last == now)) return;
-  // Fails where another session has just counted it.
-  if (!key->generation.compare_exchange_strong(last, now, std::memory_order_relaxed)) return;
-  const uint32 room = room_of(section);
-  if (section->used.fetch_add(1, std::memory_order_relaxed) + 1 < room - room / 2) return;
-  if (section->generation.compare_exchange_strong(now, now + 1, std::memory_order_relaxed))
-    section->used.store(0, std::memory_order_relaxed);
-}
-
 // Gives a key its next number, one above its last. Returns false, with nothing changed, if that is
 // above the limit. Its partition is locked.
 bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
@@ -106,7 +96,8 @@ bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
   do {
     if (last >= limit) return false;
   } while (!key->last.compare_exchange_weak(last, last + 1, std::memory_order_relaxed));
-  note_use(section, key);
+  const uint32 room = room_of(section);
+  core::note_use(&section->uses, key, room - room / 2);
   *number = last + 1;
   return true;
 }
@@ -162,11 +153,21 @@ bool allocate(SharedSection* section, NewSlots* made) {
   return false;
 }
 
+// Puts these slots in place of those that a partition has, and the reverse. It is locked
+// exclusively.
+void set_slots(KeyPartition* partition, NewSlots* slots) noexcept {
+  const uint32 before = partition->capacity.load(std::memory_order_relaxed);
+  key_quota.server->key_slots.fetch_add(slots->capacity - before, std::memory_order_relaxed);
+  partition->capacity.store(slots->capacity, std::memory_order_relaxed);
+  std::swap(partition->slots, slots->slots);
+}
+
 // Gives a partition twice as many slots. Returns false if there is no memory. Requires and raises:
 // what allocate() does.
 bool enlarge(SharedSection* section, KeyPartition* partition) {
   LWLockAcquire(&partition->lock, LW_SHARED);
   const uint32 capacity = partition->capacity.load(std::memory_order_relaxed);
+  const dsa_pointer slots = partition->slots;
   // Mapped before there is something that an error would leave behind.
   if (capacity != 0) (void)keys_of(partition);
   LWLockRelease(&partition->lock);
@@ -176,45 +177,44 @@ bool enlarge(SharedSection* section, KeyPartition* partition) {
   const core::KeyTable larger{static_cast<core::KeySlot*>(dsa_get_address(shared_area, made.slots)),
                               made.capacity};
   LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
-  // Unless another session has done so.
-  if (partition->capacity.load(std::memory_order_relaxed) == capacity) {
+  // Unless another session has done so, or they were freed, and maybe made again.
+  if (partition->slots == slots &&
+      partition->capacity.load(std::memory_order_relaxed) == capacity) {
     if (capacity != 0) core::copy_keys(keys_of(partition), larger);
-    std::swap(partition->slots, made.slots);
-    partition->capacity.store(made.capacity, std::memory_order_relaxed);
+    set_slots(partition, &made);
   }
   LWLockRelease(&partition->lock);
   if (DsaPointerIsValid(made.slots)) dsa_free(shared_area, made.slots);
   return true;
 }
 
-// Removes the keys that were last used at least so many generations ago, and raises the floor.
-// Returns how many. The section's lock is held.
+// Removes the keys that were last used at least so many generations ago, and raises the floor. A
+// partition left empty gives back its slots. Returns how many keys. The section's lock is held.
 uint32 remove_keys(SharedSection* section, uint64 generations) {
   assert_holds_exclusively(section->lock);
-  const uint64 now = section->generation.load(std::memory_order_relaxed);
+  const uint64 now = core::generation_of(section->uses.load(std::memory_order_relaxed));
+  const auto leaves = [section, now, generations](const core::KeySlot& slot) {
+    if (slot.generation.load(std::memory_order_relaxed) + generations > now && generations != 0)
+      return false;
+    // Before it leaves, with its partition locked, so that it comes back above.
+    section->floor.store(std::max(section->floor.load(std::memory_order_relaxed),
+                                  slot.last.load(std::memory_order_relaxed)),
+                         std::memory_order_relaxed);
+    return true;
+  };
   uint32 removed = 0;
   for (KeyPartition& partition : section->partitions) {
+    NewSlots freed{0, InvalidDsaPointer};
     LWLockAcquire(&partition.lock, LW_EXCLUSIVE);
-    const core::KeyTable keys = partition.keys.load(std::memory_order_relaxed) != 0
-                                    ? keys_of(&partition)
-                                    : core::KeyTable{};
-    for (uint32 at = 0; at < keys.capacity;) {
-      const core::KeySlot& slot = keys.slots[at];
-      const uint64 used = slot.generation.load(std::memory_order_relaxed);
-      if (core::is_empty(slot) || (used + generations > now && generations != 0)) {
-        at++;
-        continue;
-      }
-      // Before it leaves, with its partition locked, so that it comes back above.
-      section->floor.store(std::max(section->floor.load(std::memory_order_relaxed),
-                                    slot.last.load(std::memory_order_relaxed)),
-                           std::memory_order_relaxed);
-      core::remove_slot(keys, at);
-      partition.keys.fetch_sub(1, std::memory_order_relaxed);
-      section->keys.fetch_sub(1, std::memory_order_relaxed);
-      removed++;
+    if (partition.capacity.load(std::memory_order_relaxed) != 0) {
+      const uint32 gone = core::remove_keys_if(keys_of(&partition), leaves);
+      if (partition.keys.fetch_sub(gone, std::memory_order_relaxed) == gone)
+        set_slots(&partition, &freed);
+      section->keys.fetch_sub(gone, std::memory_order_relaxed);
+      removed += gone;
     }
     LWLockRelease(&partition.lock);
+    if (DsaPointerIsValid(freed.slots)) dsa_free(shared_area, freed.slots);
   }
   return removed;
 }
@@ -254,15 +254,15 @@ void make_room(SharedSection* section, KeyPartition* partition) {
 
 // Gives a key that memory does not know, unless another session has just brought it, its next
 // number. Returns false if that is above the limit.
-bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 hash,
-             int64* number) {
+bool add_key(SharedSection* section, const Key& key, int64* number) {
+  KeyPartition* partition = key.partition;
   for (;;) {
     make_room(section, partition);
     LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
     if (likely(!is_full(partition))) break;
     LWLockRelease(&partition->lock);
   }
-  core::KeySlot* slot = core::find_slot(keys_of(partition), key, hash);
+  core::KeySlot* slot = core::find_slot(keys_of(partition), key.key, key.hash);
   if (core::is_empty(*slot)) {
     // The limit first: forget_keys() stores the floor before the new limit is stored.
     const int64 limit = section->limit.load(std::memory_order_acquire);
@@ -273,9 +273,9 @@ bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 
       LWLockRelease(&partition->lock);
       return false;
     }
-    slot->key = key;
+    slot->key = key.key;
     slot->last.store(floor, std::memory_order_relaxed);
-    slot->generation.store(PG_UINT64_MAX, std::memory_order_relaxed);
+    slot->generation.store(1, std::memory_order_relaxed);
     partition->keys.fetch_add(1, std::memory_order_relaxed);
     section->keys.fetch_add(1, std::memory_order_relaxed);
   }
@@ -285,15 +285,12 @@ bool add_key(SharedSection* section, KeyPartition* partition, int64 key, uint64 
 }
 
 // Gives a key its next number. Returns false if that is above the limit.
-bool next_of_key(SharedSection* section, int64 key, int64* number) {
-  key = seeded(section, key);
-  const uint64 hash = core::hash_of_key(key);
-  KeyPartition* partition = partition_of(section, hash);
-  LWLockAcquire(&partition->lock, LW_SHARED);
-  core::KeySlot* slot = find_key(partition, key, hash);
-  const bool is_drawn = likely(slot != nullptr) && draw(section, slot, number);
-  LWLockRelease(&partition->lock);
-  return likely(slot != nullptr) ? is_drawn : add_key(section, partition, key, hash, number);
+bool next_of_key(SharedSection* section, int64 value, int64* number) {
+  const Key key = lock_key(section, value);
+  const bool is_known = likely(key.slot != nullptr);
+  const bool is_drawn = is_known && draw(section, key.slot, number);
+  LWLockRelease(&key.partition->lock);
+  return is_known ? is_drawn : add_key(section, key, number);
 }
 
 // How many increments to raise the limit by, by how long the last ones lasted.
@@ -303,7 +300,8 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
   // They should last for a tenth of a second at least, so that sessions that draw much do not wait
   // for the disk.
   return core::adapted_step(section->increments, static_cast<uint64>(increment),
-                            now.value - section->raised_us, {USECS_PER_SEC / 10, USECS_PER_SEC});
+                            now.value - section->raised_us.load(),
+                            {USECS_PER_SEC / 10, USECS_PER_SEC});
 }
 
 // Forgets all keys, so that each begins above `floor`. Until a limit is stored nobody draws: who
@@ -346,7 +344,7 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   sequence_make_durable(lsn);
   section->increments.store(increments);
   section->increment.store(static_cast<uint64>(options.increment));
-  section->raised_us = now.value;
+  section->raised_us.store(now.value);
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   if (section->known.file.load() == 0) forget_keys(section, used);
   section->limit.store(limit);
@@ -412,18 +410,14 @@ int64 section_next(Oid relid, int64 key) {
 }
 
 // The last number of a key. Returns false where memory does not know it.
-bool current_of_key(Oid relid, int64 key, int64* number) {
+bool current_of_key(Oid relid, int64 value, int64* number) {
   Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
   SharedSection* section = counter->section;
   if (!counter_is_as_known(counter, section->known)) return false;
-  key = seeded(section, key);
-  const uint64 hash = core::hash_of_key(key);
-  KeyPartition* partition = partition_of(section, hash);
-  LWLockAcquire(&partition->lock, LW_SHARED);
-  const core::KeySlot* slot = find_key(partition, key, hash);
-  if (slot != nullptr) *number = slot->last.load(std::memory_order_relaxed);
-  LWLockRelease(&partition->lock);
-  return slot != nullptr;
+  const Key key = lock_key(section, value);
+  if (key.slot != nullptr) *number = key.slot->last.load(std::memory_order_relaxed);
+  LWLockRelease(&key.partition->lock);
+  return key.slot != nullptr;
 }
 
 }  // namespace

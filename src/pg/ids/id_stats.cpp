@@ -86,14 +86,14 @@ int64 memory_of(const char* const (&names)[count]) {
   return bytes;
 }
 
-// The room for keys of sections, which are no entries of a table, at what one takes on average.
+// The tables of keys of sections, which are no entries of one in the directory.
 int64 memory_of_keys() {
   // To look must not make the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
   Quota keys = make_quota(nullptr, kUsageOfKeys);
   quota_attach(&keys);
-  constexpr int64 kKeySize = 40;
-  return int64{count_of_server(keys)} * kKeySize;
+  constexpr int64 kSlotSize = 24;  // core::KeySlot
+  return keys.server->key_slots.load(std::memory_order_relaxed) * kSlotSize;
 }
 
 }  // namespace

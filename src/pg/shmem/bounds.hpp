@@ -25,6 +25,8 @@ struct Usage {
   std::atomic<int64_t> swept_us;  // when things were last swept for its bound
   // Of the server alone: its count when things of what was dropped were last swept.
   std::atomic<uint32_t> swept_count;
+  // Of the server and keys of sections alone: the slots that their tables have.
+  std::atomic<uint32_t> key_slots;
 };
 
 SNOWID_PIN_SIZE(Usage, 24);

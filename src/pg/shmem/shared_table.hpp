@@ -39,7 +39,7 @@ extern "C" {
 // The ABI number of Root and Listed in shared_table.cpp and of Usage in bounds.hpp. To be changed
 // with anything that is pinned there, and with what the fields mean.
 #ifndef SNOWID_SHARED_ABI
-#define SNOWID_SHARED_ABI 8
+#define SNOWID_SHARED_ABI 9
 #endif
 
 // Pins the size of a type, or the offset of a field, that lies in shared memory: a change of the
@@ -114,7 +114,7 @@ extern dsa_area* shared_area;
 // table.
 enum class Tranche : uint8_t {
   kCeiling,  // SnowidCeiling: held to raise the ceiling, and to flush its WAL
-  kSection,  // SnowidSection: held for microseconds
+  kSection,  // SnowidSection: held for microseconds, to have keys leave for milliseconds
   kShared,   // SnowidShared: tables and their directory; held for microseconds
 };
 int tranche_of(Tranche tranche) noexcept;

@@ -49,7 +49,7 @@ wait_for(sub { $key += 50_000; fill($key - 49_999, $key) eq 'ERROR 42501' }, 'th
 my $known_key = ask($session, "SELECT max(k) FROM generate_series(1, $key) k WHERE snowid_section_current('counted', k) IS NOT NULL");
 is(fill($known_key, $known_key), '', 'no right: a key that is known goes on');
 $refuse->();
-wait_for(sub { fill(150_001, 300_000); ask($session, 'SELECT counters_memory >= 100000 * 40 FROM snowid.stat_database') eq 't' }, 'the section to grow again');
+wait_for(sub { fill(150_001, 300_000); ask($session, 'SELECT counters_memory >= 100000 * 24 FROM snowid.stat_database') eq 't' }, 'the section to grow again');
 is(fill(1, 300_000), '', 'there is memory again: all are served');
 cmp_ok(known(), '>=', 50_000, 'and as many keys are known as before');
 
