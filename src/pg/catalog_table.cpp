@@ -4,6 +4,7 @@
 #include "pg/xact.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/dependency.h"
@@ -48,14 +49,11 @@ Oid extension_relation(const char* name) {
 
 bool is_own_relation(Oid relid) { return belongs_to(RelationRelationId, relid, kExtensionName); }
 
-bool is_own_function(Oid function, const char* name, const char* other) {
+bool is_own_function(Oid function, const char* name) {
   HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(row)) return false;
   const auto* form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(row));
-  const char* found = NameStr(form->proname);
-  const bool is_alike =
-      form->prolang == ClanguageId &&
-      (strcmp(found, name) == 0 || (other != nullptr && strcmp(found, other) == 0));
+  const bool is_alike = form->prolang == ClanguageId && strcmp(NameStr(form->proname), name) == 0;
   ReleaseSysCache(row);
   return is_alike && belongs_to(ProcedureRelationId, function, kExtensionName);
 }
@@ -144,6 +142,13 @@ void require_as_made(Relation relation, const OwnTable& table) {
     report_altered(relation, "It is unlogged.",
                    psprintf("Use ALTER TABLE %s SET LOGGED.", name_of(relation)));
   require_columns(relation, table);
+}
+
+bool has_row(Relation table) {
+  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
+  const bool is_found = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  return is_found;
 }
 
 Oid own_key_of(Relation relation) {

@@ -39,10 +39,10 @@ Oid extension_relation(const char* name);
 // Whether a relation is one of the extension's, wherever it may have been moved to.
 bool is_own_relation(Oid relid);
 
-// Whether a function is one of the extension's in C, of this name, or of the other one. The
-// extension's owner, who may be the database's, can add functions to it, whose arguments are of any
-// type. Only superusers have functions in C.
-bool is_own_function(Oid function, const char* name, const char* other = nullptr);
+// Whether a function is one of the extension's in C, of this name. The extension's owner, who may
+// be the database's, can add functions to it, whose arguments are of any type. Only superusers have
+// functions in C.
+bool is_own_function(Oid function, const char* name);
 
 // The name of a relation, which must exist, with its schema: quoted, as SQL has it.
 const char* qualified_name(Oid relid);
@@ -68,6 +68,9 @@ Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 // Checks a table that the caller has opened. It must be a permanent heap with these columns.
 // Raises: 55000 if not, with a hint how to undo the change.
 void require_as_made(Relation relation, const OwnTable& table);
+
+// Whether an open table has a row that is visible now, whatever the caller's snapshot.
+bool has_row(Relation table);
 
 // The index of the primary key, InvalidOid if there is none that begins with the first column.
 Oid own_key_of(Relation relation);

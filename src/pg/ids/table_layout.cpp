@@ -58,7 +58,8 @@ bool find_makers(Node* node, void* found) {
   if (node == nullptr) return false;
   auto* layout = static_cast<DefaultLayout*>(found);
   const auto* call = reinterpret_cast<FuncExpr*>(node);
-  if (IsA(node, FuncExpr) && is_own_function(call->funcid, "snowid_next", "snowid_reserve")) {
+  if (IsA(node, FuncExpr) && (is_own_function(call->funcid, "snowid_next") ||
+                              is_own_function(call->funcid, "snowid_reserve"))) {
     add(layout_of_call(call), layout);
     return false;
   }

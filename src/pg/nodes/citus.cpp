@@ -1,6 +1,7 @@
 #include "pg/nodes/citus.hpp"
 
 #include "pg/catalog_table.hpp"
+#include "pg/nodes/membership.hpp"
 
 extern "C" {
 #include "access/genam.h"
@@ -10,6 +11,8 @@ extern "C" {
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "nodes/value.h"
+#include "parser/parse_func.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -20,6 +23,8 @@ namespace snowid::pg {
 
 namespace {
 
+constexpr char kGroupTable[] = "pg_dist_local_group";
+constexpr char kNodesTable[] = "pg_dist_node";
 constexpr char kGroupColumn[] = "groupid";
 
 // How the application_name begins of sessions that Citus opens on its nodes.
@@ -55,14 +60,9 @@ Relation open_table(const char* name) {
 bool knows_nodes() {
   Relation relation = open_table(kNodesTable);
   if (relation == nullptr) return false;
-  bool has_row = false;
-  if (relation->rd_rel->relkind == RELKIND_RELATION) {
-    SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
-    has_row = HeapTupleIsValid(systable_getnext(scan));
-    systable_endscan(scan);
-  }
+  const bool knows = relation->rd_rel->relkind == RELKIND_RELATION && has_row(relation);
   relation_close(relation, AccessShareLock);
-  return has_row;
+  return knows;
 }
 
 // Reads the one row. The table's number of rows and its column are not taken on trust: a group that
@@ -94,7 +94,7 @@ CitusNode read_group() {
   group_relid = RelationGetRelid(relation);
   // There is no invalidation when an extension takes in a table that exists already.
   CitusNode node = {CitusState::kNone, 0, false};
-  if (belongs_to(RelationRelationId, group_relid, kCitusName)) node = read_row(relation);
+  if (belongs_to(RelationRelationId, group_relid, "citus")) node = read_row(relation);
   relation_close(relation, AccessShareLock);
   return node;
 }
@@ -164,6 +164,22 @@ void report_replaced(int32 group) {
                             "servers would make the same IDs."),
                   errhint("If the other server replaces this one, stop this one. If the "
                           "coordinator lists this one by now, use snowid.check_node().")));
+}
+
+int32 citus_check_group(const CitusNode& citus) {
+  if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
+  membership_lock();
+  Membership member = membership_read();
+  const Oid type = INT4OID;
+  List* name = list_make2(makeString(pstrdup("snowid")), makeString(pstrdup("is_server_of_group")));
+  const Oid function = LookupFuncName(name, 1, &type, false);
+  const bool is_replaced = !DatumGetBool(OidFunctionCall1(function, Int32GetDatum(citus.group)));
+  if (member.is_group_replaced != is_replaced) {
+    member.is_group_replaced = is_replaced;
+    membership_write(member);
+  }
+  if (is_replaced) report_replaced(citus.group);
+  return citus.group;
 }
 
 bool is_citus_group(Oid relid) noexcept { return OidIsValid(group_relid) && relid == group_relid; }

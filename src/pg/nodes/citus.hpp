@@ -9,10 +9,6 @@
 
 namespace snowid::pg {
 
-inline constexpr char kCitusName[] = "citus";
-inline constexpr char kGroupTable[] = "pg_dist_local_group";
-inline constexpr char kNodesTable[] = "pg_dist_node";
-
 enum class CitusState : uint8_t {
   kNone,            // Citus is not installed in this database
   kNumbered,        // the group is this node's number
@@ -38,6 +34,12 @@ CitusNode citus_read();
 void require_no_citus();
 // 55000: the coordinator goes by another server as the group's, see Membership::is_group_replaced.
 [[noreturn]] void report_replaced(int32 group);
+
+// Has the coordinator confirm that this server is that of its group, which is returned. Where it is
+// not, the database is marked, durably, until a later check finds that it is.
+// Raises: 55000 if another server is, or Citus gives no group; what snowid.is_server_of_group()
+// does.
+int32 citus_check_group(const CitusNode& citus);
 
 // Whether this is the relation, or this hash that of the row of pg_class, whose invalidation says
 // that citus_read() may say something else. False before it was first called.

@@ -24,10 +24,8 @@
 #include "pg/xact.hpp"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "foreign/foreign.h"
-#include "parser/parse_func.h"
 #include "postmaster/postmaster.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -313,29 +311,6 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }
 
-// The result of snowid.is_server_of_group().
-bool is_server_of(int32 group) {
-  const Oid type = INT4OID;
-  List* name = list_make2(makeString(pstrdup("snowid")), makeString(pstrdup("is_server_of_group")));
-  return DatumGetBool(
-      OidFunctionCall1(LookupFuncName(name, 1, &type, false), Int32GetDatum(group)));
-}
-
-// Asks Citus whether this server is that of its group. Where it is not, the database is marked,
-// durably, until a later check finds that it is.
-int32 check_group(const CitusNode& citus) {
-  if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
-  membership_lock();
-  Membership member = membership_read();
-  const bool is_replaced = !is_server_of(citus.group);
-  if (member.is_group_replaced != is_replaced) {
-    member.is_group_replaced = is_replaced;
-    membership_write(member);
-  }
-  if (is_replaced) report_replaced(citus.group);
-  return citus.group;
-}
-
 // The node, with its page locked, and its registry.
 struct LockedNode {
   Membership member;
@@ -389,7 +364,7 @@ SNOWID_FUNCTION(snowid_leave) {
 SNOWID_FUNCTION(snowid_check_node) {
   require_nextval("snowid.check_node()");
   const CitusNode citus = citus_read();
-  if (citus.state != CitusState::kNone) PG_RETURN_INT64(check_group(citus));
+  if (citus.state != CitusState::kNone) PG_RETURN_INT64(citus_check_group(citus));
   LockedNode node = lock_node();
   if (node.state != MemberState::kJoined) report_state(node.member);
   const ClockGap gap = registry_compare_clocks(node.registry);

@@ -8,7 +8,6 @@
 #include "pg/xact.hpp"
 
 extern "C" {
-#include "access/genam.h"
 #include "access/generic_xlog.h"
 #include "access/relation.h"
 #include "access/table.h"
@@ -72,13 +71,11 @@ Stored stored_read() {
   return stored;
 }
 
-// Whether the table has a row that is visible now. None of its columns is read.
-bool has_row() {
+// Whether there is a row. None of its columns is read.
+bool is_marked() {
   Relation table = own_relation_open(kTable, AccessShareLock);
   table_oid = RelationGetRelid(table);
-  SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 0, nullptr);
-  const bool is_found = HeapTupleIsValid(systable_getnext(scan));
-  systable_endscan(scan);
+  const bool is_found = has_row(table);
   table_close(table, AccessShareLock);
   return is_found;
 }
@@ -125,7 +122,7 @@ Membership membership_read() {
 
 MemberState state_of(const Membership& member) {
   if (member.state == MemberState::kNone)
-    return has_row() ? MemberState::kRestored : MemberState::kNone;
+    return is_marked() ? MemberState::kRestored : MemberState::kNone;
   if (member.state == MemberState::kJoined && !is_bound(member)) return MemberState::kMoved;
   return member.state;
 }
@@ -187,7 +184,7 @@ void membership_row_delete() {
 }
 
 void membership_row_require(const Membership& member) {
-  if (!has_row()) membership_row_store(member);
+  if (!is_marked()) membership_row_store(member);
 }
 
 bool is_membership(Oid relid) noexcept {
