@@ -78,18 +78,17 @@ constexpr char kLoss[] =
     "lose the node's number, released shards, and sources.";
 
 [[noreturn]] void report_missing(const char* name) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("relation \"%s.%s\" is missing or was replaced", kInternalSchemaName, name),
-           errhint("%s", kLoss)));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("relation \"%s.%s\" is missing or was replaced", kInternalSchemaName, name),
+          errhint("%s", kLoss));
 }
 
 // detail, hint: sentences. The hint has the statement that undoes the change, if there is one.
 [[noreturn]] void report_altered(Relation relation, const char* detail, const char* hint) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("table \"%s.%s\" was altered", kInternalSchemaName,
-                         RelationGetRelationName(relation)),
-                  errdetail_internal("%s", detail), errhint("%s", hint)));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("table \"%s.%s\" was altered", kInternalSchemaName, RelationGetRelationName(relation)),
+      errdetail_internal("%s", detail), errhint("%s", hint));
 }
 
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
@@ -194,11 +193,11 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 }
 
 void report_not_stored(const char* table) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("could not change table \"%s.%s\"", kInternalSchemaName, table),
-                  errdetail("A rule, a trigger, or a policy that was added to it has stored "
-                            "something else, or nothing."),
-                  errhint("Drop that rule, trigger, or policy.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("could not change table \"%s.%s\"", kInternalSchemaName, table),
+          errdetail("A rule, a trigger, or a policy that was added to it has stored something "
+                    "else, or nothing."),
+          errhint("Drop that rule, trigger, or policy."));
 }
 
 Relation own_sequence_open(const char* name, LOCKMODE lock) {
@@ -227,14 +226,14 @@ const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* func
       TRIGGER_FIRED_FOR_ROW(trigger->tg_event) == is_truncate ||
       RelationGetRelid(trigger->tg_relation) !=
           extension_relation(RelationGetRelationName(trigger->tg_relation)))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
-                           kInternalSchemaName, function, kExtensionName)));
+    ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+            errmsg("function \"%s.%s\" can be called only by triggers of extension \"%s\"",
+                   kInternalSchemaName, function, kExtensionName));
   if (is_truncate)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,
-                           RelationGetRelationName(trigger->tg_relation)),
-                    errhint("%s", truncate_hint)));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot truncate table \"%s.%s\"", kInternalSchemaName,
+                   RelationGetRelationName(trigger->tg_relation)),
+            errhint("%s", truncate_hint));
   return trigger;
 }
 

@@ -155,8 +155,8 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
   // Where there is an interrupt, the connection is gone.
   CHECK_FOR_INTERRUPTS();
   if (!execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), name, text))
-    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                    errmsg("could not send a query to server \"%s\"", connection->server)));
+    ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
+            errmsg("could not send a query to server \"%s\"", connection->server));
   const char* is_busy = psprintf("SELECT %s.dblink_is_busy($1)", schema);
   for (long nap_ms = 1; execute_with_texts(is_busy, name); nap_ms = next_nap(nap_ms)) {
     SPI_freetuptable(SPI_tuptable);
@@ -262,12 +262,11 @@ void require_connect_timeout(Oid oid) {
   const ForeignServer* server = GetForeignServer(oid);
   const char* option = connect_timeout_of(server);
   if (option != nullptr && atoi(option) > 0) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("foreign server \"%s\" has no \"%s\"", server->servername, kConnectTimeout),
-           errdetail("Without it a session waits for minutes when that server cannot be reached."),
-           errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(server->servername),
-                   option == nullptr ? "ADD" : "SET", kConnectTimeout)));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("foreign server \"%s\" has no \"%s\"", server->servername, kConnectTimeout),
+          errdetail("Without it a session waits for minutes when that server cannot be reached."),
+          errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(server->servername),
+                  option == nullptr ? "ADD" : "SET", kConnectTimeout));
 }
 
 ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step read) {
@@ -321,9 +320,8 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
 }
 
 void report_invalid_answer(const char* server, const char* detail) {
-  ereport(ERROR,
-          (errcode(ERRCODE_PROTOCOL_VIOLATION), errmsg("invalid answer from server \"%s\"", server),
-           errdetail_internal("%s", detail)));
+  ereport(ERROR, errcode(ERRCODE_PROTOCOL_VIOLATION),
+          errmsg("invalid answer from server \"%s\"", server), errdetail_internal("%s", detail));
 }
 
 const char* RemoteAnswer::text(int column) const {

@@ -132,12 +132,12 @@ void require_sequence(Oid relid) {
   const char* name = get_rel_name(relid);
   if (name == nullptr) report_no_relation(relid);
   if (get_rel_relkind(relid) != RELKIND_SEQUENCE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name)));
+    ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name));
   if (is_own_relation(relid))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("cannot draw numbers from sequence \"%s\"", name),
-                    errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
-                    errhint("Use CREATE SEQUENCE to make one to draw from.")));
+    ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+            errmsg("cannot draw numbers from sequence \"%s\"", name),
+            errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
+            errhint("Use CREATE SEQUENCE to make one to draw from."));
 }
 
 void require_own_sequence(Oid relid) {
@@ -154,15 +154,14 @@ SequenceOptions sequence_options(Oid relid) {
   const bool cycles = form->seqcycle;
   ReleaseSysCache(tuple);
   if (cycles)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
-             errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE.")));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("sequence \"%s\" cycles", get_rel_name(relid)),
+            errdetail("Its numbers would repeat."), errhint("Use ALTER SEQUENCE ... NO CYCLE."));
   if (options.increment < 1)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
-                    errdetail("Its increment is " INT64_FORMAT ".", options.increment),
-                    errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0.")));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("sequence \"%s\" counts down", get_rel_name(relid)),
+            errdetail("Its increment is " INT64_FORMAT ".", options.increment),
+            errhint("Use ALTER SEQUENCE ... INCREMENT with a number above 0."));
   return options;
 }
 

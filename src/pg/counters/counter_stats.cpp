@@ -47,12 +47,12 @@ void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
   const double total_ms = as_milliseconds(counts->total_us.load(std::memory_order_relaxed));
   // For the log only: the client got its numbers.
   ereport(LOG_SERVER_ONLY,
-          (errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
-                  took_us / 1000),
-           errdetail("Refills so far: " UINT64_FORMAT ", of %.1f ms on average.", refills,
-                     total_ms / static_cast<double>(refills)),
-           errhint("Numbers are made durable before they are given out: check the disk that has "
-                   "the WAL, synchronous standbys, and the central source, if there is one.")));
+          errmsg("refilling sequence \"%s\" took " INT64_FORMAT " ms", get_rel_name(relid),
+                 took_us / 1000),
+          errdetail("Refills so far: " UINT64_FORMAT ", of %.1f ms on average.", refills,
+                    total_ms / static_cast<double>(refills)),
+          errhint("Numbers are made durable before they are given out: check the disk that has the "
+                  "WAL, synchronous standbys, and the central source, if there is one."));
 }
 
 namespace {

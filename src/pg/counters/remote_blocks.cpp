@@ -114,34 +114,31 @@ constexpr size_t kLongestIdentity = 63;
 // 55000: the source is another one than when the sequence was attached.
 [[noreturn]] void report_other(const RemoteSource& source, const char* identity) {
   const char* sequence = get_rel_name(source.relid);
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("sequence \"%s\" on server \"%s\" is not the one that sequence \"%s\" was "
-                  "attached to",
-                  source.remote, source.server, sequence),
-           errdetail("That server was restored, promoted, or upgraded, or the sequence was created "
-                     "again. It may have lost numbers that it has allocated, and allocate them "
-                     "again."),
-           errdetail_log("The source was \"%s\" when it was attached, and is \"%s\".",
-                         source.identity, identity),
-           errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers "
-                   "that use the source, and set the source above it by setval(). Then use "
-                   "snowid_segment_attach() again on each of these servers.")));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("sequence \"%s\" on server \"%s\" is not the one that sequence \"%s\" was attached to",
+             source.remote, source.server, sequence),
+      errdetail("That server was restored, promoted, or upgraded, or the sequence was created "
+                "again. It may have lost numbers that it has allocated, and allocate them again."),
+      errdetail_log("The source was \"%s\" when it was attached, and is \"%s\".", source.identity,
+                    identity),
+      errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers that "
+              "use the source, and set the source above it by setval(). Then use "
+              "snowid_segment_attach() again on each of these servers."));
 }
 
 // 55000: the source is behind the sequence here. next: where its next block begins.
 [[noreturn]] void report_behind(const RemoteSource& source, int64 next, int64 least) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"", source.remote,
-                  source.server, get_rel_name(source.relid)),
-           errdetail("Its next block begins at " INT64_FORMAT ", and numbers up to " INT64_FORMAT
-                     " count as allocated to sequence \"%s\".",
-                     next, least - 1, get_rel_name(source.relid)),
-           errhint("On server \"%s\" use setval() to set the sequence to " INT64_FORMAT
-                   ", or to the greatest \"last_allocated\" in snowid.segment_sources on all "
-                   "servers that use it, if that is greater.",
-                   source.server, least - 1)));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"", source.remote,
+                 source.server, get_rel_name(source.relid)),
+          errdetail("Its next block begins at " INT64_FORMAT ", and numbers up to " INT64_FORMAT
+                    " count as allocated to sequence \"%s\".",
+                    next, least - 1, get_rel_name(source.relid)),
+          errhint("On server \"%s\" use setval() to set the sequence to " INT64_FORMAT
+                  ", or to the greatest \"last_allocated\" in snowid.segment_sources on all "
+                  "servers that use it, if that is greater.",
+                  source.server, least - 1));
 }
 
 // Whether a sequence can have given these blocks.
@@ -158,17 +155,16 @@ void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* i
                  core::GivenBlocks* allocated) {
   const RemoteAnswer answer{source.server};
   if (SPI_processed == 0)
-    ereport(ERROR,
-            (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-             errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server)));
+    ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
+            errmsg("\"%s\" is not a sequence on server \"%s\"", source.remote, source.server));
   const char* text = answer.text(kIdentity);
   if (*text == '\0' || strlen(text) > kLongestIdentity)
     report_invalid_answer(source.server, "The identity is too short or too long.");
   strcpy(identity, text);
   if (strcmp(answer.text(kCycles), "t") == 0 || answer.number(kIncrement) < 0)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
-                           source.server)));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("sequence \"%s\" on server \"%s\" cycles or counts down", source.remote,
+                   source.server));
   if (source.identity != nullptr && strcmp(identity, source.identity) != 0)
     report_other(source, identity);
   if (SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, kBehind) != nullptr)
@@ -202,20 +198,19 @@ ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, ch
   const char* sequence = get_rel_name(source.relid);
   constexpr char kHint[] = "The owner of the sequence can use snowid_segment_attach() again.";
   if (OidIsValid(source.server_oid))
-    ereport(ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
-                    sequence, source.server),
-             errdetail("Numbers are allocated with the rights of the owner who has attached it."),
-             errhint("%s", kHint)));
+    ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
+                   sequence, source.server),
+            errdetail("Numbers are allocated with the rights of the owner who has attached it."),
+            errhint("%s", kHint));
   if (OidIsValid(get_foreign_server_oid(source.server, true)))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
-                           source.server, sequence),
-                    errhint("%s", kHint)));
-  ereport(ERROR,
-          (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", source.server),
-           errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", kHint)));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
+                   source.server, sequence),
+            errhint("%s", kHint));
+  ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+          errmsg("server \"%s\" does not exist", source.server),
+          errdetail("Sequence \"%s\" was attached to it.", sequence), errhint("%s", kHint));
 }
 
 }  // namespace
@@ -233,21 +228,21 @@ const char* source_identify(const RemoteSource& source, int64 least) {
   ErrorData* error = ask_source(source, least, 0, identity, nullptr);
   if (error == nullptr) return identity;
   if (!is_unreachable(error)) ReThrowError(error);
-  ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                  errmsg("could not reach server \"%s\"", source.server),
-                  errdetail_internal("%s", error->message),
-                  error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
-                  errhint("Try again when it can be reached.")));
+  ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
+          errmsg("could not reach server \"%s\"", source.server),
+          errdetail_internal("%s", error->message),
+          error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+          errhint("Try again when it can be reached."));
 }
 
 void source_report_down(const RemoteSource& source, const ErrorData* why) {
   // A role that may draw numbers must not learn where the server is; the log has it.
-  ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE),
-                  errmsg("could not allocate numbers from server \"%s\"", source.server),
-                  why != nullptr ? errdetail_internal("%s", why->message)
-                                 : errdetail("It could not be reached a moment ago."),
-                  why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
-                  errhint("Numbers go on as soon as the server can be reached.")));
+  ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
+          errmsg("could not allocate numbers from server \"%s\"", source.server),
+          why != nullptr ? errdetail_internal("%s", why->message)
+                         : errdetail("It could not be reached a moment ago."),
+          why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
+          errhint("Numbers go on as soon as the server can be reached."));
 }
 
 }  // namespace snowid::pg

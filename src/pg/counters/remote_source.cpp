@@ -203,14 +203,13 @@ void note_failure(const Counter* counter, const RemoteSource& source, int sqlsta
                        std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
   if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
   // A client must not learn where the server is.
-  ereport(LOG_SERVER_ONLY,
-          (errcode(sqlstate),
-           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"",
-                  source.server, get_rel_name(source.relid)),
-           errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
-                     ", numbers left here: " UINT64_FORMAT ". %s",
-                     took_us / 1000, last->failures.load(),
-                     core::left_in(counter->segment->numbers), why)));
+  ereport(LOG_SERVER_ONLY, errcode(sqlstate),
+          errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"", source.server,
+                 get_rel_name(source.relid)),
+          errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
+                    ", numbers left here: " UINT64_FORMAT ". %s",
+                    took_us / 1000, last->failures.load(), core::left_in(counter->segment->numbers),
+                    why));
 }
 
 bool is_retry_too_early(const Counter* counter) noexcept {

@@ -40,19 +40,19 @@ namespace {
 const char* default_node() {
   char host[256];
   if (gethostname(host, sizeof(host)) != 0)
-    ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not get host name: %m"),
-                    errhint("Name the node: it is the second argument of snowid.join().")));
+    ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not get host name: %m"),
+            errhint("Name the node: it is the second argument of snowid.join()."));
   host[sizeof(host) - 1] = '\0';
   return psprintf("%s:%d/%s", host, PostPortNumber, get_database_name(MyDatabaseId));
 }
 
 // 55000: the database has joined another registry.
 [[noreturn]] void report_joined(const Membership& member) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("database has joined as node \"%s\", with number " INT64_FORMAT,
-                         member.node, member.number),
-                  errdetail("The registry is server \"%s\".", member.server),
-                  errhint("To get another number, use snowid.leave() first.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("database has joined as node \"%s\", with number " INT64_FORMAT, member.node,
+                 member.number),
+          errdetail("The registry is server \"%s\".", member.server),
+          errhint("To get another number, use snowid.leave() first."));
 }
 
 int64 new_token() {
@@ -111,15 +111,15 @@ Answer exchange(const ForeignServer* registry, const char* request, Membership* 
 void note(Finding finding, Membership* member) {
   member->finding = finding;
   if (finding == Finding::kNothing) return;
-  ereport(WARNING,
-          (errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT
-                  " of node \"%s\"",
-                  member->server, member->number, member->node),
-           errdetail_internal("%s", kFindings[static_cast<int>(finding)].detail),
-           finding == Finding::kRegistryMoved
-               ? errhint("If the old registry is stopped for good, use snowid.recover_registry() "
-                         "on the registry, and then snowid.accept_registry() on each node.")
-               : errhint("On the server that is to be the node, use snowid.take_over_node().")));
+  ereport(
+      WARNING,
+      errmsg("registry over server \"%s\" has not confirmed number " INT64_FORMAT " of node \"%s\"",
+             member->server, member->number, member->node),
+      errdetail_internal("%s", kFindings[static_cast<int>(finding)].detail),
+      finding == Finding::kRegistryMoved
+          ? errhint("If the old registry is stopped for good, use snowid.recover_registry() on the "
+                    "registry, and then snowid.accept_registry() on each node.")
+          : errhint("On the server that is to be the node, use snowid.take_over_node()."));
 }
 
 // 55000. Nothing has changed.
@@ -144,11 +144,11 @@ void note(Finding finding, Membership* member) {
           "registry, and then snowid.accept_registry() on each node.";
       break;
   }
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
-                         " of node \"%s\" to this server",
-                         registry->servername, member.number, member.node),
-                  errdetail("%s", detail), errhint("%s", hint)));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
+                 " of node \"%s\" to this server",
+                 registry->servername, member.number, member.node),
+          errdetail("%s", detail), errhint("%s", hint));
 }
 
 // 55000, after the claim was forgotten.
@@ -156,12 +156,12 @@ void note(Finding finding, Membership* member) {
   member->is_claiming = false;
   member->next = 0;
   membership_write(*member);
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node,
-                         registry->servername),
-                  errdetail("A copy of this database has finished it, or the registry was "
-                            "restored, promoted or moved meanwhile."),
-                  errhint("Try again, to claim another number.")));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node, registry->servername),
+      errdetail("A copy of this database has finished it, or the registry was restored, promoted "
+                "or moved meanwhile."),
+      errhint("Try again, to claim another number."));
 }
 
 // Stores a new claim. Whatever number the database had is not its own from now on.
@@ -248,9 +248,9 @@ void accept_registry(const ForeignServer* registry, Membership* member) {
 
 void join(const char* server, const char* node, Membership* member) {
   if (*node == '\0' || strlen(node) > kLongestName)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("invalid name of a node: \"%s\"", node),
-                    errdetail("It has 1 to %d bytes.", kLongestName)));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("invalid name of a node: \"%s\"", node),
+            errdetail("It has 1 to %d bytes.", kLongestName));
   require_no_citus();
   const ForeignServer* registry = registry_of(server, nullptr);
   require_connect_timeout(registry->serverid);
@@ -283,11 +283,11 @@ void leave(Membership* member) {
     return;
   }
   if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
-  ereport(WARNING, (errmsg("registry was not told that node \"%s\" has left", member->node),
-                    errdetail_internal("%s", error->message),
-                    errhint("Use snowid.leave() again, or snowid.retire_node(" INT64_FORMAT
-                            ") on the registry.",
-                            member->number)));
+  ereport(
+      WARNING, errmsg("registry was not told that node \"%s\" has left", member->node),
+      errdetail_internal("%s", error->message),
+      errhint("Use snowid.leave() again, or snowid.retire_node(" INT64_FORMAT ") on the registry.",
+              member->number));
 }
 
 // The last IDs of the server that had the number are not known. They are not beyond its clock,
@@ -303,11 +303,10 @@ core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
 
 // Waits until the clock allows the IDs. Interruptible.
 void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
-  ereport(NOTICE,
-          (errmsg("waiting until %s", moment_text(moment)),
-           errdetail("The clock of the server that had the number may have been %d seconds ahead "
-                     "of that of server \"%s\".",
-                     static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername)));
+  ereport(NOTICE, errmsg("waiting until %s", moment_text(moment)),
+          errdetail("The clock of the server that had the number may have been %d seconds ahead of "
+                    "that of server \"%s\".",
+                    static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername));
   while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }
 

@@ -110,13 +110,12 @@ void invalidate_in_all_sessions() {
 Membership membership_read() {
   const Stored stored = stored_read();
   if (stored.version != kVersion)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows "
-                           "version %u",
-                           kInternalSchemaName, kSequence, stored.version, kVersion),
-                    errhint("Install the version of extension \"%s\" that has written it, or a "
-                            "later one.",
-                            kExtensionName)));
+    ereport(
+        ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+        errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows version %u",
+               kInternalSchemaName, kSequence, stored.version, kVersion),
+        errhint("Install the version of extension \"%s\" that has written it, or a later one.",
+                kExtensionName));
   return stored.member;
 }
 
@@ -195,48 +194,44 @@ void report_state(const Membership& member) {
   const MemberState state = state_of(member);
   switch (state) {
     case MemberState::kNone:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("database has not joined a registry"), errhint("Use snowid.join().")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("database has not joined a registry"), errhint("Use snowid.join()."));
       break;
     case MemberState::kLeaving:
     case MemberState::kLeft:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("node \"%s\" has left the registry", member.node),
-                      errhint("To get another number, use snowid.join(). To issue IDs without a "
-                              "registry, set \"snowid.default_shard\".")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("node \"%s\" has left the registry", member.node),
+              errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
+                      "set \"snowid.default_shard\"."));
       break;
     case MemberState::kRetired:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("registry has retired number " INT64_FORMAT " of node \"%s\"",
-                             member.number, member.node),
-                      errhint("To get another number, use snowid.join().")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("registry has retired number " INT64_FORMAT " of node \"%s\"", member.number,
+                     member.node),
+              errhint("To get another number, use snowid.join()."));
       break;
     case MemberState::kReplaced:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("another server has replaced this one as node \"%s\"", member.node),
-           errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
-                     member.number),
-           errhint("If this server is the copy, use snowid.join() to get another number. If it is "
-                   "to be the node, stop the other one, and use snowid.take_over_node().")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("another server has replaced this one as node \"%s\"", member.node),
+              errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
+                        member.number),
+              errhint("If this server is the copy, use snowid.join() to get another number. If it "
+                      "is to be the node, stop the other one, and use snowid.take_over_node()."));
       break;
     case MemberState::kMoved:
-      ereport(
-          ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("this is not the server that has joined as node \"%s\"", member.node),
-           errdetail("It was copied, restored or upgraded since, or its \"%s\" has changed.",
-                     "snowid.instance_tag"),
-           errhint("If it replaces that server, stop that one, and use snowid.take_over_node(). If "
-                   "both go on, use snowid.join() to get another number.")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("this is not the server that has joined as node \"%s\"", member.node),
+              errdetail("It was copied, restored or upgraded since, or its \"%s\" has changed.",
+                        "snowid.instance_tag"),
+              errhint("If it replaces that server, stop that one, and use snowid.take_over_node(). "
+                      "If both go on, use snowid.join() to get another number."));
       break;
     case MemberState::kRestored:
-      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("database was restored from a dump of a node"),
-                      errdetail("Its number is not in the dump."),
-                      errhint("To get another number, use snowid.join(). To issue IDs without a "
-                              "registry, set \"snowid.default_shard\".")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("database was restored from a dump of a node"),
+              errdetail("Its number is not in the dump."),
+              errhint("To get another number, use snowid.join(). To issue IDs without a registry, "
+                      "set \"snowid.default_shard\"."));
       break;
     case MemberState::kJoined:
       break;

@@ -42,24 +42,21 @@ bool ends_with_transaction = false;
 // 55000: Citus copies ALTER DATABASE and ALTER ROLE to all nodes, and carries SET there.
 [[noreturn]] void report_shard_under_citus() {
   ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("parameter \"%s\" is set on a node of Citus", "snowid.default_shard"),
-       errdetail("Citus copies settings to other nodes, which would then generate the same IDs."),
-       errhint("Reset it: the node's number comes from Citus. To use another shard, name it in "
-               "the call, as in snowid_next(7).")));
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("parameter \"%s\" is set on a node of Citus", "snowid.default_shard"),
+      errdetail("Citus copies settings to other nodes, which would then generate the same IDs."),
+      errhint("Reset it: the node's number comes from Citus. To use another shard, name it in the "
+              "call, as in snowid_next(7)."));
 }
 
 // 55000, where snowid.require_node_number is on.
 void require_other_than_0() {
   if (!require_node_number) return;
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("this server has no number of its own"),
-       errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.require_node_number"),
-       errhint("Use snowid.join(), or set \"snowid.default_shard\" to a number that no other "
-               "server has.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("this server has no number of its own"),
+          errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.require_node_number"),
+          errhint("Use snowid.join(), or set \"snowid.default_shard\" to a number that no other "
+                  "server has."));
 }
 
 // The next two fill the answer in as far as they get, and fail where there is no number.

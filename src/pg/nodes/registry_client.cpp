@@ -54,12 +54,11 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
     error->context = nullptr;
     ThrowErrorData(error);
   }
-  ereport(ERROR,
-          (errcode(ERRCODE_CONNECTION_FAILURE),
-           errmsg("could not reach the registry over server \"%s\"", registry->servername),
-           errdetail_internal("%s", error->message),
-           error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
-           errhint("Try again when it can be reached. A node that has joined works without it.")));
+  ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
+          errmsg("could not reach the registry over server \"%s\"", registry->servername),
+          errdetail_internal("%s", error->message),
+          error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+          errhint("Try again when it can be reached. A node that has joined works without it."));
 }
 
 // Reads the answer to a request of this member and claim.
@@ -92,23 +91,22 @@ Answer read_answer(const ForeignServer* registry, const Membership& member, cons
 const ForeignServer* registry_of(const char* server, const char* node) {
   const Oid oid = get_foreign_server_oid(server, true);
   if (!OidIsValid(oid))
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("server \"%s\" does not exist", server),
-             node != nullptr ? errhint("Create the foreign server again, or rename it back: this "
-                                       "database has joined over it as node \"%s\".",
-                                       node)
-                             : 0));
+    ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+            errmsg("server \"%s\" does not exist", server),
+            node != nullptr ? errhint("Create the foreign server again, or rename it back: this "
+                                      "database has joined over it as node \"%s\".",
+                                      node)
+                            : 0);
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
   // The owner of the foreign server decides where a superuser's session would connect to, and as
   // which role; and dblink requires no password of a superuser.
   const ForeignServer* registry = GetForeignServer(oid);
   if (superuser() && !superuser_arg(registry->owner))
-    ereport(ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("owner of foreign server \"%s\" is not a superuser", server),
-             errdetail("A superuser connects only over a foreign server that a superuser owns."),
-             errhint("Call the function as the owner of the server.")));
+    ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("owner of foreign server \"%s\" is not a superuser", server),
+            errdetail("A superuser connects only over a foreign server that a superuser owns."),
+            errhint("Call the function as the owner of the server."));
   return registry;
 }
 
@@ -129,14 +127,13 @@ ClockGap registry_compare_clocks(const ForeignServer* registry) {
 void require_near_clocks(const ForeignServer* registry, const ClockGap& gap) {
   const int64 difference_us = std::abs(gap.ahead_us);
   if (difference_us <= kMostDifferenceUs) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
-                                     span_text(difference_us), registry->servername)
-                            : errmsg("clock is %s behind that of server \"%s\"",
-                                     span_text(difference_us), registry->servername),
-           errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
-           errhint("Set the clocks of both servers right; let a time service keep them so.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
+                                    span_text(difference_us), registry->servername)
+                           : errmsg("clock is %s behind that of server \"%s\"",
+                                    span_text(difference_us), registry->servername),
+          errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
+          errhint("Set the clocks of both servers right; let a time service keep them so."));
 }
 
 Answer registry_ask(const ForeignServer* registry, const char* request, const char* identity,

@@ -48,8 +48,8 @@ core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   require_shard(layout, shard);
   const core::Parts parts = parts_of(layout, id);
   if (parts.shard.value != static_cast<uint64>(shard))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard)));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("ID " INT64_FORMAT " is not of shard " INT64_FORMAT, id, shard));
   return make_tick(layout, parts.time, parts.sequence);
 }
 
@@ -80,10 +80,9 @@ void end_newest(bool is_commit) {
 Move* make_move(Slot* slot, bool is_release) {
   for (const Move* move = moves; move != nullptr; move = move->older)
     if (move->slot == slot)
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("shard " UINT64_FORMAT " was moved in this transaction", slot->key.shard),
-               errhint("Commit it, and move the shard in another one.")));
+      ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+              errmsg("shard " UINT64_FORMAT " was moved in this transaction", slot->key.shard),
+              errhint("Commit it, and move the shard in another one."));
   require_durable_commit();
   auto* move = static_cast<Move*>(MemoryContextAlloc(TopTransactionContext, sizeof(Move)));
   *move = {moves, slot, {0}, GetCurrentSubTransactionId(), is_release};
@@ -215,19 +214,16 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
   if (!is_at_end(slot, layout) && last > my_start_tick(layout)) known = std::max(known, last);
   if (tick > known || (row == nullptr && known.value == 0)) return;
   ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("ID " INT64_FORMAT " is not above ID " INT64_FORMAT, id,
-              id_of(layout, {static_cast<uint64>(shard)}, known).value),
-       row == nullptr || row->is_open
-           ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
-           : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.",
-                       shard),
-       errhint("Pass the ID that snowid.release_shard() has returned on the server where the "
-               "shard was open last. If no other server has accepted it since this one has "
-               "released it, pass a new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT
-               ", 0, '%s').",
-               shard, layout_text(layout.spec))));
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("ID " INT64_FORMAT " is not above ID " INT64_FORMAT, id,
+             id_of(layout, {static_cast<uint64>(shard)}, known).value),
+      row == nullptr || row->is_open
+          ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
+          : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.", shard),
+      errhint("Pass the ID that snowid.release_shard() has returned on the server where the shard "
+              "was open last. If no other server has accepted it since this one has released it, "
+              "pass a new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT ", 0, '%s').",
+              shard, layout_text(layout.spec)));
 }
 
 // Has the slot issue only ticks above `last` from now on. Raises: 55000 if it is closed.
@@ -274,10 +270,10 @@ SNOWID_FUNCTION(snowid_check_move) {
   require_as_made(trigger->tg_relation, kMovedShards);
   if (is_of_move(trigger)) PG_RETURN_POINTER(row_of(trigger));
   if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,
-                           kMovedShards.name),
-                    errhint("%s", kHint)));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot update or delete rows of table \"%s.%s\"", kInternalSchemaName,
+                   kMovedShards.name),
+            errhint("%s", kHint));
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }
 
@@ -376,8 +372,8 @@ SNOWID_FUNCTION(snowid_advance_past_moment) {
   require_nextval("snowid.advance_past()");
   const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);
   if (TIMESTAMP_IS_NOEND(argument))
-    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-                    errmsg("cannot advance all shards to infinity")));
+    ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+            errmsg("cannot advance all shards to infinity"));
   const core::UnixMicros moment = from_timestamptz(argument);
   // No ID has an earlier time, for the ceiling cannot.
   if (moment.value < 0) PG_RETURN_VOID();

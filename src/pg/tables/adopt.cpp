@@ -177,9 +177,8 @@ SNOWID_FUNCTION(snowid_execute) {
   const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
   const Oid kind = get_fn_expr_rettype(fcinfo->flinfo);
   if (!may_set_role(GetUserId(), owner))
-    ereport(ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("permission denied to set role \"%s\"", GetUserNameFromId(owner, false))));
+    ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+            errmsg("permission denied to set role \"%s\"", GetUserNameFromId(owner, false)));
   // The owner of a table with forced row-level security reads it as another caller who may.
   constexpr int kRestricted =
       SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS;
@@ -187,9 +186,8 @@ SNOWID_FUNCTION(snowid_execute) {
   SPI_connect();
   const int result = SPI_execute(statement, false, 0);
   if (result < 0)
-    ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             errmsg("cannot run a statement of this kind: %s", SPI_result_code_string(result))));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot run a statement of this kind: %s", SPI_result_code_string(result)));
   bool is_null = true;
   Datum selected = Datum{0};
   if (result == SPI_OK_SELECT && SPI_processed == 1 &&

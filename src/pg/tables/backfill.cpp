@@ -36,19 +36,18 @@ struct Run {
 };
 
 [[noreturn]] void report_order(const char* function, const char* detail) {
-  ereport(ERROR,
-          (errcode(ERRCODE_WINDOWING_ERROR),
-           errmsg("window of %s is not ordered by its first argument", function),
-           errdetail("%s", detail),
-           errhint("Use OVER (ORDER BY created_at), where created_at is the first argument.")));
+  ereport(ERROR, errcode(ERRCODE_WINDOWING_ERROR),
+          errmsg("window of %s is not ordered by its first argument", function),
+          errdetail("%s", detail),
+          errhint("Use OVER (ORDER BY created_at), where created_at is the first argument."));
 }
 
 // The window of a call. function: what the error names. Raises: 42P20 if there is no window.
 WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   const WindowObject window = PG_WINDOW_OBJECT();
   if (!WindowObjectIsValid(window))
-    ereport(ERROR, (errcode(ERRCODE_WINDOWING_ERROR),
-                    errmsg("%s was not called as a window function", function)));
+    ereport(ERROR, errcode(ERRCODE_WINDOWING_ERROR),
+            errmsg("%s was not called as a window function", function));
   return window;
 }
 
@@ -77,11 +76,10 @@ core::Status next_tick(WindowObject window, const char* function, const core::La
 // Raises: 22023 if the row's layout is another one than that of the rows before.
 void require_same_layout(const Run& run, const core::LayoutSpec& spec) {
   if (!run.ids.begun || spec == run.layout) return;
-  ereport(ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-           errmsg("%s got several ID layouts", "snowid_backfill()"),
-           errdetail("After \"%s\" it got \"%s\".", layout_text(run.layout), layout_text(spec)),
-           errhint("Use PARTITION BY the layout.")));
+  ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("%s got several ID layouts", "snowid_backfill()"),
+          errdetail("After \"%s\" it got \"%s\".", layout_text(run.layout), layout_text(spec)),
+          errhint("Use PARTITION BY the layout."));
 }
 
 RandomPool random_pool;
