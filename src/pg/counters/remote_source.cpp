@@ -237,22 +237,18 @@ SNOWID_FUNCTION(snowid_segment_check_source) {
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
-// The type snowid_internal.sequence_name: regclass, but that it lets logical replication bring the
-// name of a sequence that is not here. The row then comes to the trigger, which drops it; an error
-// would stop the replication of all tables.
+// Input of the type snowid_internal.sequence_name: regclass's, but that it lets logical replication
+// bring the name of a sequence that is not here. The row then comes to the trigger, which drops it;
+// an error would stop the replication of all tables.
 SNOWID_FUNCTION(snowid_sequence_in) {
   if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
   return regclassin(fcinfo);
 }
 
-SNOWID_FUNCTION(snowid_sequence_out) { return regclassout(fcinfo); }
-
 SNOWID_FUNCTION(snowid_sequence_recv) {
   const Datum value = regclassrecv(fcinfo);
   return IsLogicalWorker() ? ObjectIdGetDatum(InvalidOid) : value;
 }
-
-SNOWID_FUNCTION(snowid_sequence_send) { return regclasssend(fcinfo); }
 
 // snowid_segment_attach(seq regclass, server name, remote_seq text) → void
 SNOWID_FUNCTION(snowid_segment_attach) {

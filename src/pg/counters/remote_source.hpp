@@ -28,7 +28,7 @@ struct RemoteSource {
   Oid server_oid;        // the foreign server that it was attached to, InvalidOid if that is gone
   const char* server;    // its name, nullptr if there is no row
   const char* remote;    // the sequence there, as written for regclass
-  const char* identity;  // which one it was when it was attached, see remote_blocks.cpp
+  const char* identity;  // which one it was when it was attached, nullptr before
 };
 
 // The source of a sequence, in the current memory context; its server is nullptr if it has none.

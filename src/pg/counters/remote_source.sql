@@ -8,7 +8,7 @@ CREATE FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) RETURNS sno
 COMMENT ON FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) RETURNS pg_catalog.cstring
-  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_out';
+  STABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'regclassout';
 COMMENT ON FUNCTION snowid_internal.sequence_name_out(snowid_internal.sequence_name) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) RETURNS snowid_internal.sequence_name
@@ -16,7 +16,7 @@ CREATE FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) RETURNS 
 COMMENT ON FUNCTION snowid_internal.sequence_name_recv(pg_catalog.internal) IS 'I/O';
 
 CREATE FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) RETURNS pg_catalog.bytea
-  STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_sequence_send';
+  STABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'regclasssend';
 COMMENT ON FUNCTION snowid_internal.sequence_name_send(snowid_internal.sequence_name) IS 'I/O';
 
 CREATE TYPE snowid_internal.sequence_name (

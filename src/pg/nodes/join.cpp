@@ -61,15 +61,6 @@ int64 new_token() {
   return std::max(static_cast<int64>(random >> 1), int64{1});
 }
 
-pg_uuid_t new_claim() {
-  pg_uuid_t claim;
-  fetch_random(&claim, sizeof(claim));
-  // Version 4, variant 1: RFC 9562, section 5.4.
-  claim.data[6] = (claim.data[6] & 0x0f) | 0x40;
-  claim.data[8] = (claim.data[8] & 0x3f) | 0x80;
-  return claim;
-}
-
 // Asks for the next token, which is made and stored unless there is one. If the registry has it,
 // the node goes by it, and by that registry.
 Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
@@ -170,7 +161,7 @@ void store_claim(const ForeignServer* registry, Membership* member) {
   claim.state = member->state == MemberState::kJoined ? MemberState::kLeft : member->state;
   claim.is_claiming = true;
   claim.is_group_replaced = member->is_group_replaced;
-  claim.claim = new_claim();
+  claim.claim = *DatumGetUUIDP(DirectFunctionCall1(gen_random_uuid, Datum{0}));
   strlcpy(claim.server, registry->servername, sizeof(claim.server));
   strlcpy(claim.node, member->node, sizeof(claim.node));
   const Answer look = registry_ask(registry, kLook, "", 0, claim);
