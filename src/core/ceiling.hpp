@@ -26,13 +26,17 @@ struct CeilingWish {
   UnixMicros enough;  // if it is this high it need not be raised: half a step less
 };
 
-// The wish of an ID with the time `moment` that passes the alert. If the clock, at `now`, is past
-// the alert by more than a 64th of a step, no ID was issued meanwhile: they come seldom. step_us:
-// at least 1.
-constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, UnixMicros alert,
+// Whether IDs come seldom: the clock, at `now`, is past the alert by more than a 64th of a step, so
+// no ID was issued meanwhile.
+constexpr bool is_seldom(UnixMicros now, UnixMicros alert, int64_t step_us) noexcept {
+  return now.value - alert.value > step_us / 64;
+}
+
+// The wish of an ID with the time `moment` that passes the alert. step_us: at least 1.
+constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, bool seldom,
                               int64_t step_us) noexcept {
   int64_t target = moment.value + step_us;
-  if (now.value - alert.value > step_us / 64) {
+  if (seldom) {
     const int64_t far = step_us * kSeldomNumerator / kSeldomDenominator;
     target = std::max(target, now.value + std::min(far, std::max(step_us, kFarthestUs)));
   }

@@ -151,7 +151,8 @@ void store_alert(int64 alert_us) {
 
 // Makes what was written durable, and then the ceiling in memory. Releases the lock while it waits
 // for a synchronous standby. If that wait fails, the ceiling in memory stays as it was, and the
-// next to publish waits for the same record. Raises: 57014 if the wait is cancelled.
+// next to publish waits for the same record. The alert is that of a session that only looks:
+// ceiling_raise() stores another one afterwards. Raises: 57014 if the wait is cancelled.
 void publish_ceiling(Relation relation) {
   Ceiling* ceiling = my_ceiling;
   assert_holds_exclusively(ceiling->lock);

@@ -147,8 +147,9 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   if (is_before_skipped && moment.value <= ceiling) return;
   // If this transaction has created the sequence, the ceiling that it raises counts as used when it
   // commits, and the next caller has to wait for that. Therefore it goes no further than it must.
-  const core::UnixMicros asked_last{has_own_ceiling() || is_before_skipped ? now.value : alert};
-  const core::CeilingWish wish = core::wish_of(moment, now, asked_last, ceiling_step_us());
+  const bool seldom =
+      !has_own_ceiling() && !is_before_skipped && core::is_seldom(now, {alert}, ceiling_step_us());
+  const core::CeilingWish wish = core::wish_of(moment, now, seldom, ceiling_step_us());
   if (moment.value > ceiling) {
     ceiling_raise(moment, wish, Urgency::kMust);
     return;

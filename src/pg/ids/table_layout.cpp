@@ -29,7 +29,7 @@ struct Remembered {
 
 HTAB* remembered = nullptr;
 
-DefaultLayout layout_of_call(const FuncExpr* call) {
+DefaultLayout layout_of_maker(const FuncExpr* call) {
   ListCell* cell;
   foreach (cell, call->args) {
     auto* argument = static_cast<Node*>(lfirst(cell));
@@ -60,7 +60,7 @@ bool find_makers(Node* node, void* found) {
   const auto* call = reinterpret_cast<FuncExpr*>(node);
   if (IsA(node, FuncExpr) && (is_own_function(call->funcid, "snowid_next") ||
                               is_own_function(call->funcid, "snowid_reserve"))) {
-    add(layout_of_call(call), layout);
+    add(layout_of_maker(call), layout);
     return false;
   }
   if (IsA(node, NextValueExpr) || (IsA(node, FuncExpr) && func_volatile(call->funcid) != 'i'))
