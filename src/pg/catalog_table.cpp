@@ -212,8 +212,8 @@ Relation own_sequence_open(const char* name, LOCKMODE lock) {
 SNOWID_FUNCTION(snowid_keep_extension) {
   LOCKTAG lock;
   if (!extension_keep(kExtensionName, true, &lock))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("extension \"%s\" was dropped", kExtensionName)));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("extension \"%s\" was dropped", kExtensionName));
   PG_RETURN_VOID();
 }
 

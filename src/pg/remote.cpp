@@ -107,10 +107,9 @@ constexpr char kDblink[] = "dblink";
 
 // 55000. Also where somebody is dropping it.
 [[noreturn]] void report_no_dblink() {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("extension \"dblink\" is not installed"),
-           errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("extension \"dblink\" is not installed"),
+          errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink."));
 }
 
 // The schema of dblink, quoted. Requires: SPI_connect(); nobody can drop dblink.
@@ -307,9 +306,9 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   ErrorData* leftover = try_as_role(role, [&] { disconnect(connection); });
   resume_interrupts();
   if (leftover != nullptr)
-    ereport(FATAL, (errcode(ERRCODE_CONNECTION_EXCEPTION),
-                    errmsg("could not close the connection to server \"%s\"", connection.server),
-                    errdetail_internal("%s", leftover->message)));
+    ereport(FATAL, errcode(ERRCODE_CONNECTION_EXCEPTION),
+            errmsg("could not close the connection to server \"%s\"", connection.server),
+            errdetail_internal("%s", leftover->message));
   if (is_kept) LockRelease(&lock, AccessShareLock, false);
   if (error == nullptr) return nullptr;
   if (is_cancelled && !has_given_up) ReThrowError(error);

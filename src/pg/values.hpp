@@ -93,7 +93,7 @@ HTAB* make_hash(const char* name, MemoryContext context) {
 // Fills `size` bytes at `to` from PostgreSQL's strong source. Raises: XX000 if that gives none.
 inline void fetch_random(void* to, Size size) {
   if (unlikely(!pg_strong_random(to, size)))
-    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
+    ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values"));
 }
 
 // Random numbers, many of which are fetched at a time, since each fetch costs more than the bytes.

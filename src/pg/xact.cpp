@@ -70,10 +70,9 @@ void at_eoxact_durable_commit(XactEvent event) {
                           true, 0, false);
       break;
     case XACT_EVENT_PRE_PREPARE:
-      ereport(ERROR,
-              (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-               errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
-               errhint("Do that in a transaction of its own.")));
+      ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+              errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
+              errhint("Do that in a transaction of its own."));
       break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_ABORT:

@@ -78,10 +78,9 @@ void unlock_ceiling(const LockedCeiling& locked) {
   const int64 took_us = last_flush_us;
   last_flush_us = 0;
   if (took_us >= kLongWaitUs && may_log(&shared_database->logged_us[kLoggedFlush]))
-    ereport(LOG_SERVER_ONLY,
-            (errmsg("raising the ceiling of IDs took %s", span_text(took_us)),
-             errdetail("That is how long its WAL record took to be flushed, here and on "
-                       "synchronous standbys.")));
+    ereport(LOG_SERVER_ONLY, errmsg("raising the ceiling of IDs took %s", span_text(took_us)),
+            errdetail("That is how long its WAL record took to be flushed, here and on "
+                      "synchronous standbys."));
 }
 
 // Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
@@ -256,13 +255,12 @@ void recognize_ceiling() {
 // 55000. If such a transaction, or a part of it, is rolled back, what it returns to is below the
 // IDs that it would have shown.
 [[noreturn]] void report_altered() {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
-                  "\"%s.%s\"",
-                  kInternalSchemaName, kCeilingName),
-           errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
-           errhint("Commit the transaction, or roll it back.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
+                 "\"%s.%s\"",
+                 kInternalSchemaName, kCeilingName),
+          errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
+          errhint("Commit the transaction, or roll it back."));
 }
 
 // Whether this transaction, which has made the sequence, has dropped the one that the shared
@@ -298,13 +296,13 @@ bool has_own_ceiling() noexcept { return my_ceiling == &own_ceiling; }
 void require_can_issue() {
   // A standby's transactions are read-only, but some extensions make them appear writable.
   if (RecoveryInProgress())
-    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-                    errmsg("cannot issue IDs during recovery")));
+    ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+            errmsg("cannot issue IDs during recovery"));
   // Of two equal calls in a row a worker makes one.
   if (IsParallelWorker())
-    ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-                    errmsg("cannot generate IDs in a parallel worker"),
-                    errhint("Mark the function that generates them PARALLEL UNSAFE.")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+            errmsg("cannot generate IDs in a parallel worker"),
+            errhint("Mark the function that generates them PARALLEL UNSAFE."));
 }
 
 void ceiling_learn() {

@@ -41,10 +41,10 @@ static_assert(sizeof(SecondPage) == 528);
 Oid look_up_ceiling() {
   const Oid relid = extension_relation(kCeilingName);
   if (!OidIsValid(relid))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist",
-                           kInternalSchemaName, kCeilingName, kExtensionName),
-                    errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName)));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("sequence \"%s.%s\" of extension \"%s\" does not exist", kInternalSchemaName,
+                   kCeilingName, kExtensionName),
+            errhint("Create the extension with CREATE EXTENSION %s.", kExtensionName));
   return relid;
 }
 
@@ -66,12 +66,12 @@ Relation open_ceiling(Urgency urgency) {
   }
   if (relation->rd_rel->relkind != RELKIND_SEQUENCE ||
       relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName,
-                           kCeilingName),
-                    errdetail("IDs could repeat after a crash."),
-                    errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.",
-                            kInternalSchemaName, kCeilingName)));
+    ereport(
+        ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+        errmsg("relation \"%s.%s\" is not a permanent sequence", kInternalSchemaName, kCeilingName),
+        errdetail("IDs could repeat after a crash."),
+        errhint("Make it permanent with ALTER SEQUENCE %s.%s SET LOGGED.", kInternalSchemaName,
+                kCeilingName));
   return relation;
 }
 
@@ -110,12 +110,12 @@ StoredCeiling read_pages(const CeilingPages& pages) {
   const auto* stored =
       reinterpret_cast<const SecondPage*>(PageGetSpecialPointer(BufferGetPage(pages.second)));
   if (stored->version != SNOWID_CEILING_PAGE)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("the ceiling of IDs is stored in version %u of its form, and this "
-                           "library knows version %d",
-                           stored->version, SNOWID_CEILING_PAGE),
-                    errhint("Install the version of %s that has written it, or a later one.",
-                            kExtensionName)));
+    ereport(
+        ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+        errmsg("the ceiling of IDs is stored in version %u of its form, and this "
+               "library knows version %d",
+               stored->version, SNOWID_CEILING_PAGE),
+        errhint("Install the version of %s that has written it, or a later one.", kExtensionName));
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
   read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;

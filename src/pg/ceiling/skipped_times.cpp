@@ -83,30 +83,27 @@ void lock_database() {
   for (int i = 0; LockAcquire(&tag, AccessExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
        i++) {
     if (i == kTries)
-      ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-                      errmsg("could not lock database \"%s\"", get_database_name(MyDatabaseId)),
-                      errhint("Try again when nobody connects to it, or alters it.")));
+      ereport(ERROR, errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+              errmsg("could not lock database \"%s\"", get_database_name(MyDatabaseId)),
+              errhint("Try again when nobody connects to it, or alters it."));
     nap(kBetweenTriesMs, WAIT_EVENT_PG_SLEEP);
   }
   int sessions;
   int prepared;
   if (!CountOtherDBBackends(MyDatabaseId, &sessions, &prepared)) return;
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_IN_USE),
-       errmsg("database \"%s\" is being accessed by others", get_database_name(MyDatabaseId)),
-       errdetail("Other sessions: %d (process IDs: %s). Prepared transactions: %d.", sessions,
-                 sessions > 0 ? others_text() : "none", prepared),
-       errhint("Nobody else may be connected. End the sessions with pg_terminate_backend(), and "
-               "prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+          errmsg("database \"%s\" is being accessed by others", get_database_name(MyDatabaseId)),
+          errdetail("Other sessions: %d (process IDs: %s). Prepared transactions: %d.", sessions,
+                    sessions > 0 ? others_text() : "none", prepared),
+          errhint("Nobody else may be connected. End the sessions with pg_terminate_backend(), and "
+                  "prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED."));
 }
 
 // 22023.
 [[noreturn]] void report_bad(const char* message) {
-  ereport(ERROR,
-          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
-           errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
-                   "snowid.future_times() finds them.")));
+  ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
+          errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
+                  "snowid.future_times() finds them."));
 }
 
 // The result of checking a call, to be applied.
@@ -156,25 +153,23 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
     const core::SkippedRange range{{moment_of(lower).value / 1000 * 1000},
                                    micros_of(round_up(moment_of(upper)))};
     if (!is_known(range) && is_too_near(range, now))
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-               errmsg("future times must begin more than %s ahead of the clock",
-                      span_text(now.value - clock.value + core::kLiftEarlyUs)),
-               errdetail("A range of those given begins at %s.", moment_text(range.from)),
-               errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
-                       "caught up, or at once with a greater \"snowid.max_lead\".")));
+      ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+              errmsg("future times must begin more than %s ahead of the clock",
+                     span_text(now.value - clock.value + core::kLiftEarlyUs)),
+              errdetail("A range of those given begins at %s.", moment_text(range.from)),
+              errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
+                      "caught up, or at once with a greater \"snowid.max_lead\"."));
     all[count++] = range;
   }
   for (int64 i = 0; i < known.count; i++)
     if (!is_long_past(known.at[i], clock, early_us)) all[count++] = known.at[i];
   count = join_ranges(all, count, clock, early_us);
   if (count > core::SkippedTimes::kMost)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("too many ranges of future times: " INT64_FORMAT, count),
-             errdetail("A database keeps %d ranges of the future.", core::SkippedTimes::kMost),
-             errhint("State fewer and longer ranges: the time between two of them may be "
-                     "stepped over as well.")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("too many ranges of future times: " INT64_FORMAT, count),
+            errdetail("A database keeps %d ranges of the future.", core::SkippedTimes::kMost),
+            errhint("State fewer and longer ranges: the time between two of them may be "
+                    "stepped over as well."));
   ReturnPlan plan{{}, right_until(now)};
   plan.skipped.count = count;
   std::copy_n(all, count, plan.skipped.at);
@@ -264,16 +259,14 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   lock_database();
   ids_learn_ceiling();
   if (has_own_ceiling())
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("cannot return to the clock in a transaction that has made the ceiling anew")));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("cannot return to the clock in a transaction that has made the ceiling anew"));
   // Slots are closed again as the rows say that this transaction sees, and may roll back.
   if (is_durable_commit_required())
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("cannot return to the clock in a transaction that has moved a shard or a "
-                    "node's number"),
-             errhint("Commit it, and call the function in another one.")));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("cannot return to the clock in a transaction that has moved a shard or a "
+                   "node's number"),
+            errhint("Commit it, and call the function in another one."));
   const ReturnPlan plan = plan_of(fcinfo);
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   require_stated(plan, ceiling);

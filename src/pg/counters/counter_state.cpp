@@ -211,9 +211,8 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
   if (entry == nullptr) {
     const Bound bound = quota_make_room(&quota, sweep_counters);
     if (bound != Bound::kNone)
-      ereport(ERROR,
-              (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-               errmsg("too many segments and sections are in use"), errdetail_full(quota, bound)));
+      ereport(ERROR, errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+              errmsg("too many segments and sections are in use"), errdetail_full(quota, bound));
     if (table == &sections) remove_dropped_keys();
     Usage* usage = usage_lock(quota, MyDatabaseId);
     bool made;

@@ -53,10 +53,10 @@ inline bool has_valid_numbers(Counter* counter, uint64 size) {
 
 core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   if (size > static_cast<uint64>(increment))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("block size " UINT64_FORMAT " is out of range for sequence \"%s\"", size,
-                           get_rel_name(relid)),
-                    errdetail("It can be 1 to its increment, " INT64_FORMAT ".", increment)));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("block size " UINT64_FORMAT " is out of range for sequence \"%s\"", size,
+                   get_rel_name(relid)),
+            errdetail("It can be 1 to its increment, " INT64_FORMAT ".", increment));
   return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
 }
 
@@ -319,9 +319,9 @@ uint64 size_arg(FunctionCallInfo fcinfo, int number) {
   if (PG_NARGS() <= number) return 0;
   const int32 size = PG_GETARG_INT32(number);
   if (size < 1)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("block size %d is out of range", size),
-                    errdetail("It can be 1 to the sequence's increment.")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("block size %d is out of range", size),
+            errdetail("It can be 1 to the sequence's increment."));
   return static_cast<uint64>(size);
 }
 

@@ -102,10 +102,10 @@ void look_at_sequence(Counter* counter) {
   require_sequence(counter->relid);
   Relation relation = relation_open(counter->relid, NoLock);
   if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
-                    errdetail("Only this session can see it, and there is nobody to share with."),
-                    errhint("Use nextval().")));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
+            errdetail("Only this session can see it, and there is nobody to share with."),
+            errhint("Use nextval()."));
   unpin_page(counter);
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;
@@ -239,9 +239,9 @@ bool counter_is_as_known(Counter* counter, const core::Known& known) {
 }
 
 void counter_report_exhausted(Oid relid, int64 max) {
-  ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-                  errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")",
-                         get_rel_name(relid), max)));
+  ereport(ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+          errmsg("reached maximum value of sequence \"%s\" (" INT64_FORMAT ")", get_rel_name(relid),
+                 max));
 }
 
 SequencePage counter_page_lock(const Counter* counter) {

@@ -95,16 +95,15 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
 // kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
 // for.
 [[noreturn]] void report_clock_behind(const EventOf& of, core::UnixMicros next, int64 behind_us) {
-  ereport(ERROR,
-          (errcode(kClockBehind),
-           of.has_shard ? errmsg("clock is %s behind the next ID of shard " UINT64_FORMAT
-                                 " of layout \"%s\"",
-                                 span_text(behind_us), of.shard.value, layout_text(of.layout.spec))
-                        : errmsg("clock is %s behind the next ID", span_text(behind_us)),
-           errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock "
-                     "by %s, and \"snowid.max_wait\" lets a caller wait for %s.",
-                     moment_text(next), span_text(max_lead_us()), span_text(max_wait_us())),
-           hint_at_next(of.layout, next, behind_us)));
+  ereport(ERROR, errcode(kClockBehind),
+          of.has_shard
+              ? errmsg("clock is %s behind the next ID of shard " UINT64_FORMAT " of layout \"%s\"",
+                       span_text(behind_us), of.shard.value, layout_text(of.layout.spec))
+              : errmsg("clock is %s behind the next ID", span_text(behind_us)),
+          errdetail("The next ID's time is %s; \"snowid.max_lead\" lets it run ahead of the clock "
+                    "by %s, and \"snowid.max_wait\" lets a caller wait for %s.",
+                    moment_text(next), span_text(max_lead_us()), span_text(max_wait_us())),
+          hint_at_next(of.layout, next, behind_us));
 }
 
 // Reads the clock, and returns how far IDs may go without a skipped time. Lifts this database's
@@ -248,21 +247,21 @@ pg_noinline int64 shard_resolve() {
 }
 
 void report_used_up(const core::Layout& layout) {
-  ereport(ERROR, (errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-                  errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
-                  errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
-                  errhint("Use another layout, or the same one with a later epoch.")));
+  ereport(ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+          errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
+          errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+          errhint("Use another layout, or the same one with a later epoch."));
 }
 
 void report_ahead(const char* what, int64 ahead_us, int wait_ms) {
-  ereport(ERROR,
-          (errcode(kClockBehind), errmsg("%s is %s ahead of the clock", what, span_text(ahead_us)),
-           wait_ms == 0
-               ? errdetail("\"snowid.max_lead\" allows %s.", span_text(max_lead_us()))
-               : errdetail("\"snowid.max_lead\" allows %s, and \"snowid.max_wait\" lets a caller "
-                           "wait for %s.",
-                           span_text(max_lead_us()), span_text(int64{wait_ms} * 1000)),
-           hint_at_ahead(ahead_us, wait_ms)));
+  ereport(ERROR, errcode(kClockBehind),
+          errmsg("%s is %s ahead of the clock", what, span_text(ahead_us)),
+          wait_ms == 0
+              ? errdetail("\"snowid.max_lead\" allows %s.", span_text(max_lead_us()))
+              : errdetail("\"snowid.max_lead\" allows %s, and \"snowid.max_wait\" lets a caller "
+                          "wait for %s.",
+                          span_text(max_lead_us()), span_text(int64{wait_ms} * 1000)),
+          hint_at_ahead(ahead_us, wait_ms));
 }
 
 void ids_learn_ceiling() {

@@ -94,20 +94,20 @@ Run run_of(FunctionCallInfo fcinfo) {
 
 // 55000, as currval has it before nextval.
 [[noreturn]] void report_undefined(const char* function) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("%s is not yet defined in this session", function),
-                  RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
-                                       : errhint("Call snowid_next() first. Numbers of segments do "
-                                                 "not count: use RETURNING.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("%s is not yet defined in this session", function),
+          RecoveryInProgress() ? errdetail("A server in recovery issues no IDs.")
+                               : errhint("Call snowid_next() first. Numbers of segments do "
+                                         "not count: use RETURNING."));
 }
 
 // 55000: the batch is of the node's own number, and that is another one now.
 void require_own(Batch* batch) {
   if (changes_of(number_word->load(std::memory_order_acquire)) == batch->changes) return;
   if (shard_by_default() != batch->shard)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
-                    errdetail("It has changed while snowid_next_batch() returned IDs.")));
+    ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+            errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
+            errdetail("It has changed while snowid_next_batch() returned IDs."));
   batch->changes = changes_seen;
 }
 
@@ -115,12 +115,11 @@ void require_own(Batch* batch) {
 
 void report_refused_shard() {
   ereport(
-      ERROR,
-      (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.default_shard", shard_text),
-       errhint(
-           "Set it to a shard, or to -1 for this node's own number, with the command that has set "
-           "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file.")));
+      ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+      errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.default_shard", shard_text),
+      errhint(
+          "Set it to a shard, or to -1 for this node's own number, with the command that has set "
+          "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file."));
 }
 
 void id_settings_register() {
@@ -218,10 +217,10 @@ SNOWID_FUNCTION(snowid_reserve) {
   const auto [cache, shard, count] = run_of(fcinfo);
   const core::Layout& layout = cache->layout;
   if (count > 1 && layout.seq_shift > 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
-                    errdetail("Its sequence is not the last field."),
-                    errhint("Use snowid_next_batch() instead.")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("ID layout \"%s\" has no consecutive IDs", layout_text(layout.spec)),
+            errdetail("Its sequence is not the last field."),
+            errhint("Use snowid_next_batch() instead."));
   require_count(count, 1,
                 static_cast<int64>(std::min(layout.max_sequence.value + 1, uint64{PG_INT32_MAX})));
   CachedShard* cached = cached_shard(cache, shard);

@@ -151,15 +151,15 @@ void require_readable_table(Oid relid) {
   ReleaseSysCache(row);
   const char* name = pstrdup(NameStr(relation.relname));
   if (relation.relkind == RELKIND_FOREIGN_TABLE)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot compute a watermark of foreign table \"%s\"", name),
-                    errdetail("Its rows are written on another server."),
-                    errhint("Call snowid_watermark() on that server.")));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot compute a watermark of foreign table \"%s\"", name),
+            errdetail("Its rows are written on another server."),
+            errhint("Call snowid_watermark() on that server."));
   if (relation.relkind != RELKIND_RELATION && relation.relkind != RELKIND_PARTITIONED_TABLE)
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a table", name)));
+    ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a table", name));
   if (isOtherTempNamespace(relation.relnamespace))
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot compute a watermark of a temporary table of another session")));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("cannot compute a watermark of a temporary table of another session"));
 }
 
 void require_select(Oid relid) {
@@ -212,10 +212,10 @@ void require_not_distributed(Oid relid) {
   systable_endscan(scan);
   table_close(distributed, AccessShareLock);
   if (is_found)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("table \"%s\" is distributed by Citus", get_rel_name(relid)),
-                    errdetail("Its rows are on other nodes, each of which issues IDs of its own."),
-                    errhint("Call snowid_watermark() for each shard of the table, on its node.")));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("table \"%s\" is distributed by Citus", get_rel_name(relid)),
+            errdetail("Its rows are on other nodes, each of which issues IDs of its own."),
+            errhint("Call snowid_watermark() for each shard of the table, on its node."));
 }
 
 // Whether a statement of this session that has begun reads the relation, however deep in functions
@@ -231,25 +231,23 @@ bool is_read(Oid relid) {
 }
 
 [[noreturn]] void report_statement(Oid relid, const char* message) {
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s", message),
-       errdetail("A snapshot older than the watermark may miss rows."),
-       errhint("Use two statements: SELECT snowid_watermark('%s'), and then SELECT ... WHERE id "
-               "> last_watermark AND id <= watermark ORDER BY id.",
-               qualified_name(relid))));
+  ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("%s", message),
+          errdetail("A snapshot older than the watermark may miss rows."),
+          errhint("Use two statements: SELECT snowid_watermark('%s'), and then SELECT ... WHERE id "
+                  "> last_watermark AND id <= watermark ORDER BY id.",
+                  qualified_name(relid)));
 }
 
 // Raises: 0A000 if the caller would continue with a snapshot older than the mark; 25001 if the
 // whole transaction would.
 void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
   if (IsolationUsesXactSnapshot())
-    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("snowid_watermark() cannot run in a %s transaction",
-                           IsolationIsSerializable() ? "SERIALIZABLE" : "REPEATABLE READ"),
-                    errdetail("Its snapshot hides what other sessions have committed since it "
-                              "began."),
-                    errhint("Use BEGIN ISOLATION LEVEL READ COMMITTED.")));
+    ereport(ERROR, errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+            errmsg("snowid_watermark() cannot run in a %s transaction",
+                   IsolationIsSerializable() ? "SERIALIZABLE" : "REPEATABLE READ"),
+            errdetail("Its snapshot hides what other sessions have committed since it "
+                      "began."),
+            errhint("Use BEGIN ISOLATION LEVEL READ COMMITTED."));
   const auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   if (result == nullptr || !IsA(result, ReturnSetInfo) || result->econtext == nullptr ||
       result->econtext->ecxt_estate == nullptr)
@@ -276,20 +274,19 @@ core::Layout layout_of_table(Oid relid, const List* tables) {
   ListCell* cell;
   foreach (cell, tables) default_layout_add(lfirst_oid(cell), &found);
   if (found.is_mixed || (!found.has_layout && found.is_other))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("layout of the IDs of table \"%s\" is not known", get_rel_name(relid)),
-             found.is_mixed ? errdetail("Its defaults make IDs of several layouts.")
-                            : errdetail("It has a default that is not snowid_next()."),
-             errhint("Name it: snowid_watermark('%s', 'instagram').", qualified_name(relid))));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("layout of the IDs of table \"%s\" is not known", get_rel_name(relid)),
+            found.is_mixed ? errdetail("Its defaults make IDs of several layouts.")
+                           : errdetail("It has a default that is not snowid_next()."),
+            errhint("Name it: snowid_watermark('%s', 'instagram').", qualified_name(relid)));
   return core::make_layout(found.has_layout ? found.layout : core::kInstagram.spec);
 }
 
 void require_time_order(const core::Layout& layout) {
   if (layout.time_is_first) return;
-  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                  errmsg("IDs of layout \"%s\" are not ordered by time", layout_text(layout.spec)),
-                  errdetail("The time is not its first field.")));
+  ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+          errmsg("IDs of layout \"%s\" are not ordered by time", layout_text(layout.spec)),
+          errdetail("The time is not its first field."));
 }
 
 // Waits for a transaction to end, if it has not ended yet. The wait is one for a lock: lock_timeout

@@ -55,16 +55,16 @@ Root* root = nullptr;  // nullptr until the session has attached to the area
 
 // 55000. table: which one has another form; nullptr for the root.
 [[noreturn]] void report_other_abi(const char* table, uint32 there, uint32 here) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("library \"snowid\" was replaced while the server was running"),
-                  table == nullptr
-                      ? errdetail("Shared memory has the form of ABI %u, and this library that of "
-                                  "ABI %u.",
-                                  there, here)
-                      : errdetail("Table \"%s\" in shared memory has the form of ABI %u, and this "
-                                  "library that of ABI %u.",
-                                  table, there, here),
-                  errhint("Restart the server.")));
+  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+          errmsg("library \"snowid\" was replaced while the server was running"),
+          table == nullptr
+              ? errdetail("Shared memory has the form of ABI %u, and this library that of "
+                          "ABI %u.",
+                          there, here)
+              : errdetail("Table \"%s\" in shared memory has the form of ABI %u, and this "
+                          "library that of ABI %u.",
+                          table, there, here),
+          errhint("Restart the server."));
 }
 
 Root* find_root() {

@@ -15,42 +15,40 @@ namespace {
 // 22P02.
 [[noreturn]] void report_text(core::Status status, const text* value) {
   if (status == core::Status::kNumberOutOfRange)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                    errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"",
-                           text_to_cstring(value)),
-                    errdetail("The greatest bigint has the form \"%.*s\".",
-                              static_cast<int>(core::kTextLength),
-                              core::format_text({PG_INT64_MAX}).digits)));
-  ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                  errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
-                  errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
-                          static_cast<int>(core::kTextLength))));
+    ereport(
+        ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+        errmsg("base 62 form of an ID is out of range for type bigint: \"%s\"",
+               text_to_cstring(value)),
+        errdetail("The greatest bigint has the form \"%.*s\".", static_cast<int>(core::kTextLength),
+                  core::format_text({PG_INT64_MAX}).digits));
+  ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+          errmsg("invalid base 62 form of an ID: \"%s\"", text_to_cstring(value)),
+          errhint("It has %d characters, each of them one of 0-9, A-Z and a-z.",
+                  static_cast<int>(core::kTextLength)));
 }
 
 // 22023.
 [[noreturn]] void report_scatter(core::Status status, int64 id, int32 digits) {
   switch (status) {
     case core::Status::kDigitsOutOfRange:
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("number of digits to move must be between 1 and %d",
-                             core::kMostScatterDigits)));
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("number of digits to move must be between 1 and %d", core::kMostScatterDigits));
       break;
     case core::Status::kNegativeId:
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("negative IDs cannot be scattered")));
+      ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+              errmsg("negative IDs cannot be scattered"));
       break;
     case core::Status::kTooFewDigits:
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-               errmsg("ID " INT64_FORMAT " has too few digits to move %d of them", id, digits),
-               errdetail("They go behind the first one, so at least %d digits are needed.",
-                         digits + 1)));
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("ID " INT64_FORMAT " has too few digits to move %d of them", id, digits),
+          errdetail("They go behind the first one, so at least %d digits are needed.", digits + 1));
       break;
     case core::Status::kResultOutOfRange:
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-               errmsg("ID " INT64_FORMAT " with its digits moved is out of range for type bigint",
-                      id)));
+      ereport(
+          ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+          errmsg("ID " INT64_FORMAT " with its digits moved is out of range for type bigint", id));
       break;
     default:
       elog(ERROR, "unexpected status %d", static_cast<int>(status));

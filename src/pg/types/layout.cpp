@@ -108,8 +108,8 @@ SNOWID_FUNCTION(snowid_layout_recv) {
   core::LayoutSpec spec{};
   if (fits) spec = {epoch_us, unit_us, widths[0], widths[1], widths[2], order};
   if (!fits || !is_valid(spec))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-                    errmsg("invalid value of type %s in external binary data", "snowid_layout")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+            errmsg("invalid value of type %s in external binary data", "snowid_layout"));
   PG_RETURN_POINTER(palloc_spec(core::canonical(spec)));
 }
 

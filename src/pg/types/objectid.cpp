@@ -135,9 +135,9 @@ SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);
   if (length != sizeof(core::ObjectId))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-                    errmsg("invalid length of bytea for type objectid"),
-                    errdetail("An objectid has 12 bytes, and the value has %d.", length)));
+    ereport(ERROR, errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+            errmsg("invalid length of bytea for type objectid"),
+            errdetail("An objectid has 12 bytes, and the value has %d.", length));
   core::ObjectId* id = new_objectid();
   memcpy(id, VARDATA_ANY(bytes), sizeof *id);
   PG_RETURN_POINTER(id);

@@ -66,20 +66,19 @@ struct Cursor {
 [[noreturn]] void report_series(core::Status status, text* name) {
   switch (status) {
     case core::Status::kStepOutOfRange:
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("step must be greater than zero"),
-               errhint("Exchange the ends of the series to have it descend.")));
+      ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+              errmsg("step must be greater than zero"),
+              errhint("Exchange the ends of the series to have it descend."));
       break;
     case core::Status::kNumberOutOfRange:
-      ereport(ERROR,
-              (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-               errmsg("number out of range in sequence table name \"%s\"", text_to_cstring(name)),
-               errdetail("Numbers go from 0 to " INT64_FORMAT ".", PG_INT64_MAX)));
+      ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+              errmsg("number out of range in sequence table name \"%s\"", text_to_cstring(name)),
+              errdetail("Numbers go from 0 to " INT64_FORMAT ".", PG_INT64_MAX));
       break;
     default:
-      ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                      errmsg("invalid sequence table name: \"%s\"", text_to_cstring(name)),
-                      errhint("Names have the form seq_FROM_to_TO or seq_FROM_to_TO_step_STEP.")));
+      ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+              errmsg("invalid sequence table name: \"%s\"", text_to_cstring(name)),
+              errhint("Names have the form seq_FROM_to_TO or seq_FROM_to_TO_step_STEP."));
   }
   pg_unreachable();
 }

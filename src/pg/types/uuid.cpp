@@ -103,9 +103,9 @@ SNOWID_FUNCTION(snowid_from_uuid) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Id id;
   if (from_uuid(layout, uuid_arg(fcinfo, 0), &id) != core::Status::kOk)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("UUID holds no ID of layout \"%s\"", layout_text(layout.spec)),
-                    errdetail("Only UUIDs that snowid_to_uuid() has made with this layout do.")));
+    ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+            errmsg("UUID holds no ID of layout \"%s\"", layout_text(layout.spec)),
+            errdetail("Only UUIDs that snowid_to_uuid() has made with this layout do."));
   PG_RETURN_INT64(id.value);
 }
 
