@@ -176,26 +176,6 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   return plan;
 }
 
-// The slots of this database, compared with the stated ranges.
-struct Check {
-  const ReturnPlan* plan;
-  SlotKey contradicts;    // one that has used a time in no range
-  core::UnixMicros used;  // that time, 0 if there is none
-};
-
-void check_slot(Slot* slot, const core::Layout& layout, void* context) noexcept {
-  auto* check = static_cast<Check*>(context);
-  // At its end it is closed, or its layout is exhausted, for instance by a clock that was far
-  // ahead.
-  if (!OidIsValid(slot->key.database) || is_at_end(slot, layout)) return;
-  const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-  const core::UnixMicros start = start_of(layout, time_of(layout, last));
-  if (start > check->plan->resume && !is_skipped_unit(check->plan->skipped, layout, start)) {
-    check->contradicts = slot->key;
-    check->used = start;
-  }
-}
-
 // Raises: 22023 if a time that is ahead of the clock, and may have been used,
 // is in no range.
 void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
@@ -208,28 +188,36 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
-  Check check{&plan, {}, {0}};
-  visit_slots(check_slot, &check);
-  if (check.used.value > 0)
-    report_bad(psprintf(
-        "shard " UINT64_FORMAT
-        " of layout \"%s\" has used the time %s, which is in none of the given ranges",
-        check.contradicts.shard, layout_text(check.contradicts.layout), moment_text(check.used)));
+  SlotKey contradicts{};  // one that has used a time in no range
+  core::UnixMicros used{0};
+  for_each_slot([&](const Slot* slot, const core::Layout& layout) {
+    // At its end it is closed, or its layout is used up, as it is by a clock that was far ahead.
+    if (is_at_end(slot, layout)) return;
+    const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
+    const core::UnixMicros start = start_of(layout, time_of(layout, last));
+    if (start <= plan.resume || is_skipped_unit(plan.skipped, layout, start)) return;
+    contradicts = slot->key;
+    used = start;
+  });
+  if (used.value > 0)
+    report_bad(
+        psprintf("shard " UINT64_FORMAT
+                 " of layout \"%s\" has used the time %s, which is in none of the given ranges",
+                 contradicts.shard, layout_text(contradicts.layout), moment_text(used)));
 }
 
 // A slot whose last tick is in a skipped time goes on at `resume`; also one that all databases
 // share. One at its end does so, too: those that are closed are closed again.
-void set_slot_back(Slot* slot, const core::Layout& layout, void* context) noexcept {
-  const auto* plan = static_cast<const ReturnPlan*>(context);
+void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& plan) noexcept {
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
-  const core::Tick resume = last_tick_at(layout, plan->resume);
+  const core::Tick resume = last_tick_at(layout, plan.resume);
   if (is_at_end(slot, layout)) {
     if (OidIsValid(slot->key.database))
       open_tick(slot->last_tick, std::max(resume, my_start_tick(layout)));
     return;
   }
   const core::UnixMicros start = start_of(layout, time_of(layout, {last}));
-  if (start > plan->resume && is_skipped_unit(plan->skipped, layout, start))
+  if (start > plan.resume && is_skipped_unit(plan.skipped, layout, start))
     slot->last_tick.compare_exchange_strong(last, resume.value);
 }
 
@@ -247,7 +235,9 @@ void set_memory_back(const ReturnPlan& plan) {
   // Slots of released shards may be open until that is over.
   database_doubt();
   ceiling_known = false;
-  visit_slots(set_slot_back, const_cast<ReturnPlan*>(&plan));
+  constexpr bool kWithCommon = true;
+  for_each_slot([&](Slot* slot, const auto& layout) { set_slot_back(slot, layout, plan); },
+                kWithCommon);
   ids_learn_ceiling();
 }
 

@@ -204,22 +204,10 @@ void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
   LWLockRelease(&shared_database->ceiling.lock);
 }
 
-void visit_slots(SlotVisitor visit, void* context) {
-  dshash_seq_status scan;
-  dshash_seq_init(&scan, slots.attached, false);
-  core::Layout recent = core::kInstagram;
-  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
-    if (slot->key.database == MyDatabaseId || !OidIsValid(slot->key.database))
-      visit(slot, slot_layout(slot, &recent), context);
-  dshash_seq_term(&scan);
-}
-
 void lift_slots(core::UnixMicros floor) {
-  const auto lift = [](Slot* slot, const core::Layout& layout, void* to) {
-    if (!OidIsValid(slot->key.database)) return;
-    raise_to(slot->last_tick, last_tick_at(layout, *static_cast<const core::UnixMicros*>(to)));
-  };
-  visit_slots(lift, &floor);
+  for_each_slot([floor](Slot* slot, const core::Layout& layout) {
+    raise_to(slot->last_tick, last_tick_at(layout, floor));
+  });
 }
 
 }  // namespace snowid::pg

@@ -300,10 +300,18 @@ inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
 // can be called at the end of a transaction.
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
-// Calls a function with each slot of this database, and with those that all databases share, whose
-// key has no database. Requires: it takes no lock and raises no error.
-using SlotVisitor = void (*)(Slot* slot, const core::Layout& layout, void* context);
-void visit_slots(SlotVisitor visit, void* context);
+// Calls visit(slot, layout) for each slot of this database; with_common: and for those that all
+// databases share, whose key has no database. Requires: it takes no lock and raises no error.
+template <typename Visit>
+void for_each_slot(const Visit& visit, bool with_common = false) {
+  dshash_seq_status scan;
+  dshash_seq_init(&scan, slots.attached, false);
+  core::Layout recent = core::kInstagram;
+  while (auto* slot = static_cast<Slot*>(dshash_seq_next(&scan)))
+    if (slot->key.database == MyDatabaseId || (with_common && !OidIsValid(slot->key.database)))
+      visit(slot, slot_layout(slot, &recent));
+  dshash_seq_term(&scan);
+}
 
 // Raises all slots of this database above a floor: none issues an ID with a time up to it any more.
 // Closed slots stay closed; open_slot() reads the floor. Requires: the floor was raised before, or

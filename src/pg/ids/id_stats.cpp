@@ -33,25 +33,6 @@ struct ShardStats {
   uint64 issued;
 };
 
-// Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
-// which there is no room are shown next time.
-struct AllShards {
-  uint64 room;
-  uint64 count;
-  ShardStats* shards;
-};
-
-void copy_slot(Slot* slot, const core::Layout&, void* context) noexcept {
-  auto* all = static_cast<AllShards*>(context);
-  if (slot->key.database == MyDatabaseId && all->count < all->room)
-    all->shards[all->count++] = {
-        slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
-}
-
-void reset_slot(Slot* slot, const core::Layout&, void*) noexcept {
-  if (slot->key.database == MyDatabaseId) forget_issued(slot);
-}
-
 Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1000); }
 
 void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
@@ -153,7 +134,7 @@ void note_clock() {
 void reset_id_stats() {
   slots_attach();
   counts_flush();
-  visit_slots(reset_slot, nullptr);
+  for_each_slot([](Slot* slot, const core::Layout&) { forget_issued(slot); });
   for (auto& value : shared_database->counts) value.store(0, std::memory_order_relaxed);
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
@@ -165,16 +146,23 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
+  // Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
+  // which there is no room are shown next time.
   constexpr uint64 kSpare = 64;
-  AllShards all{count_of_slots() + kSpare, 0, nullptr};
-  all.shards = static_cast<ShardStats*>(
-      MemoryContextAllocHuge(CurrentMemoryContext, all.room * sizeof(ShardStats)));
-  visit_slots(copy_slot, &all);
+  const uint64 room = count_of_slots() + kSpare;
+  auto* shards = static_cast<ShardStats*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(ShardStats)));
+  uint64 count = 0;
+  for_each_slot([&](const Slot* slot, const core::Layout&) {
+    if (count < room)
+      shards[count++] = {
+          slot->key, {slot->last_tick.load(std::memory_order_acquire)}, issued_by(slot)};
+  });
   const core::UnixMicros now = unix_now();
   core::Layout layout = core::kInstagram;
-  for (uint64 i = 0; i < all.count; i++) {
+  for (uint64 i = 0; i < count; i++) {
     CHECK_FOR_INTERRUPTS();
-    ShardStats* shard = &all.shards[i];
+    ShardStats* shard = &shards[i];
     if (!(shard->key.layout == layout.spec)) layout = core::make_layout(shard->key.layout);
     put_shard(result, shard, layout, now);
   }

@@ -60,12 +60,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The greatest ID of a layout in this database, while slots are visited.
-struct Greatest {
-  const core::Layout& layout;
-  core::Id id;
-};
-
 // The greatest ID of a unit of time, 0 before the epoch.
 core::Id last_id_of(const core::Layout& layout, core::Time time) noexcept {
   if (time.value < 0) return {0};
@@ -78,19 +72,17 @@ core::Time time_of_id(const core::Layout& layout, core::Id id) noexcept {
 }
 
 core::Id greatest_issued(const core::Layout& layout) {
+  core::Id greatest{0};
   // A new slot starts at the end of a unit.
-  Greatest greatest{layout, {0}};
   const core::Tick start = my_start_tick(layout);
-  if (start.value > 0) greatest.id = last_id_of(layout, time_of(layout, start));
-  const auto visit = [](Slot* slot, const core::Layout& of, void* context) {
-    auto* known = static_cast<Greatest*>(context);
+  if (start.value > 0) greatest = last_id_of(layout, time_of(layout, start));
+  for_each_slot([&](const Slot* slot, const core::Layout& of) {
     // A closed slot issues nothing; it is opened above the mark.
-    if (!OidIsValid(slot->key.database) || !(of == known->layout) || is_at_end(slot, of)) return;
+    if (!(of == layout) || is_at_end(slot, of)) return;
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
-    known->id = std::max(known->id, id_of(of, {slot->key.shard}, last));
-  };
-  visit_slots(visit, &greatest);
-  return greatest.id;
+    greatest = std::max(greatest, id_of(of, {slot->key.shard}, last));
+  });
+  return greatest;
 }
 
 // The mark: the greatest ID, or the last one of the units of time that have ended, which covers the
@@ -127,20 +119,14 @@ void raise_watermark(core::UnixMicros start) {
 // Has all shards of this database and layout issue only IDs above the mark from now on. Raises
 // SN001 as wait_until_allowed() does.
 void lift_above(const core::Layout& layout, core::Id mark) {
-  struct Lift {
-    const core::Layout& layout;
-    core::Parts mark;
-  } above{layout, {}};
-  if (decompose(layout, mark, &above.mark) != core::Status::kOk) return;
-  const core::Time start{above.mark.time.value + (has_short_unit(layout) ? 0 : 1)};
-  wait_until_allowed("ID", start_of(layout, above.mark.time));
+  core::Parts parts;
+  if (decompose(layout, mark, &parts) != core::Status::kOk) return;
+  const core::Time start{parts.time.value + (has_short_unit(layout) ? 0 : 1)};
+  wait_until_allowed("ID", start_of(layout, parts.time));
   raise_watermark(start_of(layout, start));
-  const auto lift = [](Slot* slot, const core::Layout& of, void* context) {
-    const auto* to = static_cast<const Lift*>(context);
-    if (!OidIsValid(slot->key.database) || !(of == to->layout)) return;
-    raise_to(slot->last_tick, tick_below(of, {slot->key.shard}, to->mark));
-  };
-  visit_slots(lift, &above);
+  for_each_slot([&](Slot* slot, const core::Layout& of) {
+    if (of == layout) raise_to(slot->last_tick, tick_below(of, {slot->key.shard}, parts));
+  });
 }
 
 // Raises: 42P01, 42809, or 0A000 if the rows of a relation cannot be waited for.
