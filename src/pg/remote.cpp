@@ -17,6 +17,7 @@ extern "C" {
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
+#include "portability/instr_time.h"
 #include "storage/latch.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -34,8 +35,10 @@ constexpr int kFirstMs = 1000;
 constexpr int kEveryMs = 100;
 TimeoutId timer = MAX_TIMEOUTS;
 
-// When the timer gives up, and whether it has.
-TimestampTz gives_up = 0;
+// When the timer was started, after how long it gives up, and whether it has. By a clock that
+// cannot be set.
+instr_time started;
+int64 patience_us = 0;
 volatile bool has_given_up = false;
 
 // While dblink connects: which descriptors, from 0 to before `descriptors`, were sockets before.
@@ -52,7 +55,7 @@ bool is_socket(int descriptor) noexcept {
 // The timer's handler, which runs within any code: it calls what may be called by a signal handler.
 void look_at_statement() {
   // A cancel that is under way already is to be reported, and not that this has given up.
-  if (!has_given_up && !QueryCancelPending && GetCurrentTimestamp() >= gives_up) {
+  if (!has_given_up && !QueryCancelPending && elapsed_us(started) >= patience_us) {
     has_given_up = true;
     InterruptPending = true;
     QueryCancelPending = true;
@@ -65,10 +68,11 @@ void look_at_statement() {
 
 void start_timer(int seconds) {
   if (timer == MAX_TIMEOUTS) timer = RegisterTimeout(USER_TIMEOUT, look_at_statement);
-  const TimestampTz now = GetCurrentTimestamp();
-  gives_up = TimestampTzPlusMilliseconds(now, seconds * 1000);
+  INSTR_TIME_SET_CURRENT(started);
+  patience_us = seconds * USECS_PER_SEC;
   has_given_up = false;
-  enable_timeout_every(timer, TimestampTzPlusMilliseconds(now, kFirstMs), kEveryMs);
+  enable_timeout_every(timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), kFirstMs),
+                       kEveryMs);
 }
 
 void stop_timer() noexcept {
