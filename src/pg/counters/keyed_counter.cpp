@@ -398,7 +398,11 @@ int64 section_next(Oid relid, int64 key) {
       continue;
     }
     if (likely(next_of_key(section, key, &number))) {
-      counter->drawn++;
+      // Where memory was refused the end of that subtransaction has unpinned the page.
+      if (likely(counter->is_pinned))
+        counter->drawn++;
+      else
+        section->given.fetch_add(1, std::memory_order_relaxed);
       // One session raises the limit early, so that nobody else waits.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
           !is_being_refilled(section->refill))

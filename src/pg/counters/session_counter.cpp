@@ -25,27 +25,25 @@ HTAB* counters = nullptr;
 constexpr uint32 kRecent = 16;
 Counter* recent[kRecent];
 
-// The list of counters whose pages this transaction has pinned at some time, and how many of them
-// are pinned now. That is bounded, since a server may have few buffers, and a transaction draw from
-// many sequences.
-Counter* pinned = nullptr;
-uint32 pinned_count = 0;
+// The counters whose pages this transaction has pinned: few, since a server may have few buffers,
+// and a transaction draw from many sequences.
 constexpr uint32 kMostPinned = 8;
+Counter* pinned[kMostPinned];
+uint32 pinned_count = 0;
 
-// Unpins the page. The pin is owned by the transaction, not by the current subtransaction.
-void unpin_page(Counter* counter) {
-  if (!counter->is_pinned) return;
-  ResourceOwner caller = CurrentResourceOwner;
-  CurrentResourceOwner = TopTransactionResourceOwner;
-  ReleaseBuffer(counter->buffer);
-  CurrentResourceOwner = caller;
-  counter->is_pinned = false;
-  pinned_count--;
+// Forgets the pins, which the end of a transaction that has failed releases.
+void forget_pins() noexcept {
+  counter_flush_counts();
+  while (pinned_count > 0) pinned[--pinned_count]->is_pinned = false;
 }
 
+// Unpins the pages. The pins are owned by the transaction, not by the current subtransaction.
 void unpin_pages() {
-  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
-    unpin_page(counter);
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  for (uint32 i = 0; i < pinned_count; i++) ReleaseBuffer(pinned[i]->buffer);
+  CurrentResourceOwner = caller;
+  forget_pins();
 }
 
 // Whether there may be a counter with an entry that has to be looked at again.
@@ -106,7 +104,7 @@ void look_at_sequence(Counter* counter) {
             errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
             errdetail("Only this session can see it, and there is nobody to share with."),
             errhint("Use nextval()."));
-  unpin_page(counter);
+  if (counter->is_pinned) unpin_pages();
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;
   relation_close(relation, NoLock);
@@ -137,28 +135,23 @@ void pin_page(Counter* counter) {
     relation_close(relation, NoLock);
   }
   counter->is_pinned = true;
-  pinned_count++;
-  if (counter->is_listed) return;
-  counter->is_listed = true;
-  counter->next_pinned = pinned;
-  pinned = counter;
+  pinned[pinned_count++] = counter;
 }
 
 }  // namespace
 
 void counter_flush_counts() noexcept {
-  // Each counter that was drawn from is in the list of those that were pinned.
-  for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned) {
-    if (counter->drawn == 0) continue;
-    counter->section->given.fetch_add(counter->drawn, std::memory_order_relaxed);
-    counter->drawn = 0;
+  // Counted is only what is drawn while the page is pinned.
+  for (uint32 i = 0; i < pinned_count; i++) {
+    if (pinned[i]->drawn == 0) continue;
+    pinned[i]->section->given.fetch_add(pinned[i]->drawn, std::memory_order_relaxed);
+    pinned[i]->drawn = 0;
   }
 }
 
 // Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
 // A transaction that fails has released them itself.
 void at_eoxact_counters(XactEvent event) {
-  counter_flush_counts();
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
@@ -167,17 +160,9 @@ void at_eoxact_counters(XactEvent event) {
       break;
     default:
       end_refill();
-      for (Counter* counter = pinned; counter != nullptr; counter = counter->next_pinned)
-        counter->is_pinned = false;
-      pinned_count = 0;
+      forget_pins();
       if (may_be_stale) let_go_of_entries(Which::kStale);
       may_be_stale = false;
-  }
-  while (pinned != nullptr) {
-    Counter* counter = pinned;
-    pinned = counter->next_pinned;
-    counter->next_pinned = nullptr;
-    counter->is_listed = false;
   }
 }
 

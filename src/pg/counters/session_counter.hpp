@@ -32,10 +32,8 @@ struct Counter {
   LocalTransactionId locked_in;  // the transaction in which this session has last locked it
   bool is_looked_at;             // `file` holds: no invalidation has named the sequence since
   bool is_pinned;                // whether this transaction has its page pinned
-  bool is_listed;                // whether it is in the list of those that were pinned
   FileLocator file;              // its storage
   Buffer buffer;                 // the buffer that last held its page, or InvalidBuffer
-  Counter* next_pinned;          // the next one in that list
   uint64 drawn;                  // numbers of the section that its entry does not count yet
   // The shared entries, of which the session is counted in as a user; nullptr where it has not used
   // the sequence as a segment, or as a section.
