@@ -1,11 +1,7 @@
 # A section gives back the memory of keys that it has forgotten: when its sequence is set, snowid.section_keys lowered, or it is
 # dropped. snowid.stat_database counts what is allocated.
 
-use strict;
-use warnings;
-
 use Snowid;
-use Test::More;
 
 my $node = new_server('freed');
 $node->start;
