@@ -26,5 +26,4 @@ is(take($waiting, 'd5', 0, 59), 0, 'the server is full');
 $node->safe_psql('postgres', 'DROP DATABASE d4');
 wait_for(sub { take($waiting, 'd5', 0, 199) == 200 }, 'room');
 is(take($keeping{$_}, $_, 0, 199), 200, "$_ goes on") foreach sort keys %keeping;
-close_session(values %keeping, $waiting);
 end_test($node);

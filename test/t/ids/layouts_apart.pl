@@ -28,5 +28,4 @@ foreach my $number (reverse 0 .. $#alike)
         "$layout: leaves others alone");
 }
 is(ask($session, q(SET snowid.max_wait = 0; SELECT snowid_next(5, 'leaf'))), 'ERROR SN001', 'leaf is another name of twitter');
-close_session($session);
 end_test($node);

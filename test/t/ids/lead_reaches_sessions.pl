@@ -29,5 +29,4 @@ foreach my $session ($drew, $new)
     wait_for(sub { ask($session, 'SHOW snowid.max_lead') eq '1s' }, 'the session to hear of it');
     is(ask($session, 'SELECT snowid_next(1)'), 'ERROR SN001', 'taken back: refused');
 }
-close_session($drew, $new);
 end_test($node);

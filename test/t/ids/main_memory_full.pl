@@ -3,13 +3,10 @@
 #
 # Runs in make test-all: it uses shared memory up.
 
-use File::Spec;
 use Snowid;
 
 my $node = ready_server('main_memory_full');
-my $hog = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/hog.so';
-chomp(my $include = qx($ENV{PG_CONFIG} --includedir-server));
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', "-I$include", '-o', $hog, 'test/modules/hog/hog.c');
+my $hog = build_module('hog');
 $node->safe_psql('postgres', "CREATE FUNCTION hog() RETURNS bigint AS '$hog' LANGUAGE C");
 $node->restart;
 cmp_ok($node->safe_psql('postgres', 'SELECT hog()'), '>', 2048, 'there was some');

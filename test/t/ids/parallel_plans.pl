@@ -65,5 +65,4 @@ CREATE TABLE second AS SELECT snowid_next(1) AS id FROM rows WHERE n <= 100;
 SELECT count(*), bool_and(snowid_timestamp(id) > to_timestamp($set / 1000.0)) FROM second
 SQL
 is(ask($restoring, 'COMMIT'), '', 'committed');
-close_session($scanning, $forced, $restoring);
 end_test($node);

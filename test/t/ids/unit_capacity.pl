@@ -58,5 +58,4 @@ foreach my $shard (5, 6)
     is(ask($session, "SELECT snowid_sequence(snowid_reserve($shard, 1024))"), '0', "shard $shard has a whole millisecond");
     is(ask($session, "SELECT snowid_next($shard)"), 'ERROR SN001', "shard $shard has no more");
 }
-close_session($session);
 end_test($node);

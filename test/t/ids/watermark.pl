@@ -92,5 +92,4 @@ ask($reader, 'BEGIN; LOCK TABLE elsewhere');
 start_asking($writer, 'INSERT INTO elsewhere DEFAULT VALUES');
 wait_until_waiting($node, $writer, 'Lock');
 like(join(' ', ask($reader, q(SELECT snowid_watermark('events'))), do { ask($reader, 'ROLLBACK'); answer($writer) }), qr/ERROR 40P01/, 'a deadlock is found');
-close_session($writer, $reader, $other);
 end_test($node);

@@ -71,5 +71,4 @@ burst(100_000);
 start_asking($reader, $take);
 clock_waits();
 is_cancelled('the wait for the clock', $reader);
-close_session($reader, $writer, $attacker);
 end_test($node);

@@ -38,5 +38,4 @@ foreach ([ 'tweets', 'ALTER TABLE tweets ALTER COLUMN id' ], [ 'by_domain', 'ALT
     is(ask($reader, "SELECT snowid_timestamp(w) BETWEEN now() - interval '1 min' AND now() + interval '1 min' FROM snowid_watermark('$table') AS w"),
         't', "$table: another default counts at once");
 }
-close_session($reader);
 end_test($node);

@@ -76,5 +76,4 @@ is(answer($detaching), '', 'detached');
 is(ask($other, q(BEGIN; ANALYZE parts; SELECT count(*) FROM pg_locks WHERE relation = 'parts'::regclass AND mode = 'ShareUpdateExclusiveLock'
   AND pid = pg_backend_pid())), '1', 'ANALYZE has locked the table');
 cmp_ok(ask($reader, q(SET lock_timeout = '5s'; SELECT snowid_watermark('parts'))), '>', 0, 'and is not waited for');
-close_session($writer, $reader, $other, $detaching);
 end_test($node);

@@ -74,5 +74,4 @@ foreach my $attempt (1 .. 100)
     sleep 0.1;
 }
 is($inherited, 25, 'a database that is dropped leaves nothing behind');
-close_session($heir, @others);
 end_test($node);

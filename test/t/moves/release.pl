@@ -29,5 +29,4 @@ is(ask($newcomer, "SELECT $_"), 'ERROR 55000', "a session that comes now is refu
   foreach 'snowid_next(7)', 'snowid_reserve(7, 2)', 'snowid_next_batch(7, 2)', "snowid.advance_shard($id)";
 is(ask($newcomer, 'SELECT snowid.release_shard(7)'), $id, 'released again: the same ID');
 is(ask($newcomer, q(SELECT snowid_next(8) > 0 AND snowid_next(7, 'twitter') > 0)), 't', 'others go on');
-close_session($cursor, $transaction, $newcomer);
 end_test($node);

@@ -58,5 +58,4 @@ like($user->{err}, qr/was released\nHINT:  Generate its IDs on the server/, 'and
 cmp_ok(my $id = ask($user, 'SELECT snowid.release_shard(6)'), '>', $last, 'released again: above all');
 is(ask($user, "SELECT snowid.accept_shard(6, snowid_encode(snowid_timestamp($id) + '5 ms', 6, 0)); SELECT snowid_next(6) > $id"), "\nt", 'and it can come back');
 is(ask($user, 'SELECT snowid.accept_shard(7, 7 << 10); SELECT snowid_next(7) > 0'), "\nt", 'the other one, too');
-close_session($user);
 end_test($node);

@@ -52,5 +52,4 @@ is(ask($session, q(SELECT snowid_shard(snowid_next(snowid_default_shard(), 'sony
 citus_set_group($node, 2147483647);
 is(ask($session, 'SELECT snowid_default_shard()'), '2147483647', 'the greatest that there can be');
 is(ask($session, 'SELECT snowid_next()'), 'ERROR 22023', 'out of range');
-close_session($session);
 end_test($node);

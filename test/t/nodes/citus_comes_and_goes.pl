@@ -58,5 +58,4 @@ citus_set_group($node, 3);
 my $app = open_session($node, user => 'app');
 my $both = 'SELECT node_number, snowid_default_shard() FROM snowid.node_status';
 is(ask($app, $_), '3|3', "for everybody: $_") foreach $both, "SET default_transaction_read_only = on; $both", "BEGIN ISOLATION LEVEL SERIALIZABLE; $both; COMMIT";
-close_session($session, $other, $app);
 end_test($node);

@@ -57,5 +57,4 @@ is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', 'who names a shard
 is(ask($session, "$list; $drawn"), '0', 'require_node_number: the coordinator');
 is(ask($session, "DELETE FROM pg_dist_node; SET client_min_messages = error; DROP EXTENSION citus CASCADE; $drawn"), 'ERROR 55000', 'require_node_number: without Citus');
 like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid[.]join/, 'it may join');
-close_session($session, $other);
 end_test($node);

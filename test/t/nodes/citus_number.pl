@@ -101,5 +101,4 @@ citus_update_node($cluster, 'one', citus_place($standby, 'one'));
 is(ask($reader, $drawn), '3', 'whose group it has');
 is(citus_add_node($cluster, 'clone', citus_place($standby, 'two')), 4, 'a clone is promoted');
 is(attempt($standby, $drawn, dbname => 'two') . numbers_of('two'), '42', 'it has a number of its own, beside its original');
-close_session($reader, $parallel, map { @$_ } values %sessions);
 end_test($standby, $node);

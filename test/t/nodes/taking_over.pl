@@ -89,5 +89,4 @@ is($registry->safe_psql('postgres', "SELECT timestamptz '$beyond' - timestamptz 
     't', 'who takes over without that goes above these');
 set_clock(240, $_) foreach $registry, $node;
 is(answer($other), '1', 'taken over');
-close_session($interrupted, $other);
 end_test($node, $registry);

@@ -1,13 +1,9 @@
 # Who asks another server is not interrupted later for a wait that has ended: whatever fails on the way, also the
 # subtransaction itself in which the server is asked, no timer stays armed.
 
-use File::Spec;
 use Snowid;
 
-my $module = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . '/unsplit.so';
-chomp(my $include = `$ENV{PG_CONFIG} --includedir-server`);
-system_or_bail('gcc', '-shared', '-fPIC', '-O1', "-I$include", '-o', $module, 'test/modules/unsplit/unsplit.c');
-
+my $module = build_module('unsplit');
 my $node = ready_server('node', sql => 'CREATE DATABASE east');
 add_source($node, $node, name => 'registry', dbname => 'east');
 $node->safe_psql('east', "CREATE FUNCTION $_ AS '$module' LANGUAGE C") foreach 'unsplit() RETURNS void', 'armed() RETURNS int';
@@ -17,5 +13,4 @@ is(ask($session, q(SELECT snowid.join('registry'); SELECT armed())), "1\n0", 'a 
 is(ask($session, 'SELECT unsplit()'), '', 'no subtransaction begins in this session any more');
 is(ask($session, 'SELECT snowid.check_node()'), 'ERROR 53000', 'a request fails for that');
 is(ask($session, 'SELECT armed()'), '0', 'and no timer is armed');
-close_session($session);
 end_test($node);
