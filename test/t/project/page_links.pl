@@ -2,34 +2,20 @@
 # and each page of docs/ begins with a table of contents that lists its sections, in order. Anchors are made as git
 # hosts make them.
 
-use strict;
-use warnings;
-
 use Encode 'decode_utf8';
 use File::Basename;
 use File::Find;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Snowid;
 
 my @pages;
 # What is unpacked or built in the tree, in hidden folders as a rule, is others'.
-find(
-    {   no_chdir   => 1,
-        preprocess => sub { grep { !/^[.]./ && $_ ne 'node_modules' } @_ },
-        wanted     => sub { push @pages, s{^[.]/}{}r if /[.]md$/ },
-    },
-    '.');
+find({ no_chdir => 1, preprocess => sub { grep { !/^[.]./ && $_ ne 'node_modules' } @_ }, wanted => sub { push @pages, s{^[.]/}{}r if /[.]md$/ } }, '.');
 @pages = sort @pages;
 
 # A page without its blocks of code, in which neither headings nor links count.
 sub text_of { return decode_utf8(slurp_file($_[0])) =~ s/^```.*?^```$//msgr }
 
-sub headings_of
-{
-    my ($page, $level) = @_;
-    my @headings = text_of($page) =~ /^#{$level} (.*)$/mg;
-    return @headings;
-}
+sub headings_of { my ($page, $level) = @_; return text_of($page) =~ /^#{$level} (.*)$/mg }
 
 # What a heading reads as: its text without marks.
 sub plain { return $_[0] =~ s/\[([^]]*)\]\([^)]*\)/$1/gr =~ s/[`*]//gr }
@@ -40,15 +26,12 @@ my %anchors;
 sub anchors_of
 {
     my ($page) = @_;
-    return $anchors{$page} if $anchors{$page};
     my %times;
-    foreach my $heading (headings_of($page, '1,6'))
-    {
-        my $anchor = lc(plain($heading)) =~ s/[^\w\- ]//gr =~ tr/ /-/r;
+    return $anchors{$page} //= { map {
+        my $anchor = lc(plain($_)) =~ s/[^\w\- ]//gr =~ tr/ /-/r;
         my $n = $times{$anchor}++;
-        $anchors{$page}{ $n ? "$anchor-$n" : $anchor } = 1;
-    }
-    return $anchors{$page} //= {};
+        ($n ? "$anchor-$n" : $anchor) => 1
+    } headings_of($page, '1,6') };
 }
 
 # Where a link of a page fails to lead, or nothing.
@@ -57,19 +40,13 @@ sub fault_of
     my ($page, $link) = @_;
     return if $link =~ /^[a-z]+:/;
     my ($path, $anchor) = $link =~ /^([^#]*)(?:#(.*))?$/;
-    my $target = $page;
-    if ($path ne '')
-    {
-        my $folder = dirname($page);
-        $target = $folder eq '.' ? $path : "$folder/$path";
-        1 while $target =~ s{(^|/)(?![.][.]/)[^/]+/[.][.]/}{$1};
-        return 'leaves the tree' if $target =~ m{^(?:/|[.][.]/)};
-        return 'there is no such file' if !-e $target;
-    }
+    my $target = $path eq '' ? $page : dirname($page) eq '.' ? $path : dirname($page) . "/$path";
+    1 while $target =~ s{(^|/)(?![.][.]/)[^/]+/[.][.]/}{$1};
+    return 'leaves the tree' if $target =~ m{^(?:/|[.][.]/)};
+    return 'there is no such file' if !-e $target;
     return if !defined $anchor;
     return 'an anchor in what is no page' if $target !~ /[.]md$/;
-    return if anchors_of($target)->{$anchor};
-    return 'there is no such heading';
+    return anchors_of($target)->{$anchor} ? undef : 'there is no such heading';
 }
 
 my $links = 0;

@@ -3,12 +3,8 @@
 #
 # Runs in make test-all: it builds the library.
 
-use strict;
-use warnings;
-
 use File::Find;
-use PostgreSQL::Test::Utils;
-use Test::More;
+use Snowid;
 
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 my $dir = PostgreSQL::Test::Utils::tempdir();
