@@ -29,6 +29,19 @@ use parent 'Exporter';
 my $test = $$;
 $SIG{TERM} = sub { $$ == $test ? exit 143 : POSIX::_exit(143) };
 
+# Where a test only has to see that something is wrong (make mutants), its first failure ends it.
+if ($ENV{SNOWID_FIRST_FAILURE})
+{
+    my $ok = \&Test::Builder::ok;
+    no warnings 'redefine';
+    *Test::Builder::ok = sub {
+        local $Test::Builder::Level = $Test::Builder::Level + 1;
+        my $is_ok = $ok->(@_);
+        exit 1 unless $is_ok || $$ != $test || $_[0]->in_todo;
+        return $is_ok;
+    };
+}
+
 our @EXPORT = (
     @SnowidServers::EXPORT, @SnowidSessions::EXPORT, @SnowidSources::EXPORT, @SnowidChecks::EXPORT,
     @SnowidLibrary::EXPORT, @SnowidPages::EXPORT, @SnowidPortable::EXPORT, @SnowidPower::EXPORT, @SnowidPrefix::EXPORT, @SnowidWorkers::EXPORT,
