@@ -440,7 +440,7 @@ BEGIN
   -- Any other bit makes another UUID.
   IF id >= 0 AND id <= snowid.max_id(layout) AND public.snowid_to_uuid(id, layout) = uuid THEN RETURN id; END IF;
   RAISE 'UUID holds no ID of layout "%"', snowid.name_of(layout) USING ERRCODE = 'invalid_parameter_value',
-    DETAIL = 'Only UUIDs that snowid_to_uuid() has made with this layout do.';
+    DETAIL = 'Only UUIDs returned by snowid_to_uuid() with this layout do.';
 END $$;
 COMMENT ON FUNCTION public.snowid_from_uuid(uuid, public.snowid_layout) IS
   'ID in a UUID that snowid_to_uuid has made';
@@ -543,7 +543,7 @@ BEGIN
     IF given COLLATE "C" !~ '^[[:space:]]*-?0*[0-9]{1,19}[[:space:]]*$'
         OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
       PERFORM snowid.refuse_setting('snowid.default_shard', given,
-        'Set it to a shard, or to -1 for this node''s own number, with the command that has set it (SET, ALTER DATABASE, '
+        'Set it to a shard, or to -1 for this node''s own number, with the command that set it (SET, ALTER DATABASE, '
         'ALTER ROLE or ALTER SYSTEM), or in the configuration file.');
     END IF;
     shard := given;
@@ -624,7 +624,7 @@ BEGIN
         'clock by %s, and "snowid.max_wait" lets a caller wait for %s.',
         snowid.moment_of((unit + snowid.epoch_ms(layout)) * 1000), snowid.span_text(max_lead), snowid.span_text(max_wait)),
       HINT = CASE WHEN unit = 0 THEN 'The layout begins then.'
-        WHEN is_possible THEN 'Set the server''s clock right. If it is right, wait until it has caught up, or let IDs run '
+        WHEN is_possible THEN 'Correct the server''s clock. If it is right, wait until it has caught up, or let IDs run '
           'further ahead of it, ' || allow
         ELSE 'Set the server''s clock right. If it is right, use another shard.' END;
 END $$;
@@ -648,7 +648,7 @@ BEGIN
       USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Generate its IDs on the server that has accepted it. When it comes back, '
         'call snowid.accept_shard() with the ID that snowid.release_shard() has returned on that server.';
   ELSIF unit > max_unit THEN
-    RAISE 'the time of ID layout "%" is used up', snowid.name_of(layout)
+    RAISE 'ID layout "%" is exhausted', snowid.name_of(layout)
       USING ERRCODE = 'sequence_generator_limit_exceeded',
         HINT = 'Use another layout, or the same one with a later epoch.',
         DETAIL = format('Its last IDs are those before %s.',
@@ -977,8 +977,8 @@ BEGIN
   IF cardinality(made) > 1 OR made IS NULL AND is_other THEN
     RAISE 'layout of the IDs of table "%" is not known', (SELECT relname FROM pg_class WHERE oid = tbl)
       USING ERRCODE = 'invalid_parameter_value', DETAIL = CASE WHEN cardinality(made) > 1
-          THEN 'Its defaults make IDs of several layouts.' ELSE 'It has a default that is not snowid_next().' END,
-        HINT = format('Name it: snowid_watermark(''%s'', ''instagram'').', tbl::regclass);
+          THEN 'Its defaults generate IDs of several layouts.' ELSE 'It has a default that is not snowid_next().' END,
+        HINT = format('Pass it: snowid_watermark(''%s'', ''instagram'').', tbl::regclass);
   END IF;
   RETURN coalesce(made[1], 'instagram');
 END $$;

@@ -240,7 +240,7 @@ void explain(const char* server, ErrorData* error) {
     // It may contain the server's address, which is for the log only.
     error->detail_log = error->detail != nullptr ? error->detail : error->message;
     error->detail = nullptr;
-    error->message = psprintf("server \"%s\" has refused the login", server);
+    error->message = psprintf("server \"%s\" rejected the login", server);
     error->hint = pstrdup(
         "See to the user and the password of the user mapping. A role that is not a superuser "
         "needs a password, and the server has to ask for it.");

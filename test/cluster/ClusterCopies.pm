@@ -145,7 +145,7 @@ sub replace_server
     if ($node->{standby}) { drop_server($cluster, delete $node->{standby}) }
     my $old = $node->{server};
     $node->{server} = $server;
-    # What was left of the old server's numbers may have been given.
+    # What was left of the old server's numbers may have been assigned.
     if (!$options{is_same})
     {
         $node->{lineage} = "$node->{letter} from step $cluster->{step} on";

@@ -42,10 +42,10 @@ BEGIN
     RETURN answer = 't';
   ELSIF answer = '' THEN
     RAISE 'Citus'' coordinator lists no server of group %', node_group USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = 'On the coordinator, use citus_set_coordinator_host() where it is not listed itself, and citus_add_node() for a node '
-        'that was removed.';
+      HINT = 'On the coordinator, use citus_set_coordinator_host() if it is not listed itself, and citus_add_node() for a '
+        'removed node.';
   END IF;
   RAISE 'could not ask the server of Citus'' group %', node_group USING ERRCODE = 'connection_failure',
-    DETAIL = coalesce(answer, 'The coordinator has not answered.');
+    DETAIL = coalesce(answer, 'The coordinator did not answer.');
 END $$;
 COMMENT ON FUNCTION snowid.is_server_of_group(pg_catalog.int4) IS 'Returns whether this server is Citus'' server for a group.';

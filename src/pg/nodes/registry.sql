@@ -135,7 +135,7 @@ CREATE FUNCTION snowid_internal.require_stored(is_stored boolean) RETURNS pg_cat
 BEGIN
   IF is_stored THEN RETURN; END IF;
   RAISE 'could not change table "snowid_internal.nodes"' USING ERRCODE = 'object_not_in_prerequisite_state',
-    DETAIL = 'A rule, a trigger, or a policy that was added to it has stored something else, or nothing.',
+    DETAIL = 'A rule, trigger, or policy on it stored something else, or nothing.',
     HINT = 'Drop that rule, trigger, or policy.';
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'Raises an error if a row was not stored.';
@@ -196,9 +196,9 @@ BEGIN
   IF FOUND THEN
     RAISE 'many nodes are claiming numbers' USING ERRCODE = 'lock_not_available', HINT = 'Try again.';
   END IF;
-  RAISE 'all numbers of the registry have been given' USING ERRCODE = 'configuration_limit_exceeded',
-    DETAIL = 'A registry gives 8191 numbers, each once.',
-    HINT = 'Have new nodes join a second registry, and give their tables a layout with more shards.';
+  RAISE 'all numbers of the registry are assigned' USING ERRCODE = 'configuration_limit_exceeded',
+    DETAIL = 'A registry assigns 8191 numbers, each once.',
+    HINT = 'Have new nodes join a second registry, and use a layout with more shards for their tables.';
 END $$;
 COMMENT ON FUNCTION snowid_internal.give_number(snowid_internal.nodes) IS 'Assigns a number to a claim, unless it has one, and returns its row.';
 
@@ -206,8 +206,8 @@ CREATE FUNCTION snowid_internal.require_complete() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF (SELECT coalesce(bool_or(i.identity <> snowid_internal.registry_identity()), true) FROM snowid_internal.registry_identities AS i) THEN
-    RAISE 'registry may have lost numbers that it gave' USING ERRCODE = 'object_not_in_prerequisite_state',
-      DETAIL = 'It was restored, promoted, upgraded or moved.',
+    RAISE 'registry may have lost assigned numbers' USING ERRCODE = 'object_not_in_prerequisite_state',
+      DETAIL = 'It was restored, promoted, upgraded, or moved.',
       HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';
   END IF;
 END $$;
@@ -223,7 +223,7 @@ DECLARE
 BEGIN
   PERFORM snowid_internal.require_one();
   IF asking.node_number > max_node_number THEN
-    RAISE 'number % is greater than the registry may have lost', asking.node_number USING ERRCODE = 'object_not_in_prerequisite_state',
+    RAISE 'number % is greater than any the registry may have lost', asking.node_number USING ERRCODE = 'object_not_in_prerequisite_state',
       DETAIL = format('snowid.recover_registry() was called with %s.', max_node_number),
       HINT = 'On the registry, use snowid.recover_registry() with the greatest node_number of all nodes.';
   END IF;
@@ -231,7 +231,7 @@ BEGIN
   IF NOT FOUND THEN
     RAISE 'number % of node "%" belongs to node "%" of the registry', asking.node_number, asking.node_name,
       (SELECT n.node_name FROM snowid_internal.nodes AS n WHERE n.node_number = asking.node_number)
-      USING ERRCODE = 'unique_violation', HINT = 'One of the two nodes must join anew, to get another number.';
+      USING ERRCODE = 'unique_violation', HINT = 'One of the two nodes must join again to get another number.';
   END IF;
   RETURN accepted;
 END $$;
@@ -349,8 +349,8 @@ BEGIN
   PERFORM snowid_internal.commit_durably();
   UPDATE snowid_internal.nodes AS n SET retired = coalesce(n.retired, clock_timestamp()) WHERE n.node_number = retire_number.node_number;
   IF NOT FOUND THEN
-    RAISE 'number % was not given to a node', node_number USING ERRCODE = 'undefined_object',
-      HINT = 'The view snowid.registry lists the numbers that this registry has given.';
+    RAISE 'number % is not assigned to a node', node_number USING ERRCODE = 'undefined_object',
+      HINT = 'The view snowid.registry lists the numbers assigned by this registry.';
   END IF;
 EXCEPTION WHEN lock_not_available THEN
   RAISE 'number % is locked by a transaction that does not end', node_number USING ERRCODE = 'lock_not_available',
@@ -378,7 +378,7 @@ BEGIN
   IF max_node_number NOT BETWEEN 0 AND 8191 THEN
     RAISE 'number of a node out of range: %', max_node_number USING ERRCODE = 'invalid_parameter_value';
   ELSIF max_node_number < known THEN
-    RAISE 'number % may have been given', known USING ERRCODE = 'object_not_in_prerequisite_state',
+    RAISE 'number % may have been assigned', known USING ERRCODE = 'object_not_in_prerequisite_state',
       HINT = format('Use snowid.recover_registry(%s), or a greater number.', known);
   END IF;
   DELETE FROM snowid_internal.registry_identities;

@@ -23,7 +23,7 @@ BEGIN
   LOOP
     size := size + pg_relation_size(one.relid);
     IF size > most THEN
-      RAISE 'no index tells the greatest "%" of table %', col, one.relid
+      RAISE 'no index finds the greatest "%" of table %', col, one.relid
         USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'More than 8 MB would have to be read under a lock.',
           HINT = format('Use CREATE INDEX CONCURRENTLY ON %s (%I). The index may be dropped afterwards.', one.relid, col);
     END IF;
@@ -85,14 +85,14 @@ BEGIN
     RAISE 'key % is above the next IDs', key
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN moment IS NULL
         THEN format('It is above all IDs of layout "%s".', layout)
-        ELSE format('An ID of layout "%s" that is as great has the time %s, and IDs run ahead of the clock by %s at most.',
+        ELSE format('An ID of layout "%s" above it has the time %s, and IDs run ahead of the clock by at most %s.',
           layout, moment, current_setting('snowid.max_lead')) END,
-      HINT = 'Give rows with such keys other ones before, or choose a layout whose IDs are greater. If another server has '
-        'made the key, compare the clocks.';
+      HINT = 'Change these keys first, or choose a layout with greater IDs. If another server generated the key, '
+        'compare the clocks.';
   ELSIF NOT snowid.may_advance() THEN
     RAISE 'permission denied to move shard % ahead', shard
       USING ERRCODE = 'insufficient_privilege', DETAIL = format('Key %s is ahead of the clock: its time is %s.', key, moment),
-        HINT = 'Wait until the clock has passed it, or have somebody call who may execute snowid.advance_shard().';
+        HINT = 'Wait until the clock has passed it, or have a role call that may execute snowid.advance_shard().';
   END IF;
   PERFORM snowid.advance_to(key, shard, layout);
   RETURN snowid.next_of(shard, layout);
@@ -190,14 +190,14 @@ DECLARE
 BEGIN
   PERFORM snowid.execute(current_user, statement);
   IF granted IS NOT NULL THEN
-    RAISE NOTICE 'what was granted on sequence % is gone with it', name
+    RAISE NOTICE 'privileges on sequence % are dropped with it', name
       USING DETAIL = format('That was: %s.', granted), HINT = 'Roles that insert into the table no longer need it.';
   END IF;
 EXCEPTION WHEN dependent_objects_still_exist THEN
   GET STACKED DIAGNOSTICS dependents = PG_EXCEPTION_DETAIL;
-  RAISE 'cannot drop sequence %, which others depend on', name
+  RAISE 'cannot drop sequence % because other objects depend on it', name
     USING ERRCODE = 'dependent_objects_still_exist', DETAIL = dependents,
-      HINT = format('Let these draw from something else before; or keep a serial''s sequence, by ALTER SEQUENCE %s OWNED BY NONE.', name);
+      HINT = format('Use another source of numbers for these first; or keep a serial''s sequence, by ALTER SEQUENCE %s OWNED BY NONE.', name);
 END $$;
 COMMENT ON FUNCTION snowid.drop_sequence(pg_catalog.regclass, pg_catalog.text) IS 'Drops the sequence of a column.';
 
@@ -221,7 +221,7 @@ BEGIN
     RAISE 'table, column and layout must not be null' USING ERRCODE = 'null_value_not_allowed';
   ELSIF NOT snowid.layout_is_ordered(layout) THEN
     RAISE 'IDs of layout "%" are not in the order of their times', layout USING ERRCODE = 'invalid_parameter_value',
-      DETAIL = 'The time is not its first field, so IDs to come can be the keys that are there.';
+      DETAIL = 'The time is not its first field, so new IDs can equal existing keys.';
   END IF;
   PERFORM snowid.require_read_committed('snowid.adopt');
   call := CASE WHEN shard IS NULL THEN own || 'snowid_default_shard()'
@@ -252,7 +252,7 @@ BEGIN
   END IF;
   IF is_done THEN
     PERFORM set_config('lock_timeout', patience, true);
-    RAISE NOTICE 'column "%" of relation % has this default already, nothing is changed', col, tbl;
+    RAISE NOTICE 'column "%" of relation % already has this default, nothing changed', col, tbl;
     RETURN call;
   END IF;
 
@@ -269,7 +269,7 @@ BEGIN
   IF EXISTS (SELECT FROM snowid.family_of(tbl, col) AS f JOIN pg_attribute AS a ON a.attrelid = f.relid AND a.attnum = f.attnum
       WHERE a.attidentity <> '') THEN
     RAISE NOTICE 'column "%" of relation % is no longer an identity column', col, tbl
-      USING DETAIL = 'INSERT with OVERRIDING USER VALUE stores the value given, which it has ignored so far.';
+      USING DETAIL = 'INSERT with OVERRIDING USER VALUE stores the given value, which it ignored so far.';
   END IF;
   IF shard IS NULL THEN PERFORM snowid.tell_role_shards(); END IF;
 
@@ -292,7 +292,7 @@ BEGIN
       serials := serials || one.seq;
     ELSE
       RAISE NOTICE 'sequence % is left', one.seq
-        USING DETAIL = format('Column "%s" of relation %s owns it, and its default does not draw from it.', col, one.relid);
+        USING DETAIL = format('Column "%s" of relation %s owns it, and its default does not use it.', col, one.relid);
     END IF;
   END LOOP;
   PERFORM snowid.execute(current_user, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tbl, col, call));
@@ -308,13 +308,13 @@ BEGIN
       PERFORM snowid.drop_sequence(serial, format('DROP SEQUENCE %s', serial_name));
     ELSE
       RAISE NOTICE 'sequence % is left', serial_name
-        USING DETAIL = format('No column of relation %s owns it any more.', tbl);
+        USING DETAIL = format('No column of relation %s owns it anymore.', tbl);
     END IF;
   END LOOP;
   -- The called function may have been removed from the extension.
   IF (SELECT bool_or(s.layout IS NULL) FROM snowid.family_of(tbl, col) AS f, snowid.source_of_ids(f.relid, f.attnum) AS s) THEN
     RAISE '% does not call a function of extension "snowid"', call USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = 'Put it back by ALTER EXTENSION snowid ADD FUNCTION.';
+      HINT = 'Restore it with ALTER EXTENSION snowid ADD FUNCTION.';
   END IF;
   IF snowid.layout_ne(layout, 'instagram') THEN
     RAISE NOTICE 'IDs of column "%" of relation % have layout "%"', col, tbl, layout

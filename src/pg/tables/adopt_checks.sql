@@ -26,7 +26,7 @@ BEGIN
     RAISE 'relation with OID % does not exist', tbl::oid USING ERRCODE = 'undefined_table';
   ELSIF c.relkind = 'f' THEN
     RAISE '"%" is a foreign table', c.relname USING ERRCODE = 'wrong_object_type',
-      DETAIL = 'The keys that it has are not known here.', HINT = 'Let its own server adopt the column.';
+      DETAIL = 'Its keys are not known on this server.', HINT = 'Adopt the column on its own server.';
   ELSIF c.relkind NOT IN ('r', 'p') THEN
     RAISE '"%" is not a table', c.relname USING ERRCODE = 'wrong_object_type';
   ELSIF NOT pg_has_role(c.relowner, 'USAGE') THEN
@@ -51,8 +51,8 @@ BEGIN
   EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition AS d WHERE d.logicalrelid = $1)' INTO is_distributed USING tbl;
   IF is_distributed THEN
     RAISE 'table % is distributed by Citus', tbl USING ERRCODE = 'feature_not_supported',
-      DETAIL = 'Its rows are on other nodes, each of which draws IDs of its own.',
-      HINT = concat_ws(E'\n', 'While nobody writes to it:',
+      DETAIL = 'Its rows are on other nodes, each of which generates IDs of its own.',
+      HINT = concat_ws(E'\n', 'While no session writes to it:',
         format('SELECT run_command_on_all_nodes(pg_catalog.format(''SELECT snowid.advance_past(%%L::bigint, %%L)'','
           ' pg_catalog.max(%1$I), %3$L)) FROM %2$s WHERE %1$I >= 0;', col, tbl, layout),
         format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', tbl, col, call));
@@ -117,11 +117,11 @@ BEGIN
   IF NOT snowid.is_id_type(base) THEN
     RAISE 'column "%" of relation "%" is of type %, and IDs are of type bigint', col, tbl_name, a.atttypid::regtype
       USING ERRCODE = 'datatype_mismatch', DETAIL = coalesce(widening, ''), HINT = CASE WHEN widening IS NULL THEN '' ELSE
-        'Widen it and what refers to it, also in functions and programs, and adopt it then.' END;
+        'Widen it and everything that refers to it, also in functions and programs, then adopt it.' END;
   ELSIF widening IS NOT NULL THEN
     RAISE 'columns that refer to column "%" of relation "%" cannot hold IDs', col, tbl_name
       USING ERRCODE = 'datatype_mismatch', DETAIL = widening,
-        HINT = 'Widen them, also in functions and programs, and adopt it then.';
+        HINT = 'Widen them, also in functions and programs, then adopt the column.';
   END IF;
   SELECT pg_describe_object('pg_constraint'::regclass, c.oid, 0) INTO reference
     FROM snowid.family_of(tbl, col) AS f JOIN pg_constraint AS c ON c.conrelid = f.relid AND c.contype = 'f',
@@ -131,7 +131,7 @@ BEGIN
    ORDER BY f.relid <> tbl, c.conparentid, c.conname LIMIT 1;
   IF FOUND THEN
     RAISE 'column "%" of relation "%" refers to another column', col, tbl_name USING ERRCODE = 'object_not_in_prerequisite_state',
-      DETAIL = format('It does so by %s. No new ID is in that one.', reference), HINT = 'Adopt the column that it refers to.';
+      DETAIL = format('It does so by %s. That column contains no new ID.', reference), HINT = 'Adopt the referenced column.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
@@ -160,9 +160,9 @@ BEGIN
         (SELECT r.relid FROM snowid.ranges_of(one) AS r WHERE p.partstrat = 'r' AND NOT r.is_default
             AND coalesce(r.first <= id, true) AND coalesce(id < r.next, true)), nullif(p.partdefid, 0::oid));
       IF left_over[cardinality(left_over)] IS NULL THEN
-        RAISE 'table % has no partition for an ID of now', one::regclass
+        RAISE 'table % has no partition for a new ID', one::regclass
           USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('That would be %s.', id),
-            HINT = 'Make one before, or a default partition.';
+            HINT = 'Create one first, or a default partition.';
       END IF;
     END IF;
   END LOOP;
@@ -285,13 +285,13 @@ BEGIN
     END;
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     IF reason IS NOT NULL THEN
-      RAISE 'column "%" of relation % cannot hold an ID of now', col, tbl
+      RAISE 'column "%" of relation % cannot hold a new ID', col, tbl
         USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('%s refuses %s. %s', one.what, id, reason),
-          HINT = 'Change or drop it before.';
+          HINT = 'Change or drop it first.';
     END IF;
   END LOOP;
   IF is_told AND untried <> '{}' THEN
-    RAISE NOTICE 'an ID of now was not tried on all that looks at new rows'
+    RAISE NOTICE 'a new ID was not tested on everything that checks new rows'
       USING DETAIL = format('Look at these: %s.', array_to_string(ARRAY(SELECT DISTINCT unnest(untried) ORDER BY 1), ', '));
   END IF;
 END $$;

@@ -23,7 +23,7 @@ BEGIN
     RAISE 'table "%" is not partitioned by range of one column', tbl.relname
       USING ERRCODE = 'wrong_object_type', DETAIL = format('It is partitioned by %s.', pg_get_partkeydef(parent));
   ELSIF (snowid.partition_key(parent)).attnum IS NULL THEN
-    RAISE 'table "%" is partitioned by a column that holds no IDs', tbl.relname
+    RAISE 'table "%" is partitioned by a column without IDs', tbl.relname
       USING ERRCODE = 'datatype_mismatch', DETAIL = 'IDs are of type bigint or uuid, and in its order.';
   END IF;
   IF NOT has_table_privilege(tbl.relowner, parent, 'UPDATE, DELETE, TRUNCATE') THEN
@@ -49,13 +49,13 @@ BEGIN
       USING ERRCODE = 'invalid_object_definition', HINT = 'Leave the layout out.';
   ELSIF snowid.layout_ne(said, given) THEN
     RAISE 'layout of table % is "%", not "%"', parent, said, given
-      USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the column that it is partitioned by says so.',
+      USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the partition key has that layout.',
         HINT = 'Leave the layout out.';
   ELSIF said IS NULL AND given IS NULL THEN
     RAISE 'layout of table % is not known', parent
       USING ERRCODE = 'null_value_not_allowed',
-        DETAIL = 'The default of the column that it is partitioned by is not a call of snowid_next() with constants.',
-        HINT = 'Name it in the argument "layout".';
+        DETAIL = 'The default of the partition key is not a call of snowid_next() with constants.',
+        HINT = 'Pass it in the argument "layout".';
   ELSIF NOT snowid.layout_is_ordered(coalesce(said, given)) THEN
     RAISE 'IDs of layout "%" are not in the order of their time', coalesce(said, given)
       USING ERRCODE = 'invalid_parameter_value', DETAIL = 'No range of them is a range of time.';
@@ -85,7 +85,7 @@ BEGIN
     n := extract(hour FROM moment);
     RETURN date_trunc('day', moment) + make_interval(hours => n - n % (seconds / 3600)::int);
   END IF;
-  RAISE '"%" is no step between partitions', step
+  RAISE '"%" is not a valid step between partitions', step
     USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be 1, 2, 3, 4 or 6 months or whole years; weeks or days; '
       'or 1, 2, 3, 4, 6, 8, 12 or 24 hours; and 100 years at most.';
 END $$;
@@ -260,7 +260,7 @@ BEGIN
   SELECT i.inhrelid INTO made FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
    WHERE i.inhparent = parent AND c.relname = part;
   IF NOT FOUND THEN
-    RAISE 'partition "%" of table % has vanished', part, parent USING ERRCODE = 'object_not_in_prerequisite_state';
+    RAISE 'partition "%" of table % no longer exists', part, parent USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   SELECT CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN
       (SELECT format('USING INDEX %I', o.relname) FROM pg_index AS i

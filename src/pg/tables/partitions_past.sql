@@ -30,8 +30,8 @@ BEGIN
        WHERE NOT r.is_default AND coalesce(r.next > snowid.first_of_unit(clock_timestamp(), layout), true)) THEN
     RAISE 'partitions of table % are not by layout "%"', parent, layout
       USING ERRCODE = 'invalid_object_definition',
-        DETAIL = 'With that layout their bounds are not whole minutes, or there is no current or future one.',
-        HINT = 'If that is the layout, name it in the column''s default.';
+        DETAIL = 'With that layout, their bounds are not whole minutes, or there is no current or future partition.',
+        HINT = 'If that is the layout, use it in the column''s default.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
@@ -52,7 +52,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
       AND snowid.is_check_of_uuidv7(c.conbin, (snowid.partition_key(parent)).attnum)) THEN
     RAISE 'table % may have UUIDs that are not of version 7', parent
-      USING ERRCODE = 'invalid_object_definition', DETAIL = 'Those of today lie among old ones of version 7, and would go with them.',
+      USING ERRCODE = 'invalid_object_definition', DETAIL = 'New UUIDs of other versions lie among old ones of version 7, and would be dropped with them.',
         HINT = format('Use ALTER TABLE %s ADD CHECK (%ssnowid_is_uuidv7(%I)).', parent, snowid.extension_prefix(), key);
   END IF;
 END $$;
@@ -78,7 +78,7 @@ BEGIN
   PERFORM snowid.first_at(before, layout, (snowid.partition_key(parent)).is_uuid);
   IF before > clock_timestamp() THEN
     RAISE 'cannot remove partitions of the future'
-      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It is %s, and %s was asked for.', clock_timestamp(), before);
+      USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The time is %s, and the argument is %s.', clock_timestamp(), before);
   END IF;
   past := ARRAY(SELECT snowid.past_partitions(parent, snowid.first_of_unit(before, layout), layout));
   IF past = '{}' THEN RETURN; END IF;
@@ -102,7 +102,7 @@ BEGIN
        WHERE NOT r.is_default AND NOT r.is_leaving) THEN
     RAISE 'cannot remove all partitions of table %', parent
       USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All of them end before %s.', before),
-        HINT = 'First make current ones with snowid.create_partitions().';
+        HINT = 'First create current ones with snowid.create_partitions().';
   END IF;
   RETURN QUERY SELECT p.part, format('%I.%I', n.nspname, c.relname), c.relkind = 'f'
     FROM unnest(past[:max_partitions]) WITH ORDINALITY AS p (part, place)
@@ -158,7 +158,7 @@ BEGIN
     END IF;
     IF is_drop THEN
       IF is_referred AND NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(name) AND c.oid = relid AND NOT c.relispartition) THEN
-        RAISE 'a partition of table % has vanished', parent USING ERRCODE = 'object_not_in_prerequisite_state';
+        RAISE 'a partition of table % no longer exists', parent USING ERRCODE = 'object_not_in_prerequisite_state';
       END IF;
       PERFORM snowid.execute(owner, format('DROP %sTABLE %s', CASE WHEN is_foreign THEN 'FOREIGN ' END, name));
     END IF;

@@ -86,8 +86,8 @@ SNOWID_FUNCTION(snowid_layout_in) {
       (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
        errmsg("invalid input syntax for type %s: \"%s\"", "snowid_layout", text),
        detail_of(text, error),
-       errhint("Use a name that the view \"snowid.layouts\" lists, or a specification with "
-               "the most significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
+       errhint("Use a name listed in the view \"snowid.layouts\", or a specification with the most "
+               "significant field first, such as \"time:41 shard:13 seq:10 unit:1ms "
                "epoch:2011-08-24T21:07:01.721Z\".")));
 }
 

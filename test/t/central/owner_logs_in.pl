@@ -35,9 +35,9 @@ sub check_refused
     my ($name, $session, $sql, $sqlstate) = @_;
     my $from = -s $node->logfile;
     is(ask($session, $sql), "ERROR $sqlstate", "$name: $sqlstate");
-    like($session->{err}, qr/server "central" has refused the login\nHINT:  See to the user and the password/, "$name: says so");
+    like($session->{err}, qr/server "central" rejected the login\nHINT:  See to the user and the password/, "$name: says so");
     unlike($session->{err}, qr/wrong|\Q@{[ $source->host ]}/, "$name: and no more");
-    like(slurp_file($node->logfile, $from), qr/has refused the login\n.*DETAIL:  .*(?:FATAL|password)/, "$name: the log has more");
+    like(slurp_file($node->logfile, $from), qr/rejected the login\n.*DETAIL:  .*(?:FATAL|password)/, "$name: the log has more");
     return;
 }
 sub alter_mapping { return ask($alice, "ALTER USER MAPPING FOR alice SERVER central OPTIONS ($_[0])") }

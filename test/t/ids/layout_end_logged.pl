@@ -20,7 +20,7 @@ $node->safe_psql($_, 'CREATE EXTENSION snowid') foreach qw(postgres other);
 # How many warnings there are of the ends of layouts.
 sub warnings_of
 {
-    my @lines = grep { /LOG:.*used up within a year/ } split /\n/, slurp_file($node->logfile);
+    my @lines = grep { /LOG:.*expires within a year/ } split /\n/, slurp_file($node->logfile);
     return scalar grep { my $line = $_; grep { index($line, "\"$_\"") >= 0 } @_ } @lines;
 }
 

@@ -9,7 +9,7 @@ citus_set_group($node, 4);
 my $session = open_session($node);
 my $shown = q(SELECT concat_ws('|', coalesce(node_number::text, 'null'), source, problem) FROM snowid.node_status);
 my $drop_key = 'ALTER TABLE pg_dist_local_group DROP CONSTRAINT pg_dist_local_group_pkey; ALTER TABLE pg_dist_local_group ALTER groupid DROP NOT NULL;';
-my $is_altered = 'table "pg_catalog.pg_dist_local_group" is not as Citus makes it';
+my $is_altered = 'table "pg_catalog.pg_dist_local_group" is not as created by Citus';
 foreach my $case (
     [ 'DELETE FROM pg_dist_local_group', 'this node has no group in Citus' ],
     [ 'INSERT INTO pg_dist_local_group VALUES (5)', $is_altered ],

@@ -72,7 +72,7 @@ SQL
 is(at('last', q(SELECT snowid.join('registry'); SELECT snowid_shard(snowid_next()))), "8191\n8191", 'the last one is a shard of the layout');
 $node->safe_psql('postgres', 'SELECT snowid.retire_node(8190)');
 is(join_as($node, 'late', 'late'), 'ERROR 53400', 'all given, of which one is retired: refused');
-like(message_of($node, q(SELECT snowid.join('registry')), 'late'), qr/all numbers of the registry have been given\nDETAIL:.*\nHINT:.*second registry/,
+like(message_of($node, q(SELECT snowid.join('registry')), 'late'), qr/all numbers of the registry are assigned\nDETAIL:.*\nHINT:.*second registry/,
     'and what to do');
 is(check_node($node, 'east'), '1', 'who has one keeps it');
 end_test($node);

@@ -57,7 +57,7 @@ foreach my $copy ('restored', 'copy')
 {
     is(attempt($node, $_, dbname => $copy), 'ERROR 55000', "$copy: an error instead of shard 0: $_")
       foreach 'SELECT snowid_next()', $insert, 'SELECT snowid_next_batch(snowid_default_shard(), 2)', 'SELECT snowid_next(77); SELECT snowid_next()';
-    is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no number of its own', "$copy: and why");
+    is(attempt($node, 'SELECT node_number IS NULL, problem FROM snowid.node_status', dbname => $copy), 't|this server has no node number', "$copy: and why");
     like(message_of($node, 'SELECT snowid_next()', $copy), qr/^HINT:  Use snowid[.]join\(\), or set "snowid[.]default_shard" to a number that no other server has[.]$/m, "$copy: and what to do");
     is(attempt($node, 'SET snowid.default_shard = 9; SELECT snowid_shard(snowid_next()), snowid_shard(snowid_next(77)), snowid_uuidv7() IS NOT NULL', dbname => $copy), '9|77|t',
         "$copy: a number of its own, and named shards");

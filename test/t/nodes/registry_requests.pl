@@ -54,7 +54,7 @@ is(check_node($node, 'east'), '1', 'others check meanwhile');
 is(join_as($node, 'meanwhile', 'meanwhile'), '5', 'and join');
 is(on_registry('SET lock_timeout = 1; SELECT snowid.recover_registry(5)'), '', 'and the registry is recovered');
 ask($mallory, 'ROLLBACK');
-is(join_as($node, 'afterwards', 'afterwards'), '6', 'what others may have been given below that is given to nobody');
+is(join_as($node, 'afterwards', 'afterwards'), '6', 'what others may have been assigned below that is given to nobody');
 is(on_registry($others), $untouched, 'nobody else has noticed');
 
 # One number a transaction, whatever it does before.

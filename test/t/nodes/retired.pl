@@ -17,7 +17,7 @@ is(on_registry("SET ROLE keeper; $_"), 'ERROR 42501', "not for everybody: $_") f
 $registry->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowid.retire_node(bigint) TO keeper');
 is(on_registry("SELECT snowid.retire_node($_->[0])"), $_->[1], "number $_->[0]") foreach [ 'NULL', '' ], [ 99, 'ERROR 42704' ];
 is(on_registry('BEGIN READ ONLY; SELECT snowid.retire_node(1)'), 'ERROR 25006', 'read-only');
-like(message_of($registry, 'SELECT snowid.retire_node(99)'), qr/number 99 was not given to a node\nHINT:.*snowid\.registry/, 'a number that nobody has');
+like(message_of($registry, 'SELECT snowid.retire_node(99)'), qr/number 99 is not assigned to a node\nHINT:.*snowid\.registry/, 'a number that nobody has');
 
 # Whoever keeps his row locked is not safe from it.
 foreach my $lock ('UPDATE snowid_internal.nodes SET last_seen = last_seen', 'DO $$ BEGIN PERFORM 1/0; EXCEPTION WHEN division_by_zero THEN PERFORM FROM snowid_internal.nodes FOR UPDATE; END $$')

@@ -82,7 +82,7 @@ is(try_in('berlin', 'SELECT snowid.check_node()'), '1', 'a node draws on');
 $node->safe_psql('registry', 'ALTER DATABASE registry SET default_transaction_read_only = on');
 my $read_only = printed_by($node, 'berlin', 'SELECT snowid.check_node()');
 $node->safe_psql('berlin', "ALTER USER MAPPING FOR PUBLIC SERVER registry OPTIONS (ADD user 'nosuch')");
-like(printed_by($node, 'berlin', 'SELECT snowid.check_node()'), qr/ERROR:  28000: server "registry" has refused the login/, 'a registry that refuses');
+like(printed_by($node, 'berlin', 'SELECT snowid.check_node()'), qr/ERROR:  28000: server "registry" rejected the login/, 'a registry that refuses');
 $node->safe_psql('berlin', "ALTER SERVER $_ OPTIONS (SET host '/nowhere')") foreach 'registry', 'central';
 has_lines($page, 'A remote server is down', $error,
     join "\n", $read_only, printed_by($node, 'berlin', 'SELECT snowid.check_node()'), printed_by($node, 'berlin', q(SELECT snowid_segment_next('orders_seq'))));

@@ -30,7 +30,7 @@ foreach my $passed (0, 2, 57)
     is(counted('behind', 'source_failures, last_failure, extract(epoch FROM last_failure_at)::bigint'), "$failures|55000|$second", 'a failure is counted');
 }
 is(logged('LOG:  could not allocate numbers from server "central" for sequence "behind"'), 1, 'and logged once a minute');
-is(logged(qr/DETAIL: .* failures so far: 1, numbers left here: \d+\. Its next block begins at \d+, and numbers up to 100010000 count as allocated to sequence "behind"\./),
+is(logged(qr/DETAIL: .* failures so far: 1, numbers left on this server: \d+\. Its next block begins at \d+, and numbers up to 100010000 count as allocated to sequence "behind"\./),
     1, 'with figures');
 
 number_of('down');
@@ -53,5 +53,5 @@ is(ask($session, q(SELECT count(snowid_segment_next('down')) FROM generate_serie
 $failures = counted('down', 'source_failures');
 is(number_of('down'), 'ERROR 42501', 'another owner: each caller is told');
 is(counted('down', 'source_failures, last_failure'), $failures + 1 . '|42501', 'another owner: counted each time');
-cmp_ok(logged(qr/DETAIL: .*numbers left here: [1-9]\d*\. The sequence has another owner/), '>', 0, 'another owner: logged before numbers ran out');
+cmp_ok(logged(qr/DETAIL: .*numbers left on this server: [1-9]\d*\. The sequence has another owner/), '>', 0, 'another owner: logged before numbers ran out');
 end_test($node, $source);

@@ -21,7 +21,7 @@ is(ask($session, 'CREATE TABLE made AS SELECT snowid_next(0) AS id FROM rows'), 
 is(attempt($node, 'SELECT snowid_next(0)'), 'ERROR SN001', 'an error in a session') foreach 1 .. 2;
 is($node->safe_psql('postgres', 'SELECT errors FROM snowid.stat_database'), 3, 'counted');
 my $log = slurp_file($node->logfile);
-is(join(' ', $log =~ /Refused in this database so far: (\d)[.]/g), '1 2 3', 'and logged, as often as it is time for');
+is(join(' ', $log =~ /Errors in this database so far: (\d)[.]/g), '1 2 3', 'and logged, as often as it is time for');
 
 ask($session, 'SELECT snowid_next(50); BEGIN');
 is(ask($session, q(DO $$ BEGIN FOR i IN 1 .. 1500 LOOP BEGIN PERFORM snowid.release_shard(50); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$)),
