@@ -74,7 +74,7 @@ CREATE VIEW own_sequences AS
     AND c.relkind = 'S' AND e.extname = 'snowid';
 CREATE TEMP TABLE state_before AS SELECT last_value, is_called, log_cnt FROM snowid_internal.ceiling;
 SELECT attempt('SELECT snowid_segment_next(''snowid_internal.ceiling'')');
-SELECT count(*) > 0 AS are_there, bool_and(attempt(format(call, name)) LIKE '42809 | cannot draw numbers from %') AS are_refused
+SELECT count(*) > 0 AS are_there, bool_and(attempt(format(call, name)) LIKE '42809 | cannot issue numbers of %') AS are_refused
   FROM own_sequences,
        unnest(ARRAY['SELECT snowid_segment_next(%L)', 'SELECT snowid_segment_next(%L, 1)',
                     'SELECT snowid_segment_batch(%L, 1)', 'SELECT snowid_section_next(%L, 1)',
@@ -83,7 +83,7 @@ SELECT count(*) > 0 AS are_there, bool_and(attempt(format(call, name)) LIKE '428
 TABLE state_before EXCEPT SELECT last_value, is_called, log_cnt FROM snowid_internal.ceiling;
 BEGIN;
 ALTER SEQUENCE snowid_internal.ceiling SET SCHEMA public;
-SELECT attempt('SELECT snowid_segment_next(''public.ceiling'')') LIKE '42809 | cannot draw numbers from %' AS is_refused;
+SELECT attempt('SELECT snowid_segment_next(''public.ceiling'')') LIKE '42809 | cannot issue numbers of %' AS is_refused;
 ROLLBACK;
 DROP VIEW own_sequences;
 DROP TABLE state_before;
