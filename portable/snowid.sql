@@ -626,7 +626,7 @@ BEGIN
       HINT = CASE WHEN unit = 0 THEN 'The layout begins then.'
         WHEN is_possible THEN 'Correct the server''s clock. If it is right, wait until it has caught up, or let IDs run '
           'further ahead of it, ' || allow
-        ELSE 'Set the server''s clock right. If it is right, use another shard.' END;
+        ELSE 'Correct the server''s clock. If it is right, use another shard.' END;
 END $$;
 COMMENT ON FUNCTION snowid.refuse_clock(bigint, bigint, int, int, boolean, bigint, public.snowid_layout) IS
   'fails: the clock is too far behind the next ID, or behind one that is accepted';

@@ -1,4 +1,4 @@
-# A registry that was restored, moved or copied may have lost numbers that it gave. It gives none until it is told the greatest
+# A registry that was restored, moved or copied may have lost assigned numbers. It gives none until it is told the greatest
 # one, and then only above; its nodes warn, and go on, until it is stated on each that it goes by this registry now.
 #
 # Runs in make test-all: it has many databases.
@@ -44,7 +44,7 @@ sub check_moved
 sub check_incomplete
 {
     my ($member, $name) = @_;
-    like(message_of($node, "SELECT snowid.join('registry')", $member), qr/may have lost numbers that it gave\nDETAIL:.*\nHINT:.*recover_registry\(\)/,
+    like(message_of($node, "SELECT snowid.join('registry')", $member), qr/may have lost assigned numbers\nDETAIL:.*\nHINT:.*recover_registry\(\)/,
         "$name: nobody joins, and is told why");
     return;
 }

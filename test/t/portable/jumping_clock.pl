@@ -51,7 +51,7 @@ is(asked('SELECT snowid_next(2) > 0'), 't', 'a shard that has issued nothing goe
 is(asked("SET snowid.max_lead = '2h'; $no_wait SELECT snowid_next(1)"), 'ERROR SN001', 'no session says how far IDs may run ahead');
 my $err = error_of('SELECT snowid_next(1)');
 like($err, qr/ERROR:  clock is (?:00:[5-9]\d:\d\d|01:00:0\d) behind the next ID of shard 1 of layout "instagram"$/m, 'how much it is behind');
-like($err, qr/^DETAIL:  The next ID's time is 20.*by 1000 ms, .* for 5000 ms.*HINT:  Set the server's clock right\./ms, 'what to do');
+like($err, qr/^DETAIL:  The next ID's time is 20.*by 1000 ms, .* for 5000 ms.*HINT:  Correct the server's clock\./ms, 'what to do');
 my ($allow) = $err =~ /, as the owner of the schema snowid: (UPDATE .*;)$/m;
 $node->safe_psql('app', $allow, @as_owner);
 draws_above("their owner does: $allow", $no_wait);
