@@ -195,8 +195,7 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 void report_not_stored(const char* table) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("could not change table \"%s.%s\"", kInternalSchemaName, table),
-          errdetail("A rule, a trigger, or a policy that was added to it has stored something "
-                    "else, or nothing."),
+          errdetail("A rule, trigger, or policy on it stored something else, or nothing."),
           errhint("Drop that rule, trigger, or policy."));
 }
 

@@ -267,7 +267,8 @@ void require_connect_timeout(Oid oid) {
   if (option != nullptr && atoi(option) > 0) return;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("foreign server \"%s\" has no \"%s\"", server->servername, kConnectTimeout),
-          errdetail("Without it a session waits for minutes when that server cannot be reached."),
+          errdetail(
+              "Without it, a session waits for minutes when the remote server cannot be reached."),
           errhint("Use ALTER SERVER %s OPTIONS (%s %s '2').", quote_identifier(server->servername),
                   option == nullptr ? "ADD" : "SET", kConnectTimeout));
 }

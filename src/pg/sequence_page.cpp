@@ -135,9 +135,9 @@ void require_sequence(Oid relid) {
     ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a sequence", name));
   if (is_own_relation(relid))
     ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE),
-            errmsg("cannot draw numbers from sequence \"%s\"", name),
-            errdetail("Extension \"%s\" keeps its own state in it.", kExtensionName),
-            errhint("Use CREATE SEQUENCE to make one to draw from."));
+            errmsg("cannot issue numbers of sequence \"%s\"", name),
+            errdetail("Extension \"%s\" stores its own state in it.", kExtensionName),
+            errhint("Use CREATE SEQUENCE to create another one."));
 }
 
 void require_own_sequence(Oid relid) {

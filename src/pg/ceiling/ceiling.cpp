@@ -79,7 +79,7 @@ void unlock_ceiling(const LockedCeiling& locked) {
   last_flush_us = 0;
   if (took_us >= kLongWaitUs && may_log(&shared_database->logged_us[kLoggedFlush]))
     ereport(LOG_SERVER_ONLY, errmsg("raising the ceiling of IDs took %s", span_text(took_us)),
-            errdetail("That is how long its WAL record took to be flushed, here and on "
+            errdetail("Its WAL record took that long to be flushed on this server and on "
                       "synchronous standbys."));
 }
 
@@ -259,7 +259,7 @@ void recognize_ceiling() {
           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
                  "\"%s.%s\"",
                  kInternalSchemaName, kCeilingName),
-          errdetail("If the transaction is rolled back, IDs that it has shown could come again."),
+          errdetail("If the transaction is rolled back, IDs it returned could be issued again."),
           errhint("Commit the transaction, or roll it back."));
 }
 

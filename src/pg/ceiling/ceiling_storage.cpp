@@ -110,12 +110,11 @@ StoredCeiling read_pages(const CeilingPages& pages) {
   const auto* stored =
       reinterpret_cast<const SecondPage*>(PageGetSpecialPointer(BufferGetPage(pages.second)));
   if (stored->version != SNOWID_CEILING_PAGE)
-    ereport(
-        ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-        errmsg("the ceiling of IDs is stored in version %u of its form, and this "
-               "library knows version %d",
-               stored->version, SNOWID_CEILING_PAGE),
-        errhint("Install the version of %s that has written it, or a later one.", kExtensionName));
+    ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+            errmsg("the ceiling of IDs is stored in version %u of its form, and this "
+                   "library knows version %d",
+                   stored->version, SNOWID_CEILING_PAGE),
+            errhint("Install the version of %s that wrote it, or a later one.", kExtensionName));
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
   read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;

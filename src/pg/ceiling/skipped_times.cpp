@@ -85,25 +85,27 @@ void lock_database() {
     if (i == kTries)
       ereport(ERROR, errcode(ERRCODE_LOCK_NOT_AVAILABLE),
               errmsg("could not lock database \"%s\"", get_database_name(MyDatabaseId)),
-              errhint("Try again when nobody connects to it, or alters it."));
+              errhint("Try again when no session connects to it or alters it."));
     nap(kBetweenTriesMs, WAIT_EVENT_PG_SLEEP);
   }
   int sessions;
   int prepared;
   if (!CountOtherDBBackends(MyDatabaseId, &sessions, &prepared)) return;
-  ereport(ERROR, errcode(ERRCODE_OBJECT_IN_USE),
-          errmsg("database \"%s\" is being accessed by others", get_database_name(MyDatabaseId)),
-          errdetail("Other sessions: %d (process IDs: %s). Prepared transactions: %d.", sessions,
-                    sessions > 0 ? others_text() : "none", prepared),
-          errhint("Nobody else may be connected. End the sessions with pg_terminate_backend(), and "
-                  "prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED."));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_IN_USE),
+      errmsg("database \"%s\" is being accessed by other sessions",
+             get_database_name(MyDatabaseId)),
+      errdetail("Other sessions: %d (process IDs: %s). Prepared transactions: %d.", sessions,
+                sessions > 0 ? others_text() : "none", prepared),
+      errhint("No other session may be connected. End the sessions with pg_terminate_backend(), "
+              "and prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED."));
 }
 
 // 22023.
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
-          errhint("State the times of all IDs that the wrong clock has made, and the ceiling's: "
-                  "snowid.future_times() finds them."));
+          errhint("State the times of all IDs issued by the fast clock, and that of the ceiling: "
+                  "snowid.future_times() returns them."));
 }
 
 // The result of checking a call, to be applied.
@@ -156,8 +158,8 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
       ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
               errmsg("future times must begin more than %s ahead of the clock",
                      span_text(now.value - clock.value + core::kLiftEarlyUs)),
-              errdetail("A range of those given begins at %s.", moment_text(range.from)),
-              errhint("If the wrong clock was ahead by less, IDs go on when the right one has "
+              errdetail("One of the ranges begins at %s.", moment_text(range.from)),
+              errhint("If the fast clock was ahead by less, IDs continue when the right clock has "
                       "caught up, or at once with a greater \"snowid.max_lead\"."));
     all[count++] = range;
   }
@@ -250,7 +252,7 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   ids_learn_ceiling();
   if (has_own_ceiling())
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("cannot return to the clock in a transaction that has made the ceiling anew"));
+            errmsg("cannot return to the clock in a transaction that has created the ceiling"));
   // Slots are closed again as the rows say that this transaction sees, and may roll back.
   if (is_durable_commit_required())
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -51,8 +51,8 @@ void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
                  took_us / 1000),
           errdetail("Refills so far: " UINT64_FORMAT ", of %.1f ms on average.", refills,
                     total_ms / static_cast<double>(refills)),
-          errhint("Numbers are made durable before they are given out: check the disk that has the "
-                  "WAL, synchronous standbys, and the central source, if there is one."));
+          errhint("Numbers are made durable before they are issued: check the disk with the WAL, "
+                  "synchronous standbys, and the remote sequence, if there is one."));
 }
 
 namespace {

@@ -119,7 +119,7 @@ constexpr size_t kLongestIdentity = 63;
       errmsg("sequence \"%s\" on server \"%s\" is not the one that sequence \"%s\" was attached to",
              source.remote, source.server, sequence),
       errdetail("That server was restored, promoted, or upgraded, or the sequence was created "
-                "again. It may have lost numbers that it has allocated, and allocate them again."),
+                "again. It may have lost allocated numbers, and allocate them again."),
       errdetail_log("The source was \"%s\" when it was attached, and is \"%s\".", source.identity,
                     identity),
       errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers that "
@@ -201,7 +201,7 @@ ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, ch
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("sequence \"%s\" has another owner than when it was attached to server \"%s\"",
                    sequence, source.server),
-            errdetail("Numbers are allocated with the rights of the owner who has attached it."),
+            errdetail("Numbers are allocated with the rights of the owner who attached it."),
             errhint("%s", kHint));
   if (OidIsValid(get_foreign_server_oid(source.server, true)))
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -242,7 +242,7 @@ void source_report_down(const RemoteSource& source, const ErrorData* why) {
           why != nullptr ? errdetail_internal("%s", why->message)
                          : errdetail("It could not be reached a moment ago."),
           why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
-          errhint("Numbers go on as soon as the server can be reached."));
+          errhint("Numbers are issued again as soon as the server can be reached."));
 }
 
 }  // namespace snowid::pg

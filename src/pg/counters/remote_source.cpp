@@ -207,7 +207,7 @@ void note_failure(const Counter* counter, const RemoteSource& source, int sqlsta
           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"", source.server,
                  get_rel_name(source.relid)),
           errdetail("It took " INT64_FORMAT " ms; failures so far: " UINT64_FORMAT
-                    ", numbers left here: " UINT64_FORMAT ". %s",
+                    ", numbers left on this server: " UINT64_FORMAT ". %s",
                     took_us / 1000, last->failures.load(), core::left_in(counter->segment->numbers),
                     why));
 }

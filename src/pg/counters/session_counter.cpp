@@ -102,8 +102,7 @@ void look_at_sequence(Counter* counter) {
   if (relation->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
     ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
             errmsg("sequence \"%s\" is temporary", RelationGetRelationName(relation)),
-            errdetail("Only this session can see it, and there is nobody to share with."),
-            errhint("Use nextval()."));
+            errdetail("Only this session can use it."), errhint("Use nextval()."));
   if (counter->is_pinned) unpin_pages();
   counter->file = locator_of(relation);
   counter->buffer = InvalidBuffer;

@@ -97,17 +97,16 @@ void note_wait(const EventOf& event, ClockWait* wait, core::UnixMicros next) {
 void note_refusal(const EventOf& event, const char* reason) {
   const int64 errors = tally(kErrors);
   if (may_log(&shared_database->logged_us[kLoggedRefusal]))
-    ereport(LOG_SERVER_ONLY, errmsg("a caller was refused an ID of %s", name_of(event)),
-            errdetail("%s Refused in this database so far: " INT64_FORMAT ".", reason, errors));
+    ereport(LOG_SERVER_ONLY, errmsg("a caller got an error instead of an ID of %s", name_of(event)),
+            errdetail("%s Errors in this database so far: " INT64_FORMAT ".", reason, errors));
 }
 
 void note_end(const core::Layout& layout) {
   if (may_log(&shared_database->logged_us[kLoggedEnd], 24 * 60 * log_every_us()))
-    ereport(
-        LOG_SERVER_ONLY,
-        errmsg("the time of ID layout \"%s\" is used up within a year", layout_text(layout.spec)),
-        errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
-        errhint("Move to another layout before then."));
+    ereport(LOG_SERVER_ONLY,
+            errmsg("ID layout \"%s\" expires within a year", layout_text(layout.spec)),
+            errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
+            errhint("Move to another layout before then."));
 }
 
 void note_clock() {
@@ -126,8 +125,8 @@ void note_clock() {
   tally(kBackwardSteps);
   if (may_log(&shared_database->logged_us[kLoggedStep]))
     ereport(LOG_SERVER_ONLY,
-            errmsg("the clock was set back by %s or more", span_text(seen - now.value)),
-            errdetail("It was at %s, and is at %s. IDs go on above those that were issued.",
+            errmsg("the clock moved backward by %s or more", span_text(seen - now.value)),
+            errdetail("It was at %s, and is at %s. New IDs continue above the issued ones.",
                       moment_text({seen}), moment_text(now)));
 }
 

@@ -248,7 +248,7 @@ pg_noinline int64 shard_resolve() {
 
 void report_used_up(const core::Layout& layout) {
   ereport(ERROR, errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-          errmsg("the time of ID layout \"%s\" is used up", layout_text(layout.spec)),
+          errmsg("ID layout \"%s\" is exhausted", layout_text(layout.spec)),
           errdetail("Its last IDs are those before %s.", moment_text(layout.end)),
           errhint("Use another layout, or the same one with a later epoch."));
 }

@@ -107,7 +107,7 @@ void require_own(Batch* batch) {
   if (shard_by_default() != batch->shard)
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("this node's number is no longer " INT64_FORMAT, batch->shard),
-            errdetail("It has changed while snowid_next_batch() returned IDs."));
+            errdetail("It changed while snowid_next_batch() returned IDs."));
   batch->changes = changes_seen;
 }
 
@@ -118,8 +118,8 @@ void report_refused_shard() {
       ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.default_shard", shard_text),
       errhint(
-          "Set it to a shard, or to -1 for this node's own number, with the command that has set "
-          "it (SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file."));
+          "Set it to a shard, or to -1 for this node's own number, with the command that set it "
+          "(SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file."));
 }
 
 void id_settings_register() {

@@ -251,21 +251,21 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
 // row: nullptr if there is none.
 [[noreturn]] void report_released(const core::Layout& layout, core::Shard shard, const Moved* row) {
   const bool is_accepted = row != nullptr && row->is_open;
-  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("shard " UINT64_FORMAT " of layout \"%s\" was released", shard.value,
-                 layout_text(layout.spec)),
-          row == nullptr || is_accepted ? 0
-          : row->moved_to == nullptr
-              ? errdetail("It issues no IDs on this server since %s.",
-                          timestamptz_to_str(row->moved_at))
-              : errdetail("It issues no IDs on this server since %s. It has moved to: %s",
-                          timestamptz_to_str(row->moved_at), row->moved_to),
-          is_accepted
-              ? errhint("It issues IDs once the transaction that has called snowid.accept_shard() "
-                        "commits.")
-              : errhint("Generate its IDs on the server that has accepted it. When it comes back, "
-                        "call snowid.accept_shard() with the ID that snowid.release_shard() has "
-                        "returned on that server."));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      errmsg("shard " UINT64_FORMAT " of layout \"%s\" was released", shard.value,
+             layout_text(layout.spec)),
+      row == nullptr || is_accepted ? 0
+      : row->moved_to == nullptr
+          ? errdetail("It issues no IDs on this server since %s.",
+                      timestamptz_to_str(row->moved_at))
+          : errdetail("It issues no IDs on this server since %s. It has moved to: %s",
+                      timestamptz_to_str(row->moved_at), row->moved_to),
+      is_accepted
+          ? errhint("It issues IDs once the transaction that called snowid.accept_shard() commits.")
+          : errhint("Generate its IDs on the server that accepted it. When it comes back, call "
+                    "snowid.accept_shard() with the ID returned by snowid.release_shard() on that "
+                    "server."));
 }
 
 bool is_slot_open(const SlotKey& key, const core::Layout& layout) {

@@ -262,9 +262,9 @@ core::Layout layout_of_table(Oid relid, const List* tables) {
   if (found.is_mixed || (!found.has_layout && found.is_other))
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("layout of the IDs of table \"%s\" is not known", get_rel_name(relid)),
-            found.is_mixed ? errdetail("Its defaults make IDs of several layouts.")
+            found.is_mixed ? errdetail("Its defaults generate IDs of several layouts.")
                            : errdetail("It has a default that is not snowid_next()."),
-            errhint("Name it: snowid_watermark('%s', 'instagram').", qualified_name(relid)));
+            errhint("Pass it: snowid_watermark('%s', 'instagram').", qualified_name(relid)));
   return core::make_layout(found.has_layout ? found.layout : core::kInstagram.spec);
 }
 

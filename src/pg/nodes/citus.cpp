@@ -132,17 +132,17 @@ void report_no_group(CitusState state) {
     case CitusState::kUnsynchronized:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
               errmsg("Citus has not synchronized its metadata to this node"),
-              errdetail("The node's group is 0, as the coordinator's is, whose IDs it would make; "
+              errdetail("The node's group is 0, the coordinator's, whose IDs it would generate; "
                         "and \"pg_catalog.%s\" is empty.",
                         kNodesTable),
               errhint("Call start_metadata_sync_to_node() on the coordinator."));
       break;
     default:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("table \"pg_catalog.%s\" is not as Citus makes it", kGroupTable),
+              errmsg("table \"pg_catalog.%s\" is not as created by Citus", kGroupTable),
               errdetail("It should have one row, with a column \"groupid\" of type integer that is "
                         "0 or more."),
-              errhint("Restore the table, which CREATE EXTENSION citus makes."));
+              errhint("Restore the table, which CREATE EXTENSION citus creates."));
   }
   pg_unreachable();
 }
@@ -150,17 +150,17 @@ void report_no_group(CitusState state) {
 void require_no_citus() {
   if (citus_read().state == CitusState::kNone) return;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("database is a node of Citus, which gives it its number"),
-          errhint("It need not join: snowid_next() draws from that number."));
+          errmsg("database is a node of Citus, which assigns its number"),
+          errhint("It need not join: snowid_next() uses that number."));
 }
 
 void report_replaced(int32 group) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("another server has Citus' group %d", group),
           errdetail("The coordinator lists this node's group at another address, so both servers "
-                    "would make the same IDs."),
+                    "would generate the same IDs."),
           errhint("If the other server replaces this one, stop this one. If the coordinator lists "
-                  "this one by now, use snowid.check_node()."));
+                  "this one again, use snowid.check_node()."));
 }
 
 int32 citus_check_group(const CitusNode& citus) {

@@ -110,7 +110,7 @@ void note(Finding finding, Membership* member) {
       finding == Finding::kRegistryMoved
           ? errhint("If the old registry is stopped for good, use snowid.recover_registry() on the "
                     "registry, and then snowid.accept_registry() on each node.")
-          : errhint("On the server that is to be the node, use snowid.take_over_node()."));
+          : errhint("On the server that will be the node, use snowid.take_over_node()."));
 }
 
 // 55000. Nothing has changed.
@@ -136,7 +136,7 @@ void note(Finding finding, Membership* member) {
       break;
   }
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("registry over server \"%s\" has not given number " INT64_FORMAT
+          errmsg("registry over server \"%s\" has not assigned number " INT64_FORMAT
                  " of node \"%s\" to this server",
                  registry->servername, member.number, member.node),
           errdetail("%s", detail), errhint("%s", hint));
@@ -150,7 +150,7 @@ void note(Finding finding, Membership* member) {
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
       errmsg("claim of node \"%s\" at server \"%s\" was lost", member->node, registry->servername),
-      errdetail("A copy of this database has finished it, or the registry was restored, promoted "
+      errdetail("A copy of this database has finished it, or the registry was restored, promoted, "
                 "or moved meanwhile."),
       errhint("Try again, to claim another number."));
 }

@@ -114,7 +114,7 @@ Membership membership_read() {
         ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
         errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows version %u",
                kInternalSchemaName, kSequence, stored.version, kVersion),
-        errhint("Install the version of extension \"%s\" that has written it, or a later one.",
+        errhint("Install the version of extension \"%s\" that wrote it, or a later one.",
                 kExtensionName));
   return stored.member;
 }
@@ -216,15 +216,15 @@ void report_state(const Membership& member) {
               errdetail("It has checked number " INT64_FORMAT " at the registry, or taken it over.",
                         member.number),
               errhint("If this server is the copy, use snowid.join() to get another number. If it "
-                      "is to be the node, stop the other one, and use snowid.take_over_node()."));
+                      "will be the node, stop the other one, and use snowid.take_over_node()."));
       break;
     case MemberState::kMoved:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
               errmsg("this is not the server that has joined as node \"%s\"", member.node),
-              errdetail("It was copied, restored or upgraded since, or its \"%s\" has changed.",
+              errdetail("It was copied, restored, or upgraded since, or its \"%s\" has changed.",
                         "snowid.instance_tag"),
               errhint("If it replaces that server, stop that one, and use snowid.take_over_node(). "
-                      "If both go on, use snowid.join() to get another number."));
+                      "If both stay in use, use snowid.join() to get another number."));
       break;
     case MemberState::kRestored:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

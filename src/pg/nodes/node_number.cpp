@@ -53,8 +53,8 @@ bool ends_with_transaction = false;
 void require_other_than_0() {
   if (!require_node_number) return;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          errmsg("this server has no number of its own"),
-          errdetail("Parameter \"%s\" has it refuse to draw from 0.", "snowid.require_node_number"),
+          errmsg("this server has no node number"),
+          errdetail("Parameter \"%s\" rejects number 0.", "snowid.require_node_number"),
           errhint("Use snowid.join(), or set \"snowid.default_shard\" to a number that no other "
                   "server has."));
 }

@@ -94,7 +94,7 @@ const ForeignServer* registry_of(const char* server, const char* node) {
     ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
             errmsg("server \"%s\" does not exist", server),
             node != nullptr ? errhint("Create the foreign server again, or rename it back: this "
-                                      "database has joined over it as node \"%s\".",
+                                      "database joined over it as node \"%s\".",
                                       node)
                             : 0);
   const AclResult usage = check_usage_of_server(oid);
@@ -127,13 +127,15 @@ ClockGap registry_compare_clocks(const ForeignServer* registry) {
 void require_near_clocks(const ForeignServer* registry, const ClockGap& gap) {
   const int64 difference_us = std::abs(gap.ahead_us);
   if (difference_us <= kMostDifferenceUs) return;
-  ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-          gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
-                                    span_text(difference_us), registry->servername)
-                           : errmsg("clock is %s behind that of server \"%s\"",
-                                    span_text(difference_us), registry->servername),
-          errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
-          errhint("Set the clocks of both servers right; let a time service keep them so."));
+  ereport(
+      ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+      gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
+                                span_text(difference_us), registry->servername)
+                       : errmsg("clock is %s behind that of server \"%s\"",
+                                span_text(difference_us), registry->servername),
+      errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
+      errhint(
+          "Correct the clocks of both servers, and keep them synchronized with a time service."));
 }
 
 Answer registry_ask(const ForeignServer* registry, const char* request, const char* identity,

@@ -220,9 +220,9 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
       row == nullptr || row->is_open
           ? errdetail("Shard " INT64_FORMAT " is open on this server, up to the latter ID.", shard)
           : errdetail("This server has released shard " INT64_FORMAT " with the latter ID.", shard),
-      errhint("Pass the ID that snowid.release_shard() has returned on the server where the shard "
-              "was open last. If no other server has accepted it since this one has released it, "
-              "pass a new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT ", 0, '%s').",
+      errhint("Pass the ID returned by snowid.release_shard() on the server where the shard was "
+              "open last. If no other server has accepted it since this one released it, pass a "
+              "new ID: snowid_encode(clock_timestamp(), " INT64_FORMAT ", 0, '%s').",
               shard, layout_text(layout.spec)));
 }
 

@@ -105,7 +105,7 @@ SNOWID_FUNCTION(snowid_from_uuid) {
   if (from_uuid(layout, uuid_arg(fcinfo, 0), &id) != core::Status::kOk)
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("UUID holds no ID of layout \"%s\"", layout_text(layout.spec)),
-            errdetail("Only UUIDs that snowid_to_uuid() has made with this layout do."));
+            errdetail("Only UUIDs returned by snowid_to_uuid() with this layout do."));
   PG_RETURN_INT64(id.value);
 }
 
