@@ -56,5 +56,5 @@ is(shown(), 'null|citus|Citus has not synchronized its metadata to this node', '
 is(ask($session, 'SELECT snowid_shard(snowid_next(7))'), '7', 'who names a shard is served');
 is(ask($session, "$list; $drawn"), '0', 'require_node_number: the coordinator');
 is(ask($session, "DELETE FROM pg_dist_node; SET client_min_messages = error; DROP EXTENSION citus CASCADE; $drawn"), 'ERROR 55000', 'require_node_number: without Citus');
-like($session->{err}, qr/this server has no number of its own\n.*\nHINT:  Use snowid[.]join/, 'it may join');
+like($session->{err}, qr/this server has no node number\n.*\nHINT:  Use snowid[.]join/, 'it may join');
 end_test($node);
