@@ -22,7 +22,7 @@ SELECT count(*) FROM snowid.stat_database WHERE total_memory IS NULL
    AND current_setting('server_version_num')::int >= 170000;
 
 -- All begins anew.
-SELECT snowid_stat_reset();
+SELECT snowid.reset_stats();
 SELECT issued, last_id, last_time, lead FROM snowid.stat_shards WHERE layout = 'instagram' AND shard = 7001;
 SELECT ceiling_raises, wal_flushes, wal_flush_time, waits, wait_time, errors, backward_clock_steps, max_lead,
        stats_reset > now() - interval '1 h' AS reset FROM snowid.stat_database;
@@ -35,12 +35,12 @@ SELECT attempt('SELECT FROM snowid.stat_shards');
 SELECT attempt('SELECT FROM snowid.stat_database');
 SELECT attempt('SELECT snowid.shard_statistics()');
 SELECT attempt('SELECT snowid.database_statistics()');
-SELECT attempt('SELECT snowid_stat_reset()');
+SELECT attempt('SELECT snowid.reset_stats()');
 SET ROLE regress_snowid_monitor;
 BEGIN READ ONLY;
 SELECT attempt('SELECT FROM snowid.stat_shards');
 SELECT attempt('SELECT FROM snowid.stat_database');
 COMMIT;
-SELECT attempt('SELECT snowid_stat_reset()');
+SELECT attempt('SELECT snowid.reset_stats()');
 RESET ROLE;
 DROP ROLE regress_snowid_plain, regress_snowid_monitor;

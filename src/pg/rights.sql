@@ -82,7 +82,7 @@ DECLARE
     'snowid.accept_shard(bigint, bigint, @extschema@.snowid_layout)',
     'snowid.advance_shard(bigint, @extschema@.snowid_layout)',
     'snowid.advance_past(bigint, @extschema@.snowid_layout)', 'snowid.advance_past(timestamptz)',
-    '@extschema@.snowid_stat_reset()',
+    'snowid.reset_stats()',
     'snowid.register(text, text, uuid, bigint, bigint, bigint, bigint, text, text, bigint, bigint, bigint, bigint)',
     'snowid.retire_node(bigint)', 'snowid.recover_registry(bigint)'];
   statistics CONSTANT regprocedure[] := ARRAY[

@@ -181,8 +181,8 @@ SNOWID_FUNCTION(snowid_counter_statistics) {
   PG_RETURN_NULL();
 }
 
-// snowid_stat_reset() → void: the counts of this database begin anew, those of IDs too.
-SNOWID_FUNCTION(snowid_stat_reset) {
+// snowid.reset_stats() → void: zeroes the counts of this database, those of IDs too.
+SNOWID_FUNCTION(snowid_reset_stats) {
   reset_id_stats();
   counter_flush_counts();
   for_each<SharedSegment>(&segments, reset_segment);

@@ -1,8 +1,8 @@
 -- Statistics: their reset
 
-CREATE FUNCTION @extschema@.snowid_stat_reset() RETURNS pg_catalog.void
-  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_stat_reset';
-COMMENT ON FUNCTION @extschema@.snowid_stat_reset() IS 'Resets all statistics of this database.';
+CREATE FUNCTION snowid.reset_stats() RETURNS pg_catalog.void
+  VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reset_stats';
+COMMENT ON FUNCTION snowid.reset_stats() IS 'Resets all statistics of this database.';
 
 -- Statistics of shards. A role that may read the view must be able to call its function, too.
 

@@ -41,7 +41,7 @@ WITH f AS (
   SELECT o.*, CASE nspname WHEN 'snowid' THEN 'snowid.' ELSE '' END || proname AS name,
          pg_get_function_arguments(o.oid) AS arguments, pg_get_function_result(o.oid) AS result
     FROM @{[ members('pg_proc') ]} JOIN pg_namespace AS n ON n.oid = pronamespace
-   WHERE nspname NOT IN ('snowid', 'snowid_internal') OR proname IN ('register', 'join', 'check_node', 'take_over_node', 'accept_registry', 'leave', 'retire_node', 'recover_registry', 'return_to_clock', 'future_times', 'last_allocated',
+   WHERE nspname NOT IN ('snowid', 'snowid_internal') OR proname IN ('register', 'join', 'check_node', 'take_over_node', 'accept_registry', 'leave', 'retire_node', 'recover_registry', 'reset_stats', 'return_to_clock', 'future_times', 'last_allocated',
          'adopt', 'guess_layout', 'release_shard', 'accept_shard', 'advance_shard', 'advance_past', 'create_partitions', 'drop_partitions', 'detach_partitions'))
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"

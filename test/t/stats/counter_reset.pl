@@ -1,4 +1,4 @@
-# snowid_stat_reset() has what segments and sections of this database count begin anew, and keeps what they know: numbers left, keys,
+# snowid.reset_stats() has what segments and sections of this database count begin anew, and keeps what they know: numbers left, keys,
 # a source that is down. Beside sessions that draw no number is lost or counted twice.
 #
 # Runs in make test-all: sessions draw for long.
@@ -30,7 +30,7 @@ $source->stop;
 is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'a source that is down');
 is(rows(), "away|0|0|f|f|0|0|0|1|08006||\nkeys|15|1|t|t||1000|1|||10|5\nmany|15|1|t|t|985|1000|1|0|||", 'counted');
 my $others = rows(undef, 'other');
-$node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
+$node->safe_psql('postgres', 'SELECT snowid.reset_stats()');
 is(rows(), "away|0|0|f|f|0|0|0|0|||\nkeys|0|0|f|f||1000|1|||10|0\nmany|0|0|f|f|985|1000|1|0|||", 'reset');
 is(rows(undef, 'other'), $others, 'another database has its counts');
 is(attempt($node, q(SELECT snowid_segment_next('away'))), 'ERROR 08006', 'the source is known to be down');
@@ -43,7 +43,7 @@ wait_to_draw(10_000, @drawing);
 my $next = q(SELECT snowid_segment_next('many'));
 my $first = $node->safe_psql('postgres', $next);
 my $session = open_session($node);
-ask($session, 'SELECT snowid_stat_reset()') foreach 1 .. 200;
+ask($session, 'SELECT snowid.reset_stats()') foreach 1 .. 200;
 my $after = $node->safe_psql('postgres', $next);
 stop_drawing([$node], @drawing);
 my $last = $node->safe_psql('postgres', $next);
@@ -53,7 +53,7 @@ cmp_ok($given, '<', $last - $first, 'beside resets: no more');
 check_round('beside resets', 15, @drawing);
 
 ask($session, q(BEGIN; SELECT count(snowid_section_next('keys', 1)) FROM generate_series(1, 7)));
-$node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
+$node->safe_psql('postgres', 'SELECT snowid.reset_stats()');
 ask($session, 'COMMIT');
 is($node->safe_psql('postgres', q(SELECT issued FROM snowid.stat_counters WHERE relation = 'keys'::regclass)), 7, 'an open transaction counts after it');
 end_test($node);

@@ -1,4 +1,4 @@
-# Statistics are a database's own: snowid_stat_reset() has those of this database alone begin anew, whom the owner
+# Statistics are a database's own: snowid.reset_stats() has those of this database alone begin anew, whom the owner
 # of the extension lets may read and reset them, and a crash begins them anew.
 
 use Snowid;
@@ -19,7 +19,7 @@ is(attempt($node, 'SELECT snowid_next(5)'), 'ERROR SN001', 'an error');
 is($node->safe_psql('postgres', q(SELECT ceiling_raises > 0, wal_flushes > 0, wal_flush_time > 0, errors, backward_clock_steps, stats_reset IS NULL FROM snowid.stat_database)),
     't|t|t|1|1|t', 'counted');
 my $others = as('owner', "SELECT $all FROM snowid.stat_database");
-$node->safe_psql('postgres', 'SELECT snowid_stat_reset()');
+$node->safe_psql('postgres', 'SELECT snowid.reset_stats()');
 is($node->safe_psql('postgres', "SELECT $all, stats_reset <= clock_timestamp() FROM snowid.stat_database"), '0|0|0|0|0|0|0|0|t', 'reset');
 is($node->safe_psql('postgres', 'SELECT sum(issued), count(last_id) FROM snowid.stat_shards'), '0|0', 'shards');
 is(as('owner', "SELECT $all FROM snowid.stat_database"), $others, 'the other database has its counts');
@@ -29,9 +29,9 @@ $node->safe_psql('postgres', 'SELECT snowid_next(5)');
 is($node->safe_psql('postgres', 'SELECT shard, issued FROM snowid.stat_shards'), '5|1', 'counted from there');
 
 # Whom the owner of the extension lets may read and reset. (The regression tests have who may at first.)
-is(as('plain', 'SELECT snowid_stat_reset()'), 'ERROR 42501', 'not everyone');
-as('owner', 'GRANT EXECUTE ON FUNCTION snowid_stat_reset() TO plain');
-unlike(as('plain', 'SELECT snowid_stat_reset()'), qr/ERROR/, 'the owner lets a role reset');
+is(as('plain', 'SELECT snowid.reset_stats()'), 'ERROR 42501', 'not everyone');
+as('owner', 'GRANT EXECUTE ON FUNCTION snowid.reset_stats() TO plain');
+unlike(as('plain', 'SELECT snowid.reset_stats()'), qr/ERROR/, 'the owner lets a role reset');
 foreach my $of ([ 'shards', 'shard' ], [ 'database', 'database' ], [ 'counters', 'counter' ])
 {
     as('owner', "GRANT SELECT ON snowid.stat_$of->[0] TO plain; GRANT EXECUTE ON FUNCTION snowid.$of->[1]_statistics() TO plain");
