@@ -1,5 +1,7 @@
 # While there is room below the ceiling, nobody waits for the disk: who raises it early leaves it at a record that counts for nothing
 # yet. If the power is cut then, no ID comes again.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(time);

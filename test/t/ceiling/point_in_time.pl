@@ -1,6 +1,8 @@
 # Recovery to a point in time: the server knows of nothing that was issued after the point. With the clock right no ID comes again
 # all the same; where the clock is behind, snowid.advance_past says from when on IDs may be, durably, for all shards. Its ceiling
 # is that of the point, and IDs up to it do not come again, whatever the clock. Segments go on where somebody sets them.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

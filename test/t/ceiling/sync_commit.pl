@@ -1,6 +1,8 @@
 # No session gives out what the synchronous standbys do not know, whatever it has set for its own commits, and though its wait was
 # cancelled or it was terminated; nor do others after it: IDs, segments, sections, and segments of a central source. What is seen
 # never comes again when the standby is promoted.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # Where the extension, or its table of sources, goes while a session refills, or something else stands in the place of the table, there is an error.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # Where a source is that is down, no client is told, whatever messages it asks for; the log is.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

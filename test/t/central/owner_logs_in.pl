@@ -1,5 +1,7 @@
 # Numbers come with the rights of the sequence's owner: by his user mapping, with its password unless he is a superuser, and as long as he may use
 # the server. A login that is refused tells of neither the password nor the host; the log has more.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

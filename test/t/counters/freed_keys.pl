@@ -1,5 +1,7 @@
 # A section gives back the memory of keys that it has forgotten: when its sequence is set, snowid.section_keys lowered, or it is
 # dropped. snowid.stat_database counts what is allocated.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # While one session waits for what it has allocated to become durable, the others draw what is left. Where nothing is left they
 # wait, and can be cancelled, even while the one that refills is stopped; then all are served.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # One session refills at a time: where each number has to be allocated, eight at once get all numbers, none twice. The right to
 # is no lock that pg_locks shows, since readers of it, and detectors of deadlocks, would take it for DDL.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # While a session that raises a section's limit after a setval waits for that to be durable, nobody gets a number of before.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # A sequence is set back while a session is about to refill since it was set: there are numbers left after all, and all go on there.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

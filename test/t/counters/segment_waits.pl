@@ -1,5 +1,7 @@
 # Who changes a sequence waits for transactions that have drawn from its segment, prepared ones too, whatever became of the
 # subtransaction that did; and who draws waits for a prepared transaction that has changed it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

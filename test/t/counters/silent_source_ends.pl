@@ -1,4 +1,6 @@
 # Who is stuck at a silent central source holds up neither the end of his session nor a stop of the server.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidFakes;

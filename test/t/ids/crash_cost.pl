@@ -1,6 +1,8 @@
 # What a crash costs: nothing is issued again, so the first ID after it is above the ceiling, for which its caller may have to
 # wait. Whatever was drawn before, the ceiling is ahead of the clock by 2.5 s at most, of which snowid.max_lead covers one: so
 # the first ID comes within 1.5 s, or 2.5 s where no lead is allowed.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # The extension is dropped and created again while a session draws: in one transaction, in two, and in one that a crash takes away.
 # The session goes on, up to the ceiling that was, and no ID comes again, though the clock is set back at each crash.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

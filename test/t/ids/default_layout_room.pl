@@ -1,5 +1,7 @@
 # Every shard of the default layout has room in its database, whatever shards of other layouts any roles take there and in other
 # databases, and whatever the clock does meanwhile. What a sweep makes room for takes nothing from it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

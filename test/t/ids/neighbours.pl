@@ -1,6 +1,8 @@
 # Databases of one server are apart: each is unique and in order in itself, whatever others are advanced to, have learned from
 # their ceilings, or drop. A copy of one goes on above what the original has, also after a crash. The clock is no help: IDs of
 # the original are hours ahead of it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

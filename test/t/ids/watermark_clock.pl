@@ -1,5 +1,7 @@
 # A watermark ahead of the clock takes time from the other shards of the database. However often, and by whomever, it is called,
 # these are a unit or two ahead of the clock, or as far as a burst went; and nobody is held back for good.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

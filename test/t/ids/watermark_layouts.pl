@@ -1,5 +1,7 @@
 # A watermark is of the layout that the table's default names, of a domain's, or of the one given; where it is not known, the call
 # is refused. A default that changes counts at once, also for a session that has remembered the other.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

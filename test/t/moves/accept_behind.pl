@@ -1,5 +1,7 @@
 # Whoever accepts a shard, or advances shards, with a clock that is behind the ID: by little, he waits until it is right, and can
 # be interrupted; by much, it is an error at once. Either way nothing is changed before.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

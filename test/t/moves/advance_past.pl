@@ -1,6 +1,8 @@
 # After snowid.advance_past no ID of the database, of any kind or shard, has a time up to that moment: not after a crash, nor where
 # the transaction that has called it is rolled back, though it has made the ceiling's sequence, nor where the clock goes back
 # meanwhile. And snowid_ceiling says a time that no ID is above.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,6 +1,8 @@
 # Slots of released shards in shared memory: no sweep has a released shard opened, and they go with their database. They are no
 # reason to take a layout's last time for one that was used: a database that gets the OID of one that was dropped goes on as the
 # clock has it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(sleep);

@@ -1,6 +1,8 @@
 # Relations of the extension are locked in one order, which is that of DROP EXTENSION, the ceiling last: so who moves shards,
 # restores them, or draws does not deadlock with it, whoever comes first. Both sides wait here: DROP EXTENSION for the table of
 # released shards, which somebody else has locked, and the others behind it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # While a release is not committed, who draws waits: nobody is refused for what is rolled back. Then the shard goes on, above what
 # was returned, and above what it was advanced to meanwhile.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

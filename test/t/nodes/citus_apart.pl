@@ -1,6 +1,8 @@
 # Why a node needs a number of its own: Citus has the defaults of an INSERT ... SELECT evaluated by the nodes that hold the rows,
 # all of them at once. If all draw from one shard their IDs are the same, and where the key is not the ID alone nobody says
 # so. With what Citus tells each node none repeats.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(time);

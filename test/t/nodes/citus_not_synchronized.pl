@@ -1,6 +1,8 @@
 # A worker that Citus has not told its number looks like a Citus without a cluster, and has the coordinator's. Who comes from
 # Citus is refused there, also a pool's session whose client Citus is next; others are, where snowid.require_node_number says
 # so. Not so the coordinator, a node that has its group, nor who names a shard.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

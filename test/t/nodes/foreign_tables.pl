@@ -1,6 +1,8 @@
 # Foreign tables: which server evaluates a default, and what follows. Over postgres_fdw it is the one where the row is inserted, or
 # none. So a shard that is written into a default is drawn from on several servers, and their IDs repeat; a default without a
 # shard takes each server's own number, and they do not.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # Logical replication of all tables brings a node no other node's row, and a registry no other registry's nodes or identity.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidNodes;

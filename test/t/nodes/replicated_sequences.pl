@@ -2,6 +2,8 @@
 # subscriber's to what the publisher's say. A member stays what it has joined as, with the sources that it has. Its ceiling goes
 # up with the publisher's, but no further than clocks may differ: a publisher whose clock was years ahead does not stop the
 # subscriber's IDs. What comes to a segment's sequence counts, as setval does, of which docs/counters.md warns.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # Who has begun to take its number over is still who it was: it draws, checks and leaves, whether the registry has not answered, or
 # its answer was lost.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # From PostgreSQL 16 on two servers can write to each other: with numbers of their own both have all rows, each once, and meet no
 # conflict.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # make demo and demo-stop wait for each other, stop only their own server, and leave nothing of it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Fcntl qw(:flock);
 use IPC::Run;

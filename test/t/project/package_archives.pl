@@ -1,5 +1,7 @@
 # Package archives are those of apt's configuration, or as a variable names them; else the scripts say what is missing. No script
 # names a host.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidScripts;

@@ -1,5 +1,7 @@
 # Which PostgreSQL is supported is said in several places, which must not differ; and the scripts refuse any other, also one that
 # PG_CONFIG names, before they install or build anything. The compiler refuses what the library does not support.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use File::Basename;
 use Snowid;

@@ -1,6 +1,8 @@
 # Expressions that the server compiles: what its JIT compiler makes of snowid's functions, by the bitcode
 # that is installed beside the library, gives what the library gives: the same results, the same errors,
 # in order and none twice where numbers are drawn.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use File::Find;
 use Snowid;

@@ -1,4 +1,6 @@
 # Views of everybody's tables wait for no table that somebody has locked, be it a temporary one of a role that may do nothing but connect.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

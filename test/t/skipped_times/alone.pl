@@ -1,5 +1,7 @@
 # snowid.return_to_clock() requires that nobody else is connected to the database and no transaction is prepared: others are named, are not
 # ended, and wait for nothing meanwhile.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidSkippedTimes;

@@ -1,5 +1,7 @@
 # A clock that was beyond the end of a layout, and a ceiling that was set to its end by hand, are undone by stating the times. A released shard
 # stays released.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidSkippedTimes;

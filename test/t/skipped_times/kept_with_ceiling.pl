@@ -1,5 +1,7 @@
 # Skipped times are kept with the ceiling: through ALTER SEQUENCE, which makes new storage, and DROP EXTENSION while the server runs; a dump has
 # none, and the same call tells a restored database.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidSkippedTimes;

@@ -1,5 +1,7 @@
 # Times of a clock that jumps twice and falls back in two steps, of one that passes times that are known, and of up to 32 ranges are each kept
 # apart and stepped over; a range that is past by a day goes at the next call.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use SnowidSkippedTimes;

@@ -1,5 +1,7 @@
 # snowid.stat_database counts steps of the clock back, each once and whoever sees it, and errors of callers; the lead of a shard is how far
 # its next ID is ahead. The log, and no client, is told once a minute.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,4 +1,6 @@
 # A raise of the ceiling that takes more than a second is counted, and the log tells of it.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(sleep);

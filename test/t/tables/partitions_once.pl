@@ -1,5 +1,7 @@
 # A partition is made once, whoever makes it at the same time and whatever becomes of that; where nothing is to do, no lock is waited
 # for. Those whose time has passed go, the others stay, also where the clock is set back; and none goes under a reader.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

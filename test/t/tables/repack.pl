@@ -1,6 +1,8 @@
 # REPACK, which PostgreSQL has since version 19, rewrites a table whose keys are IDs, whose time is stored and indexed by
 # functions of snowid: plain, and concurrently under writers. No row is lost, no ID is changed or comes twice, and new
 # ones go on above. snowid's own tables can be repacked, too.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 

@@ -1,5 +1,7 @@
 # An ID is a string in JSON, which is read back exactly, by others and by PostgreSQL: 10,000 IDs of all sizes. (The regression test id_type
 # has the functions of JSON; test/clients/node-postgres.pl has JavaScript read them.)
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use JSON::PP;
 use Snowid;

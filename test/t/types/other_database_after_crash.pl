@@ -1,5 +1,7 @@
 # UUIDs and ObjectIDs are in order after a crash, too, where one database was ahead of the clock, and the server is back at once, and
 # another database comes first.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 use Time::HiRes qw(time);

@@ -1,5 +1,7 @@
 # What an owner does to the ceiling of his database has no effect on UUIDs, ObjectIDs and IDs of other databases, although the first two
 # have one order for all databases.
+#
+# Runs in make test-all: make test has the main tests of its module.
 
 use Snowid;
 
