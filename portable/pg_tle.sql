@@ -1,7 +1,7 @@
 -- Has pg_tle (https://github.com/aws/pg_tle) know portable/snowid.sql as an extension. To be run in this directory, by
 -- a member of pgtle_admin; then: CREATE EXTENSION snowid; SELECT snowid.create_shard(0).
 --
--- CREATE EXTENSION is a transaction of its own. Of its members pg_dump says nothing, but for rows of tables that are
+-- CREATE EXTENSION is a transaction of its own. Of its members pg_dump dumps only the rows of tables that are
 -- named to it. So sequences of shards are no members, and the settings are named; create_shard() adds their row, since
 -- one that the script adds would be in the way of that of a dump.
 

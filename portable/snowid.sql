@@ -7,7 +7,7 @@
 -- where that is past it. Nobody else may draw between the look and the setting, so a draw holds the shard's gate.
 --
 -- The gate is a view without columns. It is locked within a subtransaction that is always rolled back, by an error
--- where by nothing else: that lets go of it, however the statement ends, and leaves the sequence as it is, since no
+-- where by nothing else: that releases it, however the statement ends, and leaves the sequence as it is, since no
 -- rollback sets that back.
 --
 -- Nobody else may keep a lock that a draw waits for:
@@ -631,7 +631,7 @@ END $$;
 COMMENT ON FUNCTION snowid.refuse_clock(bigint, bigint, int, int, boolean, bigint, public.snowid_layout) IS
   'fails: the clock is too far behind the next ID, or behind one that is accepted';
 
--- The clock is read anew after each nap, so one that is put right ends the wait.
+-- The clock is read again after each nap: a corrected clock ends the wait.
 CREATE FUNCTION snowid.wait(tick bigint, clock bigint, waited int, accepted boolean, shard bigint,
     layout public.snowid_layout)
   RETURNS int VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'

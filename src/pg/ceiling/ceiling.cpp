@@ -67,7 +67,7 @@ LockedCeiling lock_ceiling(Urgency urgency) {
   // ceiling_learn() has chosen the ceiling, and only a command of this transaction could change
   // that since.
   if (is_made_here(relation) != has_own_ceiling())
-    elog(ERROR, "the ceiling of IDs was made anew within a call");
+    elog(ERROR, "the ceiling of IDs was created again within a call");
   return lock_ceiling_of(relation);
 }
 

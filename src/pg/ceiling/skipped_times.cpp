@@ -193,7 +193,7 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
   SlotKey contradicts{};  // one that has used a time in no range
   core::UnixMicros used{0};
   for_each_slot([&](const Slot* slot, const core::Layout& layout) {
-    // At its end it is closed, or its layout is used up, as it is by a clock that was far ahead.
+    // At its end it is closed, or its layout is exhausted, as by a clock that was far ahead.
     if (is_at_end(slot, layout)) return;
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::UnixMicros start = start_of(layout, time_of(layout, last));

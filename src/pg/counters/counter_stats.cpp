@@ -87,7 +87,7 @@ Datum milliseconds(const std::atomic<uint64_t>& us) {
   return Float8GetDatum(as_milliseconds(load_count(us)));
 }
 
-// A row: null but for what was set. It begins with what segments and sections have in common.
+// A row, null except for what was set. It begins with what segments and sections have in common.
 struct Row {
   Datum values[kColumns] = {};
   bool nulls[kColumns];

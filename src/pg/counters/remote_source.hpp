@@ -2,7 +2,7 @@
 // of the table snowid_internal.segment_sources says from which one, and with whose rights.
 //
 // A refill (sequence_cache.cpp) calls, in this order: is_unreachable_source() and
-// is_retry_too_early(), which go by the last failure; source_find(); source_allocate()
+// is_retry_too_early(), which use the last failure; source_find(); source_allocate()
 // (remote_blocks.cpp); note_failure().
 //
 // Shared: the table; and SourceFailures, a part of a segment's entry (counter_state.hpp). The

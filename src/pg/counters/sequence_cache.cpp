@@ -60,7 +60,7 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
 }
 
-// How many blocks to allocate, by how long the last ones took to be used up, how many numbers were
+// How many blocks to allocate, by how long the last ones lasted, how many numbers were
 // issued, and how many are asked for.
 uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want,
                           core::UnixMicros now) {

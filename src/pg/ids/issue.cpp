@@ -178,7 +178,7 @@ void refuse_at_end(const SlowDraw& draw, core::Tick last) {
     // It may have been opened and closed again since that was asked.
     if (!is_at_end(draw.slot, draw.of.layout) || !is_used_up(draw.of.layout)) return;
   }
-  note_refusal(draw.of, "The layout's time is used up.");
+  note_refusal(draw.of, "The layout is exhausted.");
   report_used_up(draw.of.layout);
 }
 

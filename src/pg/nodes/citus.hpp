@@ -32,7 +32,7 @@ CitusNode citus_read();
 [[noreturn]] void report_no_group(CitusState state);
 // 55000: Citus gives the nodes of its cluster their numbers.
 void require_no_citus();
-// 55000: the coordinator goes by another server as the group's, see Membership::is_group_replaced.
+// 55000: the coordinator uses another server as the group's, see Membership::is_group_replaced.
 [[noreturn]] void report_replaced(int32 group);
 
 // Has the coordinator confirm that this server is that of its group, which is returned. Where it is

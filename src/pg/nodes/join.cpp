@@ -62,7 +62,7 @@ int64 new_token() {
 }
 
 // Asks for the next token, which is made and stored unless there is one. If the registry has it,
-// the node goes by it, and by that registry.
+// the node uses it, and that registry.
 Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, Membership* member) {
   if (member->next == 0) {
@@ -79,7 +79,7 @@ Answer ask_for_next(const ForeignServer* registry, const char* request, const ch
 }
 
 // Replaces the token by one that is made now. What was asked for before is finished first.
-// identity, token: what the registry has; of a server that states nothing, what the node goes by.
+// identity, token: what the registry has; of a server that states nothing, what the node uses.
 Answer exchange(const ForeignServer* registry, const char* request, const char* identity,
                 int64 token, Membership* member) {
   const bool was_asked = member->next != 0;
@@ -222,7 +222,7 @@ void check_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Has the registry, as it is now, know the node's number and token; from then on the node goes by
+// Has the registry, as it is now, know the node's number and token; from then on the node uses
 // that registry.
 // Raises: 55000 if it cannot be; nothing has changed then.
 void accept_registry(const ForeignServer* registry, Membership* member) {

@@ -86,7 +86,7 @@ uint64 hash_of_tag() {
                              static_cast<int>(strlen(instance_tag)), 0);
 }
 
-// Whether sessions have to resolve their number, or whether they may issue IDs, anew.
+// Whether sessions must resolve again their number, or whether they may issue IDs.
 bool means_another(const Membership& before, const Membership& after) noexcept {
   return before.state != after.state || before.number != after.number ||
          before.is_group_replaced != after.is_group_replaced || before.system != after.system ||

@@ -82,7 +82,7 @@ struct Membership {
   Oid database;            // a hash
   uint64 tag;
   TimestampTz checked;                  // when the registry has last confirmed the number
-  char registry[kLongestIdentity + 1];  // the identity of the registry that the node goes by
+  char registry[kLongestIdentity + 1];  // the identity of the node's registry
   char server[NAMEDATALEN];             // the foreign server over which it has joined
   char node[kLongestName + 1];
 };
@@ -101,7 +101,7 @@ MemberState state_of(const Membership& member);
 void membership_lock();
 
 // Stores the page. It is on disk and on the synchronous standbys when this returns. If the number
-// or the state changes, all sessions resolve their number anew with their next ID.
+// or the state changes, all sessions resolve their number again with their next ID.
 // Requires: membership_lock().
 // Raises: the wait for standbys can be cancelled; the page may be stored all the same.
 void membership_write(const Membership& member);
@@ -111,7 +111,7 @@ bool is_bound(const Membership& member);
 void membership_bind(Membership* member);
 
 // Inserts or deletes the row of snowid_internal.membership, whose trigger (membership.sql) has all
-// sessions learn the number anew when the transaction commits.
+// sessions read the number again when the transaction commits.
 void membership_row_store(const Membership& member);
 void membership_row_delete();
 

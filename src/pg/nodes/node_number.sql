@@ -20,7 +20,7 @@ COMMENT ON COLUMN snowid.node_status.registry IS 'foreign server used to join th
 COMMENT ON COLUMN snowid.node_status.checked IS 'time of the registry''s last confirmation';
 COMMENT ON COLUMN snowid.node_status.problem IS 'error or warning about the number';
 
--- Whether this very server is the one that Citus goes by as this group's. Copies have all that is stored here; so the
+-- Whether this very server is the one that Citus uses as this group's. Copies have all that is stored here; so the
 -- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.
 CREATE FUNCTION snowid.is_server_of_group(node_group pg_catalog.int4) RETURNS boolean
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -82,7 +82,7 @@ typedef Server {
   byte exchange; // how many exchanges the registry had at the last answer
   byte token;
   byte next;     // asked for in place of it; 0 if nothing is pending
-  bit registry;  // the identity of the registry that it goes by
+  bit registry;  // the identity of its registry
   bit timeline   // not on the page
 };
 Server server[2];

@@ -213,7 +213,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_complete() IS 'Raises an error if the registry may have lost numbers.';
 
--- The row of a node that goes by a registry which does not have it. The registry has stated up to which number it may have
+-- The row of a node whose registry does not have it. The registry has stated up to which number it may have
 -- lost rows, so no row can be made of a number that it may still give.
 CREATE FUNCTION snowid_internal.accept_node(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -237,8 +237,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'Restores the row of a node to the registry.';
 
--- What nodes call over dblink. exchange, token: what the node goes by; next: what it has stored, and asks for in its place.
--- Verdicts: held: the row has `next`; moved: this is another registry than the node goes by; unknown: no row has the claim
+-- What nodes call over dblink. exchange, token: what the node uses; next: what it has stored, and asks for in its place.
+-- Verdicts: held: the row has `next`; moved: this is another registry than the node's; unknown: no row has the claim
 -- and the number;
 -- behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, and nothing has changed; retired;
 -- copy: another server has exchanged tokens since.

@@ -89,7 +89,8 @@ Move* make_move(Slot* slot, bool is_release) {
   return move;
 }
 
-// Counts this session in as a user of the slot, since at its exit places are let go of first.
+// Counts this session in as a user of the slot, since at its exit cached pointers are released
+// first.
 void push(Move* move, core::Tick last) noexcept {
   move->last = last;
   hold(move->slot);
@@ -99,8 +100,8 @@ void push(Move* move, core::Tick last) noexcept {
 // Closes a slot at once, for all sessions; it is opened again if the transaction, or the savepoint
 // after which it was released, is rolled back. Returns a tick above all that were issued, at or
 // above the clock's, which is not issued here either if that happens. For a slot that is closed
-// already, the tick is above the ceiling. end_of(layout) if the layout is used up. Raises: 55000 if
-// this transaction has moved the shard.
+// already, the tick is above the ceiling. end_of(layout) if the layout is exhausted. Raises: 55000
+// if this transaction has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();

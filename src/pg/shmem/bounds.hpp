@@ -76,8 +76,8 @@ int errdetail_full(const Quota& quota, Bound bound);
 bool begin_sweep(const Quota& quota, Bound bound);
 
 // Whether a thing of a database counts for the bound that this session has reached: nothing does
-// for kNone. A sweep removes nothing else, except what was dropped: a database that has used up its
-// share must not cost others theirs.
+// for kNone. A sweep removes nothing else, except what was dropped: a database that has exhausted
+// its share must not cost others theirs.
 bool is_within(Bound bound, Oid database) noexcept;
 
 // Whether the server has `by` things more than when a session last called note_swept().

@@ -16,11 +16,11 @@
 // used. Why none of them is ever deleted under it:
 //
 //   Each of these entries has a count of its users. A session takes a pointer with the entry's
-//   partition locked, and counts itself in before it lets go of that lock. It counts itself out,
+//   partition locked, and counts itself in before it releases that lock. It counts itself out,
 //   with let_go(), once it has forgotten the pointer, when its process exits at the latest. An
 //   entry is deleted with its partition locked exclusively, and only where the count is 0. A
 //   process that ends without running its callbacks has crashed, and then the postmaster ends all
-//   others and makes shared memory anew. Locks of relations and the contents of catalogs have no
+//   others and creates shared memory again. Locks of relations and the contents of catalogs have no
 //   part in this: they decide what is worth deleting, not what may be deleted.
 //
 // Entries without such a count are either never deleted, or never pointed to without the

@@ -242,7 +242,7 @@ END $$;
 COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
   'Returns the constraints, indexes, and expressions checked for new values of a column.';
 
--- Tries an ID of now on all that looks at the column alone. What would fail later fails now, with 55000. Code of another
+-- Tests a new ID on everything that checks the column alone. What would fail later fails now, with 55000. Code of another
 -- owner's is not run, for it would have the caller's rights: a notice, if wanted, lists that and what needs a whole row.
 CREATE FUNCTION snowid.try_id(tbl pg_catalog.regclass, col pg_catalog.name, id bigint, is_told boolean)
   RETURNS pg_catalog.void

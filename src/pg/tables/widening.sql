@@ -114,11 +114,11 @@ BEGIN ATOMIC
          WHERE pg_catalog.strpos(pg_catalog.lower(p.prosrc), pg_catalog.lower(r.relname::pg_catalog.text))
            OPERATOR(pg_catalog.>) 0))
   SELECT pg_catalog.concat_ws(pg_catalog.chr(10),
-      pg_catalog.concat('Each of these statements writes its table anew, while it is locked:',
+      pg_catalog.concat('Each of these statements rewrites its table while it is locked:',
         pg_catalog.chr(10)) OPERATOR(pg_catalog.||) s.list,
       'These stand in the way: drop them before, and create them again afterwards: '
         OPERATOR(pg_catalog.||) b.list OPERATOR(pg_catalog.||) '.',
-      'The type of a column that a table is partitioned by cannot be changed, so make these anew: '
+      'The type of a partition key cannot be changed. Create these tables again: '
         OPERATOR(pg_catalog.||) f.list OPERATOR(pg_catalog.||) '.',
       'Look at these functions, which have narrow arguments and mention the tables: '
         OPERATOR(pg_catalog.||) p.list OPERATOR(pg_catalog.||) '.')
