@@ -161,7 +161,7 @@ SELECT snowid_timestamp(snowid_next(1, 'twitter'), 'twitter') > moment AS above,
   date_trunc('second', snowid_timestamp(snowid_next(1, 'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z'),
     'time:31 shard:10 seq:22 unit:1s epoch:2020-01-01T00:00:00Z')) > moment AS next_unit
   FROM moment;
-SELECT snowid_ceiling() >= moment AS above, snowid_ceiling() < moment + '10 s' AS near FROM moment;
+SELECT snowid_ceiling() >= moment AS above, snowid_ceiling() < greatest(moment, clock_timestamp()) + '10 s' AS near FROM moment;
 SELECT snowid_encode(clock_timestamp() + '0.9 s', 77, 5) AS past, snowid_encode(clock_timestamp() + '0.95 s', 77, 5, 'twitter') AS tweet \gset
 SELECT snowid.advance_past(:past);
 SELECT snowid_next(78) > :past AS above, snowid_timestamp(snowid_next(2, 'twitter'), 'twitter') >= snowid_timestamp(:past) AS in_all;
