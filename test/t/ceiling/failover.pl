@@ -56,5 +56,4 @@ foreach ([ 'allowed to run ahead', -600, 1, "SET snowid.max_lead = '1h'" ], [ 'c
         is($count, 5_000 * $sessions, "promoted, $name, shard $shard: served");
     }
 }
-$standby->stop;
-done_testing();
+end_test($standby);

@@ -59,5 +59,4 @@ run_as('postgres', 'cleaned', 'CREATE EXTENSION snowid');
 my ($out, $err) = run_command([ 'pg_restore', '--clean', '--if-exists', '-d', $node->connstr('cleaned') . ' user=alice', "$dir/source_postgres.custom" ]);
 is(join(' ', $err =~ /ERROR:  (.*)/g), 'must be owner of extension snowid', 'what a superuser created stays');
 is($node->safe_psql('cleaned', 'SELECT count(*), snowid_next() > max(id) FROM photos'), '100|t', 'and the rest is restored');
-$node->stop;
-done_testing();
+end_test($node);

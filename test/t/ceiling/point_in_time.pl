@@ -62,5 +62,4 @@ foreach my $time ('told', 'told, after a crash')
 }
 is(attempt($behind, "SELECT setval('invoices', $invoice + 100000)"), $invoice + 100000, 'a segment is set forward');
 cmp_ok(attempt($behind, q(SELECT snowid_segment_next('invoices'))), '>', $invoice, 'a segment: above what was lost');
-$_->stop foreach $right, $behind;
-done_testing();
+end_test($right, $behind);

@@ -69,5 +69,4 @@ $allow->();
 is(take($session{$_}, $_, 0, 8191), 8192, "more: now all of $_") foreach @databases;
 close_session(values %session);
 is(scalar(grep { $_ > 1 } values %{ $drawn{$_} }), 0, "no ID twice in $_") foreach @databases;
-$node->stop;
-done_testing();
+end_test($node);

@@ -57,5 +57,4 @@ is(attempt($node, "SELECT $_"), 'ERROR 2200H', "past the end: $_")
   foreach 'snowid_next(3)', 'snowid_next(7)', 'snowid_next_batch(0, 10)', 'snowid_reserve(0, 10)';
 # That of the one for JavaScript is the end of its numbers.
 use_up('js53', timegm(47, 53, 19, 3, 10, 2060), 200, (2**40 - 1) << 13 | 3 << 8 | 0xFF);
-$node->stop;
-done_testing();
+end_test($node);

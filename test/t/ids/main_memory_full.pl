@@ -24,5 +24,4 @@ foreach my $number (1 .. 2)
 }
 $node->restart;
 is($node->safe_psql('postgres', 'SELECT count(snowid_next(n)) FROM generate_series(0, 999) n'), 1000, 'served after a restart');
-$node->stop;
-done_testing();
+end_test($node);

@@ -40,5 +40,4 @@ wait_for(sub { sql($is_there) eq 't' }, 'the subscriber to get there');
 is($subscriber->safe_psql('postgres', $read), $rows, 'the subscriber has all rows of the server up to the watermark, and no others');
 wait_for(sub { $standby->safe_psql('postgres', $on_standby) eq 't' }, 'the standby to get there');
 is($standby->safe_psql('postgres', $read), $rows, 'so has the standby');
-$_->stop foreach $standby, $subscriber, $node;
-done_testing();
+end_test($standby, $subscriber, $node);

@@ -77,5 +77,4 @@ is(at($number), 'ERROR 55000', 'the node draws nothing');
 point_at($berlin, $registry, name => 'registry', dbname => 'berlin');
 like(at($another =~ s/^SELECT snowid.leave.*\n//mr), qr/^5$/, 'it joins');
 is(at($number), '5|5', 'then it draws');
-$_->stop foreach $berlin, $registry;
-done_testing();
+end_test($berlin, $registry);

@@ -80,6 +80,4 @@ set_clock(660);
 is($registry->safe_psql('postgres', $forgotten =~ s/^--.*\n//r), 'berlin', 'who has not checked is listed');
 follow($node, 'each node', $check);
 follow($registry, 'the registry', $forgotten);
-close_session($drawing);
-$_->stop foreach $node, $registry;
-done_testing();
+end_test($node, $registry);

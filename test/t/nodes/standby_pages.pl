@@ -56,5 +56,4 @@ follow($far, '', $advance);
 is(attempt($far, "SELECT snowid_next(6, '$hours')"), 'ERROR SN001', 'then not: it waits for the next one');
 is(attempt($far, "SET snowid.max_lead = '61min'; SELECT snowid_next(6, '$hours') > $drawn{6} | 131071"), 't', 'or runs ahead by one');
 is(attempt($far, 'SELECT snowid_shard(snowid_next(2))'), '2', 'others draw');
-$_->stop foreach $near, $far;
-done_testing();
+end_test($near, $far);

@@ -92,5 +92,4 @@ $registry->stop;
 $node->stop;
 check_script('the registry is down', $node, 'production', qr/\A(?!.*not started).*ERROR:  08006: could not reach the registry/s, 1);
 is(attempt($node, $number), '1', 'which keeps nobody out');
-$node->stop;
-done_testing();
+end_test($node);

@@ -46,5 +46,4 @@ is($node->safe_psql('restored', q(SELECT count(*), shard, max_lead FROM pg_exten
 my $id = $node->safe_psql('restored', 'SELECT snowid_next()');
 cmp_ok($id, '>', $greatest =~ s/\s//gr, 'and where its shard was');
 is($node->safe_psql('restored', "SELECT snowid_shard($id)"), '7', 'which is its own');
-$node->stop;
-done_testing();
+end_test($node);

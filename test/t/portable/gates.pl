@@ -105,7 +105,4 @@ foreach my $case (map { my $end = $_; map { [ $_, $end ] } 'BEGIN', 'BEGIN ISOLA
     is(ask($makers[1], "SELECT snowid_shard(snowid_next($shard)); COMMIT"), $shard, 'and draws from it');
     is(attempt($node, "SELECT snowid_shard(snowid_next($shard))", dbname => 'app'), $shard, 'so does anybody');
 }
-close_session(@makers);
-$node->stop;
-check_log($node);
-done_testing();
+end_test($node);

@@ -95,5 +95,4 @@ stop_clock(time + 7200, $node);
 is(asked("$no_wait SELECT count(DISTINCT id) FROM snowid_next_batch(2, 100000) id"), '100000', 'as many as there are in 98 ms');
 is(asked("$no_wait SELECT count(*) FROM snowid_next_batch(2, 1000000)"), 'ERROR SN001', 'a million more are too far ahead');
 is(asked("$no_wait SELECT snowid_timestamp(snowid_next(2)) - now() BETWEEN interval '990 ms' AND interval '1001 ms'"), 't', 'a second ahead');
-$node->stop;
-done_testing();
+end_test($node);

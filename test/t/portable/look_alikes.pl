@@ -100,6 +100,4 @@ ask($mallory, 'DROP FUNCTION public.snowid_shard(bigint, public.snowid_layout)')
 ask($mallory, q(CREATE FUNCTION public.snowid_shard(bigint, public.snowid_layout) RETURNS bigint LANGUAGE sql AS 'SELECT evil.spied()'));
 is(ask($clerk, 'SELECT snowid.accept_shard(5, snowid_next(5))'), '', 'accepted');
 is($node->safe_psql('app', $looks), 'f', 'no look-alike was called by snowid.accept_shard');
-close_session($mallory, $clerk);
-$node->stop;
-done_testing();
+end_test($node);

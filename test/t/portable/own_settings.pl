@@ -44,5 +44,4 @@ is(second('SELECT snowid_shard(snowid_next())'), '0', 'without settings it is sh
 second('SELECT setval($$snowid_shards.instagram_0$$, last_value + (3600000::bigint << 10)) FROM snowid_shards.instagram_0');
 is(second(q(SET statement_timeout = '1min'; SELECT snowid_next(0))), 'ERROR SN001', 'and an hour ahead is too far');
 is(second('SELECT snowid.create_shard(0); SELECT shard FROM snowid.settings'), "\n0", 'the next shard that is made brings them back');
-$node->stop;
-done_testing();
+end_test($node);

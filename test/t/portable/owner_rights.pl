@@ -67,6 +67,4 @@ unlike($sent, qr/SubTransaction/, 'and of nothing while it holds the gate');
 # Whoever may not call a function cannot draw by another one.
 ask($clerk, 'REVOKE EXECUTE ON FUNCTION snowid_next(bigint, snowid_layout), snowid_next(bigint), snowid_next() FROM PUBLIC, mallory');
 is(ask($mallory, "SELECT $_"), 'ERROR 42501', "revoked: $_") foreach 'snowid_next()', 'snowid_next(0)', q(snowid_next(0, 'instagram'));
-close_session($mallory, $clerk);
-$node->stop;
-done_testing();
+end_test($node);

@@ -66,5 +66,4 @@ foreach my $case (
 my $standby = new_standby($node, 'reads_standby');
 $standby->start;
 is(attempt($standby, $watermark, dbname => 'app'), 'ERROR 25006', 'on a standby');
-$_->stop foreach $standby, $node;
-done_testing();
+end_test($standby, $node);

@@ -47,6 +47,4 @@ my @there = split /\n/, $node->safe_psql('app', 'SELECT id FROM events ORDER BY 
 is(join(' ', @read), join(' ', @there), sprintf 'in %d polls %d rows are read once, and in order', $polls, scalar(@there));
 my %naive = map { $_ => 1 } @naive;
 ok(!$naive{$late} && $naive{$next}, 'by the last ID ' . grep({ !$naive{$_} } @there) . ' are missed');
-close_session($reader, $naive_reader, $writer);
-$node->stop;
-done_testing();
+end_test($node);

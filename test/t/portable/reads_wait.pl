@@ -90,6 +90,4 @@ cmp_ok(ask($other, 'INSERT INTO events DEFAULT VALUES RETURNING id'), '>', 0, 'o
 is($node->safe_psql('app', "SELECT count(*) FROM pg_locks WHERE pid = $reader->{backend} AND relation::regclass::text ~ 'events|_gate'"), '0', 'it has no lock that others wait for');
 $node->safe_psql('app', "SELECT pg_cancel_backend($reader->{backend})");
 is(answer($reader), 'ERROR 57014', 'it can be cancelled');
-close_session($writer, $reader, $other);
-$node->stop;
-done_testing();
+end_test($node);

@@ -93,5 +93,4 @@ check_same_answers(
         my $uuid = one_of(uuid(), map { "snowid_uuidv7_${_}_at(" . one_of('now()', q('epoch'), $since, $before) . ')' } 'first', 'last');
         return "SELECT snowid_uuidv7_in_range($uuid, $since, $before)";
     });
-$node->stop;
-done_testing();
+end_test($node);

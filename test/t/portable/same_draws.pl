@@ -74,5 +74,4 @@ check_same_answers(
             '24d', '25d', '600000000us', '.5s', '99999999999', '-5s', '-99999999999', '1e3ms', '.', '1.2.3', ' ', '1ms1', '5.');
         return "SELECT set_config('snowid.max_wait', '$value', false)", 'SELECT snowid_shard(snowid_next(1))';
     });
-$node->stop;
-done_testing();
+end_test($node);

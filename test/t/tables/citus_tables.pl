@@ -82,5 +82,4 @@ $node->safe_psql('berlin', q(CREATE TABLE countries (code text PRIMARY KEY); INS
 $node->safe_psql('berlin', $block);
 $node->safe_psql('berlin', q(INSERT INTO countries VALUES ('new')));
 is($node->safe_psql('berlin', 'SELECT count(DISTINCT id), bool_and(snowid_shard(id) = 1) FROM countries'), '6|t', 'a column for old rows and new ones');
-$node->stop;
-done_testing();
+end_test($node);
