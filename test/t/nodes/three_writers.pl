@@ -116,5 +116,4 @@ my ($misplaced, $later_rows) = split /[|]/, count_misplaced($bound);
 is($misplaced, 0, "by ID the rows are in order of time, within $bound s");
 cmp_ok($later_rows, '>', 100, 'which is said of many');
 cmp_ok((split /[|]/, count_misplaced(0))[0], '>', 0, 'while the clocks do differ');
-$_->stop foreach $reader, $standby, @node{ 2, 3 };
-done_testing();
+end_test($reader, $standby, @node{ 2, 3 });
