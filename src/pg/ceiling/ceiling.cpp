@@ -348,8 +348,6 @@ void ceiling_lift(core::UnixMicros moment) {
   const LockedCeiling locked = lock_ceiling(Urgency::kMust);
   const core::UnixMillis target = round_up(moment);
   write_ceiling(locked, target);
-  // The shared floor, too: that of a transaction's own ceiling ends with it.
-  raise_time(&shared_database->ceiling.floor_us, micros_of(target).value);
   lift_slots_to(micros_of(target));
   publish_ceiling(locked.relation);
   unlock_ceiling(locked);

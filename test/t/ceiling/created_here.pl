@@ -32,10 +32,15 @@ foreach my $dbname ('fresh', 'fresh', 'postgres')
         cmp_ok(ask($session, $draw), '>', $set, "$dbname: above what was set: $draw");
         cmp_ok(ask($session, $ceiling), '>', $set, "$dbname: and covered");
     }
+    $set += 600_000;
+    is(ask($session, "SELECT snowid.advance_past(to_timestamp($set / 1000))"), '', "$dbname: advanced");
     my $last = ask($session, $next);
+    cmp_ok($last, '>=', $set, "$dbname: above what it was advanced to");
     is(ask($session, 'COMMIT'), '', "$dbname: committed");
     cmp_ok(ask($session, $next), '>', $last, "$dbname: it goes on above");
     cmp_ok($node->safe_psql($dbname, $next), '>', $last, "$dbname: so do others");
+    cmp_ok($node->safe_psql($dbname, sprintf $time, $_), '>=', $set, "$dbname: $_ is above what it was advanced to")
+      foreach 'snowid_next(40)', q(snowid_next(41, 'discord'), 'discord');
     close_session($session);
 }
 end_test($node);
