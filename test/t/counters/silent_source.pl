@@ -78,7 +78,7 @@ is(cancel($session{stuck}{$_}), 'ERROR 57014', "$_: who is stuck can be cancelle
 foreach my $way (@ways)
 {
     is(answer($session{without}{$way}), 'ERROR 08006', "$way: who has none gets an error in time");
-    like($session{without}{$way}{err}, qr/server "short_$way".*HINT:  Numbers go on as soon as the server can be reached/s, "$way: that names the server");
+    like($session{without}{$way}{err}, qr/server "short_$way".*HINT:  Numbers are issued again as soon as the server can be reached/s, "$way: that names the server");
 }
 
 # The source answers again. It is tried after twice as long as it has failed for, by the clock.
