@@ -14,14 +14,25 @@ sub make { my ($signature) = @_; return "CREATE FUNCTION $signature RETURNS int 
 is(ask($mallory[0], 'CREATE SCHEMA s; BEGIN; ' . make("s.$first")), '', 'the first place where the script waits');
 start_asking($creator, 'CREATE EXTENSION snowid SCHEMA s');
 wait_until_waiting($node, $creator, 'Lock');
-is(ask($mallory[1], 'ALTER SCHEMA s RENAME TO aside; CREATE SCHEMA s; ' . make("s.$first") . '; BEGIN; ' . make("s.$second")), '', 'there is another schema, and a second place');
-ask($mallory[0], 'ROLLBACK');
-wait_for(sub { ask($mallory[0], "SELECT pg_blocking_pids($creator->{backend})") eq "{$mallory[1]{backend}}" }, 'the script to wait there');
-is(ask($mallory[0], 'ALTER SCHEMA s RENAME TO other; ALTER SCHEMA aside RENAME TO s; ' . make("s.$second")), '', 'the first schema is back');
-ask($mallory[1], 'ROLLBACK');
-is(answer($creator), 'ERROR 55000', 'the extension is not created');
-like($creator->{err}, qr/schema of extension "snowid" was replaced.*HINT:  Try again/s, 'and says why');
-is(ask($creator, "DROP FUNCTION s.$second; CREATE EXTENSION snowid SCHEMA s"), '', 'it is when nobody does so');
+# From some minor versions on, the server does not let a schema be renamed while something is put into it.
+my $is_renamed = ask($mallory[1], "SET lock_timeout = '3s'; ALTER SCHEMA s RENAME TO aside; RESET lock_timeout");
+if ($is_renamed eq '')
+{
+    is(ask($mallory[1], 'CREATE SCHEMA s; ' . make("s.$first") . '; BEGIN; ' . make("s.$second")), '', 'there is another schema, and a second place');
+    ask($mallory[0], 'ROLLBACK');
+    wait_for(sub { ask($mallory[0], "SELECT pg_blocking_pids($creator->{backend})") eq "{$mallory[1]{backend}}" }, 'the script to wait there');
+    is(ask($mallory[0], 'ALTER SCHEMA s RENAME TO other; ALTER SCHEMA aside RENAME TO s; ' . make("s.$second")), '', 'the first schema is back');
+    ask($mallory[1], 'ROLLBACK');
+    is(answer($creator), 'ERROR 55000', 'the extension is not created');
+    like($creator->{err}, qr/schema of extension "snowid" was replaced.*HINT:  Try again/s, 'and says why');
+    is(ask($creator, "DROP FUNCTION s.$second; CREATE EXTENSION snowid SCHEMA s"), '', 'it is when nobody does so');
+}
+else
+{
+    is($is_renamed, 'ERROR 55P03', 'the server keeps the schema');
+    ask($mallory[0], 'ROLLBACK');
+    is(answer($creator), '', 'the extension is created');
+}
 close_session($creator, @mallory);
 
 # What another superuser creates gets the first one as its owner, by its name. What has not got him, since something else was of that
