@@ -55,7 +55,11 @@ rename $lib, "$lib.without" and rename "$lib.with", $lib or die "$lib: $!";
 start_with_disk();
 like($node->safe_psql('postgres', 'SELECT snowid_next(0)'), qr/^\d+$/, 'installed again');
 
-# The disk is full, so that no segment of WAL can be made. The server ends, and does not restart in tests.
+# The disk is full, so that no segment of WAL can be made. The server ends, and does not restart in tests. No checkpoint writes
+# a file before that.
+$node->append_conf('postgresql.conf', "max_wal_size = 1GB\ncheckpoint_timeout = 1h\n");
+$node->reload;
+wait_for(sub { $node->safe_psql('postgres', 'SHOW max_wal_size') eq '1GB' }, 'the setting');
 $from = -s $node->logfile;
 append_to_file("$dir/full", '');
 $node->psql('postgres', q(SELECT pg_logical_emit_message(false, '', repeat('x', 100000)) FROM generate_series(1, 1000)));
