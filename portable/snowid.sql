@@ -206,7 +206,7 @@ BEGIN
   IF NOT snowid.is_id(id, layout) THEN RETURN NULL; END IF;
   RETURN snowid.moment_of(((id >> snowid.time_shift(layout)) + snowid.epoch_ms(layout)) * 1000);
 END $$;
-COMMENT ON FUNCTION public.snowid_timestamp(bigint, public.snowid_layout) IS 'time at which an ID was made';
+COMMENT ON FUNCTION public.snowid_timestamp(bigint, public.snowid_layout) IS 'Returns an ID''s time.';
 
 CREATE FUNCTION public.snowid_shard(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -214,7 +214,7 @@ BEGIN
   IF NOT snowid.is_id(id, layout) THEN RETURN NULL; END IF;
   RETURN (id >> snowid.seq_bits(layout)) & snowid.max_shard(layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_shard(bigint, public.snowid_layout) IS 'shard of an ID';
+COMMENT ON FUNCTION public.snowid_shard(bigint, public.snowid_layout) IS 'Returns an ID''s shard.';
 
 CREATE FUNCTION public.snowid_sequence(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -223,7 +223,7 @@ BEGIN
   RETURN id & ((1::bigint << snowid.seq_bits(layout)) - 1);
 END $$;
 COMMENT ON FUNCTION public.snowid_sequence(bigint, public.snowid_layout) IS
-  'sequence of an ID within its time unit and shard';
+  'Returns an ID''s sequence within its time unit and shard.';
 
 CREATE FUNCTION public.snowid_decode(id bigint, layout public.snowid_layout DEFAULT 'instagram',
     OUT created_at timestamptz, OUT shard bigint, OUT sequence bigint)
@@ -233,7 +233,8 @@ BEGIN
   shard := public.snowid_shard(id, layout);
   sequence := public.snowid_sequence(id, layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_decode(bigint, public.snowid_layout) IS 'parts of an ID';
+COMMENT ON FUNCTION public.snowid_decode(bigint, public.snowid_layout) IS
+  'Returns an ID''s time, shard, and sequence.';
 
 CREATE FUNCTION snowid.unit_of(moment timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -265,7 +266,8 @@ BEGIN
   END IF;
   RETURN snowid.id_of((unit << bits) | sequence, shard, layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_encode(timestamptz, bigint, bigint, public.snowid_layout) IS 'ID with these parts';
+COMMENT ON FUNCTION public.snowid_encode(timestamptz, bigint, bigint, public.snowid_layout) IS
+  'Returns the ID with the given time, shard, and sequence.';
 
 CREATE FUNCTION public.snowid_first_at(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -273,7 +275,7 @@ BEGIN
   RETURN snowid.unit_of(moment, layout) << snowid.time_shift(layout);
 END $$;
 COMMENT ON FUNCTION public.snowid_first_at(timestamptz, public.snowid_layout) IS
-  'least ID of the time unit that holds a moment';
+  'Returns the least ID of a moment''s time unit.';
 
 CREATE FUNCTION public.snowid_last_at(moment timestamptz, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -281,7 +283,7 @@ BEGIN
   RETURN public.snowid_first_at(moment, layout) | ((1::bigint << snowid.time_shift(layout)) - 1);
 END $$;
 COMMENT ON FUNCTION public.snowid_last_at(timestamptz, public.snowid_layout) IS
-  'greatest ID of the time unit that holds a moment';
+  'Returns the greatest ID of a moment''s time unit.';
 
 CREATE FUNCTION snowid.first_unit(moment timestamptz, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -322,7 +324,7 @@ CREATE FUNCTION public.snowid_in_range(id bigint, since timestamptz, before time
     layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN id >= snowid.first_from(since, layout) AND id <= snowid.last_before(before, layout);
 COMMENT ON FUNCTION public.snowid_in_range(bigint, timestamptz, timestamptz, public.snowid_layout) IS
-  'whether an ID has a time from one moment on and before another; an index on the ID serves';
+  'Returns whether an ID''s time is in [since, before); can use an index.';
 
 -- IDs in base 62
 
@@ -340,7 +342,7 @@ BEGIN
   RETURN form;
 END $$;
 COMMENT ON FUNCTION public.snowid_to_base62(bigint) IS
-  'an ID in base 62: 11 characters that sort, under COLLATE "C", as the numbers do';
+  'Returns an ID as 11 characters of base 62, sorted like the IDs under COLLATE "C".';
 
 CREATE FUNCTION public.snowid_from_base62(digits text) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -360,7 +362,7 @@ BEGIN
   END LOOP;
   RETURN number - 9223372036854775808::numeric;
 END $$;
-COMMENT ON FUNCTION public.snowid_from_base62(text) IS 'ID that is written in base 62';
+COMMENT ON FUNCTION public.snowid_from_base62(text) IS 'Returns the ID written in base 62.';
 
 -- IDs in UUIDs
 
@@ -421,7 +423,7 @@ BEGIN
   RETURN snowid.uuid_of(7, (id >> shift) + snowid.epoch_ms(layout), snowid.shift_right(bits, 62), bits);
 END $$;
 COMMENT ON FUNCTION public.snowid_to_uuid(bigint, public.snowid_layout) IS
-  'UUID that holds an ID, in the order of the IDs';
+  'Returns a UUID of an ID, in the order of the IDs.';
 
 CREATE FUNCTION public.snowid_from_uuid(uuid uuid, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -443,7 +445,7 @@ BEGIN
     DETAIL = 'Only UUIDs returned by snowid_to_uuid() with this layout do.';
 END $$;
 COMMENT ON FUNCTION public.snowid_from_uuid(uuid, public.snowid_layout) IS
-  'ID in a UUID that snowid_to_uuid has made';
+  'Returns the ID in a UUID of snowid_to_uuid().';
 
 -- Versions 1 and 6 count steps of 100 ns from 1582-10-15.
 CREATE FUNCTION public.snowid_uuid_timestamp(uuid uuid) RETURNS timestamptz
@@ -461,7 +463,7 @@ BEGIN
   END CASE;
 END $$;
 COMMENT ON FUNCTION public.snowid_uuid_timestamp(uuid) IS
-  'time at which a UUID of version 1, 6 or 7 was made; null for any other';
+  'Returns the time of a UUID of version 1, 6, or 7, else null.';
 
 CREATE FUNCTION public.snowid_is_uuidv7(uuid uuid) RETURNS boolean
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -488,7 +490,7 @@ BEGIN
   RETURN snowid.uuid_of(7, snowid.uuidv7_ms(moment), 0, 0);
 END $$;
 COMMENT ON FUNCTION public.snowid_uuidv7_first_at(timestamptz) IS
-  'Returns the least UUID of version 7 of the millisecond that holds a moment.';
+  'Returns the least UUID of version 7 of a moment''s millisecond.';
 
 CREATE FUNCTION public.snowid_uuidv7_last_at(moment timestamptz) RETURNS uuid
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -496,7 +498,7 @@ BEGIN
   RETURN snowid.uuid_of(7, snowid.uuidv7_ms(moment), 4095, -1);
 END $$;
 COMMENT ON FUNCTION public.snowid_uuidv7_last_at(timestamptz) IS
-  'Returns the greatest UUID of version 7 of the millisecond that holds a moment.';
+  'Returns the greatest UUID of version 7 of a moment''s millisecond.';
 
 CREATE FUNCTION snowid.first_uuidv7_from(moment timestamptz) RETURNS uuid
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -528,7 +530,7 @@ CREATE FUNCTION public.snowid_uuidv7_in_range(uuid uuid, since timestamptz, befo
   RETURN uuid >= snowid.first_uuidv7_from(since) AND uuid <= snowid.last_uuidv7_before(before)
     AND public.snowid_is_uuidv7(uuid);
 COMMENT ON FUNCTION public.snowid_uuidv7_in_range(uuid, timestamptz, timestamptz) IS
-  'Returns whether a UUID of version 7 has a time from one moment on and before another; an index serves.';
+  'Returns whether a UUID is of version 7 with a time in [since, before); can use an index.';
 
 -- Making IDs
 
@@ -552,7 +554,7 @@ BEGIN
   RETURN shard;
 END $$;
 COMMENT ON FUNCTION public.snowid_default_shard() IS
-  'shard of snowid_next(): this node''s own number, or what snowid.default_shard names; to be passed to snowid_next(bigint, snowid_layout)';
+  'Returns the default shard: the node number, or the setting snowid.default_shard.';
 
 -- The sequence goes on from one unit to the next, so that the lowest bits of IDs are evenly spread; within a unit it
 -- still only grows.
@@ -747,16 +749,15 @@ DECLARE
 BEGIN
   RETURN snowid.id_of(tick, shard, layout);
 END $$;
-COMMENT ON FUNCTION public.snowid_next(bigint, public.snowid_layout) IS 'next ID of a shard and layout';
+COMMENT ON FUNCTION public.snowid_next(bigint, public.snowid_layout) IS 'Returns the next ID of a shard in a layout.';
 
 CREATE FUNCTION public.snowid_next(shard bigint) RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
   RETURN public.snowid_next(shard, 'instagram');
-COMMENT ON FUNCTION public.snowid_next(bigint) IS 'next ID of a shard';
+COMMENT ON FUNCTION public.snowid_next(bigint) IS 'Returns the next ID of a shard.';
 
 CREATE FUNCTION public.snowid_next() RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
   RETURN public.snowid_next(public.snowid_default_shard(), 'instagram');
-COMMENT ON FUNCTION public.snowid_next() IS
-  'next ID of the shard that is this node''s own number, or that snowid.default_shard names';
+COMMENT ON FUNCTION public.snowid_next() IS 'Returns the next ID of the default shard.';
 
 CREATE FUNCTION public.snowid_next_batch(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
   RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -781,13 +782,13 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION public.snowid_next_batch(bigint, int, public.snowid_layout) IS
-  'next IDs of a shard and layout, in the order of issue';
+  'Returns the next IDs of a shard, in order.';
 
 CREATE FUNCTION public.snowid_next_batch(count int) RETURNS SETOF bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
 BEGIN ATOMIC
   SELECT public.snowid_next_batch(public.snowid_default_shard(), count, 'instagram');
 END;
-COMMENT ON FUNCTION public.snowid_next_batch(int) IS 'next IDs of the shard of snowid_next(), in the order of issue';
+COMMENT ON FUNCTION public.snowid_next_batch(int) IS 'Returns the next IDs of the default shard, in order.';
 
 CREATE FUNCTION public.snowid_reserve(shard bigint, count int, layout public.snowid_layout DEFAULT 'instagram')
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -804,12 +805,12 @@ BEGIN
   RETURN snowid.id_of(first, shard, layout);
 END $$;
 COMMENT ON FUNCTION public.snowid_reserve(bigint, int, public.snowid_layout) IS
-  'first of a number of consecutive IDs of a shard and layout, all of them the caller''s';
+  'Reserves consecutive IDs of a shard, and returns the first.';
 
 CREATE FUNCTION public.snowid_reserve(count int) RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE LANGUAGE sql
   RETURN public.snowid_reserve(public.snowid_default_shard(), count, 'instagram');
 COMMENT ON FUNCTION public.snowid_reserve(int) IS
-  'first of a number of consecutive IDs of the shard of snowid_next(), all of them the caller''s';
+  'Reserves consecutive IDs of the default shard, and returns the first.';
 
 -- Shards: making them, and having them go on elsewhere
 
@@ -1059,7 +1060,7 @@ BEGIN
 END $$;
 
 COMMENT ON FUNCTION public.snowid_watermark(regclass, public.snowid_layout) IS
-  'Returns an ID of a layout up to which later statements see all rows of a table.';
+  'Returns an upper bound of a layout''s IDs for reading a table without missing rows.';
 
 CREATE FUNCTION public.snowid_watermark(tbl regclass) RETURNS SETOF bigint
   VOLATILE STRICT PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
@@ -1069,7 +1070,7 @@ BEGIN
 END $$;
 
 COMMENT ON FUNCTION public.snowid_watermark(regclass) IS
-  'Returns an ID up to which later statements see all rows of a table.';
+  'Returns an upper bound of IDs for reading a table without missing rows.';
 
 SELECT snowid.make_private('FUNCTION ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner))) FROM pg_proc
   WHERE oid IN ('snowid.make_private'::regproc, 'snowid.skip_row'::regproc, 'snowid.first_after'::regproc,
