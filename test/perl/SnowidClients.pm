@@ -30,7 +30,7 @@ use SnowidServers;
 use Test::More;
 
 our @EXPORT = qw(new_recipe run_page run_sections run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
-  try_page statements_like);
+  try_page statements_like names_version);
 
 # A recipe that is named as its test is, with a server that listens on TCP, too. Options: conf, lines of
 # postgresql.conf; env, a hash of what else its commands have in their environment; port, where the page says that its
@@ -151,6 +151,15 @@ sub try_page
     $more->($recipe) if $more;
     $recipe->{node}->stop;
     done_testing();
+    return;
+}
+
+# Checks that the page names the version that was run: "PROGRAM 5.2" where a command prints "5.2.17", or "3:5.2.17-2".
+sub names_version
+{
+    my ($recipe, $program, $command) = @_;
+    my ($named) = slurp_file("docs/clients/$recipe->{name}.md") =~ /\b\Q$program\E (\d+(?:[.]\d+)*)/;
+    like(run_shell($recipe, $command), qr/(?<![\d.])\Q@{[ $named // 'no version' ]}\E(?!\d)/, "the page names the version of $program");
     return;
 }
 
