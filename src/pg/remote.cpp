@@ -13,12 +13,14 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "portability/instr_time.h"
 #include "storage/latch.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -232,14 +234,17 @@ int refused_login(const ErrorData* error) noexcept {
   return 0;
 }
 
+// Whether the user administers this database. The message of libpq may contain the address of the
+// server and the name of a user.
+bool may_see_cause() { return has_privs_of_role(GetUserId(), ROLE_PG_DATABASE_OWNER); }
+
 // Restates an error that a person has to fix. Leaves other errors alone.
 void explain(const char* server, ErrorData* error) {
   const int refused = refused_login(error);
   if (refused != 0) {
     error->sqlerrcode = refused;
-    // It may contain the server's address, which is for the log only.
     error->detail_log = error->detail != nullptr ? error->detail : error->message;
-    error->detail = nullptr;
+    error->detail = may_see_cause() ? error->detail_log : nullptr;
     error->message = psprintf("server \"%s\" rejected the login", server);
     error->hint = pstrdup(
         "See to the user and the password of the user mapping. A role that is not a superuser "
@@ -353,6 +358,12 @@ bool is_unreachable(const ErrorData* error) noexcept {
          error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
          error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
          error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // by the other server: it has no time
+}
+
+int errdetail_of_remote(const ErrorData* error) {
+  const char* cause = error->detail != nullptr ? error->detail : error->message;
+  errdetail_log("%s", cause);
+  return errdetail_internal("%s", may_see_cause() ? cause : error->message);
 }
 
 }  // namespace snowid::pg

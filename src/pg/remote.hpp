@@ -46,4 +46,8 @@ struct RemoteAnswer {
 // in time.
 bool is_unreachable(const ErrorData* error) noexcept;
 
+// For ereport(): DETAIL of an error of remote_run(). The cause may contain an address and a user: it
+// goes to the server's log, and to a user with the rights of pg_database_owner.
+int errdetail_of_remote(const ErrorData* error);
+
 }  // namespace snowid::pg

@@ -230,18 +230,15 @@ const char* source_identify(const RemoteSource& source, int64 least) {
   if (!is_unreachable(error)) ReThrowError(error);
   ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
           errmsg("could not reach server \"%s\"", source.server),
-          errdetail_internal("%s", error->message),
-          error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+          errdetail_of_remote(error),
           errhint("Try again when it can be reached."));
 }
 
 void source_report_down(const RemoteSource& source, const ErrorData* why) {
-  // A role that may draw numbers must not learn where the server is; the log has it.
   ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
           errmsg("could not allocate numbers from server \"%s\"", source.server),
-          why != nullptr ? errdetail_internal("%s", why->message)
+          why != nullptr ? errdetail_of_remote(why)
                          : errdetail("It could not be reached a moment ago."),
-          why != nullptr && why->detail != nullptr ? errdetail_log("%s", why->detail) : 0,
           errhint("Numbers are issued again as soon as the server can be reached."));
 }
 

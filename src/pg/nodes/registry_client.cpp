@@ -56,8 +56,7 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
   }
   ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
           errmsg("could not reach the registry over server \"%s\"", registry->servername),
-          errdetail_internal("%s", error->message),
-          error->detail != nullptr ? errdetail_log("%s", error->detail) : 0,
+          errdetail_of_remote(error),
           errhint("Try again when it can be reached. A node that has joined works without it."));
 }
 
