@@ -107,7 +107,7 @@ sub draw_by_eight
     } 1 .. 4;
 }
 
-# Makes the sequence `numbers` anew, of which these sessions have drawn 15: 85 are left of its first block, and the second one,
+# Makes the sequence `numbers` again, of which these sessions have drawn 15: 85 are left of its first block, and the second one,
 # from 101 on, has been allocated. Returns what draws from it, whatever its name.
 sub make_numbers
 {
@@ -124,7 +124,7 @@ SQL
     return 'SELECT snowid_segment_next(' . ask($sessions[0], q(SELECT 'numbers'::regclass::oid)) . ')';
 }
 
-# Makes the section `counted` anew, and has each session draw so many numbers of key 1, and one of key 2.
+# Makes the section `counted` again, and has each session draw so many numbers of key 1, and one of key 2.
 sub make_counted
 {
     my ($draws, @sessions) = @_;
@@ -147,8 +147,9 @@ sub full_server
     my ($dir, $sql) = @_;
     # The server's user must be able to create segments. Elsewhere initdb selects another type of shared memory.
     my $segment = "/dev/shm/snowid.$$";
-    if (sysopen my $file, $segment, O_RDWR | O_CREAT | O_EXCL) { unlink $segment }
-    else { plan skip_all => 'the user ' . getpwuid($<) . " cannot create files in /dev/shm: $!. Mount a tmpfs there with mode 1777" }
+    sysopen my $file, $segment, O_RDWR | O_CREAT | O_EXCL
+      or die "Cannot create files in /dev/shm: $!. Mount a tmpfs there with mode 1777.\n";
+    unlink $segment;
     my $node = new_server('full');
     $node->append_conf('postgresql.conf', "dynamic_shared_memory_type = posix\n");
     {

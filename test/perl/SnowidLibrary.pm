@@ -129,7 +129,7 @@ sub lower_bounds
     return;
 }
 
-# Makes databases with the extension and lowered bounds, and starts the server anew, with nothing in memory.
+# Makes databases with the extension and lowered bounds, and restarts the server with nothing in memory.
 sub make_bounded
 {
     my ($node, $databases, %bounds) = @_;

@@ -268,7 +268,7 @@ sub take
     stop_load($load);
     check_above($load, 'adopt', 'adopting');
     check_above($load, 'back', 'going back');
-    is(files_of_tables($node, $way, @TABLES), $files, "$way: no table was written anew");
+    is(files_of_tables($node, $way, @TABLES), $files, "$way: no table was rewritten");
     check_rows($node, $way);
     return;
 }
@@ -363,7 +363,7 @@ SQL
     return;
 }
 
-# The files that the tables are in: others when they are written anew.
+# The files that the tables are in: others when they are rewritten.
 sub files_of_tables
 {
     my ($node, $way, @tables) = @_;

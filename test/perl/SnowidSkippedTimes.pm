@@ -31,7 +31,7 @@ sub new_database
     return;
 }
 
-# Starts the server anew, with the clock so many seconds ahead. UUIDs of all databases go by that one, then.
+# Restarts the server with the clock so many seconds ahead. UUIDs of all databases go by that one, then.
 sub restart_at
 {
     my ($seconds) = @_;

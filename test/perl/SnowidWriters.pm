@@ -88,7 +88,7 @@ sub stop_writers
     return;
 }
 
-# Has them not begin anew.
+# Has them not begin again.
 sub let_go
 {
     my (@writers) = @_;
