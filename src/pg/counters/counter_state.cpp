@@ -1,7 +1,7 @@
-// Finding, making and sweeping the entries of segments and sections, and the right to refill.
+// Entries of segments and sections (finding, making, sweeping), and the right to refill.
 //
-// Any entry that nobody uses may be removed. What is left of its block is lost, as by a restart of
-// the server: the next one to draw begins above what the sequence itself says.
+// An unused entry may be removed. The rest of its block is lost, as by a restart: the next number
+// is above the sequence's own last value.
 #include "pg/counters/counter_state.hpp"
 
 #include "pg/compat.hpp"
@@ -19,7 +19,7 @@ namespace snowid::pg {
 bool segment_adapt = true;
 int section_keys = kDefaultSectionKeys;
 
-// No error says so: keys leave early.
+// Reaching it raises no error: keys are evicted early.
 Quota key_quota = make_quota(
     [] {
       const uint64 limit = std::max(section_keys, least_section_keys);
@@ -29,13 +29,11 @@ Quota key_quota = make_quota(
 
 namespace {
 
-// The right that this process has, nullptr where it has none, and the nesting level of the
-// subtransaction that took it. A refill tries things in subtransactions of its own, whose failure
-// must not end the right.
+// The right held by this process, or nullptr, and the nesting level of the subtransaction in which
+// it was acquired. A failure in one of the refill's own subtransactions must not release it.
 RefillRight* own_right = nullptr;
 int right_level = 0;
 
-// The first fields of the entries of both tables.
 struct Entry {
   CounterKey key;
   std::atomic<uint32_t> users;
@@ -43,7 +41,6 @@ struct Entry {
 static_assert(offsetof(SharedSegment, users) == offsetof(Entry, users));
 static_assert(offsetof(SharedSection, users) == offsetof(Entry, users));
 
-// So that nobody has the right.
 void begin_right(RefillRight* right) noexcept {
   right->holder.store(0);
   ConditionVariableInit(&right->released);
@@ -79,10 +76,10 @@ Quota quota = make_quota(
     },
     "usage of counters");
 
-// What an entry was when it was looked at. Whether anybody uses it is asked when it is to go.
+// A snapshot of an entry. Its users are checked when it is removed.
 struct Candidate {
   CounterKey key;
-  // Of a section: how many keys it had room for, and when its limit was last raised.
+  // Of a section.
   uint32 room;
   int64 raised_us;
 };
@@ -117,7 +114,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
       const auto* section = reinterpret_cast<const SharedSection*>(entry);
       for (const KeyPartition& partition : section->partitions) {
         if (!DsaPointerIsValid(partition.slots)) continue;
-        // Mapped while an error leaves all as it is.
+        // Mapped first, because an error here leaves all as it is.
         (void)dsa_get_address(shared_area, partition.slots);
         slots[count++] = partition.slots;
         capacity += partition.capacity.load(std::memory_order_relaxed);
@@ -133,12 +130,12 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
     dshash_release_lock(table.attached, entry);
   }
   usage_unlock(quota, usage);
-  // Nobody else can find them any more.
+  // No other process can find them any more.
   while (count > 0) dsa_free(shared_area, slots[--count]);
 }
 
-// Whether the sequence seems to be dropped: it, if it is of this database, or its database. No
-// LWLock may be held, for it reads catalogs.
+// Whether the sequence, or its database, seems to be dropped. Requires: no LWLock held, because it
+// reads catalogs.
 bool is_dropped(const CounterKey& key) {
   assert_holds_none();
   return key.database == MyDatabaseId
@@ -148,8 +145,7 @@ bool is_dropped(const CounterKey& key) {
 
 enum class Which : uint8_t { kDropped, kAll };
 
-// Removes entries that nobody uses and that count for the bound: those of dropped sequences, or
-// all.
+// Removes unused entries that count toward the bound: of dropped sequences, or all.
 void remove_idle(const SharedTable& table, Bound bound, Which which) {
   List* found = find_candidates(table, bound);
   ListCell* cell;
@@ -160,9 +156,9 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
   list_free_deep(found);
 }
 
-// Removes the entries of dropped sections, since keys take much memory. Where there are so many
-// counters that it takes long, it does so only if the server's keys have grown by
-// snowid.section_keys since it was last done.
+// Removes the entries of dropped sections, whose keys take much memory. With so many counters that
+// this takes long, only once the server's keys have grown by snowid.section_keys since the last
+// time.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
   if (count_of_server(quota) > kFew && !has_grown(key_quota, static_cast<uint64>(section_keys)))
@@ -177,7 +173,6 @@ int by_time_of_raise(const ListCell* a, const ListCell* b) {
   return one->raised_us < other->raised_us ? -1 : one->raised_us > other->raised_us ? 1 : 0;
 }
 
-// For sections_make_room().
 void sweep_keys(Bound bound) {
   const uint64 wanted = static_cast<uint64>(section_keys);
   remove_idle(sections, bound, Which::kDropped);
@@ -200,10 +195,10 @@ void sweep_counters(Bound bound) {
   remove_idle(sections, bound, Which::kAll);
 }
 
-// Finds the entry of a sequence or makes it, and counts this session in.
+// Finds or makes the entry of a sequence, and counts this session as a user.
 Entry* find_or_make(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  // All tables, since a sweep needs them.
+  // All tables: a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
   quota_attach(&key_quota);
@@ -220,7 +215,7 @@ Entry* find_or_make(SharedTable* table, Oid relid) {
     if (made) count_made(quota, usage);
     usage_unlock(quota, usage);
   }
-  // With the partition locked, before which a sweep may remove the entry.
+  // Before the partition is unlocked, because a sweep may remove the entry then.
   assert_holds_some();
   entry->users.fetch_add(1, std::memory_order_relaxed);
   dshash_release_lock(table->attached, entry);
@@ -234,7 +229,7 @@ bool sections_make_room(uint32 more) {
   const Bound bound = bound_of(key_quota, more);
   if (likely(bound == Bound::kNone)) return true;
   if (!begin_sweep(key_quota, bound)) return false;
-  // A session that has made no entry yet may not be.
+  // A session without an entry may not have attached it yet.
   quota_attach(&quota);
   sweep_keys(bound);
   return bound_of(key_quota, more) == Bound::kNone;
@@ -258,7 +253,6 @@ bool refill_begin(RefillRight* right) {
 }
 
 void refill_wait(RefillRight* right) {
-  // Nor may it have a right itself.
   Assert(own_right == nullptr);
   assert_holds_none();
   ConditionVariablePrepareToSleep(&right->released);
@@ -287,8 +281,8 @@ void counter_settings_register() {
       "if the last ones were exhausted within 0.1 seconds, half as many if they lasted over 1 "
       "second. The maximum is 1,000,000 numbers.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  // A session that has keys leave looks at all of them, and cannot be cancelled: with a million
-  // keys that is short enough.
+  // An eviction looks at all keys of a section and cannot be cancelled: a million take short
+  // enough.
   DefineCustomIntVariable(
       "snowid.section_keys", "Sets the maximum number of keys of a section in memory.",
       "Beyond it, keys are evicted after half as many others were used. An evicted key continues "

@@ -1,9 +1,8 @@
-// Statistics of segments and sections: counting refills, for the views and for the server's log,
-// and reading and resetting the counts.
+// Statistics of segments and sections: counting refills, for the views and for the server's log;
+// reading and resetting the counts.
 //
-// Shared: the entries, each looked at with its partition locked in shared mode, so that it is not
-// deleted meanwhile. What is read are atomics, so nobody waits, and one may be a moment ahead of
-// another.
+// Shared: the entries, read with their partition locked in shared mode against deletion. All counts
+// are atomics read without waiting; one may be a moment ahead of another.
 #include "pg/postgres.hpp"
 
 #include "core/known.hpp"
@@ -57,7 +56,6 @@ void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us) {
 
 namespace {
 
-// The columns of snowid.counter_statistics().
 enum Column : int {
   kKind,
   kRelation,
@@ -87,7 +85,7 @@ Datum milliseconds(const std::atomic<uint64_t>& us) {
   return Float8GetDatum(as_milliseconds(load_count(us)));
 }
 
-// A row, null except for what was set. It begins with what segments and sections have in common.
+// A row; columns not set are null. The constructor sets those common to segments and sections.
 struct Row {
   Datum values[kColumns] = {};
   bool nulls[kColumns];
@@ -158,7 +156,7 @@ void reset_section(SharedSection* section) {
   reset_refills(&section->refills);
 }
 
-// Calls `look` for each entry of this database. It takes no lock and does not wait.
+// Calls `look` for each entry of this database, with the entry's partition locked in shared mode.
 template <typename Entry, typename Look>
 void for_each(SharedTable* table, const Look& look) {
   table_attach(table);
@@ -181,7 +179,7 @@ SNOWID_FUNCTION(snowid_counter_statistics) {
   PG_RETURN_NULL();
 }
 
-// snowid.reset_stats() → void: zeroes the counts of this database, those of IDs too.
+// snowid.reset_stats() → void: also resets the counts of IDs.
 SNOWID_FUNCTION(snowid_reset_stats) {
   reset_id_stats();
   counter_flush_counts();

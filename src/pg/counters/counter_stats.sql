@@ -1,4 +1,4 @@
--- Statistics of segments and sections. A role that may read the view must be able to call its function, too.
+-- Statistics of segments and sections. A role with rights on the view needs EXECUTE on its function, too.
 
 CREATE FUNCTION snowid.counter_statistics(
     OUT kind pg_catalog.text, OUT relation pg_catalog.regclass, OUT issued bigint, OUT remaining bigint,

@@ -1,28 +1,26 @@
-// Sections: a counter for each of any number of keys. One sequence is the durable part of all of
-// them: its last value is the limit that no key's numbers pass, raised by its INCREMENT. After a
-// start of the server every key goes on above it.
+// Sections: a counter for each of any number of keys. A sequence is the durable part of all of
+// them: its last value is the limit, the upper bound on the numbers of all keys, raised by its
+// INCREMENT. After a restart every key continues above it.
 //
-// Memory has the keys that were used last. One number stands for all others, the floor: no key that
-// memory does not know was given a greater one. A key that is new, or comes back, begins above it;
-// one that leaves first raises it to its own last number.
+// Memory holds the most recently used keys. The floor, one number for all others, is the upper
+// bound on the numbers of keys not in memory: a new or returning key begins above it; an evicted
+// key first raises it to its own last number.
 //
-// Which key leaves: time is counted in generations, in each of which half as many keys are used as
-// there is room for. A key notes in which it was last used, so one that is busy writes nothing but
-// its number. When there is no room, all leave that were used neither in this generation nor in the
-// one before; if there are none, all that were not used in this one. Between the last use of one
-// that leaves and now as many others were used as belong to a generation: all of those of the one
-// before; or, if every key is of these two, those of this one, since there are no more than a
-// generation's of the one before. (Fewer, by one for each session that drew while the generation
-// ended.)
+// Eviction: time is counted in generations. A generation ends when half as many keys have been used
+// as there is room for. A key stores only the generation of its last use; therefore a busy key
+// writes nothing but its number. When there is no room, all keys used neither in this generation
+// nor in the previous one are evicted; if there are none, all not used in this one. Between the
+// last use of an evicted key and its eviction at least a generation of other keys was used (fewer,
+// by one for each session that issued a number while the generation ended).
 //
-// section_next() calls, in this order: section_open(); next_of_key(), and for a key that memory
-// does not know add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the
-// number would pass the limit, or comes near it.
+// section_next() calls, in this order: section_open(); next_of_key(), and for a key not in memory
+// add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the number would pass
+// the limit, or comes near it.
 //
-// Shared: the keys of a section, in partitions. A number is drawn, and the floor read, with the
-// key's partition locked; a key leaves with it locked exclusively. SharedSection::lock is for one
-// process at a time to make keys leave. None is held while the limit is made durable. The sequence
-// itself: see session_counter.hpp.
+// Shared: the keys of a section, in partitions. The key's partition is locked in shared mode to
+// issue a number and to read the floor, exclusively to evict. SharedSection::lock serializes
+// evictions. No lock is held while the limit is made durable. The sequence: see
+// session_counter.hpp.
 #include "pg/postgres.hpp"
 
 #include "core/adapting_step.hpp"
@@ -49,10 +47,10 @@ namespace snowid::pg {
 
 namespace {
 
-// A new section has no slots. A partition's first ones, of which there are so many, take 200 bytes.
+// Slots of a partition at its first key: 200 bytes. A new section has none.
 constexpr uint32 kFirstCapacity = 8;
 
-// The keys of a partition. Requires: it is locked, and has slots. Raises: 53200 if they cannot be
+// The keys of a partition. Requires: it is locked and has slots. Raises: 53200 if they cannot be
 // mapped.
 core::KeyTable keys_of(const KeyPartition* partition) {
   return {static_cast<core::KeySlot*>(dsa_get_address(shared_area, partition->slots)),
@@ -60,13 +58,13 @@ core::KeyTable keys_of(const KeyPartition* partition) {
 }
 
 struct Key {
-  int64 key;  // as memory has it, see SharedSection::seed
+  int64 key;  // as in memory, see SharedSection::seed
   uint64 hash;
   KeyPartition* partition;
-  core::KeySlot* slot;  // nullptr where memory does not know it
+  core::KeySlot* slot;  // nullptr if not in memory
 };
 
-// Finds a key, and locks its partition in shared mode. Raises: 53200 if it cannot be mapped.
+// Finds a key and locks its partition in shared mode. Raises: 53200 if it cannot be mapped.
 Key lock_key(SharedSection* section, int64 key) {
   const auto seeded = static_cast<int64>(static_cast<uint64>(key) ^ section->seed);
   const uint64 hash = core::hash_of_key(seeded);
@@ -83,13 +81,13 @@ bool is_full(const KeyPartition* partition) noexcept {
          core::max_keys(partition->capacity.load(std::memory_order_relaxed));
 }
 
-// The keys that a section may have now.
+// Number of keys allowed to a section.
 uint32 room_of(const SharedSection* section) noexcept {
   return std::min(section->room.load(std::memory_order_relaxed), static_cast<uint32>(section_keys));
 }
 
-// Gives a key its next number, one above its last. Returns false, with nothing changed, if that is
-// above the limit. Its partition is locked.
+// Issues a key's next number, one above its last. Returns false, with nothing changed, if it would
+// exceed the limit. Requires: the key's partition is locked.
 bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
   const int64 limit = section->limit.load(std::memory_order_relaxed);
   int64 last = key->last.load(std::memory_order_relaxed);
@@ -102,7 +100,7 @@ bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
   return true;
 }
 
-// Sets the keys that a section may have, unless another session has done so since it had `before`.
+// Sets the number of keys allowed to a section, unless another session changed it from `before`.
 void set_room(SharedSection* section, uint32 before, uint32 room) {
   Usage* usage = usage_lock(key_quota, MyDatabaseId);
   if (section->room.compare_exchange_strong(before, room)) {
@@ -112,8 +110,8 @@ void set_room(SharedSection* section, uint32 before, uint32 room) {
   usage_unlock(key_quota, usage);
 }
 
-// Lets a section have half as many keys more, up to what the setting allows. Returns false if it
-// may not: that or a bound is reached.
+// Allows a section half as many keys more, up to the setting. Returns false if the setting or a
+// bound is reached.
 bool grow(SharedSection* section) {
   const uint32 has = section->room.load();
   const auto most = static_cast<uint32>(section_keys);
@@ -133,9 +131,9 @@ void allocate_slots(NewSlots* made) {
   made->slots = dsa_allocate0(shared_area, made->capacity * sizeof(core::KeySlot));
 }
 
-// Allocates them. Returns false if the system has no memory, or had none within the last second.
-// Requires: no LWLock is held. Raises: 53200 or 53100 if it has none for the first slots of a
-// partition, or for a parallel query, in which PostgreSQL up to 16 allows no subtransactions.
+// Allocates slots. Returns false if memory is exhausted, or was within the last second. Requires:
+// no LWLock held. Raises: 53200 or 53100 if memory is exhausted for the first slots of a partition,
+// or in a parallel query, in which PostgreSQL up to 16 allows no subtransactions.
 bool allocate(SharedSection* section, NewSlots* made) {
   if (made->capacity == kFirstCapacity || IsInParallelMode()) {
     allocate_slots(made);
@@ -146,15 +144,14 @@ bool allocate(SharedSection* section, NewSlots* made) {
   ErrorData* error = try_in_subtransaction([&] { allocate_slots(made); });
   section->refused_us.store(error == nullptr ? 0 : unix_now().value, std::memory_order_relaxed);
   if (error == nullptr) return true;
-  // The subtransaction itself may fail at its end.
+  // The subtransaction may fail at its own end, after the allocation.
   if (DsaPointerIsValid(made->slots)) dsa_free(shared_area, made->slots);
   if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES) ReThrowError(error);
   FreeErrorData(error);
   return false;
 }
 
-// Puts these slots in place of those that a partition has, and the reverse. It is locked
-// exclusively.
+// Exchanges the slots of a partition for these. Requires: it is locked exclusively.
 void set_slots(KeyPartition* partition, NewSlots* slots) noexcept {
   const uint32 before = partition->capacity.load(std::memory_order_relaxed);
   key_quota.server->key_slots.fetch_add(slots->capacity - before, std::memory_order_relaxed);
@@ -162,13 +159,13 @@ void set_slots(KeyPartition* partition, NewSlots* slots) noexcept {
   std::swap(partition->slots, slots->slots);
 }
 
-// Gives a partition twice as many slots. Returns false if there is no memory. Requires and raises:
-// what allocate() does.
+// Doubles the slots of a partition. Returns false if memory is exhausted. Requires, raises: as
+// allocate().
 bool enlarge(SharedSection* section, KeyPartition* partition) {
   LWLockAcquire(&partition->lock, LW_SHARED);
   const uint32 capacity = partition->capacity.load(std::memory_order_relaxed);
   const dsa_pointer slots = partition->slots;
-  // Mapped before there is something that an error would leave behind.
+  // Mapped first, because an error below would leak the new slots.
   if (capacity != 0) (void)keys_of(partition);
   LWLockRelease(&partition->lock);
   NewSlots made{std::max(2 * capacity, kFirstCapacity), InvalidDsaPointer};
@@ -177,7 +174,7 @@ bool enlarge(SharedSection* section, KeyPartition* partition) {
   const core::KeyTable larger{static_cast<core::KeySlot*>(dsa_get_address(shared_area, made.slots)),
                               made.capacity};
   LWLockAcquire(&partition->lock, LW_EXCLUSIVE);
-  // Unless another session has done so, or they were freed, and maybe made again.
+  // Another session may have enlarged the partition, or freed its slots and allocated others.
   if (partition->slots == slots &&
       partition->capacity.load(std::memory_order_relaxed) == capacity) {
     if (capacity != 0) core::copy_keys(keys_of(partition), larger);
@@ -188,15 +185,16 @@ bool enlarge(SharedSection* section, KeyPartition* partition) {
   return true;
 }
 
-// Removes the keys that were last used at least so many generations ago, and raises the floor. A
-// partition left empty gives back its slots. Returns how many keys. The section's lock is held.
+// Evicts the keys last used at least `generations` generations ago (0: all), raises the floor, and
+// frees the slots of empty partitions. Returns the number of keys. Requires: the section's lock is
+// held.
 uint32 remove_keys(SharedSection* section, uint64 generations) {
   assert_holds_exclusively(section->lock);
   const uint64 now = core::generation_of(section->uses.load(std::memory_order_relaxed));
   const auto leaves = [section, now, generations](const core::KeySlot& slot) {
     if (slot.generation.load(std::memory_order_relaxed) + generations > now && generations != 0)
       return false;
-    // Before it leaves, with its partition locked, so that it comes back above.
+    // Before the key is removed, with its partition locked, to have it return above.
     section->floor.store(std::max(section->floor.load(std::memory_order_relaxed),
                                   slot.last.load(std::memory_order_relaxed)),
                          std::memory_order_relaxed);
@@ -223,8 +221,7 @@ bool has_room(const SharedSection* section) noexcept {
   return section->keys.load(std::memory_order_relaxed) < room_of(section);
 }
 
-// Has keys leave, unless there is room by now: in this partition, or if it is nullptr in the
-// section.
+// Evicts keys, unless there is room: in `partition`, or in the section if it is nullptr.
 void evict(SharedSection* section, const KeyPartition* partition) {
   LWLockAcquire(&section->lock, LW_EXCLUSIVE);
   if (partition != nullptr ? is_full(partition) : !has_room(section)) {
@@ -237,8 +234,8 @@ void evict(SharedSection* section, const KeyPartition* partition) {
   LWLockRelease(&section->lock);
 }
 
-// Sees to it that there is room for a key, in the section and in its partition. Sessions that do so
-// at once may bring a key each. Requires and raises: what allocate() does.
+// Makes room for a key in the section and in its partition. Concurrent sessions may each add a key
+// beyond it. Requires, raises: as allocate().
 void make_room(SharedSection* section, KeyPartition* partition) {
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -252,8 +249,8 @@ void make_room(SharedSection* section, KeyPartition* partition) {
   }
 }
 
-// Gives a key that memory does not know, unless another session has just brought it, its next
-// number. Returns false if that is above the limit.
+// Issues the next number of a key not in memory, unless another session has just added the key.
+// Returns false if it would exceed the limit. Raises: as make_room().
 bool add_key(SharedSection* section, const Key& key, int64* number) {
   KeyPartition* partition = key.partition;
   for (;;) {
@@ -266,9 +263,9 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
   if (core::is_empty(*slot)) {
     // The limit first: forget_keys() stores the floor before the new limit is stored.
     const int64 limit = section->limit.load(std::memory_order_acquire);
-    // A key that has left this partition has raised it before.
+    // A key evicted from this partition raised it with the partition locked.
     const int64 floor = section->floor.load(std::memory_order_relaxed);
-    // A limit that is lowered must find no key above it.
+    // A lowered limit must find no key above it.
     if (floor >= limit) {
       LWLockRelease(&partition->lock);
       return false;
@@ -284,7 +281,7 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
   return is_drawn;
 }
 
-// Gives a key its next number. Returns false if that is above the limit.
+// Issues a key's next number. Returns false if it would exceed the limit.
 bool next_of_key(SharedSection* section, int64 value, int64* number) {
   const Key key = lock_key(section, value);
   const bool is_known = likely(key.slot != nullptr);
@@ -293,19 +290,18 @@ bool next_of_key(SharedSection* section, int64 value, int64* number) {
   return is_known ? is_drawn : add_key(section, key, number);
 }
 
-// How many increments to raise the limit by, by how long the last ones lasted.
+// Number of increments by which to raise the limit, from the time for which the last ones lasted.
 uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
   Assert(is_mine(section->refill));
   if (section->increments == 0 || !segment_adapt) return 1;
-  // They should last for a tenth of a second at least, so that sessions that draw much do not wait
-  // for the disk.
+  // At least 0.1 s, to keep busy sessions from waiting for the disk.
   return core::adapted_step(section->increments, static_cast<uint64>(increment),
                             now.value - section->raised_us.load(),
                             {USECS_PER_SEC / 10, USECS_PER_SEC});
 }
 
-// Forgets all keys, so that each begins above `floor`. Until a limit is stored nobody draws: who
-// had looked at the sequence before it was changed finds none that would do. The section's lock is
+// Evicts all keys: each continues above `floor`. Until a limit is stored, no number is issued, even
+// by a session that looked at the sequence before it was changed. Requires: the section's lock is
 // held.
 void forget_keys(SharedSection* section, int64 floor) {
   section->limit.store(PG_INT64_MIN);
@@ -313,16 +309,16 @@ void forget_keys(SharedSection* section, int64 floor) {
   section->floor.store(floor);
 }
 
-// Raises the sequence by its increment, or several, and makes that the limit. If others have
-// changed the sequence, all keys are forgotten. Returns false where the sequence is at its maximum.
-// The caller has the right to refill.
+// Raises the sequence by one or more increments, and the limit to its new value. Evicts all keys if
+// the sequence was changed otherwise. Returns false if the sequence is at its maximum. Requires:
+// the right to refill.
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(is_mine(section->refill));
   const core::UnixMicros now = unix_now();
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = sequence_page_value(page);
-  // The greatest number that may have been given.
+  // The greatest number that may have been issued.
   const int64 used = value.is_called || value.last == PG_INT64_MIN ? value.last : value.last - 1;
   const bool is_exhausted = used >= options.max;
   XLogRecPtr lsn = InvalidXLogRecPtr;
@@ -349,16 +345,16 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   if (section->known.file.load() == 0) forget_keys(section, used);
   section->limit.store(limit);
   Assert(limit >= section->floor);
-  // Half of what was raised is left, or there is nothing more to raise it to.
+  // Early when half of the increments are left, unless the maximum is reached.
   section->alert.store(limit == options.max ? PG_INT64_MAX : limit - (limit - used) / 2);
   LWLockRelease(&section->lock);
   counter_settle(counter, &section->known);
   return true;
 }
 
-// Raises the limit above `was`; or, if another session has the right to, waits for that one, with
-// kEarly not even that. Raises: 2200H if it must raise the limit and cannot; 55000 if the sequence
-// cycles or counts down.
+// Raises the limit above `was`. If another session has the right to refill, waits for it, or with
+// kEarly returns. Raises: 2200H if the sequence is exhausted, with kMust; 55000 if it cycles or
+// counts down.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {
@@ -379,7 +375,7 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   log_if_slow(&section->refills, counter->relid, took_us);
 }
 
-// The counter of a sequence as a section, locked by this transaction.
+// Opens a sequence as a section, and locks it for this transaction.
 Counter* section_open(Oid relid, AclMode rights) {
   Counter* counter = counter_open(relid, rights);
   if (unlikely(counter->section == nullptr)) counter->section = shared_section(relid);
@@ -398,12 +394,12 @@ int64 section_next(Oid relid, int64 key) {
       continue;
     }
     if (likely(next_of_key(section, key, &number))) {
-      // Where memory was refused the end of that subtransaction has unpinned the page.
+      // After a failed allocation, the end of its subtransaction has unpinned the page.
       if (likely(counter->is_pinned))
         counter->drawn++;
       else
         section->given.fetch_add(1, std::memory_order_relaxed);
-      // One session raises the limit early, so that nobody else waits.
+      // One session raises the limit early, to keep others from waiting.
       if (unlikely(number >= section->alert.load(std::memory_order_relaxed)) &&
           !is_being_refilled(section->refill))
         raise_limit(counter, limit, Urgency::kEarly);
@@ -413,7 +409,7 @@ int64 section_next(Oid relid, int64 key) {
   }
 }
 
-// The last number of a key. Returns false where memory does not know it.
+// A key's last number. Returns false if the key is not in memory.
 bool current_of_key(Oid relid, int64 value, int64* number) {
   Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
   SharedSection* section = counter->section;

@@ -1,5 +1,5 @@
-// Allocating blocks of a remote sequence (remote_source.hpp). The caller has the right to refill,
-// so only one session of a server allocates for a sequence at a time.
+// Allocating blocks of a remote sequence (remote_source.hpp). The caller has the right to refill:
+// one session of a server allocates for a sequence at a time.
 #include "pg/postgres.hpp"
 
 #include "core/central.hpp"
@@ -17,27 +17,26 @@ namespace snowid::pg {
 
 namespace {
 
-// The statement for the other server. Its arguments are whether the source is being attached, the
-// least number to allocate, the sequence's name, the identity that the source must have, and the
-// most blocks. It calls nextval as often as there are blocks to allocate, at most for a sixteenth
-// of those that are left (core::kPart). The answer is one row: which source this is, and the
-// longest series of blocks without a gap. There are gaps where somebody else calls nextval
-// meanwhile. Nothing is allocated from a source that has another identity, or whose next block
-// begins below the least number.
+// The statement for the remote server. Arguments: whether the source is being attached, the least
+// number to allocate, the sequence's name, the identity expected, and the maximum number of blocks.
+// It calls nextval once for each block, at most for a sixteenth of the blocks left (core::kPart).
+// The answer is one row: the source's identity, and the longest series of blocks without a gap,
+// because other sessions may call nextval meanwhile. Nothing is allocated if the identity differs,
+// or the source's next block begins below the least number.
 //
-// - Where nextval was not called since the sequence was created or set, only SELECT would tell the
-//   next number. Then one block is allocated, and the caller looks at it. While it is being
-//   attached such a sequence counts as being at its start.
+// - If nextval was not called since the sequence was created or set, the next number cannot be read
+//   without SELECT. Then one block is allocated, and the caller checks it. While the source is
+//   being attached, such a sequence counts as being at its start.
 // - The identity changes when the server is promoted, restored or upgraded, and when the sequence
-//   is created again. The timeline is that of the WAL that the server writes. The control file
-//   has the old one until the first checkpoint after a promotion.
-// - An advisory lock keeps away other servers that run the same statement. The statement tries to
-//   get it for 0.2 seconds and then goes on without, since anybody may hold it.
-// - It writes a WAL record of its own and commits synchronously, so the answer is durable there,
-//   whatever the other server's settings are.
+//   is created again. The timeline is that of the WAL being written: the control file has the old
+//   one until the first checkpoint after a promotion.
+// - An advisory lock excludes the same statement from other servers. The statement tries for 0.2 s
+//   to acquire it, then continues without it, because any role may hold it.
+// - It writes a WAL record of its own and commits synchronously: the answer is durable whatever the
+//   remote server's settings are.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
-// - Operators are named in full, and take operands of exactly their types: anybody may have made
-//   others there.
+// - Operators are qualified, and their operands have exactly their types, because other roles may
+//   have created overloads on the remote server.
 constexpr char kAllocate[] = R"(
 SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
 FROM (
@@ -96,11 +95,10 @@ GROUP BY b.identity, b.behind, b.island, b.increment, b.max, b.cycles
 ORDER BY 4 DESC
 LIMIT 1)";
 
-// The columns of the answer.
 enum Column : int {
   kIdentity = 1,
-  kBehind,  // where the source's next block begins, null unless that is below the least number
-  kFirst,   // null where nothing was allocated
+  kBehind,  // where the source's next block begins; null unless below the least number
+  kFirst,   // null if nothing was allocated
   kBlocks,
   kIncrement,
   kMax,
@@ -108,10 +106,10 @@ enum Column : int {
   kColumns = kCycles
 };
 
-// The longest identity there can be: two numbers of 20 digits at most, two of 10 at most.
+// Two numbers of at most 20 digits, two of at most 10, and separators.
 constexpr size_t kLongestIdentity = 63;
 
-// 55000: the source is another one than when the sequence was attached.
+// Raises: 55000.
 [[noreturn]] void report_other(const RemoteSource& source, const char* identity) {
   const char* sequence = get_rel_name(source.relid);
   ereport(
@@ -127,7 +125,7 @@ constexpr size_t kLongestIdentity = 63;
               "snowid_segment_attach() again on each of these servers."));
 }
 
-// 55000: the source is behind the sequence here. next: where its next block begins.
+// Raises: 55000. next: where the source's next block begins.
 [[noreturn]] void report_behind(const RemoteSource& source, int64 next, int64 least) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("sequence \"%s\" on server \"%s\" is behind sequence \"%s\"", source.remote,
@@ -141,7 +139,7 @@ constexpr size_t kLongestIdentity = 63;
                   source.server, least - 1));
 }
 
-// Whether a sequence can have given these blocks.
+// Whether a sequence can have allocated these blocks.
 bool is_possible(const core::GivenBlocks& allocated) noexcept {
   if (allocated.first > allocated.max) return false;
   const uint64 room = static_cast<uint64>(allocated.max) - static_cast<uint64>(allocated.first);
@@ -149,8 +147,9 @@ bool is_possible(const core::GivenBlocks& allocated) noexcept {
          room / static_cast<uint64>(allocated.increment);
 }
 
-// Reads the answer: which source it is, and the blocks that it has allocated, if it is attached.
-// identity: of kLongestIdentity + 1 bytes.
+// Reads the answer: the identity, and the allocated blocks if the source is attached. identity: of
+// kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01, see source_allocate() and
+// source_identify().
 void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                  core::GivenBlocks* allocated) {
   const RemoteAnswer answer{source.server};
@@ -174,15 +173,15 @@ void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* i
                 answer.number(kIncrement, 1), answer.number(kMax)};
   if (!is_possible(*allocated))
     report_invalid_answer(source.server, "The blocks are above the maximum value of the sequence.");
-  // Where setval was used meanwhile, or nothing said before which number is next.
+  // setval was used meanwhile, or the next number could not be read.
   if (allocated->first < least) report_behind(source, allocated->first, least);
 }
 
-// Asks the source. Returns nullptr, or the error. Raises: a cancel.
+// Runs the statement. Returns nullptr, or the error. Raises: a cancel.
 ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                       core::GivenBlocks* allocated) {
   const bool is_attached = source.identity != nullptr;
-  // No source has an empty identity, so nothing is allocated before it is attached.
+  // No source has an empty identity: nothing is allocated before it is attached.
   const char* text =
       psprintf(kAllocate, is_attached ? "false" : "true",
                quote_literal_cstr(psprintf(INT64_FORMAT, least)), quote_literal_cstr(source.remote),
@@ -191,9 +190,9 @@ ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, ch
                     [&] { read_answer(source, least, blocks, identity, allocated); });
 }
 
-// Reports that owner or server are others than when the sequence was attached: 42501 for the owner,
-// 55000 for another server of that name, 42704 for none. The present owner has not agreed to blocks
-// being allocated with its rights.
+// Raises: 42501 if the owner has changed since the sequence was attached, because the new owner has
+// not agreed to allocations with its rights; 55000 if another server has the name; 42704 if none
+// has.
 [[noreturn]] void report_changed(const RemoteSource& source) {
   const char* sequence = get_rel_name(source.relid);
   constexpr char kHint[] = "The owner of the sequence can use snowid_segment_attach() again.";

@@ -1,6 +1,5 @@
-// The table of sources, its trigger, and what is remembered of failures. A row holds the OIDs that
-// its names stood for when it was written: a role or server that has taken over such a name gets no
-// rights by it.
+// The table of remote sequences, its trigger, and the failures. A row stores the OIDs of its names
+// at the time it was written: a role or server that takes over such a name gains no rights.
 #include "pg/counters/remote_source.hpp"
 
 #include "core/known.hpp"
@@ -36,7 +35,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The columns of snowid_internal.segment_sources.
 enum Column : AttrNumber {
   kSequence = 1,
   kServer,
@@ -56,23 +54,24 @@ constexpr OwnTable kSources = {.name = kSourcesTable,
                                .own_type_length = sizeof(Oid),
                                .nullable = 0};
 
-// A column of type text, nullptr where it is null.
+// A column of type text; nullptr for null.
 char* text_column(Relation table, HeapTuple row, Column column) {
   bool is_null;
   const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
   return is_null ? nullptr : TextDatumGetCString(value);
 }
 
-// A column that holds an oid, InvalidOid where it is null.
+// A column of type oid; InvalidOid for null.
 Oid oid_column(Relation table, HeapTuple row, Column column) {
   bool is_null;
   const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
   return is_null ? InvalidOid : DatumGetObjectId(value);
 }
 
-// The row with the present OIDs of its names. A user may name the source of a sequence of its own;
-// the owner is looked up. A superuser may also name the owner, as restoring a dump does.
-// Raises, for other users: 42501 if the sequence is another's; 42809 if it is none.
+// The row with the current OIDs of its names. An ordinary user may name the source of its own
+// sequence, and the owner is looked up. A superuser may name the owner, as a restore of a dump
+// does. Raises, for other users: 42501 if the sequence has another owner; 42809 if it is not a
+// sequence.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();
@@ -93,25 +92,24 @@ HeapTuple resolved(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
 }
 
-// Whether the source failed when it was last tried. False if the sequence was attached to another
-// source since.
+// Whether the source failed at the last attempt. False if another source was attached since.
 bool has_failed(const Counter* counter) noexcept {
   const SourceFailures& last = counter->segment->source;
   return last.retry_us.load(std::memory_order_relaxed) != 0 &&
          last.file.load(std::memory_order_relaxed) == file_of(counter->file);
 }
 
-// Locks the sequence as ALTER SEQUENCE does, so that nobody draws from it. Checks the owner before,
-// since a user may not lock another's sequence, and after, since the owner may have changed
-// meanwhile.
+// Locks the sequence as ALTER SEQUENCE does: no session gets numbers from it. Checks the owner
+// before, because a user may not lock another user's sequence, and after, because the owner may
+// have changed meanwhile.
 void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
   LockRelationOid(relid, ShareRowExclusiveLock);
   require_own_sequence(relid);
 }
 
-// The least number that a source may allocate to the sequence: the next one of its own. The lowest
-// bigint if it has none.
+// The least number a source may allocate to the sequence: its own next one, or the least bigint if
+// it is exhausted.
 int64 least_of(Oid relid) {
   const int64 increment = sequence_options(relid).increment;
   const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
@@ -123,7 +121,7 @@ int64 least_of(Oid relid) {
   return next;
 }
 
-// Gives the sequence another file, and changes nothing else, so that all sessions notice.
+// Gives the sequence new storage and changes nothing else, to make all sessions notice.
 void renew_storage(Oid relid) {
   SPI_connect();
   SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
@@ -132,12 +130,12 @@ void renew_storage(Oid relid) {
   SPI_finish();
 }
 
-// Sets the sequence's source, or removes it where there is none. The user owns the sequence.
+// Sets the sequence's source, or removes it if nullptr. Requires: the user owns the sequence.
 void set_source(Oid relid, const RemoteSource* source) {
   Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
   Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
   renew_storage(relid);
-  // Rows of sequences that were dropped go too.
+  // Also removes rows of dropped sequences.
   own_table_execute(kSourcesTable,
                     "DELETE FROM ONLY snowid_internal.segment_sources WHERE seq = $1"
                     " OR NOT EXISTS (SELECT FROM pg_sequence WHERE seqrelid = seq)",
@@ -160,10 +158,10 @@ void set_source(Oid relid, const RemoteSource* source) {
 RemoteSource source_find(Oid relid) {
   RemoteSource source{};
   ScanKeyData key;
-  // Where the table is missing it must not look as if the sequence had no source: its own numbers
-  // may be in use elsewhere.
+  // A missing table must not pass for a sequence without source: its own numbers may be in use on
+  // another server.
   Relation table = own_table_open(kSources, AccessShareLock);
-  // Few rows, so no index; and a snapshot of its own, since the caller's may be older than the row.
+  // Few rows, therefore no index; a snapshot of its own, because the caller's may predate the row.
   ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
   SysScanDesc scan = systable_beginscan(table, InvalidOid, false, nullptr, 1, &key);
   HeapTuple row = systable_getnext(scan);
@@ -202,7 +200,7 @@ void note_failure(const Counter* counter, const RemoteSource& source, int sqlsta
   last->retry_us.store(now.value +
                        std::clamp<int64>(2 * took_us, USECS_PER_SEC, 60 * USECS_PER_SEC));
   if (urgency != Urgency::kEarly || !may_log(&last->logged_us)) return;
-  // A client must not learn where the server is.
+  // For the log only, because a client must not learn the server's address.
   ereport(LOG_SERVER_ONLY, errcode(sqlstate),
           errmsg("could not allocate numbers from server \"%s\" for sequence \"%s\"", source.server,
                  get_rel_name(source.relid)),
@@ -215,7 +213,7 @@ void note_failure(const Counter* counter, const RemoteSource& source, int sqlsta
 bool is_retry_too_early(const Counter* counter) noexcept {
   if (!has_failed(counter)) return false;
   const SourceFailures& last = counter->segment->source;
-  // A clock that was set back is no reason to wait longer.
+  // A clock that moved backward must not extend the delay.
   const core::UnixMicros now = unix_now();
   return now.value < last.retry_us.load(std::memory_order_relaxed) &&
          now.value >= last.failed_us.load(std::memory_order_relaxed);
@@ -225,9 +223,9 @@ bool is_unreachable_source(const Counter* counter) noexcept {
   return has_failed(counter) && counter->segment->source.is_down.load();
 }
 
-// The trigger on snowid_internal.segment_sources. A sequence is refilled with its owner's rights,
-// so nobody else may say where from. Rows that logical replication inserts, updates or deletes are
-// about another server's objects, and are skipped.
+// The trigger on snowid_internal.segment_sources. Only its owner may name a sequence's source,
+// because refills run with the owner's rights. Rows of logical replication describe another
+// server's objects, and are skipped.
 SNOWID_FUNCTION(snowid_segment_check_source) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
@@ -237,9 +235,9 @@ SNOWID_FUNCTION(snowid_segment_check_source) {
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
-// Input of the type snowid_internal.sequence_name: regclass's, but that it lets logical replication
-// bring the name of a sequence that is not here. The row then comes to the trigger, which drops it;
-// an error would stop the replication of all tables.
+// Input of the type snowid_internal.sequence_name: regclass's, but accepts unknown names from
+// logical replication. The trigger then skips the row; an error would stop the replication of all
+// tables.
 SNOWID_FUNCTION(snowid_sequence_in) {
   if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
   return regclassin(fcinfo);
@@ -263,8 +261,8 @@ SNOWID_FUNCTION(snowid_segment_attach) {
   RemoteSource source{
       relid,  relation_owner(relid), server_oid, server, text_to_cstring(PG_GETARG_TEXT_PP(2)),
       nullptr};
-  // Asked before the sequence is locked: others draw meanwhile. What they take then is above what
-  // this session sees first, and the source is above that.
+  // Asked before the sequence is locked, to let other sessions continue. Numbers allocated
+  // meanwhile are above the least seen by this session, and the source is above it.
   source.identity = source_identify(source, least_of(relid));
   lock_own_sequence(relid);
   set_source(relid, &source);

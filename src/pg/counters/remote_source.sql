@@ -1,6 +1,6 @@
--- Central sources
+-- Remote sequences
 
--- A sequence by its name, as regclass has it; but replication can bring names of what is not here.
+-- A sequence by its name, as regclass; logical replication may bring names unknown to this database.
 CREATE TYPE snowid_internal.sequence_name;
 
 CREATE FUNCTION snowid_internal.sequence_name_in(pg_catalog.cstring) RETURNS snowid_internal.sequence_name
@@ -52,7 +52,7 @@ COMMENT ON COLUMN snowid_internal.segment_sources.owner_oid IS 'OID of the owner
 COMMENT ON CONSTRAINT segment_sources_pkey ON snowid_internal.segment_sources IS 'one remote source per sequence';
 COMMENT ON INDEX snowid_internal.segment_sources_pkey IS 'one remote source per sequence';
 
--- A sequence page says more than pg_sequence_last_value(), which is null where the next number is stored.
+-- The page tells what pg_sequence_last_value() does not: it returns null if the page stores the next number.
 CREATE FUNCTION snowid.last_allocated(seq pg_catalog.regclass) RETURNS bigint
   VOLATILE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -90,10 +90,10 @@ COMMENT ON TRIGGER check_source ON snowid_internal.segment_sources IS
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.segment_sources
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_source();
 COMMENT ON TRIGGER refuse_truncate ON snowid_internal.segment_sources IS 'Rejects TRUNCATE, also by logical replication.';
--- For logical replication, too, whose rows are about another server's sequences.
+-- Also for logical replication, whose rows describe another server's sequences.
 ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER check_source;
 ALTER TABLE snowid_internal.segment_sources ENABLE ALWAYS TRIGGER refuse_truncate;
--- Not of sequences that were dropped: their numbers may be those of others where it is restored.
+-- Without dropped sequences: after a restore their OIDs may be those of others.
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.segment_sources'::pg_catalog.regclass,
   'WHERE seq IN (SELECT seqrelid FROM pg_catalog.pg_sequence)'::pg_catalog.text);
 

@@ -1,11 +1,11 @@
-// Segments: caches of a sequence that all sessions of a database share. Numbers are allocated in
-// blocks of the sequence's INCREMENT, and drawn from shared memory (core/segment.hpp).
+// Segments: caches of a sequence, shared by all sessions of a database. Numbers are allocated in
+// blocks of the sequence's INCREMENT, and issued from shared memory (core/segment.hpp).
 //
 // snowid_segment_next() calls, in this order: segment_open(); segment_draw(), which looks at the
-// sequence's page and draws; and, if too few numbers are left, refill_segment(). That one takes the
-// right to refill, and allocates blocks of the sequence itself (refill_here()) or of a remote
-// sequence (refill_there()). While one session refills, the others draw what is left. They wait for
-// it only if nothing is left. A read-only transaction gets an error, as from nextval.
+// sequence's page and issues a number; if few are left, refill_segment(), which acquires the right
+// to refill and allocates blocks of the sequence itself (refill_here()) or of a remote sequence
+// (refill_there()). During a refill other sessions use the remaining numbers, and wait only if none
+// is left. A read-only transaction gets an error, as from nextval.
 //
 // Shared: SharedSegment, see counter_state.hpp; the sequence, see session_counter.hpp.
 #include "pg/postgres.hpp"
@@ -34,7 +34,7 @@ namespace snowid::pg {
 
 namespace {
 
-// Numbers that were allocated: `count` from `first` on, which lie in so many blocks.
+// Allocated numbers: `count` from `first` on, in `blocks` blocks.
 struct Allocation {
   int64 first;
   uint64 count;
@@ -42,8 +42,8 @@ struct Allocation {
   core::Spacing spacing;
 };
 
-// Whether the numbers in memory are valid: they are in blocks of this size (0: all of the
-// increment), and nobody else has changed the sequence since.
+// Whether the numbers in memory are valid: in blocks of this size (0: of the whole increment), and
+// of a sequence not changed otherwise since.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
   const core::Segment& numbers = counter->segment->numbers;
   if (size == 0) size = numbers.increment.load(std::memory_order_relaxed);
@@ -60,8 +60,8 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
 }
 
-// How many blocks to allocate, by how long the last ones lasted, how many numbers were
-// issued, and how many are asked for.
+// Number of blocks to allocate, from the time for which the last ones lasted, the numbers issued,
+// and `want`.
 uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want,
                           core::UnixMicros now) {
   Assert(is_mine(segment->refill));
@@ -73,8 +73,8 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want
   return core::blocks_within(blocks, size, core::given_by(segment->numbers), want);
 }
 
-// Stores what was allocated in the segment, where all sessions draw from. Numbers that are left
-// there are given up if the sequence was changed, or if they are in blocks of another size.
+// Publishes the allocated numbers to all sessions. Drops the numbers still there if the sequence
+// was changed or their blocks have another size.
 void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
@@ -92,14 +92,14 @@ void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMi
 
 enum class Outcome : uint8_t {
   kRefilled,
-  kExhausted,  // there are no more numbers, or too few to allocate some early
-  kFailed,     // the central source has failed, or the sequence was set above what it gave
+  kExhausted,  // no numbers are left, or too few to allocate early
+  kFailed,     // the remote sequence failed, or the sequence was set above its numbers
 };
 
-// Sets *first to the least number at which the sequence's next block may begin: the one that
-// nextval would give. Where the storage has changed since the last refill and the value has not,
-// ALTER SEQUENCE may have made INCREMENT smaller; then the next block also begins above all numbers
-// that were drawn. Returns false where there is no such bigint.
+// Sets *first to the least number at which the sequence's next block may begin: nextval's. If the
+// storage has changed since the last refill and the value has not, ALTER SEQUENCE may have made
+// INCREMENT smaller; then the block also begins above all issued numbers. Returns false if it would
+// exceed bigint.
 bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
   *first = value.last;
@@ -113,7 +113,7 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
   return !pg_add_s64_overflow(given, 1, first);
 }
 
-// Refills from the sequence itself. want: how many numbers are asked for, 0 where it is early.
+// Refills from the sequence itself. want: numbers asked for, 0 for an early refill.
 Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOptions& options,
                     core::UnixMicros now) {
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
@@ -136,8 +136,9 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   return Outcome::kRefilled;
 }
 
-// How many blocks to allocate from a central source: enough to go on for a while without it, at the
-// recent rate, within the part of the numbers left here. room: how many are left after the next.
+// Number of blocks to allocate from a remote sequence: enough to outlast an outage for a while at
+// the recent rate, within a part of the numbers left in this sequence. room: numbers left after the
+// next.
 uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint64 room,
                                 core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
@@ -145,12 +146,12 @@ uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint6
   if (size == 0) size = increment;
   const uint64 used = segment->numbers.cursor.load() - segment->refilled_cursor;
   const uint64 ahead = core::numbers_ahead(used, now.value - segment->refilled_us) / size + 1;
-  // The second is a bound on what one statement allocates.
+  // core::kMostNumbers bounds the work of one statement.
   return std::min({std::max(ahead, blocks_to_allocate(segment, size, 0, now)), core::kMostNumbers,
                    std::max<uint64>(room / core::kPart / increment, 1)});
 }
 
-// find_first() with the value on the page now. Returns false where no number is left.
+// find_first() with the current value on the page. Returns false if no number is left.
 bool look_for_first(const Counter* counter, const SequenceOptions& options, int64* first) {
   const SequencePage page = counter_page_lock(counter);
   const SequenceValue value = sequence_page_value(page);
@@ -158,8 +159,8 @@ bool look_for_first(const Counter* counter, const SequenceOptions& options, int6
   return find_first(counter, value, options.increment, first) && *first <= options.max;
 }
 
-// Takes the blocks that the central source gave, and publishes them, unless the sequence was set
-// above them meanwhile. began: when the source was tried.
+// Records and publishes the remote sequence's blocks, unless the sequence was set above them
+// meanwhile. began: start of the remote call.
 Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
                           const SequenceOptions& options, core::Spacing spacing,
                           core::UnixMicros began) {
@@ -180,7 +181,7 @@ Outcome take_given_blocks(Counter* counter, const core::GivenBlocks& there,
   return Outcome::kRefilled;
 }
 
-// The source has failed with this error. With kMust that is reported.
+// Notes a failure of the remote sequence. With kMust raises it.
 Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData* error,
                    Urgency urgency, core::UnixMicros began) {
   const bool is_down = is_unreachable(error);
@@ -192,8 +193,8 @@ Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData
   return Outcome::kFailed;
 }
 
-// Refills from the central source: where it is as it was attached, and numbers are left here, it is
-// asked for blocks above what was given here. With kMust its failure is reported.
+// Refills from the remote sequence, if numbers are left in this one, with blocks above all issued
+// numbers. With kMust raises the remote sequence's failure.
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
@@ -210,14 +211,13 @@ Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& optio
                  "Its blocks are smaller than the ones that are drawn from.", now, urgency);
     if (urgency == Urgency::kEarly) return Outcome::kFailed;
   }
-  // With kMust it fails there.
+  // With kMust raises an error if `size` is too large.
   const core::Spacing spacing = spacing_of(counter->relid, size, there.increment);
   return take_given_blocks(counter, there, options, spacing, now);
 }
 
-// Whether there is nothing to refill, once this session has the right: another one may have
-// refilled before. An early refill also does nothing where the numbers in memory are not valid, or
-// the segment has no room.
+// Whether nothing is to be done, once this session has the right: another one may have refilled. An
+// early refill also does nothing if the numbers in memory are invalid or the segment has no room.
 bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   Assert(is_mine(counter->segment->refill));
   const core::Segment& numbers = counter->segment->numbers;
@@ -226,9 +226,9 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   return !counts || !core::is_running_low(numbers) || !core::has_room(numbers);
 }
 
-// Takes the right to refill, and sets *source to the sequence's, or its server to nullptr where it
-// has none. Returns false where another session has it; with kMust it has waited for that one,
-// unless that one tries a source that is down.
+// Acquires the right to refill, and sets *source to the remote sequence, its server to nullptr if
+// there is none. Returns false if another session has the right; with kMust after waiting for it,
+// unless it tries a remote server that is down.
 bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   RefillRight* right = &counter->segment->refill;
   const bool is_down = is_unreachable_source(counter);
@@ -238,8 +238,8 @@ bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
     refill_wait(right);
     return false;
   }
-  // Before the right is taken, since it may have to wait for a lock on the table. The lock on the
-  // sequence keeps others from changing its source.
+  // Before the right is acquired, because this may wait for a lock on the table. The lock on the
+  // sequence protects its source from changes.
   *source = source_find(counter->relid);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);
@@ -249,9 +249,9 @@ bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   return false;
 }
 
-// Refills, unless another session does. With kMust it also draws up to `want` numbers, before it
-// gives the right back, so that it gets some even where others change the sequence all the time;
-// the count is 0 where others have drawn all. With kEarly it draws nothing.
+// Refills, unless another session does. With kMust also issues up to `want` numbers before the
+// right is released, to get some even if the sequence changes all the time; the count is 0 if other
+// sessions took all. With kEarly issues none.
 core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint32 want) {
   core::Drawn drawn{0, 0, false};
   RemoteSource source;
@@ -278,14 +278,14 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
   return drawn;
 }
 
-// The counter of a sequence as a segment, locked by this transaction.
+// Opens a sequence as a segment, and locks it for this transaction.
 Counter* segment_open(Oid relid) {
   Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
   if (unlikely(counter->segment == nullptr)) counter->segment = shared_segment(relid);
   return counter;
 }
 
-// Draws up to `want` numbers, and at least one. size: of blocks, 0 for the whole increment.
+// Issues 1 to `want` numbers. size: of blocks, 0 for the whole increment.
 core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   for (;;) {
     if (likely(has_valid_numbers(counter, size))) {
@@ -300,8 +300,8 @@ core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   }
 }
 
-// The state of a running snowid_segment_batch: the numbers it has drawn and not returned, and how
-// many to draw.
+// State of a running snowid_segment_batch: numbers allocated to it and not yet returned, and how
+// many are still to be issued.
 struct Batch {
   Oid relid;
   uint64 size;
@@ -310,11 +310,10 @@ struct Batch {
   int32 left;
 };
 
-// Numbers of a batch are drawn up to so many at once: a batch that is not read to its end wastes
-// fewer.
+// Numbers per call to the segment: a batch not read to its end wastes fewer.
 constexpr uint32 kBatchAtOnce = 1024;
 
-// The block size of a call: argument `number`, or 0 for all of the increment if there is none.
+// The block size: argument `number`, or 0, for the whole increment, if absent. Raises: 22023.
 uint64 size_arg(FunctionCallInfo fcinfo, int number) {
   if (PG_NARGS() <= number) return 0;
   const int32 size = PG_GETARG_INT32(number);
@@ -344,7 +343,7 @@ SNOWID_FUNCTION(snowid_segment_batch) {
     require_nextval("snowid_segment_batch()");
     const int32 count = PG_GETARG_INT32(1);
     require_count(count, 0, PG_INT32_MAX);
-    segment_open(PG_GETARG_OID(0));  // fails where nothing may be drawn from it
+    segment_open(PG_GETARG_OID(0));  // checks the rights
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));

@@ -1,4 +1,4 @@
-// What a session keeps of counters, and changing a sequence's page.
+// A session's table of counters, and changes of a sequence's page.
 #include "pg/counters/session_counter.hpp"
 
 extern "C" {
@@ -21,23 +21,22 @@ namespace {
 
 HTAB* counters = nullptr;
 
-// The counters used last, by the low bits of their oids.
+// The most recent counters, by the low bits of their OIDs.
 constexpr uint32 kRecent = 16;
 Counter* recent[kRecent];
 
-// The counters whose pages this transaction has pinned: few, since a server may have few buffers,
-// and a transaction draw from many sequences.
+// The counters whose pages this transaction has pinned: few, because a server may have few buffers.
 constexpr uint32 kMostPinned = 8;
 Counter* pinned[kMostPinned];
 uint32 pinned_count = 0;
 
-// Forgets the pins, which the end of a transaction that has failed releases.
+// Forgets the pins, released at the end of a failed transaction.
 void forget_pins() noexcept {
   counter_flush_counts();
   while (pinned_count > 0) pinned[--pinned_count]->is_pinned = false;
 }
 
-// Unpins the pages. The pins are owned by the transaction, not by the current subtransaction.
+// Unpins the pages. The pins belong to the transaction, not to the current subtransaction.
 void unpin_pages() {
   ResourceOwner caller = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;
@@ -46,15 +45,14 @@ void unpin_pages() {
   forget_pins();
 }
 
-// Whether there may be a counter with an entry that has to be looked at again.
+// Whether a counter with an entry may need another look.
 bool may_be_stale = false;
 
 enum class Which : uint8_t { kStale, kAll };
 
-// Counts this session out of the shared entries of its counters: of all; or of those that it has to
-// look at again, since their sequences may be dropped, and a sweep could not remove the entries. No
-// draw may be under way. Runs at the end of transactions, and so must not fail: it
-// allocates nothing.
+// Counts this session out of the shared entries of its counters: of all, or of those invalidated,
+// whose entries a sweep could otherwise not remove if the sequences are dropped. Requires: no
+// number is being issued. Runs at the end of transactions and must not fail: allocates nothing.
 void let_go_of_entries(Which which) {
   if (counters == nullptr) return;
   HASH_SEQ_STATUS scan;
@@ -83,8 +81,8 @@ Counter* find_or_make(Oid relid) {
   return counter;
 }
 
-// Calls `step` with the transaction's resource owner, so that its locks and pins stay if the
-// current subtransaction fails.
+// Calls `step` with the transaction's resource owner: locks and pins outlive a failure of the
+// current subtransaction.
 template <typename Step>
 void for_transaction(const Step& step) {
   ResourceOwner caller = CurrentResourceOwner;
@@ -110,7 +108,7 @@ void look_at_sequence(Counter* counter) {
   counter->is_looked_at = true;
 }
 
-// This process has the right to refill the segment or section that `known` belongs to.
+// Asserts: this process has the right to refill the segment or section of `known`.
 void assert_has_right([[maybe_unused]] const Counter* counter,
                       [[maybe_unused]] const core::Known* known) noexcept {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&
@@ -119,7 +117,7 @@ void assert_has_right([[maybe_unused]] const Counter* counter,
           is_mine(counter->section->refill)));
 }
 
-// Pins the page, until the end of the transaction if there are not too many.
+// Pins the page until the end of the transaction, or until too many are pinned.
 void pin_page(Counter* counter) {
   if (pinned_count == kMostPinned) unpin_pages();
   bool is_recent = false;
@@ -140,7 +138,7 @@ void pin_page(Counter* counter) {
 }  // namespace
 
 void counter_flush_counts() noexcept {
-  // Counted is only what is drawn while the page is pinned.
+  // Numbers are counted here only while the page is pinned.
   for (uint32 i = 0; i < pinned_count; i++) {
     if (pinned[i]->drawn == 0) continue;
     pinned[i]->section->given.fetch_add(pinned[i]->drawn, std::memory_order_relaxed);
@@ -148,8 +146,8 @@ void counter_flush_counts() noexcept {
   }
 }
 
-// Before a commit the pins are released, or the transaction's resource owner would warn of a leak.
-// A transaction that fails has released them itself.
+// The pins are released before a commit, or the transaction's resource owner would warn of a leak.
+// A failed transaction has released them itself.
 void at_eoxact_counters(XactEvent event) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -165,16 +163,15 @@ void at_eoxact_counters(XactEvent event) {
   }
 }
 
-// A subtransaction that fails drops the storage that it has made, of which nothing may be pinned;
-// and it may have been refilling.
+// A failed subtransaction drops the storage it created, of which no page may be pinned; and it may
+// have been refilling.
 void at_eosubxact_counters(SubXactEvent event) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
   end_refill_in_subtransaction();
   unpin_pages();
 }
 
-// Something about a sequence may have changed, its storage for one. relid: InvalidOid for all
-// relations.
+// A sequence's storage, among others, may have changed. relid: InvalidOid for all relations.
 void on_relcache_counters(Oid relid) {
   if (counters == nullptr) return;
   may_be_stale = true;
@@ -189,9 +186,8 @@ void on_relcache_counters(Oid relid) {
     counter->is_looked_at = false;
 }
 
-// At the process's exit. A transaction may still be open, and a sweep can delete entries as soon as
-// this session is counted out of them. So first it stops waiting for a right to refill, and gives
-// back the one that it has.
+// A transaction may still be open, and a sweep can delete entries once this session is counted out
+// of them. Therefore it first stops waiting for a right to refill, and releases its own.
 void at_exit_counters() {
   ConditionVariableCancelSleep();
   end_refill();

@@ -1,16 +1,16 @@
-// A counter as a session sees it: an ordinary sequence whose numbers sessions draw from shared
-// memory, as a segment (sequence_cache.cpp) or a section (keyed_counter.cpp). This is what the two
-// have in common.
+// A counter as a session sees it: an ordinary sequence whose numbers are issued from shared memory,
+// as a segment (sequence_cache.cpp) or as a section (keyed_counter.cpp). This file has what both
+// share.
 //
-// Called in this order: counter_open() and counter_is_as_known() for each draw; by the session that
-// has the right to refill counter_page_lock(), counter_change() and counter_page_unlock(), then
+// Called in this order: counter_open() and counter_is_as_known() for each number; with the right to
+// refill counter_page_lock(), counter_change() and counter_page_unlock(), then
 // sequence_make_durable() (sequence_page.hpp) and counter_settle().
 //
-// Shared: the sequence itself. A session that draws takes the sequence's lock, in RowExclusiveLock,
-// once in a transaction, and keeps it, as nextval does. So nobody can drop or alter the sequence
-// while a transaction that has drawn from it is open, and the next draw sees the new state. setval
-// takes the same lock, and does not wait; so each draw looks at the sequence's page. Only the
-// session that has the right to refill (counter_state.hpp) changes the page.
+// Shared: the sequence. As nextval does, a session locks it in RowExclusiveLock once in a
+// transaction, until its end: the sequence can be neither dropped nor altered while a transaction
+// with numbers from it is open, and the next call sees the new state. setval takes the same lock
+// without waiting; therefore each call looks at the sequence's page. Only the session with the
+// right to refill (counter_state.hpp) changes the page.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -26,61 +26,57 @@ extern "C" {
 
 namespace snowid::pg {
 
-// Belongs to one process. Made once for each sequence that the session uses, and never freed.
+// Belongs to one process. Made at the first use of the sequence in the session; never freed.
 struct Counter {
-  Oid relid;                     // the key
-  LocalTransactionId locked_in;  // the transaction in which this session has last locked it
-  bool is_looked_at;             // `file` holds: no invalidation has named the sequence since
+  Oid relid;
+  LocalTransactionId locked_in;  // the last transaction in which this session locked it
+  bool is_looked_at;             // whether `file` is valid: no invalidation of the sequence since
   bool is_pinned;                // whether this transaction has its page pinned
-  FileLocator file;              // its storage
-  Buffer buffer;                 // the buffer that last held its page, or InvalidBuffer
-  uint64 drawn;                  // numbers of the section that its entry does not count yet
-  // The shared entries, of which the session is counted in as a user; nullptr where it has not used
-  // the sequence as a segment, or as a section.
+  FileLocator file;
+  Buffer buffer;  // the last buffer of its page, or InvalidBuffer
+  uint64 drawn;   // numbers of the section not yet counted in its entry
+  // Shared entries, with this session counted as a user; nullptr if not used as such.
   SharedSegment* segment;
   SharedSection* section;
 };
 
-// Adds what this session has drawn to what the sections' entries count. Otherwise the end of the
-// transaction does: each draw writing to what all share would cost it more.
+// Adds the numbers issued by this session to the counts of the sections' entries. The end of the
+// transaction calls it, because a shared write for each number would be slower.
 void counter_flush_counts() noexcept;
 
-// The counter of a sequence, which is then locked by this transaction. rights: the user needs one
-// of them. Raises: 42P01 if there is no such relation; 42809 if it is no sequence, or one of
-// snowid's own; 0A000 if it is temporary; 42501 if the user has none of the rights.
+// Finds or makes the counter of a sequence, and locks the sequence for this transaction. rights:
+// the user needs one of them. Raises: 42P01 if there is no such relation; 42809 if it is not a
+// sequence, or one of snowid's own; 0A000 if it is temporary; 42501 if the user has none of the
+// rights.
 Counter* counter_open(Oid relid, AclMode rights);
 
-// Whether the sequence is as it was when its numbers in memory were allocated, by a look at its
-// page without a lock. The counter is open in this transaction.
+// Whether the sequence is unchanged since its numbers in memory were allocated, by a look at its
+// page without a lock. Requires: the counter is open in this transaction.
 bool counter_is_as_known(Counter* counter, const core::Known& known);
 
-// 2200H, as nextval has it.
+// Raises: 2200H, as nextval does.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
 
-// Opens the sequence of a counter and locks its page, as sequence_page_lock() does; and the
-// reverse.
+// Open the counter's sequence and lock its page, as sequence_page_lock() does; and the reverse.
 SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
-// Changes the locked page so that `last` was the last value, or, where is_called is false, is the
-// next one; and *known to match. Until counter_settle() the numbers that were in memory before stay
-// valid, if they were. Returns the end of the WAL record as sequence_page_set() does. The caller
-// has the right to refill.
+// Sets the locked page's last value to `last`, or the next value if is_called is false; and *known
+// to match. Until counter_settle() the numbers already in memory stay as valid as they were.
+// Returns the end of the WAL record, as sequence_page_set() does. Requires: the right to refill.
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 
-// Says in *known that the numbers in memory are those of the sequence as it was last changed. To be
-// called once the change is durable and the numbers are in memory.
+// Marks in *known the numbers in memory as those of the sequence's last change. Requires: the
+// change is durable and the numbers are in memory.
 void counter_settle(const Counter* counter, core::Known* known);
 
-// Called by module.cpp.
 void at_eoxact_counters(XactEvent event);
 void at_eosubxact_counters(SubXactEvent event);
 void at_exit_counters();
 void on_relcache_counters(Oid relid);
 
-// Whether a sequence with this value on its page is as it was when its numbers in memory were
-// allocated.
+// Whether this value on the page is the one of the last allocation in memory.
 inline bool is_as_known(const Counter* counter, const core::Known& known,
                         const SequenceValue& value) noexcept {
   return core::is_as_known(known, file_of(counter->file), value);

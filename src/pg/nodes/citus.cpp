@@ -27,18 +27,17 @@ constexpr char kGroupTable[] = "pg_dist_local_group";
 constexpr char kNodesTable[] = "pg_dist_node";
 constexpr char kGroupColumn[] = "groupid";
 
-// How the application_name begins of sessions that Citus opens on its nodes.
+// Prefixes of the application_name of sessions opened by Citus on its nodes.
 constexpr const char* kOwnSessions[] = {"citus_internal",
                                         "citus_run_command gpid=", "citus_rebalancer gpid="};
 
-// The table that was read last, InvalidOid before.
+// The table read last, InvalidOid before.
 Oid group_relid = InvalidOid;
 
-// The hash by which PostgreSQL's cache finds that table's row of pg_class by its name, 0 before
-// citus_read() was first called.
+// Hash of the table's pg_class row in the cache by name, 0 before the first citus_read().
 uint32 group_hash = 0;
 
-// Whether Citus has opened this session, as its application_name says.
+// Whether Citus opened this session, by its application_name.
 bool is_own_session() {
   if (application_name == nullptr) return false;
   for (const char* beginning : kOwnSessions)
@@ -46,7 +45,7 @@ bool is_own_session() {
   return false;
 }
 
-// Opens a table of this name in pg_catalog. Returns nullptr where there is none.
+// Opens a table of pg_catalog. Returns nullptr if there is none.
 Relation open_table(const char* name) {
   for (;;) {
     const Oid relid = get_relname_relid(name, PG_CATALOG_NAMESPACE);
@@ -56,7 +55,7 @@ Relation open_table(const char* name) {
   }
 }
 
-// Whether the cluster's nodes are listed here.
+// Whether this node lists the cluster's nodes.
 bool knows_nodes() {
   Relation relation = open_table(kNodesTable);
   if (relation == nullptr) return false;
@@ -65,8 +64,8 @@ bool knows_nodes() {
   return knows;
 }
 
-// Reads the one row. The table's number of rows and its column are not taken on trust: a group that
-// is none may be another node's.
+// Reads the group, and checks the table's form and number of rows: an invalid group may be another
+// node's.
 CitusNode read_row(Relation relation) {
   CitusNode node = {CitusState::kAltered, 0, true};
   if (relation->rd_rel->relkind != RELKIND_RELATION) return node;
@@ -92,7 +91,7 @@ CitusNode read_group() {
   Relation relation = open_table(kGroupTable);
   if (relation == nullptr) return {CitusState::kNone, 0, true};
   group_relid = RelationGetRelid(relation);
-  // There is no invalidation when an extension takes in a table that exists already.
+  // No invalidation is sent when an extension adopts an existing table.
   CitusNode node = {CitusState::kNone, 0, false};
   if (belongs_to(RelationRelationId, group_relid, "citus")) node = read_row(relation);
   relation_close(relation, AccessShareLock);
@@ -102,18 +101,18 @@ CitusNode read_group() {
 }  // namespace
 
 CitusNode citus_read() {
-  // First, so that a change while it reads is noticed.
+  // First, to notice a change during the read.
   group_hash = GetSysCacheHashValue2(RELNAMENSP, CStringGetDatum(kGroupTable),
                                      ObjectIdGetDatum(PG_CATALOG_NAMESPACE));
   CitusNode node = read_group();
   if (node.state != CitusState::kNumbered || node.group != 0) return node;
 
-  // The coordinator's group is 0, and so is that of a worker that Citus has yet to synchronize.
-  // Only there nobody is listed. Citus may synchronize it right now, first the group and then the
-  // nodes; so where they are there, so is the group.
+  // Group 0 is the coordinator's, and that of a worker not synchronized yet; only the latter lists
+  // no nodes. Citus may be synchronizing it, first the group, then the nodes: if the nodes are
+  // there, so is the group.
   if (knows_nodes()) return read_group();
-  // Else it is a Citus without a cluster, or a worker that is not synchronized; this session cannot
-  // know which, and a pooler may give it to another client.
+  // A Citus without a cluster, or a worker not synchronized: this session cannot tell, and a pooler
+  // may give it to another client.
   node.is_lasting = false;
   if (is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;

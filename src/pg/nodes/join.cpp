@@ -1,15 +1,15 @@
-// A node: how it joins a registry and leaves it, and has the registry, or Citus, confirm its
-// number, for schedulers, and for scripts that start or promote a server.
+// Joining and leaving a registry, and confirming the node number by the registry or by Citus, for
+// schedulers and for scripts that start or promote a server.
 //
-// Node and registry exchange tokens, by which copies of the node are found. A token is a random
-// number that the node makes, and stores as `next` before it asks for it. The same one is asked
-// for, whatever the request, until the registry has said that it has it: so an answer that was lost
-// is asked for again, and a request that comes late does no harm. Since a copy may have been made
-// meanwhile, which knows `next`, too, only a token that was made after that confirms the number.
+// Node and registry exchange tokens, to detect copies of the node. A token is a random number made
+// by the node, and stored as `next` before it is requested. The node repeats the same `next`, in
+// any request, until the registry confirms it: a lost answer is asked for again, and a late request
+// does no harm. Because a copy made meanwhile knows `next`, too, only a token made after the
+// confirmation confirms the node number.
 //
 // In the order of use: each SQL function locks the page (membership.hpp), finds the registry and
-// compares clocks (registry_client.hpp), and asks by exchange(). What is found is in the page
-// before they return or raise; after an error of asking, `next` stays.
+// compares clocks (registry_client.hpp), and calls exchange(). The result is on the page before
+// they return or raise; after a failed request, `next` stays.
 #include "pg/postgres.hpp"
 
 #include "core/types.hpp"
@@ -36,7 +36,7 @@ namespace snowid::pg {
 
 namespace {
 
-// A node's name if none is given.
+// Default node name.
 const char* default_node() {
   char host[256];
   if (gethostname(host, sizeof(host)) != 0)
@@ -46,7 +46,7 @@ const char* default_node() {
   return psprintf("%s:%d/%s", host, PostPortNumber, get_database_name(MyDatabaseId));
 }
 
-// 55000: the database has joined another registry.
+// Raises: 55000, because the database has joined another registry.
 [[noreturn]] void report_joined(const Membership& member) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("database has joined as node \"%s\", with number " INT64_FORMAT, member.node,
@@ -61,8 +61,8 @@ int64 new_token() {
   return std::max(static_cast<int64>(random >> 1), int64{1});
 }
 
-// Asks for the next token, which is made and stored unless there is one. If the registry has it,
-// the node uses it, and that registry.
+// Requests the next token, made and stored unless there is one. If the registry has it, the node
+// uses it and this registry.
 Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, Membership* member) {
   if (member->next == 0) {
@@ -78,8 +78,8 @@ Answer ask_for_next(const ForeignServer* registry, const char* request, const ch
   return answer;
 }
 
-// Replaces the token by one that is made now. What was asked for before is finished first.
-// identity, token: what the registry has; of a server that states nothing, what the node uses.
+// Replaces the token by a new one, after finishing an earlier request. identity, token: the
+// registry's, for a server that states a takeover; otherwise the node's.
 Answer exchange(const ForeignServer* registry, const char* request, const char* identity,
                 int64 token, Membership* member) {
   const bool was_asked = member->next != 0;
@@ -113,7 +113,7 @@ void note(Finding finding, Membership* member) {
           : errhint("On the server that will be the node, use snowid.take_over_node()."));
 }
 
-// 55000. Nothing has changed.
+// Raises: 55000. Nothing has changed.
 [[noreturn]] void report_refused(const ForeignServer* registry, const Membership& member,
                                  Verdict verdict) {
   const char* detail = nullptr;
@@ -142,7 +142,7 @@ void note(Finding finding, Membership* member) {
           errdetail("%s", detail), errhint("%s", hint));
 }
 
-// 55000, after the claim was forgotten.
+// Raises: 55000, after deleting the claim.
 [[noreturn]] void report_lost_claim(const ForeignServer* registry, Membership* member) {
   member->is_claiming = false;
   member->next = 0;
@@ -155,7 +155,7 @@ void note(Finding finding, Membership* member) {
       errhint("Try again, to claim another number."));
 }
 
-// Stores a new claim. Whatever number the database had is not its own from now on.
+// Stores a new claim. The database's former number is no longer its own.
 void store_claim(const ForeignServer* registry, Membership* member) {
   Membership claim{};
   claim.state = member->state == MemberState::kJoined ? MemberState::kLeft : member->state;
@@ -170,7 +170,7 @@ void store_claim(const ForeignServer* registry, Membership* member) {
   *member = claim;
 }
 
-// The number is this server's.
+// Makes the number this server's.
 void settle(Membership* member) {
   member->is_claiming = false;
   member->finding = Finding::kNothing;
@@ -179,15 +179,14 @@ void settle(Membership* member) {
   membership_bind(member);
 }
 
-// Claims a number, or finishes an earlier claim: in one that returns the number is the node's, and
-// the page says so. A claim names the identity of the registry, which is asked for before the claim
-// is stored.
-// Raises: 55000 if another server has finished the claim, or the registry has become another one;
-// then the claim is forgotten.
+// Claims a number, or finishes an earlier claim; on return the number is the node's, durably. A
+// claim names the identity of the registry, asked for before the claim is stored. Raises: 55000 if
+// another server has finished the claim, or the registry has another identity, after deleting the
+// claim.
 void claim_number(const ForeignServer* registry, Membership* member) {
   if (!member->is_claiming || strcmp(member->server, registry->servername) != 0)
     store_claim(registry, member);
-  // A registry that was set back may give the claim another number than before.
+  // A restored registry may assign the claim another number than before.
   member->number = 0;
   const Answer answer = registry_ask(registry, kClaim, member->registry, 0, *member);
   if (answer.verdict != Verdict::kHeld) report_lost_claim(registry, member);
@@ -198,9 +197,9 @@ void claim_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Exchanges the token. Goes on with a WARNING if the registry does not know it, and sets `finding`.
-// Raises: 55000 if another server has exchanged tokens since, or the number was retired; then the
-// node has stopped.
+// Exchanges the token. If the registry does not know it, raises a WARNING and sets `finding`.
+// Raises: 55000, after stopping the node, if another server has exchanged tokens since or the
+// number was retired.
 void check_number(const ForeignServer* registry, Membership* member) {
   const Answer answer = exchange(registry, kExchange, member);
   switch (answer.verdict) {
@@ -222,14 +221,13 @@ void check_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Has the registry, as it is now, know the node's number and token; from then on the node uses
-// that registry.
-// Raises: 55000 if it cannot be; nothing has changed then.
+// Has the registry in its current state store the node's number and token; the node uses this
+// registry from then on. Raises: 55000 if it cannot; nothing has changed then.
 void accept_registry(const ForeignServer* registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
   const Answer answer = exchange(registry, kAccept, look.identity, look.token, member);
-  // Who was promoted states by this that it is the registry, and not which server is the node.
+  // A promoted server states the identity of the registry, not which server is the node.
   if (answer.verdict == Verdict::kPromoted)
     memmove(member->registry, answer.identity, sizeof(member->registry));
   else if (answer.verdict != Verdict::kHeld)
@@ -252,16 +250,16 @@ void join(const char* server, const char* node, Membership* member) {
 
 void leave(Membership* member) {
   const MemberState state = state_of(*member);
-  // A copy has no number to give back.
+  // A copy has no number to return.
   const bool is_told =
       state != MemberState::kJoined && (state != MemberState::kLeaving || !is_bound(*member));
-  // Before the registry is told: its answer may be lost.
+  // Before the request, because its answer may be lost.
   member->state = is_told ? MemberState::kLeft : MemberState::kLeaving;
   member->is_claiming = false;
   membership_write(*member);
   membership_row_delete();
   if (is_told) return;
-  // The node has stopped, whatever becomes of this.
+  // The node has stopped, whatever the request returns.
   ErrorData* error = try_in_subtransaction([&] {
     const ForeignServer* registry = registry_of(member->server, member->node);
     const Verdict verdict = exchange(registry, kLeave, member).verdict;
@@ -281,9 +279,8 @@ void leave(Membership* member) {
               member->number));
 }
 
-// The last IDs of the server that had the number are not known. They are not beyond its clock,
-// which may have been ahead of the registry's, and its max_lead_us. So this database issues only
-// IDs with times above what this returns.
+// Issues IDs only above the returned time: an upper bound on the times of the other server's IDs,
+// which are at most its max_lead_us ahead of its clock. That clock may be ahead of the registry's.
 core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
   const core::UnixMicros there{unix_now().value + gap.most_behind_us};
   const core::UnixMicros moment{there.value + kMostDifferenceUs +
@@ -308,7 +305,7 @@ struct LockedNode {
   const ForeignServer* registry;
 };
 
-// Raises 55000 if the database is not a node, or has left.
+// Raises: 55000 if the database is not a node, or has left.
 LockedNode lock_node() {
   membership_lock();
   LockedNode node{membership_read(), MemberState::kNone, nullptr};
@@ -370,12 +367,12 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   require_no_citus();
   LockedNode node = lock_node();
   const ClockGap gap = registry_compare_clocks(node.registry);
-  // Before anything is taken. A copy is found also if its clock is wrong.
+  // Before any change. This detects a copy even if its clock is wrong.
   require_near_clocks(node.registry, gap);
   const Answer look = registry_ask(node.registry, kLook, node.member.registry, 0, node.member);
   if (look.verdict != Verdict::kHeld) report_refused(node.registry, node.member, look.verdict);
-  // Before, since the answer may be lost, and the next check confirm the number; and once more,
-  // since the other server has issued IDs meanwhile.
+  // Before the request, because its answer may be lost and the next check confirm the number; and
+  // again after it, because the other server has issued IDs meanwhile.
   go_above_other(gap, look.max_lead_us);
   const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
   if (answer.verdict != Verdict::kHeld) report_refused(node.registry, node.member, answer.verdict);

@@ -29,10 +29,10 @@ char* instance_tag = nullptr;
 
 namespace {
 
-// The version of the page's form: of Stored, and of what its fields mean.
+// Version of the layout and meaning of Stored.
 constexpr uint32 kVersion = 1;
 
-// What the second page has in its special space.
+// The special space of the second page.
 struct Stored {
   uint32 version;
   Membership member;
@@ -63,7 +63,7 @@ Stored stored_read() {
     Buffer buffer = ReadBuffer(sequence, kSecondBlock);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     Page page = BufferGetPage(buffer);
-    // It may have been made, and never stored in.
+    // The page may exist and be empty.
     if (!PageIsNew(page)) stored = *stored_on(page);
     UnlockReleaseBuffer(buffer);
   }
@@ -71,7 +71,7 @@ Stored stored_read() {
   return stored;
 }
 
-// Whether there is a row. None of its columns is read.
+// Whether there is a row. Reads none of its columns.
 bool is_marked() {
   Relation table = own_relation_open(kTable, AccessShareLock);
   table_oid = RelationGetRelid(table);
@@ -86,15 +86,15 @@ uint64 hash_of_tag() {
                              static_cast<int>(strlen(instance_tag)), 0);
 }
 
-// Whether sessions must resolve again their number, or whether they may issue IDs.
+// Whether sessions must resolve their number again, or may or may not issue IDs now.
 bool means_another(const Membership& before, const Membership& after) noexcept {
   return before.state != after.state || before.number != after.number ||
          before.is_group_replaced != after.is_group_replaced || before.system != after.system ||
          before.database != after.database || before.tag != after.tag;
 }
 
-// All sessions at once, and not only when this transaction commits, which may be about to fail:
-// those that have attached by the shared word, the others by an invalidation.
+// At once, not at the commit, because the transaction may fail: by the shared word for sessions
+// attached to it, by an invalidation for others.
 void invalidate_in_all_sessions() {
   recheck_may_issue();
   SharedInvalidationMessage message{};
@@ -126,8 +126,8 @@ MemberState state_of(const Membership& member) {
   return member.state;
 }
 
-// Any role can get a lock on any relation that nextval() takes, and keep it. So the lock is one of
-// an object of the relation, which only snowid takes.
+// A lock on an object of the relation, which only snowid takes: any role allowed to use nextval()
+// can hold a lock on the relation itself.
 void membership_lock() {
   require_durable_commit();
   Relation sequence = open_sequence(AccessShareLock);
@@ -143,14 +143,14 @@ void membership_write(const Membership& member) {
   Buffer buffer = ReadBuffer(sequence, kSecondBlock);
   LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
   GenericXLogState* change = GenericXLogStart(sequence);
-  // As a whole: recovery has no page yet if it was never logged.
+  // A full image: if the page was never logged, recovery has none.
   Page page = GenericXLogRegisterBuffer(change, buffer, GENERIC_XLOG_FULL_IMAGE);
   if (PageIsNew(page)) PageInit(page, BLCKSZ, sizeof(Stored));
   const bool is_change = means_another(stored_on(page)->member, member);
   *stored_on(page) = {kVersion, member};
   const XLogRecPtr lsn = GenericXLogFinish(change);
   UnlockReleaseBuffer(buffer);
-  // Before it is durable: at worst the number is refused although it need not be.
+  // Before the change is durable: at worst a valid number is rejected.
   if (is_change) invalidate_in_all_sessions();
   sequence_make_durable(lsn);
   relation_close(sequence, RowExclusiveLock);
@@ -239,8 +239,8 @@ void report_state(const Membership& member) {
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
 }
 
-// snowid_internal.require_registry() → void: raises 55000 if a table of the registry is not as
-// CREATE EXTENSION has made it. After a crash it would have forgotten which numbers it has given.
+// snowid_internal.require_registry() → void. Raises: 55000 if a table of the registry is not as
+// created by CREATE EXTENSION: after a crash it could have lost assigned numbers.
 SNOWID_FUNCTION(snowid_require_registry) {
   static constexpr Oid kNodes[] = {INT8OID, UUIDOID,        TEXTOID,        TEXTOID,
                                    INT8OID, INT8OID,        INT8OID,        INT8OID,
@@ -255,9 +255,9 @@ SNOWID_FUNCTION(snowid_require_registry) {
   PG_RETURN_VOID();
 }
 
-// The trigger on the tables of nodes and of the registry. Rows that logical replication brings or
-// deletes are another server's, and are skipped. A row of snowid_internal.membership that a restore
-// brings counts from the commit on.
+// The trigger on the tables of nodes and of the registry. Rows of logical replication are another
+// server's, and are skipped. A restored row of snowid_internal.membership takes effect at the
+// commit.
 SNOWID_FUNCTION(snowid_keep_own_rows) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_own_rows", "Use the functions of schema \"snowid\" instead.");

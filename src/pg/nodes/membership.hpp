@@ -1,15 +1,15 @@
-// What a database knows of itself as a node of a registry. It lies on the second page of the
-// sequence snowid_internal.membership_page, so no rollback undoes it, and no dump, setval or
-// replication of sequences knows it. A restored database has no page: then the row of
-// snowid_internal.membership, which dumps have, says that it must not issue IDs of shard 0.
+// A database's own membership in a registry. It is stored on the second page of the sequence
+// snowid_internal.membership_page: no rollback undoes it, and no dump, setval or replication of
+// sequences copies it. A restored database has no page: then the dumped row of
+// snowid_internal.membership tells it not to issue IDs of shard 0.
 //
-// In the order of use: who joins, checks or leaves (join.cpp) calls membership_lock(),
-// membership_read() and state_of(), changes what was read as the registry answers, and calls
-// membership_write() and membership_row_…(). Who draws (node_number.cpp) only reads, until an
-// invalidation that is_membership() knows.
+// In the order of use: to join, check or leave, join.cpp calls membership_lock(), membership_read()
+// and state_of(), changes the result as the registry answers, and calls membership_write() and
+// membership_row_…(). To issue IDs, node_number.cpp reads it, until an invalidation recognized by
+// is_membership().
 //
-// Shared: the page, guarded by its buffer's content lock. A session that changes it holds the lock
-// that membership_lock() takes; reading does not wait for it.
+// Shared: the page, guarded by its buffer's content lock. A session changes it under
+// membership_lock(); readers do not wait for this lock.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -22,38 +22,38 @@ extern "C" {
 
 namespace snowid::pg {
 
-// A number that a registry gives is 1 to the greatest shard of the layout that is used if none is
-// named. Shard 0 belongs to databases that have not joined.
+// Node numbers of a registry are 1 to the greatest shard of the default layout. Shard 0 belongs to
+// databases without a node number.
 inline constexpr int64 kMostNumber = core::kInstagram.max_shard.value;
 
-// The longest name of a node, and identity of a registry, in bytes.
+// Maximum lengths in bytes.
 inline constexpr int kLongestName = 255;
 inline constexpr int kLongestIdentity = 63;
 
-// snowid.instance_tag: tells this server from a copy of it; an empty string if it is not set.
+// snowid.instance_tag: distinguishes this server from a copy of it; empty if not set.
 extern char* instance_tag;
 
 enum class MemberState : uint8_t {
-  kNone,      // has never joined
-  kJoined,    // the number is its own
-  kLeaving,   // has left, and the registry has not said that it has retired the number
-  kLeft,      // has left
-  kRetired,   // the registry has retired the number
-  kReplaced,  // another server has exchanged tokens with the registry since this one was copied
-  // These two are not stored, but found when the page is read:
-  kMoved,     // joined by another server or database: a copy, an upgraded or a restored one
+  kNone,      // never joined
+  kJoined,    // the node number is its own
+  kLeaving,   // left; the registry has not confirmed the retirement of the node number
+  kLeft,      // left
+  kRetired,   // the registry has retired the node number
+  kReplaced,  // since this server was copied, another one has exchanged tokens with the registry
+  // Not stored, but found by state_of():
+  kMoved,     // joined by another server or database: this is a copy, upgraded or restored
   kRestored,  // the database is a restored dump of a node
 };
 
-// What the last exchange has found, for which the node goes on, and a person must do something.
+// Result of the last exchange if the node may continue but an administrator must act.
 enum class Finding : uint8_t {
   kNothing,
-  kRegistryMoved,  // the registry is another one, or has lost what this node knows
-  kPromoted,       // this server was promoted or restored, and nobody has stated that it takes over
-  kOtherPromoted,  // such a server has asked the registry about this node's number
+  kRegistryMoved,  // the registry is another one, or has lost what this node stored
+  kPromoted,       // this server was promoted or restored, and no takeover was stated
+  kOtherPromoted,  // such a server has asked the registry for this node's number
 };
 
-// What each means, as snowid.node_status shows it and as the DETAIL of a warning.
+// Texts of the findings, as in snowid.node_status and as DETAIL of a warning.
 inline constexpr struct {
   const char* problem;
   const char* detail;
@@ -67,62 +67,61 @@ inline constexpr struct {
      "Another server, which was promoted or restored, uses the number, too."},
 };
 
-// All 0 if nothing was ever stored.
+// All 0 if never stored.
 struct Membership {
   MemberState state;
   Finding finding;
-  bool is_claiming;        // a number is being claimed: nobody draws from it yet
+  bool is_claiming;        // a node number is being claimed, and not used yet
   bool is_group_replaced;  // Citus' coordinator lists another server for this node's group
-  pg_uuid_t claim;         // proves to the registry that the number is this node's
+  pg_uuid_t claim;         // proves to the registry the ownership of the node number
   int64 number;            // 0 until the registry has answered the claim
-  int64 exchange;          // how many tokens have been exchanged
-  int64 token;             // the registry has this one,
-  int64 next;              // or this one, which was asked for without an answer; 0 if none was
-  uint64 system;           // the server and the database that have joined, and the server's tag, as
-  Oid database;            // a hash
+  int64 exchange;          // number of tokens exchanged
+  int64 token;             // the registry has this token,
+  int64 next;              // or this one, requested without an answer; 0 if none was
+  uint64 system;           // the server and the database that joined, and the server's tag,
+  Oid database;            // as a hash
   uint64 tag;
-  TimestampTz checked;                  // when the registry has last confirmed the number
-  char registry[kLongestIdentity + 1];  // the identity of the node's registry
-  char server[NAMEDATALEN];             // the foreign server over which it has joined
+  TimestampTz checked;                  // last confirmation by the registry
+  char registry[kLongestIdentity + 1];  // the registry's identity
+  char server[NAMEDATALEN];             // the foreign server of the registry
   char node[kLongestName + 1];
 };
 
-// Reads the page. Needs a transaction; may be called in a parallel worker and during recovery. A
-// caller that remembers the answer subscribes to invalidations before the call, and does not
-// remember it during recovery, where a change of the page sends none.
-// Raises: 55000 if a relation is missing or was replaced, 0A000 if the page has another version.
+// Reads the page. May be called in a parallel worker and during recovery. A caller that stores the
+// answer must subscribe to invalidations before the call; during recovery it must not store it,
+// because changes of the page send none. Requires: a transaction. Raises: 55000 if a relation is
+// missing or was replaced; 0A000 if the page has another version.
 Membership membership_read();
 
-// The state that follows from the page, from this server and database, and from the row.
+// The state by the page, this server and database, and the row.
 MemberState state_of(const Membership& member);
 
-// Waits until no other transaction changes the page. Kept until the end of the transaction, which
-// then cannot be prepared.
+// Waits for other transactions that change the page, and locks it until the end of the transaction,
+// which then cannot be prepared.
 void membership_lock();
 
-// Stores the page. It is on disk and on the synchronous standbys when this returns. If the number
-// or the state changes, all sessions resolve their number again with their next ID.
-// Requires: membership_lock().
-// Raises: the wait for standbys can be cancelled; the page may be stored all the same.
+// Stores the page durably, on disk and on the synchronous standbys. If the node number or the state
+// changes, all sessions resolve their number again before their next ID. Requires:
+// membership_lock(). Raises: a cancel of the wait for standbys, with the page possibly stored.
 void membership_write(const Membership& member);
 
-// Whether the node is this server's and database's; and makes it so.
+// Whether the node is of this server and database; and makes it so.
 bool is_bound(const Membership& member);
 void membership_bind(Membership* member);
 
-// Inserts or deletes the row of snowid_internal.membership, whose trigger (membership.sql) has all
+// Inserts or deletes the row of snowid_internal.membership. Its trigger (membership.sql) has all
 // sessions read the number again when the transaction commits.
 void membership_row_store(const Membership& member);
 void membership_row_delete();
 
-// Inserts it unless there is one: a join may have been rolled back, after the page was stored.
+// Inserts the row if it is missing: a join may have been rolled back after the page was stored.
 void membership_row_require(const Membership& member);
 
-// Whether an invalidation of this relation, InvalidOid for all, says that membership_read() may
-// read something else. False before it was called first.
+// Whether this relation's invalidation (InvalidOid: of all) may change the result of
+// membership_read(). False before its first call.
 bool is_membership(Oid relid) noexcept;
 
-// Raises 55000 for each state but kJoined, with what can be done. kNone: there is no node.
+// Raises: 55000 with a hint, for each state but kJoined. kNone: the database is not a node.
 [[noreturn]] void report_state(const Membership& member);
 
 }  // namespace snowid::pg

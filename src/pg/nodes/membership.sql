@@ -1,7 +1,7 @@
--- A node's side of joining: a database claims its number in another database, the registry (registry.sql). What it knows of
--- this lies on a page of its own, see membership.hpp.
+-- The node's side of joining: a database claims its number in another database, the registry (registry.sql). Its state
+-- is on a page of its own, see membership.hpp.
 
--- That this database has joined, for its dumps: one that is restored must not issue IDs of shard 0, as if it never had.
+-- Dumped: a restored database must not issue IDs of shard 0, as if it had never joined.
 CREATE TABLE snowid_internal.membership (
   singleton boolean PRIMARY KEY CHECK (singleton),
   node_number bigint NOT NULL,
@@ -25,7 +25,7 @@ COMMENT ON TRIGGER refuse_truncate ON snowid_internal.membership IS 'Rejects TRU
 ALTER TABLE snowid_internal.membership ENABLE ALWAYS TRIGGER keep_own_rows;
 ALTER TABLE snowid_internal.membership ENABLE ALWAYS TRIGGER refuse_truncate;
 
--- The page lies behind the sequence's own, whose value means nothing. It is not dumped: a restored database is not the node.
+-- The page follows the sequence's own, whose value is unused. It is not dumped: a restored database is not the node.
 CREATE SEQUENCE snowid_internal.membership_page AS bigint NO CYCLE;
 COMMENT ON SEQUENCE snowid_internal.membership_page IS 'durable claim, number, and token of this node';
 

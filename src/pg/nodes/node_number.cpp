@@ -22,13 +22,13 @@ namespace {
 
 // A row of snowid.node_status.
 struct NodeNumber {
-  const char* source;  // where the number comes from, or would if it could be had
+  const char* source;  // of the node number, also if it could not be read
   int64 number;
   bool has_number;
-  const char* node;      // the next two are nullptr where it does not come from a registry
+  const char* node;      // the next two are nullptr if the source is not a registry
   const char* registry;  // the foreign server
-  TimestampTz checked;   // 0 if it was never
-  const char* problem;   // why the registry has not confirmed it, nullptr if it has
+  TimestampTz checked;   // 0 if never
+  const char* problem;   // nullptr if the registry has confirmed the number
 };
 
 bool require_node_number = false;  // snowid.require_node_number
@@ -36,10 +36,10 @@ bool require_node_number = false;  // snowid.require_node_number
 // The assign hook of snowid.require_node_number.
 void forget_number(bool, void*) { default_shard_forget(); }
 
-// Whether the number that this session remembers holds for this transaction only.
+// Whether the cached number is valid only until the end of the transaction.
 bool ends_with_transaction = false;
 
-// 55000: Citus copies ALTER DATABASE and ALTER ROLE to all nodes, and carries SET there.
+// Raises: 55000. Citus copies ALTER DATABASE and ALTER ROLE to all nodes, and propagates SET.
 [[noreturn]] void report_shard_under_citus() {
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -49,7 +49,7 @@ bool ends_with_transaction = false;
               "call, as in snowid_next(7)."));
 }
 
-// 55000, where snowid.require_node_number is on.
+// Raises: 55000 if snowid.require_node_number is on.
 void require_other_than_0() {
   if (!require_node_number) return;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -59,24 +59,25 @@ void require_other_than_0() {
                   "server has."));
 }
 
-// The next two fill the answer in as far as they get, and fail where there is no number.
+// The next two functions fill the answer in as far as possible, then raise an error if there is no
+// number.
 
-// By Citus, which is there. Raises: 55000 if it gives none.
+// Raises: 55000 if Citus gives no number.
 void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   result->source = "citus";
   if (citus.state != CitusState::kNumbered) report_no_group(citus.state);
   result->number = citus.group;
-  // Group 0 without nodes listed: this may be a worker that Citus has yet to synchronize.
+  // Group 0 without nodes: possibly a worker Citus has yet to synchronize.
   if (require_node_number && citus.group == 0 && !citus.is_lasting)
     report_no_group(CitusState::kUnsynchronized);
   if (membership_read().is_group_replaced) report_replaced(citus.group);
 }
 
-// By the membership. Raises: 55000 if it gives none or a relation is missing, 0A000 if the page has
+// Raises: 55000 if the membership gives no number or a relation is missing; 0A000 if the page has
 // another version.
 void resolve_by_membership(NodeNumber* result, bool is_standby) {
   const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
-  // If the membership cannot be read, it is what the number would come from.
+  // Set first: the source is the membership even if it cannot be read.
   result->source = "joined";
   const Membership member = membership_read();
   const MemberState state = state_of(member);
@@ -97,10 +98,10 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
   if (!is_standby) shared_number_store(changes, member.number);
 }
 
-// Finds the number by, in this order: the setting, Citus, what another session has stored, the
-// membership. Fills the answer in as far as it gets. wants_names: of the node and its registry.
-// Raises: 55000 if there is no number, 22023 if snowid.default_shard is none, 0A000 if the page of
-// the membership has another version.
+// Finds the number from, in this order: the setting, Citus, the number shared by sessions, the
+// membership. Fills the answer in as far as possible. wants_names: of the node and its registry.
+// Raises: 55000 if there is no number; 22023 if snowid.default_shard is invalid; 0A000 if the
+// membership's page has another version.
 void resolve_number(NodeNumber* result, bool wants_names) {
   result->source = "setting";
   result->number = shard_setting;
@@ -111,7 +112,8 @@ void resolve_number(NodeNumber* result, bool wants_names) {
     if (citus.state != CitusState::kNone) report_shard_under_citus();
     return;
   }
-  // A standby gets no invalidation when its primary writes the words; and it may be promoted.
+  // On a standby: the primary's writes of the durable state send no invalidation, and it may be
+  // promoted.
   const bool is_standby = RecoveryInProgress();
   ends_with_transaction = ends_with_transaction || is_standby;
   if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
@@ -120,7 +122,7 @@ void resolve_number(NodeNumber* result, bool wants_names) {
   if (result->number == 0) require_other_than_0();
 }
 
-// Whether the error says why there are no IDs, and not something else, such as a cancelled query.
+// Whether the error explains why there are no IDs; a cancel, for example, does not.
 bool says_why(const ErrorData* error) noexcept {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
@@ -134,8 +136,7 @@ int64 shard_of_setting() {
   return result.number;
 }
 
-// Who was replaced must not draw from named shards either, since the other
-// server does.
+// A replaced node must not issue IDs of named shards either, because its replacement does.
 bool node_may_issue(bool fails) {
   const Membership member = membership_read();
   if (member.is_group_replaced) {
@@ -178,17 +179,17 @@ void nodes_register() {
 // snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,
 // checked timestamptz, problem text)
 //
-// What the view snowid.node_status shows. The error of a draw is returned as a column, not raised.
+// For the view snowid.node_status. The error of issuing an ID is a column, not raised.
 SNOWID_FUNCTION(snowid_get_node_status) {
-  // A caller that is wrongly marked PARALLEL SAFE reads the view in a worker.
+  // A function wrongly marked PARALLEL SAFE reads the view in a worker.
   PreventCommandIfParallelMode("snowid.get_node_status()");
   NodeNumber node{};
-  // As a draw with the default layout does.
+  // As an ID of the default layout does.
   ErrorData* error = try_in_subtransaction([&] {
     resolve_number(&node, true);
     node.has_number = true;
     require_shard(core::kInstagram, node.number);
-    // Fails where the library was replaced by one that arranges shared memory differently.
+    // Raises an error if another version of the library made shared memory.
     slots_attach();
   });
   if (error != nullptr && !says_why(error)) ReThrowError(error);

@@ -1,11 +1,11 @@
--- The node's own number
+-- Node number
 
 CREATE FUNCTION snowid.get_node_status(OUT node_number bigint, OUT source pg_catalog.text, OUT node_name pg_catalog.text,
                                    OUT registry pg_catalog.text, OUT checked pg_catalog.timestamptz, OUT problem pg_catalog.text)
   STABLE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_get_node_status';
 COMMENT ON FUNCTION snowid.get_node_status() IS 'implementation of view snowid.node_status';
 
--- The setting is asked last: the function loads the library, which defines it.
+-- The setting last, because the function loads the library, which defines it.
 CREATE VIEW snowid.node_status AS
   SELECT n.node_number, CASE WHEN n.source OPERATOR(pg_catalog.=) 'setting'
       THEN pg_catalog.format('setting (%s)',
@@ -20,8 +20,8 @@ COMMENT ON COLUMN snowid.node_status.registry IS 'foreign server used to join th
 COMMENT ON COLUMN snowid.node_status.checked IS 'time of the registry''s last confirmation';
 COMMENT ON COLUMN snowid.node_status.problem IS 'error or warning about the number';
 
--- Whether this very server is the one that Citus uses as this group's. Copies have all that is stored here; so the
--- coordinator, which knows where the group is, has the server there look for a lock that is held here alone, right now.
+-- Whether Citus uses this very server for the group. Copies have the same data; therefore the coordinator, which knows
+-- where the group is, has the server there look for a lock held only by this session.
 CREATE FUNCTION snowid.is_server_of_group(node_group pg_catalog.int4) RETURNS boolean
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

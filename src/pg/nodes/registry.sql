@@ -1,8 +1,8 @@
--- The registry: which numbers it has given to which nodes. A number is given to a claim, once, and never again. A claim is
--- a random UUID, which only its node knows; nobody locks or changes a row whose claim he does not name.
+-- The registry of node numbers. A number is assigned to a claim once, and never reused. A claim is a random UUID known
+-- only to its node; a request locks or changes only the row of its own claim.
 --
--- Locking: a request locks the row of its own claim, until its transaction ends. A claim waits for one other claim for a
--- tenth of a second at most, and passes over the numbers that others are about to get.
+-- Locking: a request locks its claim's row until the end of its transaction. A claim waits at most 0.1 s for one
+-- concurrent claim, and skips numbers being assigned to others.
 
 CREATE TABLE snowid_internal.nodes (
   node_number bigint PRIMARY KEY
@@ -51,7 +51,7 @@ CREATE TABLE snowid_internal.registry_identities (
   max_node_number bigint NOT NULL
     CHECK (max_node_number OPERATOR(pg_catalog.>=) 0::bigint AND max_node_number OPERATOR(pg_catalog.<=) 8191::bigint)
 ) USING heap;
--- Without a key: the data of a dump is also restored where it is from.
+-- Without a key: a dump is also restored into its origin.
 ALTER TABLE snowid_internal.registry_identities REPLICA IDENTITY FULL;
 COMMENT ON TABLE snowid_internal.registry_identities IS 'identities of this registry';
 COMMENT ON COLUMN snowid_internal.registry_identities.identity IS 'result of snowid_internal.registry_identity()';
@@ -101,8 +101,8 @@ COMMENT ON VIEW snowid.registry_usage IS 'capacity of this registry';
 COMMENT ON COLUMN snowid.registry_usage.numbers_used IS 'greatest number assigned, or passed to snowid.recover_registry()';
 COMMENT ON COLUMN snowid.registry_usage.numbers_left IS 'numbers never assigned';
 
--- This table in this database of this server, since the server was last promoted. A registry that was restored, promoted,
--- upgraded or moved has another identity, and may have lost what it gave.
+-- This table in this database of this server, since the server's last promotion. A registry that was restored,
+-- promoted, upgraded or moved has another identity, and may have lost assignments.
 CREATE FUNCTION snowid_internal.registry_identity() RETURNS pg_catalog.text
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -119,8 +119,8 @@ CREATE FUNCTION snowid_internal.commit_durably() RETURNS pg_catalog.void
 COMMENT ON FUNCTION snowid_internal.commit_durably() IS
   'Makes this transaction''s commit durable on synchronous standbys, and rejects PREPARE TRANSACTION.';
 
--- Whoever may drop the extension can make others' objects of the same names meanwhile. So a function that has the rights of
--- its owner is SQL-standard, which finds what it calls by OID, and calls this one first: names are looked up only after it.
+-- A role that may drop the extension can create objects of the same names meanwhile. A function with its owner's rights
+-- is therefore SQL-standard, which binds its callees by OID, and calls this one first, before any name is looked up.
 CREATE FUNCTION snowid_internal.keep_extension() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_keep_extension';
 COMMENT ON FUNCTION snowid_internal.keep_extension() IS 'Locks the extension against DROP until the transaction ends.';
@@ -129,7 +129,7 @@ CREATE FUNCTION snowid_internal.require_registry() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_require_registry';
 COMMENT ON FUNCTION snowid_internal.require_registry() IS 'Raises an error if tables of the registry were altered.';
 
--- A superuser's trigger or rule may have stored something else, or nothing.
+-- A superuser's trigger or rule may have stored another row, or none.
 CREATE FUNCTION snowid_internal.require_stored(is_stored boolean) RETURNS pg_catalog.void
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -140,7 +140,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'Raises an error if a row was not stored.';
 
--- The rows of open transactions are not seen by others, who wait for them.
+-- Other sessions cannot see the rows of open transactions, and wait for them.
 CREATE FUNCTION snowid_internal.require_one() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -150,7 +150,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_one() IS 'Raises an error if the transaction was assigned a number.';
 
--- A role cannot use up the numbers.
+-- Keeps a role from exhausting the numbers.
 CREATE FUNCTION snowid_internal.require_few_claims() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -164,7 +164,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_few_claims() IS 'Raises an error if the role has claimed too many numbers.';
 
--- Returns the row of a claim, which is made unless there is one: it gets the least number that was never given.
+-- Returns the row of a claim, made if missing with the least number never assigned.
 CREATE FUNCTION snowid_internal.give_number(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -183,13 +183,13 @@ BEGIN
     BEGIN
       INSERT INTO snowid_internal.nodes SELECT asking.* ON CONFLICT DO NOTHING RETURNING * INTO given;
     EXCEPTION WHEN lock_not_available THEN
-      -- Others are about to get it, or the same claim arrived before, and its transaction is not over.
+      -- The number is being assigned, or the same claim arrived before and its transaction is open.
       NULL;
     END;
     PERFORM snowid_internal.require_stored(given.claim IS NULL OR given = asking);
     IF given.claim IS NULL THEN SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim; END IF;
     IF given.claim IS NOT NULL THEN RETURN given; END IF;
-    -- One was waited for. The others are passed over fast, and not for longer than the node waits.
+    -- After one wait the others are skipped fast, within the node's timeout.
     PERFORM set_config('lock_timeout', '1ms', true);
     EXIT WHEN clock_timestamp() > deadline;
   END LOOP;
@@ -213,8 +213,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_complete() IS 'Raises an error if the registry may have lost numbers.';
 
--- The row of a node whose registry does not have it. The registry has stated up to which number it may have
--- lost rows, so no row can be made of a number that it may still give.
+-- Makes the row of a node lost by its registry. A number the registry may still assign gets no row: the registry has
+-- stated up to which number it may have lost rows.
 CREATE FUNCTION snowid_internal.accept_node(asking snowid_internal.nodes) RETURNS snowid_internal.nodes
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -237,11 +237,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'Restores the row of a node to the registry.';
 
--- What nodes call over dblink. exchange, token: what the node uses; next: what it has stored, and asks for in its place.
--- Verdicts: held: the row has `next`; moved: this is another registry than the node's; unknown: no row has the claim
--- and the number;
--- behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, and nothing has changed; retired;
--- copy: another server has exchanged tokens since.
+-- Called by nodes over dblink. exchange, token: the node's; next: stored by the node, and to replace the token.
+-- Verdicts: held: the row has `next`; moved: another registry than the node's; unknown: no row of the claim and the
+-- number; behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, nothing has changed;
+-- retired; copy: another server has exchanged tokens since.
 CREATE FUNCTION snowid_internal.answer_request(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
     node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
     system_identifier bigint, database_oid bigint, timeline bigint, max_lead bigint,
@@ -302,13 +301,13 @@ BEGIN
     UPDATE snowid_internal.nodes AS n
        SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, answer_request.exchange) + 1 END, token = next,
            node_name = asking.node_name, database = asking.database, last_seen = asking.last_seen,
-           -- Until the clock has passed them there may be IDs that a greater setting has allowed.
+           -- Until the clock has passed them, there may be IDs allowed by a greater setting.
            max_lead = greatest(asking.max_lead,
              n.max_lead - greatest(extract(epoch FROM asking.last_seen - n.last_seen) * 1000000, 0)::bigint),
            system_identifier = CASE WHEN is_stated THEN asking.system_identifier ELSE n.system_identifier END,
            database_oid = CASE WHEN is_stated THEN asking.database_oid ELSE n.database_oid END,
-           -- Not back: another server of the later timeline would not be told that it was replaced. Those of another database
-           -- have no part in that, as after pg_upgrade, which begins at 1 again.
+           -- Never decreases, or another server of the later timeline would not learn of its replacement. Another
+           -- database's timeline is independent: after pg_upgrade it begins at 1 again.
            timeline = CASE WHEN NOT is_stated THEN n.timeline
              WHEN asking.system_identifier = n.system_identifier AND asking.database_oid = n.database_oid
              THEN greatest(n.timeline, asking.timeline) ELSE asking.timeline END,

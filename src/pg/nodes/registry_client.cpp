@@ -1,5 +1,4 @@
-// Asking a registry. Every value of an answer is checked: whoever can change the registry can make
-// it answer anything.
+// Every value of an answer is checked, because a role that can change the registry can forge it.
 #include "pg/nodes/registry_client.hpp"
 
 #include "core/layout.hpp"
@@ -20,7 +19,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The columns of the answer to a request.
 enum Column : int {
   kVerdict = 1,
   kHeldClaim,
@@ -33,24 +31,24 @@ enum Column : int {
   kColumns = kIdentity
 };
 
-// How the verdicts are called there, in their order.
+// Verdicts of snowid.register(), in the order of the enum.
 constexpr const char* kVerdicts[] = {"held",     "moved",   "unknown", "behind",
                                      "promoted", "retired", "copy"};
 
-// A registry counts no further ahead of a node, and on from what the node says: lies do not add up
-// to more than fits.
+// A registry does not count further ahead of a node, and continues from the node's count: false
+// counts do not add up to an overflow.
 constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
-// Asks, and has `read` read the answer. Raises what the header lists.
+// Runs the request, and `read` on its answer. Raises: see the header.
 void run_at_registry(const ForeignServer* registry, const char* text, int columns, Step read) {
   ErrorData* error = remote_run(registry->serverid, GetUserId(), text, columns, read);
   if (error == nullptr) return;
   if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION)
     error->hint = pstrdup("Its database needs extension \"snowid\" of this version.");
-  // That a lock is not to be had is what the registry says.
+  // A lock not available is an answer of the registry.
   if (!is_unreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
-    // The context says how we have put the question, which is of no use to the user. What says
-    // where we were called from is added again.
+    // The context has the text of the statement, of no use to the user. ThrowErrorData() adds the
+    // local context again.
     error->context = nullptr;
     ThrowErrorData(error);
   }
@@ -60,7 +58,6 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
           errhint("Try again when it can be reached. A node that has joined works without it."));
 }
 
-// Reads the answer to a request of this member and claim.
 Answer read_answer(const ForeignServer* registry, const Membership& member, const char* claim) {
   const RemoteAnswer reader{registry->servername};
   Answer answer{};
@@ -98,8 +95,8 @@ const ForeignServer* registry_of(const char* server, const char* node) {
                             : 0);
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
-  // The owner of the foreign server decides where a superuser's session would connect to, and as
-  // which role; and dblink requires no password of a superuser.
+  // The foreign server's owner controls where a superuser's session would connect, and as which
+  // role; and dblink requires no password of a superuser.
   const ForeignServer* registry = GetForeignServer(oid);
   if (superuser() && !superuser_arg(registry->owner))
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -141,7 +138,7 @@ Answer registry_ask(const ForeignServer* registry, const char* request, const ch
                     int64 token, const Membership& member) {
   Answer answer{};
   const char* claim = DatumGetCString(DirectFunctionCall1(uuid_out, UUIDPGetDatum(&member.claim)));
-  // These two ask for no token, whether or not another request has come to its end.
+  // These two request no token, even if another request is unanswered.
   const bool has_next = strcmp(request, kLook) != 0 && strcmp(request, kClaim) != 0;
   const char* text = psprintf(
       "SELECT r.verdict, r.held_claim, r.held_number, r.held_exchange, r.held_token,"
@@ -156,7 +153,7 @@ Answer registry_ask(const ForeignServer* registry, const char* request, const ch
       static_cast<int64>(GetSystemIdentifier()), MyDatabaseId, GetWALInsertionTimeLine(),
       max_lead_us());
   run_at_registry(registry, text, kColumns, [&] { answer = read_answer(registry, member, claim); });
-  // Or an honest registry, later, would take this node for a copy of itself.
+  // Otherwise an honest registry would later take this node for a copy of itself.
   if (has_next && answer.verdict == Verdict::kHeld && answer.exchange <= member.exchange)
     report_invalid_answer(registry->servername, "It has not counted the exchange.");
   return answer;

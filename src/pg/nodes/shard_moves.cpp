@@ -1,16 +1,15 @@
-// Shards that move to another server. An ID opens a shard only if it is above all that this server
-// has issued of it, released it with, or accepted it with. So of two servers that pass a shard to
-// and fro, one has it open at most, whatever IDs are passed twice, late, or crosswise.
+// Moving shards to another server. An ID opens a shard only if it is above all IDs of the shard
+// issued, released or accepted by this server. Of two servers that pass a shard back and forth at
+// most one has it open, even if IDs arrive twice, late, or out of order.
 //
 // In the order of use: snowid_release_shard() closes the slot (pending_close()) and stores the row
 // (moved_store()). snowid_accept_shard() compares the ID (require_above()), has the commit open the
 // slot (pending_open()), and stores the row. module.cpp calls at_eoxact_moves(), which completes or
-// undoes what is pending. Rows that come in another way, by a restore, pass the trigger function
-// snowid_check_move(). Last, what goes on above an ID or a time: snowid_advance_….
+// undoes what is pending. Rows of other origin, as a restore, pass the trigger function
+// snowid_check_move(). Last, snowid_advance_…(), which continue above an ID or a time.
 //
-// Shared: the table of shards that have moved and their slots, under moved_lock(); the ceiling. Its
-// lock is taken after that of the table (docs/design.md, "The SQL interface"). The wait for the
-// clock comes before the locks.
+// Shared: the table of moved shards and their slots, under moved_lock(); the ceiling, locked after
+// the table (docs/design.md, "The SQL interface"). Waits for the clock come before the locks.
 #include "pg/nodes/shard_moves.hpp"
 
 #include "core/layout.hpp"
@@ -43,7 +42,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The tick of an ID of the shard. Raises: 22023 if it is another shard's.
+// The tick of an ID of the shard. Raises: 22023 if it is of another shard.
 core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   require_shard(layout, shard);
   const core::Parts parts = parts_of(layout, id);
@@ -53,18 +52,17 @@ core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   return make_tick(layout, parts.time, parts.sequence);
 }
 
-// What a transaction has done to a slot, which is memory: PostgreSQL undoes the row of the table,
-// and the callbacks undo or complete this.
+// A transaction's change of a slot, in memory: PostgreSQL undoes the row of the table, the
+// callbacks undo or complete this.
 struct Move {
   Move* older;
   Slot* slot;
-  core::Tick last;  // what a release that is rolled back, or an accept that commits, opens it above
+  core::Tick last;  // the slot opens above it, if a release is rolled back or an accept commits
   SubTransactionId part;
   bool is_release;
 };
 
-// Newest first, those of a subtransaction before those of its parents. In the memory of the
-// transaction.
+// Newest first, those of a subtransaction before its parents'. In the memory of the transaction.
 Move* moves = nullptr;
 
 void end_newest(bool is_commit) {
@@ -75,7 +73,7 @@ void end_newest(bool is_commit) {
   let_go(move->slot);
 }
 
-// Makes a move that push() adds, after which nothing can fail. The commit has to be durable:
+// Makes a move for push(), after which nothing can fail. The commit must be durable, because
 // another server may use the shard as soon as the client has the answer.
 Move* make_move(Slot* slot, bool is_release) {
   for (const Move* move = moves; move != nullptr; move = move->older)
@@ -89,19 +87,17 @@ Move* make_move(Slot* slot, bool is_release) {
   return move;
 }
 
-// Counts this session in as a user of the slot, since at its exit cached pointers are released
-// first.
+// Counts this session as a user of the slot, because its exit releases cached pointers first.
 void push(Move* move, core::Tick last) noexcept {
   move->last = last;
   hold(move->slot);
   moves = move;
 }
 
-// Closes a slot at once, for all sessions; it is opened again if the transaction, or the savepoint
-// after which it was released, is rolled back. Returns a tick above all that were issued, at or
-// above the clock's, which is not issued here either if that happens. For a slot that is closed
-// already, the tick is above the ceiling. end_of(layout) if the layout is exhausted. Raises: 55000
-// if this transaction has moved the shard.
+// Closes a slot at once, for all sessions, until a rollback of the transaction or subtransaction.
+// Returns a tick above all issued ones, at or above the clock's, which is not issued after a
+// rollback either. For a closed slot, a tick above the ceiling. end_of(layout) if the layout is
+// exhausted. Raises: 55000 if this transaction has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();
@@ -113,15 +109,13 @@ core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   return {last.value + 1};
 }
 
-// Has a slot issue IDs above `last` when the transaction commits. Raises: 55000 if it has moved the
-// shard.
+// Has the commit open a slot above `last`. Raises: 55000 if this transaction has moved the shard.
 void pending_open(Slot* slot, core::Tick last) { push(make_move(slot, false), last); }
 
-// The shard whose row moved_store() is storing, nullptr at other times.
+// The shard whose row moved_store() is storing, or nullptr.
 const SlotKey* stored_shard = nullptr;
 
-// Whether a row is the one that moved_store() is storing. What a superuser's trigger on that
-// changes is not.
+// Whether moved_store() is storing this row. False for a row changed by a superuser's trigger.
 bool is_of_move(const TriggerData* trigger) {
   if (stored_shard == nullptr || TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) return false;
   Moved moved;
@@ -130,13 +124,12 @@ bool is_of_move(const TriggerData* trigger) {
          moved.layout == stored_shard->layout;
 }
 
-// Closes the shard of a row that is inserted by other than snowid.release_shard(), by a restore for
-// one. Returns the row, with an ID above all that was issued here: that of an older dump may be
-// below.
+// Closes the shard of a row not inserted by snowid.release_shard(), but by a restore, for example.
+// Returns the row, with an ID above all issued by this server, which an older dump's may not be.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   Moved moved;
   if (!moved_read(table, row, &moved) || heap_attisnull(row, MovedColumn::kId, nullptr))
-    return row;  // which the table refuses
+    return row;  // rejected by the table's constraints
   const core::Layout layout = core::make_layout(moved.layout);
   const int64 shard = moved.shard;
   const core::Tick restored = tick_of_shard(layout, shard, moved.id);
@@ -144,8 +137,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   require_ceiling();
   table_close(moved_lock(layout, shard), NoLock);
   ceiling_hold();
-  // Made if there is none: a session that makes it before this transaction has ended would not see
-  // the row.
+  // Made if missing: a session that makes it before the end of this transaction would not see the
+  // row.
   Slot* slot = slot_of(layout, shard);
   const core::Tick free = pending_close(slot, layout);
   let_go(slot);
@@ -156,9 +149,9 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
 }
 
-// Stores a shard's row; in the place of `old`, if that is not nullptr. The table must be as
-// moved_lock() returns it. Raises: 55000 if something that a superuser has added to the table has
-// stored another row, or none.
+// Stores a shard's row, in the place of `old` unless nullptr. Requires: the table is as returned by
+// moved_lock(). Raises: 55000 if a superuser's addition to the table has stored another row, or
+// none.
 void moved_store(Relation table, const core::Layout& layout, const Moved* old, Moved moved) {
   assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
   assert_has_object_lock(RelationGetRelid(table), lock_of(layout, moved.shard), ExclusiveLock);
@@ -192,15 +185,15 @@ void moved_store(Relation table, const core::Layout& layout, const Moved* old, M
   PG_FINALLY();
   { stored_shard = outer; }
   PG_END_TRY();
-  // The row must say what the slots do, or the shard would be open here after a restart.
+  // The row must match the slots, or the shard would be open on this server after a restart.
   Moved stored;
   if (count != 1 || !moved_find(table, layout, moved.shard, &stored) || stored.id != moved.id ||
       stored.is_open != moved.is_open)
     report_not_stored(kMovedShards.name);
 }
 
-// Whether a released shard's ID is of no use: the tick before it is in a skipped time
-// (core/skipped_times.hpp), of a clock that ran ahead at the release.
+// Whether a released shard's ID is unusable: the tick before it is in a skipped time
+// (core/skipped_times.hpp), of a clock that was ahead at the release.
 bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
   return is_skipped_unit(skipped_times(), layout, start_of(layout, time_of(layout, last)));
@@ -210,7 +203,7 @@ bool is_skipped(const core::Layout& layout, core::Tick free) {
 void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick tick,
                    const Moved* row, const Slot* slot) {
   core::Tick known = row == nullptr ? core::Tick{0} : tick_of_shard(layout, shard, row->id);
-  // A slot that is not above its start has issued nothing that is still known.
+  // A slot not above its start has issued no ID known now.
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   if (!is_at_end(slot, layout) && last > my_start_tick(layout)) known = std::max(known, last);
   if (tick > known || (row == nullptr && known.value == 0)) return;
@@ -227,11 +220,11 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
               shard, layout_text(layout.spec)));
 }
 
-// Has the slot issue only ticks above `last` from now on. Raises: 55000 if it is closed.
+// Has the slot issue only ticks above `last`. Raises: 55000 if it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
-  // A closed slot is at the layout's last tick, but must not pass as one that is above `last`: it
-  // may be opened again, below.
+  // A closed slot is at the layout's last tick, yet must not pass for one above `last`: it may be
+  // opened again.
   for (;;) {
     if (seen == end_of(layout).value) {
       refuse_released(layout, shard, slot);
@@ -259,14 +252,13 @@ void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactio
       move->part = parent;
 }
 
-// The trigger on snowid_internal.moved_shards. Rows that are inserted, as by a restore, close their
-// shards, or leave them open; others are changed by functions alone, which change the slots with
-// them. Rows that logical replication inserts, updates or deletes are about another server's
-// shards, and are skipped.
+// The trigger on snowid_internal.moved_shards. Inserted rows, as of a restore, close their shards
+// or leave them open; other changes are made only by functions, together with the slots. Rows of
+// logical replication are about another server's shards, and are skipped.
 SNOWID_FUNCTION(snowid_check_move) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
   const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
-  // One of its own triggers may move a shard.
+  // A trigger of the replication worker may itself move a shard.
   if (IsLogicalWorker() && stored_shard == nullptr) PG_RETURN_DATUM(Datum{0});
   require_as_made(trigger->tg_relation, kMovedShards);
   if (is_of_move(trigger)) PG_RETURN_POINTER(row_of(trigger));
@@ -328,7 +320,7 @@ SNOWID_FUNCTION(snowid_accept_shard) {
   if (!is_known || !row.is_open || row.id != id) {
     require_above(layout, shard, id, tick, is_known ? &row : nullptr, slot);
     ceiling_cover(moment);
-    // Without a row nothing is known of a slot that is closed but the ceiling.
+    // Of a closed slot without a row only the ceiling is known.
     const bool is_unknown = !is_known && is_at_end(slot, layout);
     pending_open(slot, is_unknown ? std::max(tick, last_tick_by_ceiling(layout)) : tick);
     moved_store(table, layout, is_known ? &row : nullptr,
@@ -376,7 +368,7 @@ SNOWID_FUNCTION(snowid_advance_past_moment) {
     ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
             errmsg("cannot advance all shards to infinity"));
   const core::UnixMicros moment = from_timestamptz(argument);
-  // No ID has an earlier time, for the ceiling cannot.
+  // No ID is earlier.
   if (moment.value < 0) PG_RETURN_VOID();
   wait_until_allowed("moment", moment);
   issue_only_above(moment);

@@ -1,4 +1,4 @@
--- Shards that move
+-- Moved shards
 
 CREATE TABLE snowid_internal.moved_shards (
   shard bigint NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE snowid_internal.moved_shards (
   is_open boolean NOT NULL,
   moved_to pg_catalog.text,
   moved_at pg_catalog.timestamptz NOT NULL,
-  -- The shard first, by which it is looked up.
+  -- The shard first, because lookups are by shard.
   PRIMARY KEY (shard, layout)
 ) USING heap;
 COMMENT ON TABLE snowid_internal.moved_shards IS 'shards released or accepted on this server';
@@ -40,13 +40,13 @@ COMMENT ON TRIGGER check_move ON snowid_internal.moved_shards IS 'Closes a resto
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON snowid_internal.moved_shards
   FOR EACH STATEMENT EXECUTE FUNCTION snowid_internal.check_move();
 COMMENT ON TRIGGER refuse_truncate ON snowid_internal.moved_shards IS 'Rejects TRUNCATE, also by logical replication.';
--- For logical replication, too, whose rows are about another server's shards.
+-- Also for logical replication, whose rows are about another server's shards.
 ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER check_move;
 ALTER TABLE snowid_internal.moved_shards ENABLE ALWAYS TRIGGER refuse_truncate;
--- In a restored copy the shards stay closed: they are another server's.
+-- In a restored copy the shards stay closed: another server has them.
 SELECT pg_catalog.pg_extension_config_dump('snowid_internal.moved_shards'::pg_catalog.regclass, ''::pg_catalog.text);
 
--- Not STRICT: the destination need not be stated. Null for a null shard or layout.
+-- Not STRICT, because the destination is optional. Returns null for a null shard or layout.
 CREATE FUNCTION snowid.release_shard(shard bigint,
     layout @extschema@.snowid_layout DEFAULT 'instagram', moved_to pg_catalog.text DEFAULT NULL)
   RETURNS bigint
@@ -60,14 +60,14 @@ CREATE FUNCTION snowid.accept_shard(shard bigint, id bigint, layout @extschema@.
 COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, @extschema@.snowid_layout) IS
   'Opens a shard on this server above an ID, durably.';
 
--- Shards that go on above an ID, and servers that take over from others
+-- Shards that continue above an ID, and servers that take over from others
 
 CREATE FUNCTION snowid.advance_shard(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_shard';
 COMMENT ON FUNCTION snowid.advance_shard(bigint, @extschema@.snowid_layout) IS 'Raises an ID''s shard above the ID, durably.';
 
--- With an argument of no type the name is ambiguous, and the call fails: the text of a moment depends on DateStyle.
+-- An argument without a type is ambiguous and fails, because the text of a time depends on DateStyle.
 CREATE FUNCTION snowid.advance_past(id bigint, layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_advance_past_id';

@@ -1,15 +1,14 @@
-// The C++ part of adopting a table: a statement as the table's owner, snowid.execute(); and
-// inspection of expressions as catalogs store them: the source of a default's IDs, the meaning of a
-// constraint, and whether evaluating one may run user code. Nothing is shared.
+// Adopting a table, the C++ part: snowid.execute(), a statement as the table's owner; and
+// inspection of expressions stored in catalogs: the source of a default's IDs, the meaning of a
+// constraint, and whether evaluation may run user code. Nothing is shared.
 //
 // Planning a query, and DDL, evaluate functions of the owner: constants in CHECK constraints and in
-// expressions of indexes and statistics. After SET ROLE they could return to the role of the
-// session. Therefore the statement runs as VACUUM runs such functions: with the owner's rights, in
-// a security-restricted operation.
+// expressions of indexes and statistics. After SET ROLE they could return to the session's role.
+// Therefore the statement runs as VACUUM runs such functions: with the owner's rights, in a
+// security-restricted operation.
 //
-// An expression is an argument of type pg_node_tree, whose values only PostgreSQL makes. It is not
-// evaluated. It may come from any catalog, so an expression of none of the kinds below counts as
-// code.
+// An expression is an argument of type pg_node_tree, whose values only PostgreSQL makes, from any
+// catalog. It is not evaluated. One of an unknown kind counts as code.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -36,13 +35,13 @@ namespace snowid::pg {
 
 namespace {
 
-// Returns nullptr for a tree that is none, as pg_rewrite.ev_qual has.
+// Returns nullptr for an empty tree, as in pg_rewrite.ev_qual.
 Node* tree_arg(FunctionCallInfo fcinfo, int number) {
   return static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(number))));
 }
 
-// Whether a function is other than an immutable one of PostgreSQL's own. This extension's do not
-// count: its owner, who may be the database's, can add functions to it.
+// Whether a function is not one of PostgreSQL's immutable ones. This extension's count as code: its
+// owner, possibly the database's, can add functions to it.
 bool is_code(Oid function, void*) {
   HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(row)) return true;
@@ -54,15 +53,15 @@ bool is_code(Oid function, void*) {
   return !is_plain;
 }
 
-// Whether functions of PostgreSQL may call user functions for a type, such as for a range. Those of
-// IDs are bigint's.
+// Whether PostgreSQL's functions may call user functions for a type, such as a range. IDs use
+// bigint's.
 bool has_code_of_type(Oid type) {
   return type >= FirstNormalObjectId &&
          !(getBaseType(type) == type && IsBinaryCoercible(type, INT8OID));
 }
 
-// A walker: whether an expression is made of other than constants, columns, and immutable functions
-// of PostgreSQL's own.
+// A walker: whether an expression has anything but constants, columns, and PostgreSQL's immutable
+// functions.
 bool has_code(Node* node, void*) {
   if (node == nullptr) return false;
   Oid operation = InvalidOid;
@@ -100,22 +99,21 @@ bool has_code(Node* node, void*) {
 
 // A walker: whether an expression reads a whole row, or a system column.
 bool reads_row(Node* node, void*) {
-  // The one kind of tree in catalogs that PostgreSQL's own walker does not know.
+  // The only node type in catalogs unknown to PostgreSQL's walker.
   if (node == nullptr || IsA(node, PartitionBoundSpec)) return false;
   if (IsA(node, Var)) return castNode(Var, node)->varattno <= 0;
   return walk_expression(node, reads_row, nullptr);
 }
 
-// The source of a default's IDs.
 struct Source {
-  bool has_layout;  // it is a call of snowid_next() with constants
+  bool has_layout;  // whether it is a call of snowid_next() with constants
   bool has_shard;
   int64 shard;
   core::LayoutSpec layout;
 };
 
-// Sets the shard of a call. Returns false if it is no constant, or no shard. Evaluates nothing,
-// which might raise an error.
+// Sets the shard of a call. Returns false if it is not constant, or not a shard. Evaluates nothing,
+// because an evaluation might raise an error.
 bool read_source_shard(Node* argument, Source* source) {
   if (IsA(argument, FuncExpr)) {
     const auto* call = castNode(FuncExpr, argument);
@@ -132,7 +130,7 @@ bool read_source_shard(Node* argument, Source* source) {
   return source->shard >= 0;
 }
 
-// The arguments may be in either order, if they are named.
+// Named arguments may be in either order.
 Source source_of(Node* expression) {
   expression = strip_implicit_coercions(expression);
   const auto* call = reinterpret_cast<FuncExpr*>(expression);
@@ -156,14 +154,14 @@ Source source_of(Node* expression) {
   return source;
 }
 
-// Whether an expression is snowid_is_uuidv7(uuid) of a column, whose type may be a domain.
+// Whether an expression is snowid_is_uuidv7(uuid) of a column, possibly of a domain.
 bool is_check_of_uuidv7(Node* expression, AttrNumber column) {
   const auto* call = reinterpret_cast<FuncExpr*>(expression);
   if (expression == nullptr || !IsA(expression, FuncExpr) ||
       !is_own_function(call->funcid, "snowid_is_uuidv7"))
     return false;
   auto* argument = static_cast<Node*>(linitial(call->args));
-  // Not another one of this name for the domain.
+  // An overload for the domain does not count.
   if (exprType(argument) != UUIDOID) return false;
   argument = strip_implicit_coercions(argument);
   return IsA(argument, Var) && castNode(Var, argument)->varattno == column;
@@ -179,7 +177,7 @@ SNOWID_FUNCTION(snowid_execute) {
   if (!may_set_role(GetUserId(), owner))
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("permission denied to set role \"%s\"", GetUserNameFromId(owner, false)));
-  // The owner of a table with forced row-level security reads it as another caller who may.
+  // The owner of a table with forced row-level security reads it as another caller with rights.
   constexpr int kRestricted =
       SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS;
   const Caller caller = role_enter(owner, owner == GetUserId() ? 0 : kRestricted);

@@ -1,8 +1,8 @@
--- Columns that become IDs. Everything is checked before the first change and the first lock, and checked again under
--- the lock, because it may have changed meanwhile.
+-- Columns that become IDs. Everything is checked before the first change and the first lock, and again under the lock,
+-- because it may have changed meanwhile.
 
--- The greatest key of a table and all that inherits from it, read by indexes, or by reading 8 MB at most, all tables
--- together. It needs the right to read them, and all their rows.
+-- The greatest key of a table and its children, by indexes, or by reading at most 8 MB of all tables together.
+-- Requires: the right to read all their rows.
 CREATE FUNCTION snowid.greatest_key(tbl pg_catalog.regclass, col pg_catalog.name) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
   SET enable_seqscan = off SET enable_indexscan = on SET enable_indexonlyscan = on SET row_security = off AS $$
@@ -40,13 +40,13 @@ END $$;
 COMMENT ON FUNCTION snowid.greatest_key(pg_catalog.regclass, pg_catalog.name) IS
   'Returns the greatest value of a column, if few pages need to be read.';
 
--- For PL/pgSQL, as snowid.timestamp_of() is.
+-- For PL/pgSQL, as snowid.timestamp_of().
 CREATE FUNCTION snowid.next_of(shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE SQL
   RETURN @extschema@.snowid_next(shard, layout);
 COMMENT ON FUNCTION snowid.next_of(bigint, @extschema@.snowid_layout) IS 'Returns snowid_next(shard, layout).';
 
--- Not stored as a tree: without arguments, a function of another owner can match as well.
+-- Not a SQL body, because without arguments a function of another owner can match as well.
 CREATE FUNCTION snowid.get_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_default_shard';
 COMMENT ON FUNCTION snowid.get_default_shard() IS 'Returns snowid_default_shard().';
@@ -58,8 +58,8 @@ CREATE FUNCTION snowid.may_advance() RETURNS boolean
     'EXECUTE'::pg_catalog.text);
 COMMENT ON FUNCTION snowid.may_advance() IS 'Returns whether the caller may execute snowid.advance_shard().';
 
--- Moves a shard to the unit of time of a key: to its last ID there if that is below the key, else to the ID with the key's
--- sequence. The shard's next ID is above the key then.
+-- Advances a shard to the time unit of a key: to its last ID there if below the key, else to the ID with the key's
+-- sequence. The shard's next ID is above the key.
 CREATE FUNCTION snowid.advance_to(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -71,8 +71,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.advance_to(bigint, bigint, @extschema@.snowid_layout) IS 'Moves a shard above a key.';
 
--- Draws an ID of a shard and layout that is above a key. Where the next one is not, the shard is moved ahead, for which
--- the caller needs the same right as for snowid.advance_shard().
+-- Generates an ID of a shard and layout above a key. If the next one is not, advances the shard, with the rights
+-- required by snowid.advance_shard().
 CREATE FUNCTION snowid.draw_above(key bigint, shard bigint, layout @extschema@.snowid_layout) RETURNS bigint
   VOLATILE PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -99,8 +99,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.draw_above(bigint, bigint, @extschema@.snowid_layout) IS 'Returns an ID above a key.';
 
--- The shards used in this database by a default without one: in this session, and in other sessions. A setting made by
--- a role for itself does not count, since any role can set anything; see snowid.tell_role_shards().
+-- Shards used in this database by a default without one, in this session and in others. A role's setting for itself
+-- does not count, because any role can set anything; see snowid.tell_role_shards().
 CREATE FUNCTION snowid.default_shards() RETURNS bigint[]
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -118,11 +118,11 @@ BEGIN
     BEGIN
       PERFORM set_config('snowid.default_shard', others, true);
       shards := shards || snowid.get_default_shard();
-      -- Takes the setting back, which has more to it than its value.
+      -- Undoes the setting, including more than its value.
       RAISE SQLSTATE 'SN000';
     EXCEPTION
       WHEN SQLSTATE 'SN000' THEN NULL;
-      -- If it sets no shard, no session uses it.
+      -- A setting without a shard is used by no session.
       WHEN invalid_parameter_value OR object_not_in_prerequisite_state THEN NULL;
     END;
   END LOOP;
@@ -130,7 +130,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.default_shards() IS 'Returns the default shards of this session and of the database.';
 
--- Names the roles that have a shard of their own, in a notice.
+-- Names the roles with a shard of their own, in a notice.
 CREATE FUNCTION snowid.tell_role_shards() RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -149,7 +149,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tell_role_shards() IS 'Names the roles with a shard of their own.';
 
--- Fails if a column cannot be adopted; raises its shard above the existing keys. Returns whether it is adopted already.
+-- Raises an error if a column cannot be adopted; advances its shard above the existing keys. Returns whether it is
+-- adopted already.
 CREATE FUNCTION snowid.is_adopted(tbl pg_catalog.regclass, col pg_catalog.name, shard bigint,
     layout @extschema@.snowid_layout, call pg_catalog.text, is_first boolean)
   RETURNS boolean
@@ -176,7 +177,7 @@ END $$;
 COMMENT ON FUNCTION snowid.is_adopted(pg_catalog.regclass, pg_catalog.name, bigint, @extschema@.snowid_layout, pg_catalog.text, boolean) IS
   'Returns whether a column is adopted, and raises an error if it cannot be.';
 
--- Drops a sequence, by a statement, and reports the privileges on it.
+-- Drops a sequence, by a statement, and reports its privileges.
 CREATE FUNCTION snowid.drop_sequence(seq pg_catalog.regclass, statement pg_catalog.text) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -230,8 +231,8 @@ BEGIN
     WHEN snowid.layout_ne(layout, 'instagram') THEN format('%s, %L::%ssnowid_layout', call, layout, own)
     WHEN shard IS NULL THEN '' ELSE call END);
 
-  -- Without a lock: no session waits for a call that fails. Locks taken all the same are released, or two callers would
-  -- wait for each other.
+  -- First without a lock, to keep sessions from waiting for a call that fails. Locks taken nevertheless are released,
+  -- or two callers would wait for each other.
   BEGIN
     is_done := snowid.is_adopted(tbl, col, shard, layout, call, true);
     RAISE SQLSTATE 'SN000';
@@ -242,7 +243,7 @@ BEGIN
       RAISE 'permission denied to lock table %', tbl USING ERRCODE = 'insufficient_privilege',
         HINT = 'Grant UPDATE, DELETE or TRUNCATE on it to its owner.';
     END IF;
-    -- Again if a partition was added meanwhile: nothing keeps writers from it.
+    -- Repeated if a partition was added meanwhile, on which writers are not locked out.
     LOOP
       family := ARRAY(SELECT f.relid FROM snowid.family_of(tbl, col) AS f);
       PERFORM snowid.lock_tables(family, array_fill('ACCESS EXCLUSIVE'::text, ARRAY[cardinality(family)]));
@@ -256,7 +257,7 @@ BEGIN
     RETURN call;
   END IF;
 
-  -- Adopting replaces a default that uses a sequence. Any other one, such as a constant, may have had a purpose.
+  -- Replaces a default that uses a sequence. Any other one, such as a constant, may have a purpose.
   SELECT string_agg(DISTINCT pg_get_expr(d.adbin, d.adrelid), ', ') INTO replaced
     FROM snowid.family_of(tbl, col) AS f JOIN pg_attrdef AS d ON d.adrelid = f.relid AND d.adnum = f.attnum,
       LATERAL snowid.source_of_ids(f.relid, f.attnum) AS s
@@ -273,7 +274,7 @@ BEGIN
   END IF;
   IF shard IS NULL THEN PERFORM snowid.tell_role_shards(); END IF;
 
-  -- Identities; partitions have their table's from PostgreSQL 17 on, and lose it with that.
+  -- Identity columns. From PostgreSQL 17 on, partitions have the table's, and lose it with the table.
   FOR one IN
     SELECT f.relid, d.objid::regclass AS seq, d.deptype = 'i' AND a.attidentity <> '' AS is_identity, d.deptype = 'a' AND EXISTS (
         SELECT FROM pg_attrdef AS e JOIN pg_depend AS s ON s.classid = 'pg_attrdef'::regclass AND s.objid = e.oid
@@ -298,7 +299,7 @@ BEGIN
   PERFORM snowid.execute(current_user, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', tbl, col, call));
   FOREACH serial IN ARRAY serials LOOP
     serial_name := serial;
-    -- Locks it, and changes nothing. If the table no longer owns it, its user keeps it.
+    -- Locks the sequence, and changes nothing. If the table no longer owns it, its user keeps it.
     PERFORM snowid.execute(current_user, format('ALTER SEQUENCE %s OWNER TO %I', serial_name,
       (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = serial)));
     IF serial_name <> serial::text THEN

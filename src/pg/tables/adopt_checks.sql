@@ -1,6 +1,6 @@
--- The requirements on a column that gets IDs: the errors of snowid.adopt(), with hints.
+-- Requirements on a column for IDs: the errors of snowid.adopt(), with hints
 
--- A table and all that inherits from it, itself first; their column.
+-- A table and its children, itself first; their column.
 CREATE FUNCTION snowid.family_of(tbl pg_catalog.regclass, col pg_catalog.name, OUT relid pg_catalog.regclass,
     OUT attnum pg_catalog.int2, OUT relkind pg_catalog."char")
   RETURNS SETOF pg_catalog.record
@@ -15,7 +15,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.family_of(pg_catalog.regclass, pg_catalog.name) IS 'Returns a table and its descendants, with one column.';
 
--- Fails if the caller may not alter a relation, or its columns cannot get IDs.
+-- Raises an error if the caller may not alter a relation, or its columns cannot hold IDs.
 CREATE FUNCTION snowid.require_table(tbl pg_catalog.regclass) RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -39,7 +39,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.require_table(pg_catalog.regclass) IS 'Raises an error if a relation cannot have IDs as defaults.';
 
--- Fails if Citus has distributed a table: its rows are on other nodes, each of which uses a shard of its own.
+-- Raises an error if Citus has distributed a table: its rows are on other nodes, each with a shard of its own.
 CREATE FUNCTION snowid.require_local_table(tbl pg_catalog.regclass, col pg_catalog.name, layout @extschema@.snowid_layout,
     call pg_catalog.text)
   RETURNS pg_catalog.void
@@ -61,7 +61,7 @@ END $$;
 COMMENT ON FUNCTION snowid.require_local_table(pg_catalog.regclass, pg_catalog.name, @extschema@.snowid_layout, pg_catalog.text) IS
   'Raises an error if Citus has distributed a table.';
 
--- A type, and those that it is a domain over.
+-- A type, and the types under it if it is a domain.
 CREATE FUNCTION snowid.types_below(type pg_catalog.oid) RETURNS SETOF pg_catalog.oid
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -82,8 +82,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.base_type(pg_catalog.oid) IS 'Returns the base type of a domain, else the type itself.';
 
--- Fails if a column cannot get IDs, with a hint that widens it and the columns that refer to it, which are searched if
--- there is time.
+-- Raises an error if a column cannot hold IDs, with a hint to widen it and the columns that refer to it, searched if
+-- has_time.
 CREATE FUNCTION snowid.require_wide_column(tbl pg_catalog.regclass, col pg_catalog.name, has_time boolean)
   RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -137,8 +137,8 @@ END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
   'Raises an error if a column''s type cannot hold IDs.';
 
--- The tables that rows with an ID go to, among those that inherit from a table. Fails with 55000 if it has no partition
--- for them.
+-- The tables, among a table and its children, that receive rows with an ID. Raises: 55000 if there is no partition for
+-- them.
 CREATE FUNCTION snowid.tables_for(tbl pg_catalog.regclass, col pg_catalog.name, id bigint) RETURNS SETOF pg_catalog.regclass
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -169,8 +169,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.tables_for(pg_catalog.regclass, pg_catalog.name, bigint) IS 'Returns the partitions for rows with an ID.';
 
--- Whether an expression runs no user code and has no side effect, whichever role evaluates it: it consists only of
--- constants, columns, and immutable functions of PostgreSQL.
+-- Whether an expression runs no user code and has no side effect, for any role: only constants, columns, and immutable
+-- functions of PostgreSQL.
 CREATE FUNCTION snowid.is_plain(tree pg_catalog.pg_node_tree) RETURNS boolean
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_is_plain';
 COMMENT ON FUNCTION snowid.is_plain(pg_catalog.pg_node_tree) IS 'Returns whether a stored expression is safe for any role to evaluate.';
@@ -180,9 +180,9 @@ CREATE FUNCTION snowid.reads_row(tree pg_catalog.pg_node_tree) RETURNS boolean
 COMMENT ON FUNCTION snowid.reads_row(pg_catalog.pg_node_tree) IS
   'Returns whether a stored expression reads a whole row or a system column.';
 
--- The objects evaluated for each new row of a table: checks, generated columns, expressions and predicates of indexes,
--- triggers. An expression is null if it needs more than this column. has_code: whether it may run the owner's code,
--- which would have the rights of the role that tests it, or have a side effect.
+-- Objects evaluated for each new row of a table: checks, generated columns, expressions and predicates of indexes,
+-- triggers. An expression is null if it needs other columns. has_code: whether it may run the owner's code, with the
+-- rights of the role that tests it, or have a side effect.
 CREATE FUNCTION snowid.lookers_at(tbl pg_catalog.regclass, col pg_catalog.int2, OUT what pg_catalog.text,
     OUT is_check boolean, OUT expression pg_catalog.text, OUT has_code boolean)
   RETURNS SETOF pg_catalog.record
@@ -193,7 +193,7 @@ BEGIN
       SELECT 'pg_constraint'::regclass, c.oid, 0, true, pg_get_expr(c.conbin, tbl), 0, c.conbin, NULL::pg_node_tree FROM pg_constraint AS c
        WHERE c.conrelid = tbl AND c.contype = 'c' AND coalesce((to_jsonb(c) ->> 'conenforced')::boolean, true)
       UNION ALL
-      -- With the cast to the column's type, which is stored and not printed; one to varchar would cut.
+      -- The cast to the column's type is stored and not printed; one to varchar would truncate.
       SELECT 'pg_attrdef'::regclass, d.oid, 0, true,
           format(CASE WHEN a.attnotnull THEN '(%1$s)::%2$s IS NOT NULL' ELSE '((%1$s)::%2$s IS NULL OR true)' END
             || CASE WHEN a.atttypid = 'varchar'::regtype THEN ' AND (%1$s)::%2$s::text IS NOT DISTINCT FROM (%1$s)::text' ELSE '' END,
@@ -209,7 +209,7 @@ BEGIN
       SELECT l.classid, l.objid, d.refclassid, d.refobjid, d.refobjsubid
         FROM looker AS l JOIN pg_depend AS d ON NOT (l.own > 0 AND d.refobjid = tbl AND d.refobjsubid = l.own)
          AND (d.classid = l.classid AND d.objid = l.objid
-           -- Up to PostgreSQL 15 it is the generated column that depends on other columns.
+           -- Up to PostgreSQL 15 the generated column depends on other columns.
            OR l.own > 0 AND d.classid = 'pg_class'::regclass AND d.objid = tbl AND d.objsubid = l.own))
     SELECT pg_describe_object(l.classid, l.objid, l.objsubid), l.is_check,
         CASE WHEN u.columns = ARRAY[col]::int[] AND snowid.reads_row(l.tree) IS NOT TRUE
@@ -242,8 +242,8 @@ END $$;
 COMMENT ON FUNCTION snowid.lookers_at(pg_catalog.regclass, pg_catalog.int2) IS
   'Returns the constraints, indexes, and expressions checked for new values of a column.';
 
--- Tests a new ID on everything that checks the column alone. What would fail later fails now, with 55000. Code of another
--- owner's is not run, for it would have the caller's rights: a notice, if wanted, lists that and what needs a whole row.
+-- Tests a new ID on everything that checks the column alone, to raise 55000 early. Code of another owner is not run,
+-- because it would have the caller's rights: a notice, if is_told, lists it and what needs a whole row.
 CREATE FUNCTION snowid.try_id(tbl pg_catalog.regclass, col pg_catalog.name, id bigint, is_told boolean)
   RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

@@ -1,6 +1,6 @@
-// snowid_backfill and snowid_backfill_uuidv7: IDs and UUIDs for existing rows, with the rows' own
-// times. They are window functions. They count within a partition of the window and use no shard,
-// so they share nothing.
+// snowid_backfill and snowid_backfill_uuidv7: window functions for IDs and UUIDs of existing rows,
+// with the rows' own times. They count within a partition of the window and use no shard. Nothing
+// is shared.
 #include "pg/postgres.hpp"
 
 #include "core/backfill.hpp"
@@ -24,14 +24,14 @@ namespace snowid::pg {
 
 namespace {
 
-// The state of a partition of the window, from row to row. It begins with all bytes zero.
+// State of a partition of the window, from row to row; initially zero bytes.
 struct Run {
-  core::LayoutSpec layout;  // of IDs
+  core::LayoutSpec layout;
   core::Backfill ids;
-  // Of the last row that got an ID: its time, and its place in the partition.
+  // Of the last row with an ID: its time, and its position in the partition.
   TimestampTz moment;
   int64 position;
-  // Whether two rows with different times were seen not to be peers: the window has an order.
+  // Whether two rows with different times were not peers: the window has an order.
   bool has_order;
 };
 
@@ -42,7 +42,7 @@ struct Run {
           errhint("Use OVER (ORDER BY created_at), where created_at is the first argument."));
 }
 
-// The window of a call. function: what the error names. Raises: 42P20 if there is no window.
+// The window of a call. function: for the error. Raises: 42P20 if there is no window.
 WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   const WindowObject window = PG_WINDOW_OBJECT();
   if (!WindowObjectIsValid(window))
@@ -51,9 +51,9 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   return window;
 }
 
-// The tick of the present row, whose time is `moment`; or the status why there is none.
-// Raises: 42P20 if the window does not order its rows by their times. Without an ORDER BY all
-// rows are peers, and their order is any, even if it is right today.
+// The tick of the current row, with time `moment`, or an error status. Raises: 42P20 if the window
+// does not order its rows by time. Without ORDER BY all rows are peers, in an arbitrary order even
+// if it happens to be right.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);
@@ -68,12 +68,12 @@ core::Status next_tick(WindowObject window, const char* function, const core::La
   if (status != core::Status::kOk) return status;
   run->moment = moment;
   run->position = position;
-  // The row is looked at once more at most, with the next one that gets a tick.
+  // The row is read at most once more, with the next one that gets a tick.
   WinSetMarkPosition(window, position);
   return status;
 }
 
-// Raises: 22023 if the row's layout is another one than that of the rows before.
+// Raises: 22023 if the row's layout differs from the previous rows'.
 void require_same_layout(const Run& run, const core::LayoutSpec& spec) {
   if (!run.ids.begun || spec == run.layout) return;
   ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -89,8 +89,7 @@ RandomPool random_pool;
 // snowid_backfill(created_at timestamptz, shard bigint, layout snowid_layout) OVER (…) → bigint
 //
 // The IDs of a partition are distinct even if their shards differ, because all count together. The
-// server calls it for each row of a partition in turn, and allocates new memory for a partition
-// that it starts again.
+// server calls it for each row of a partition in order; a restarted partition gets new memory.
 SNOWID_FUNCTION(snowid_backfill) {
   constexpr const char* kFunction = "snowid_backfill()";
   const WindowObject window = window_of(fcinfo, kFunction);

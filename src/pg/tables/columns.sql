@@ -1,9 +1,9 @@
--- Finding the columns that get IDs, by the catalogs alone. Nothing of a default is run.
+-- Columns with IDs, found by the catalogs alone. Defaults are not evaluated.
 --
--- A default, a domain's default, and a function whose body is SQL-standard (BEGIN ATOMIC, RETURN) depend on the
--- functions that they call, so pg_depend tells whether one of snowid's is reached. A function whose body is text
--- depends on nothing: it is listed if its text has the name of one of snowid's functions, and the row shows that. Uses
--- unknown to the catalogs are left out: triggers, names composed by a function's text, and statements of clients.
+-- A default, a domain's default, and a function with an SQL-standard body (BEGIN ATOMIC, RETURN) depend on the
+-- functions they call: pg_depend tells whether one of snowid's is reached. A function with a text body has no
+-- dependencies: it is listed if its text has the name of one of snowid's functions, and the row shows this. Uses
+-- unknown to the catalogs are left out: triggers, names composed by a function, and statements of clients.
 
 CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT column_name pg_catalog.name, OUT shard bigint,
     OUT layout @extschema@.snowid_layout, OUT column_default pg_catalog.text, OUT found_in pg_catalog.text)
@@ -23,7 +23,7 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
       FROM pg_attrdef AS d JOIN pg_attribute AS a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
      WHERE a.attgenerated = ''
     UNION ALL
-    -- A column of the domain's type, unless it has a default of its own.
+    -- A column of the domain's type without a default of its own.
     SELECT 'pg_type'::regclass, t.oid, a.attrelid, a.attnum, a.attname, pg_get_expr(t.typdefaultbin, 0),
         t.typdefaultbin, t.oid
       FROM pg_type AS t
@@ -32,7 +32,7 @@ CREATE FUNCTION snowid.get_columns(OUT table_name pg_catalog.regclass, OUT colum
      WHERE t.typtype = 'd' AND t.typdefaultbin IS NOT NULL
        AND NOT EXISTS (SELECT FROM pg_attrdef AS d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum)
   ), called AS (
-    -- `by` is the function that the expression itself calls.
+    -- `by` is the function called by the expression itself.
     SELECT DISTINCT x.class, x.object, d.refobjid AS by, d.refobjid AS function
       FROM expression AS x
       JOIN pg_depend AS d ON d.classid = x.class AND d.objid = x.object AND d.refclassid = 'pg_proc'::regclass

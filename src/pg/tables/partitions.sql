@@ -1,10 +1,10 @@
--- Partitions by an ID's time. Everything is done as the table's owner, even if a member of that role calls: new objects
--- belong to the owner, and triggers and the like run as for the owner's own statement. Rows of other owners, and other
+-- Partitions by an ID's time. Everything runs as the table's owner, even if called by a member of that role: new
+-- objects belong to the owner, and triggers run as for the owner's own statement. Rows of other owners, and other
 -- tables, are never changed. The result follows from the existing partitions and the layout in the column's default,
 -- never from the time of the call alone.
 
--- Fails if the caller may not create and drop partitions of the table, or the table cannot be locked for that: its own
--- lock keeps its partitions, their bounds, and its default as they were read. Returns its column and its owner.
+-- Raises an error if the caller may not create and drop partitions of the table, or cannot lock it for this: its lock
+-- protects the partitions, their bounds, and the default from changes. Returns its column and its owner.
 CREATE FUNCTION snowid.require_partitioned(parent pg_catalog.regclass, OUT key pg_catalog.name, OUT owner pg_catalog.name)
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -37,7 +37,7 @@ END $$;
 COMMENT ON FUNCTION snowid.require_partitioned(pg_catalog.regclass) IS
   'Raises an error unless a table is partitioned by ID, and owned by the caller.';
 
--- The layout of a table's partitions: from the table's definition, or else from the argument.
+-- The layout of a table's partitions: the definition's, or else the argument.
 CREATE FUNCTION snowid.layout_of_partitions(parent pg_catalog.regclass, given @extschema@.snowid_layout)
   RETURNS @extschema@.snowid_layout
   STABLE PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -64,8 +64,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.layout_of_partitions(pg_catalog.regclass, @extschema@.snowid_layout) IS 'Returns the layout of a table''s partitions.';
 
--- The beginning of the period of UTC that holds a moment. Periods of several days are counted from a Monday, on which
--- weeks begin.
+-- Start of the period (UTC) of a moment. Periods of several days are counted from a Monday, to start with weeks.
 CREATE FUNCTION snowid.period_start(step pg_catalog.interval, moment pg_catalog.timestamp) RETURNS pg_catalog.timestamp
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -91,8 +90,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.period_start(pg_catalog.interval, pg_catalog.timestamp) IS 'Returns the start of a month, day, or other step.';
 
--- The name of a partition: the table's name and the date, to the second if that is no period's beginning. If that is
--- too long for a name, a hash of the table's name makes it unique.
+-- A partition's name: the table's name and the date, to the second unless a period starts there. If too long, a hash of
+-- the table's name makes it unique.
 CREATE FUNCTION snowid.partition_name(tbl pg_catalog.text, step pg_catalog.interval, begins pg_catalog.timestamp)
   RETURNS pg_catalog.text
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -114,18 +113,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.partition_name(pg_catalog.text, pg_catalog.interval, pg_catalog.timestamp) IS 'Returns the name of a new partition.';
 
--- The bound of a partition that begins with the first ID of a unit of time.
+-- The bound of a partition, at the first ID of a time unit.
 CREATE FUNCTION snowid.bound_of(id bigint, layout @extschema@.snowid_layout, is_uuid boolean) RETURNS pg_catalog.text
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN CASE WHEN is_uuid THEN snowid.first_uuidv7_from(@extschema@.snowid_timestamp(id, layout))::pg_catalog.text
     ELSE id::pg_catalog.text END;
 COMMENT ON FUNCTION snowid.bound_of(bigint, @extschema@.snowid_layout, boolean) IS 'Returns an ID as a bound of a partition.';
 
--- The partitions that are missing up to a moment, oldest first: from the current one, or from the end of the last one
--- that begins before now; including gaps between existing ones from then on. A partition holds the IDs whose unit of
--- time begins within its period. Bounds are the calendar's, except that a partition is shorter next to one of another
--- width or one made by hand; no ID is left between two. "next" and the upper bound are null if the layout ends within
--- it. All checks are here.
+-- Missing partitions up to a moment, oldest first: from the current one, or from the end of the last one that begins
+-- before now; including gaps between later ones. A partition holds the IDs whose time unit begins within its period.
+-- Bounds are the calendar's, except next to a partition of another width or one made by hand, where it is shorter; no
+-- ID is left between two. "next" and the upper bound are null if the layout ends within it. All checks are here.
 CREATE FUNCTION snowid.missing_partitions(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout,
     OUT name pg_catalog.text, OUT first bigint, OUT next bigint, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
@@ -145,7 +143,7 @@ DECLARE
 BEGIN
   PERFORM snowid.require_partitioned(parent);
   layout := snowid.layout_of_partitions(parent, given);
-  -- Fails for a moment that the layout does not have.
+  -- Raises an error for a moment beyond the layout.
   PERFORM snowid.first_at(until, layout, is_uuid);
   PERFORM snowid.period_start(step, until AT TIME ZONE 'UTC');
   -- A month counts as 27 days.
@@ -160,7 +158,7 @@ BEGIN
   IF FOUND AND first IS NULL THEN
     RETURN;
   ELSIF NOT FOUND THEN
-    -- That of the unit of time that it is now, which may have begun in the period before.
+    -- The current time unit's period, which may be the previous one.
     begins := snowid.timestamp_of(snowid.first_at(clock_timestamp(), layout, is_uuid), layout) AT TIME ZONE 'UTC';
     first := snowid.first_from(snowid.period_start(step, begins) AT TIME ZONE 'UTC', layout);
   END IF;
@@ -168,7 +166,7 @@ BEGIN
     first := 0;
     lower_bound := NULL;
   END IF;
-  -- Up to each of those that are there, and after the last one.
+  -- Up to each existing partition, and after the last one.
   FOR there IN
     SELECT r.first, r.next, r.lower_bound, r.upper_bound FROM snowid.ranges_of(parent) AS r
      WHERE r.first >= missing_partitions.first
@@ -178,7 +176,7 @@ BEGIN
       begins := snowid.timestamp_of(first, layout) AT TIME ZONE 'UTC';
       period := snowid.period_start(step, begins);
       next := snowid.first_from((period + step) AT TIME ZONE 'UTC', layout);
-      -- Units of time need not begin when periods do.
+      -- Time units need not begin with periods.
       IF first = snowid.first_from(period AT TIME ZONE 'UTC', layout) AND first > 0 THEN begins := period; END IF;
       IF begins AT TIME ZONE 'UTC' > until THEN RETURN; END IF;
       count := count + 1;
@@ -190,7 +188,7 @@ BEGIN
       END IF;
       name := snowid.partition_name(tbl, step, begins);
       next := nullif(least(next, there.first), 9223372036854775807);
-      -- Those of a neighbor are exact. One of UUIDs can lie within the UUIDs of one place in the order of time.
+      -- A neighbor's bound is exact. One of UUIDs can lie among the UUIDs of one place in the order of time.
       lower_bound := coalesce(lower_bound, snowid.bound_of(first, layout, is_uuid));
       upper_bound := CASE WHEN next = there.first THEN there.lower_bound ELSE snowid.bound_of(next, layout, is_uuid) END;
       RETURN NEXT;
@@ -204,9 +202,9 @@ END $$;
 COMMENT ON FUNCTION snowid.missing_partitions(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'Returns the partitions for snowid.create_partitions() to create.';
 
--- Fails with 55000 if the default partition has rows of missing partitions, with a hint that moves them. They are not
--- moved here, since triggers and foreign keys of the table may act on that. Moments are written in a form that every
--- session reads.
+-- Raises 55000 if the default partition has rows of missing partitions, with a hint to move them. They are not moved
+-- here, because triggers and foreign keys of the table may act on it. Moments are printed in a form every session can
+-- read.
 CREATE FUNCTION snowid.refuse_rows_by_default(parent pg_catalog.regclass, step pg_catalog.interval,
     until pg_catalog.timestamptz, given @extschema@.snowid_layout)
   RETURNS pg_catalog.void
@@ -244,7 +242,7 @@ END $$;
 COMMENT ON FUNCTION snowid.refuse_rows_by_default(pg_catalog.regclass, pg_catalog.interval, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'Raises an error if the default partition holds rows of new partitions.';
 
--- Makes one partition, like PostgreSQL's own statement, and has its changes be published as the table's are.
+-- Creates one partition, as PostgreSQL's own statement, and publishes its changes as the table's.
 CREATE FUNCTION snowid.create_partition(parent pg_catalog.regclass, part pg_catalog.text, lower_bound pg_catalog.text,
     upper_bound pg_catalog.text)
   RETURNS pg_catalog.regclass
@@ -288,16 +286,16 @@ BEGIN
     RAISE 'table, step and moment must not be null' USING ERRCODE = 'null_value_not_allowed';
   END IF;
   PERFORM snowid.require_read_committed('snowid.create_partitions');
-  -- No session waits if nothing is to be done.
+  -- First without a lock: no session waits if there is nothing to do.
   IF NOT EXISTS (SELECT FROM snowid.missing_partitions(parent, step, until, layout)) THEN RETURN; END IF;
 
-  -- The locks of this look are released, or two callers would wait for each other.
+  -- The locks of this check are released, or two callers would wait for each other.
   BEGIN
     PERFORM snowid.refuse_rows_by_default(parent, step, until, layout);
     RAISE SQLSTATE 'SN000';
   EXCEPTION WHEN SQLSTATE 'SN000' THEN NULL;
   END;
-  -- The locks of PostgreSQL's own statement: tables at the other end of foreign keys first.
+  -- In the order of PostgreSQL's own statement: tables at the other end of foreign keys first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT c.confrelid, 'SHARE ROW EXCLUSIVE', 1 FROM pg_constraint AS c
            WHERE c.conrelid = parent AND c.contype = 'f' AND c.confrelid <> parent
@@ -306,7 +304,7 @@ BEGIN
           UNION SELECT parent, 'ACCESS EXCLUSIVE', 2
           UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3 FROM pg_partitioned_table AS p, snowid.tree_of(p.partdefid) AS t (relid)
            WHERE p.partrelid = parent) AS l (relid, mode, place);
-  -- Others may have made some of them meanwhile, or changed the layout; and rows may have come since they were counted.
+  -- Meanwhile other sessions may have created some, or changed the layout, or inserted rows.
   BEGIN
     FOR missing IN SELECT m.name, m.lower_bound, m.upper_bound FROM snowid.missing_partitions(parent, step, until, layout) AS m LOOP
       RETURN NEXT snowid.create_partition(parent, missing.name, missing.lower_bound, missing.upper_bound);

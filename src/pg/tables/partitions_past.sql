@@ -1,6 +1,6 @@
--- Partitions whose time has passed: dropped, or made tables of their own. See partitions.sql.
+-- Past partitions: dropped, or detached. See partitions.sql.
 
--- The partitions that end before an ID, and before those of now, oldest first: what may be dropped or detached.
+-- Partitions that end before an ID and before current IDs, oldest first: candidates to drop or detach.
 CREATE FUNCTION snowid.past_partitions(parent pg_catalog.regclass, least_kept bigint, layout @extschema@.snowid_layout)
   RETURNS SETOF pg_catalog.regclass
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -12,9 +12,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.past_partitions(pg_catalog.regclass, bigint, @extschema@.snowid_layout) IS 'Returns the partitions of earlier IDs.';
 
--- If no default has the layout it is only the caller's claim, and a wrong one would take the rows of today for old
--- ones. Therefore the bounds must confirm it: those of the partitions to drop are whole minutes in that layout, which
--- another layout's are not, and there is a current or future partition.
+-- Without a default, the layout is only the caller's claim, and a wrong one could take current rows for old ones. The
+-- bounds must confirm it: those of the partitions to drop are whole minutes in this layout (in another they are not),
+-- and there is a current or future partition.
 CREATE FUNCTION snowid.require_bounds_of(parent pg_catalog.regclass, layout @extschema@.snowid_layout,
     past pg_catalog.oid[])
   RETURNS pg_catalog.void
@@ -42,8 +42,7 @@ CREATE FUNCTION snowid.is_check_of_uuidv7(tree pg_catalog.pg_node_tree, col pg_c
 COMMENT ON FUNCTION snowid.is_check_of_uuidv7(pg_catalog.pg_node_tree, pg_catalog.int2) IS
   'Returns whether a stored expression is snowid_is_uuidv7() of a column.';
 
--- UUIDs of other versions lie anywhere, and new ones among the old ones. Therefore the table must exclude them by a
--- constraint that PostgreSQL has checked for all rows.
+-- UUIDs of other versions lie anywhere, new ones among old ones. A validated constraint must exclude them.
 CREATE FUNCTION snowid.require_uuidv7(parent pg_catalog.regclass) RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -59,9 +58,9 @@ END $$;
 COMMENT ON FUNCTION snowid.require_uuidv7(pg_catalog.regclass) IS
   'Raises an error unless a constraint keeps UUIDs of other versions out.';
 
--- The partitions that may be dropped or detached, the oldest first, so many at most; their names, qualified. All checks
--- are here. A mistake must not cost the rows of today: the current partition stays, and all after it, whatever the
--- arguments; and at least one partition always stays.
+-- Partitions that may be dropped or detached, oldest first, at most max_partitions; their names, qualified. All checks
+-- are here. Against mistakes: the current partition and all later ones stay, whatever the arguments; and at least one
+-- partition always stays.
 CREATE FUNCTION snowid.removable_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     given @extschema@.snowid_layout, max_partitions int,
     OUT relid pg_catalog.regclass, OUT name pg_catalog.text, OUT is_foreign boolean)
@@ -73,7 +72,7 @@ DECLARE
   past regclass[];
   others record;
 BEGIN
-  -- Nothing is older than the layout. It fails for a moment that the layout does not have any more.
+  -- Nothing is older than the layout. Raises an error for a moment after its end.
   IF snowid.last_before(before + interval '1 us', layout) < 0 THEN RETURN; END IF;
   PERFORM snowid.first_at(before, layout, (snowid.partition_key(parent)).is_uuid);
   IF before > clock_timestamp() THEN
@@ -111,7 +110,7 @@ END $$;
 COMMENT ON FUNCTION snowid.removable_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int) IS
   'Returns the partitions before a moment, if they can be dropped or detached.';
 
--- Drops or detaches partitions that end before a moment, the oldest first; their names, qualified.
+-- Drops or detaches partitions that end before a moment, oldest first; returns their names, qualified.
 CREATE FUNCTION snowid.remove_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     given @extschema@.snowid_layout, max_partitions int, is_drop boolean, OUT relid pg_catalog.regclass, OUT name pg_catalog.text)
   RETURNS SETOF pg_catalog.record
@@ -128,10 +127,10 @@ BEGIN
     RAISE 'number of partitions out of range: %', max_partitions USING ERRCODE = 'invalid_parameter_value';
   END IF;
   PERFORM snowid.require_read_committed(CASE WHEN is_drop THEN 'snowid.drop_partitions' ELSE 'snowid.detach_partitions' END);
-  -- No session waits if nothing is to be done.
+  -- First without a lock: no session waits if there is nothing to do.
   IF NOT EXISTS (SELECT FROM snowid.removable_partitions(parent, before, given, max_partitions)) THEN RETURN; END IF;
 
-  -- The locks of PostgreSQL's own statements: tables at the other end of foreign keys first.
+  -- In the order of PostgreSQL's own statements: tables at the other end of foreign keys first.
   PERFORM snowid.lock_tables(array_agg(l.relid ORDER BY l.place, l.relid), array_agg(l.mode ORDER BY l.place, l.relid))
     FROM (SELECT EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')) AS r (is_referred),
       LATERAL (
@@ -145,14 +144,14 @@ BEGIN
           UNION SELECT t.relid, 'ACCESS EXCLUSIVE', 3
             FROM snowid.removable_partitions(parent, before, given, max_partitions) AS p, snowid.tree_of(p.relid) AS t (relid))
       AS l (relid, mode, place);
-  -- Each is looked up just before it is dropped: statements run user code, after which everything can be different.
+  -- Each is looked up just before it is dropped: statements run user code, which can change anything.
   FOR n IN 1 .. max_partitions LOOP
     SELECT p.relid, p.name, p.is_foreign, (snowid.require_partitioned(parent)).owner,
         EXISTS (SELECT FROM pg_constraint AS c WHERE c.confrelid = parent AND c.contype = 'f')
       INTO relid, name, is_foreign, owner, is_referred
       FROM snowid.removable_partitions(parent, before, given, 1) AS p;
     EXIT WHEN NOT FOUND;
-    -- Detaching checks that no foreign key refers to their rows; if none could, dropping locks less.
+    -- Detaching checks foreign keys to its rows; if there can be none, dropping takes weaker locks.
     IF is_referred OR NOT is_drop THEN
       PERFORM snowid.execute(owner, format('ALTER TABLE %s DETACH PARTITION %s', parent, name));
     END IF;
@@ -162,7 +161,7 @@ BEGIN
       END IF;
       PERFORM snowid.execute(owner, format('DROP %sTABLE %s', CASE WHEN is_foreign THEN 'FOREIGN ' END, name));
     END IF;
-    -- One that could not be locked before is waited for by its statement, which then uses the name.
+    -- If it could not be locked before, its statement waits for it, then uses the name.
     IF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relid AND (is_drop OR c.relispartition)) THEN
       RAISE 'a partition of table % was renamed', parent USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
@@ -173,7 +172,7 @@ END $$;
 COMMENT ON FUNCTION snowid.remove_partitions(pg_catalog.regclass, pg_catalog.timestamptz, @extschema@.snowid_layout, int, boolean) IS
   'Drops or detaches partitions before a moment.';
 
--- At most so many at once: each takes several places in the server's table of locks until the transaction ends.
+-- Limited, because each takes several entries of the server's lock table until the transaction ends.
 CREATE FUNCTION snowid.drop_partitions(parent pg_catalog.regclass, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT NULL, max_partitions int DEFAULT 100)
   RETURNS SETOF pg_catalog.text

@@ -1,16 +1,16 @@
--- Managing user tables: the common parts of adopting and partitions. All of it runs with the caller's rights.
+-- User tables: the common parts of adopting and partitions. All of it runs with the caller's rights.
 --
 -- Statements on a table, and queries of it, can run its owner's code: constraints, expressions of indexes and
--- statistics. Therefore they go through snowid.execute(), which gives that code the owner's rights and no others, and
--- restores search_path and role. Everything read before is stale after that, and is looked up again.
+-- statistics. Therefore they go through snowid.execute(), which gives this code only the owner's rights, and restores
+-- search_path and role. Afterwards everything read before is stale, and is looked up again.
 --
--- A function that changes a table first locks it, then looks at the catalogs, then acts. It also looks before the lock,
--- to raise its errors before any session has to wait. Both looks are the same function, and a statement of its own sees
--- what was committed before it began. Under REPEATABLE READ it would not, hence snowid.require_read_committed().
+-- A function that changes a table first locks it, then reads the catalogs, then acts. It also reads them before the
+-- lock, to raise its errors before any session has to wait. Both checks are the same function, called as a statement of
+-- its own to see what was committed before. REPEATABLE READ would prevent this, hence snowid.require_read_committed().
 --
 -- No body names the extension's schema, see types/decode.sql.
 
--- Requires: nothing. Raises 25001 in a transaction whose snapshot is older than the statement.
+-- Raises: 25001 in a transaction whose snapshot is older than the statement.
 CREATE FUNCTION snowid.require_read_committed(function pg_catalog.text) RETURNS pg_catalog.void
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -25,8 +25,7 @@ END $$;
 COMMENT ON FUNCTION snowid.require_read_committed(pg_catalog.text) IS
   'Raises an error unless the transaction is READ COMMITTED.';
 
--- The present schema of the extension, quoted and followed by a dot. It is empty for pg_catalog, as in what pg_get_expr()
--- prints.
+-- The extension's current schema, quoted and followed by a dot; empty for pg_catalog, as printed by pg_get_expr().
 CREATE FUNCTION snowid.extension_prefix() RETURNS pg_catalog.text
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN (SELECT CASE n.nspname WHEN 'pg_catalog'::pg_catalog.name THEN ''
@@ -40,8 +39,7 @@ CREATE FUNCTION snowid.unit_of(layout @extschema@.snowid_layout) RETURNS pg_cata
   RETURN (SELECT d.unit FROM @extschema@.snowid_describe_layout(layout) AS d);
 COMMENT ON FUNCTION snowid.unit_of(@extschema@.snowid_layout) IS 'Returns the unit of time of a layout.';
 
--- The column of a table that is partitioned by ranges of one bigint or UUID, and which of these; nulls for every other
--- table.
+-- The column of a table partitioned by ranges of one bigint or UUID, and which of them; nulls for every other table.
 CREATE FUNCTION snowid.partition_key(tbl pg_catalog.oid, OUT attnum pg_catalog.int2, OUT is_uuid boolean)
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -58,8 +56,8 @@ END;
 COMMENT ON FUNCTION snowid.partition_key(pg_catalog.oid) IS
   'Returns the column of a table partitioned by ranges of one bigint or UUID.';
 
--- UUIDs of version 7 in the order of time, for functions that use IDs and their layout: the milliseconds and the next
--- 12 bits.
+-- UUIDs of version 7 in the order of time, for functions on IDs and their layout: the milliseconds and the next 12
+-- bits.
 CREATE FUNCTION snowid.uuidv7_layout() RETURNS @extschema@.snowid_layout
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN 'time:48 shard:0 seq:12 unit:1ms epoch:1970-01-01T00:00:00Z'::@extschema@.snowid_layout;
@@ -70,8 +68,8 @@ CREATE FUNCTION snowid.key_of_uuid_bound(bound pg_catalog.uuid) RETURNS bigint
 COMMENT ON FUNCTION snowid.key_of_uuid_bound(pg_catalog.uuid) IS
   'Returns the place of a bound of UUIDs in the order of time, rounded up.';
 
--- For PL/pgSQL, as snowid.timestamp_of() is; of UUIDs, their place in the order of time. Raises 22008 for a moment that
--- neither the layout nor a UUID of version 7 has.
+-- For PL/pgSQL, as snowid.timestamp_of(); of UUIDs, their place in the order of time. Raises: 22008 for a moment beyond
+-- the layout, or beyond UUIDs of version 7.
 CREATE FUNCTION snowid.first_at(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout, is_uuid boolean)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
@@ -87,9 +85,9 @@ CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
     THEN snowid.key_of_uuid_bound(bound::pg_catalog.uuid) ELSE bound::bigint END;
 COMMENT ON FUNCTION snowid.key_of_bound(pg_catalog.text) IS 'Returns a bigint, or the place of a UUID in the order of time.';
 
--- The partitions of such a table: from which ID to which, and its bounds themselves. A null bound is no bound; both are
--- null for the default partition. With the table as an argument, pg_get_expr() would lock it, and views of all tables
--- would wait for every session.
+-- The partitions of such a table: ranges of IDs, and the bounds. null means unbounded, or twice null the default
+-- partition. With the table as argument, pg_get_expr() would lock it, and views of all tables would wait for every
+-- session.
 CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
     OUT is_default boolean, OUT is_leaving boolean, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
   RETURNS SETOF pg_catalog.record
@@ -108,14 +106,13 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.ranges_of(pg_catalog.oid) IS 'Returns the partitions of a table, with their ranges of IDs.';
 
--- The source of an expression's IDs, if it is a call of snowid_next() with constants, however it is written; else
--- nulls. The shard is null for that of snowid_default_shard(). The expression is not evaluated.
+-- The source of an expression's IDs if it is a call of snowid_next() with constants, however written; else nulls. The
+-- shard is null for snowid_default_shard(). The expression is not evaluated.
 CREATE FUNCTION snowid.source_of_expression(tree pg_catalog.pg_node_tree,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
   STABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_source_of_expression';
 COMMENT ON FUNCTION snowid.source_of_expression(pg_catalog.pg_node_tree) IS 'Returns the shard and layout of a default.';
 
--- The same of a column's default.
 CREATE FUNCTION snowid.source_of_ids(tbl pg_catalog.oid, col pg_catalog.int2,
     OUT shard bigint, OUT layout @extschema@.snowid_layout)
   STABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -128,8 +125,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.source_of_ids(pg_catalog.oid, pg_catalog.int2) IS 'Returns the shard and layout of a column''s default.';
 
--- The layout of the IDs by which a table is partitioned, according to its definition, also if they are UUIDs; else
--- null.
+-- The layout of a table's partition key, IDs or UUIDs, by its definition; else null.
 CREATE FUNCTION snowid.layout_of_key(tbl pg_catalog.oid) RETURNS @extschema@.snowid_layout
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -138,8 +134,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.layout_of_key(pg_catalog.oid) IS 'Returns the layout of a table''s partition key.';
 
--- The first ID of the unit of time that holds a moment; also of a moment that the layout does not have. An ID has the
--- time at which its unit began: so those of now are at or above it.
+-- The first ID of the time unit of a moment, even beyond the layout. An ID has the start of its unit as its time:
+-- current IDs are at or above it.
 CREATE FUNCTION snowid.first_of_unit(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -147,7 +143,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.first_of_unit(pg_catalog.timestamptz, @extschema@.snowid_layout) IS 'Returns the first ID of a moment''s time unit.';
 
--- A table and all that inherits from it. Unlike pg_partition_tree() it locks nothing.
+-- A table and its children. Unlike pg_partition_tree() it locks nothing.
 CREATE FUNCTION snowid.tree_of(tbl pg_catalog.oid) RETURNS SETOF pg_catalog.oid
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
@@ -159,21 +155,20 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION snowid.tree_of(pg_catalog.oid) IS 'Returns a table and all its descendants.';
 
--- Runs a statement on a table as its owner, see as_owner.cpp. Returns the value that it selects, if that is one of the
--- type of `kind`.
+-- Runs a statement on a table as its owner, see adopt.cpp. Returns the selected value if it has the type of `kind`.
 CREATE FUNCTION snowid.execute(owner pg_catalog.name, statement pg_catalog.text, kind anyelement DEFAULT 0::bigint)
   RETURNS anyelement
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_execute';
 COMMENT ON FUNCTION snowid.execute(pg_catalog.name, pg_catalog.text, anyelement) IS
   'Runs a statement as a role, restricted if it differs from the caller.';
 
--- Locks tables in the given order, each in its mode, ONLY them. Those that the caller may not lock, or that cannot be
--- locked, are left to the statement that needs them.
+-- Locks tables in the given order, each in its mode, with ONLY. Tables the caller cannot lock are left to the statement
+-- that needs them.
 --
--- A session that waits for a strong lock holds up all that come after, and one that waits with other locks held can
--- deadlock with them. Therefore it tries in turns: a turn waits for half of deadlock_timeout at most, for all locks
--- together, and then releases all. It is always this call that gives way. It fails with 55P03 after lock_timeout, or
--- after 10 s if there is none. Afterwards lock_timeout is that of a turn: the caller must restore it.
+-- A session waiting for a strong lock blocks all later ones, and one waiting with locks held can deadlock. Therefore it
+-- tries in turns: a turn waits at most half of deadlock_timeout for all locks together, then releases them. Always this
+-- call yields. Raises: 55P03 after lock_timeout, or after 10 s if there is none. Afterwards lock_timeout is the turn's:
+-- the caller must restore it.
 CREATE FUNCTION snowid.lock_tables(tables pg_catalog.oid[], modes pg_catalog.text[]) RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -188,7 +183,7 @@ BEGIN
     BEGIN
       turn_ends := least(clock_timestamp() + turn, gives_up);
       FOR one IN SELECT * FROM unnest(tables, modes) WITH ORDINALITY AS l (relid, mode, place) ORDER BY l.place LOOP
-        -- Only now: it may be gone since those before it were waited for.
+        -- Looked up again: it may be gone after the waits for the others.
         SELECT format('%I.%I', n.nspname, c.relname) INTO relation
           FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
          WHERE c.oid = one.relid AND c.relkind IN ('r', 'p') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE');
@@ -196,7 +191,7 @@ BEGIN
         PERFORM set_config('lock_timeout',
           greatest(1, ceil(extract(epoch FROM turn_ends - clock_timestamp()) * 1000))::bigint::text, true);
         EXECUTE format('LOCK TABLE ONLY %s IN %s MODE', relation, one.mode);
-        -- It was locked by its name, which may have become another table's meanwhile.
+        -- It was locked by name, which may have become another table's meanwhile.
         IF to_regclass(relation) IS DISTINCT FROM one.relid THEN
           RAISE 'table % was renamed', relation USING ERRCODE = 'lock_not_available';
         END IF;

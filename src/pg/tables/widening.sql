@@ -1,15 +1,15 @@
--- Columns to widen before a column can hold IDs: the column itself and those that refer to it.
+-- Columns to widen before a column can hold IDs: the column itself and those that refer to it
 
--- The columns that get or bring a column's values by foreign keys and inheritance, itself included. Types
--- are not looked at: a foreign key may lead over a wide column to a narrow one.
+-- Columns that share a column's values through foreign keys and inheritance, itself included. Types are ignored:
+-- foreign keys may lead over a wide column to a narrow one.
 CREATE FUNCTION snowid.related_columns(tbl pg_catalog.regclass, col pg_catalog.name,
     OUT relid pg_catalog.oid, OUT attnum pg_catalog.int2)
   RETURNS SETOF pg_catalog.record
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC
-  -- Ways from a column to others, gone in steps, all of one step at once: a look for each column would read
-  -- pg_constraint once for each. A column that is null is that of the same name; its type is given, since versions of
-  -- PostgreSQL name a column of NULL alone differently.
+  -- Paths from a column to others, in steps, each for all columns at once: a lookup for each column would read
+  -- pg_constraint each time. A null column has the same name; it has a cast, because PostgreSQL's versions name an
+  -- untyped NULL differently.
   WITH RECURSIVE ways(relid, attnum, to_relid, to_attnum) AS MATERIALIZED (
     SELECT c.confrelid, k.referred, c.conrelid, k.own
       FROM pg_catalog.pg_constraint AS c,
@@ -38,10 +38,9 @@ END;
 COMMENT ON FUNCTION snowid.related_columns(pg_catalog.regclass, pg_catalog.name) IS
   'Returns the columns tied to a column by foreign keys and inheritance.';
 
--- The statements that widen a column and those that refer to it to bigint, as text; null if nothing is to be done.
--- Objects in the way of ALTER TABLE are named: PostgreSQL would name one thing at a time. Functions whose arguments
--- were declared by the column's type leave no trace of that, so those with narrow arguments that mention one of the
--- tables are named, too.
+-- Statements that widen a column and those that refer to it to bigint, as text; null if none is needed. Objects that
+-- block ALTER TABLE are all named; PostgreSQL would name one at a time. A function's arguments declared by the column's
+-- type keep no dependency on it: functions with narrow arguments that mention one of the tables are named, too.
 CREATE FUNCTION snowid.widening(tbl pg_catalog.regclass, col pg_catalog.name) RETURNS pg_catalog.text
   STABLE STRICT PARALLEL SAFE LANGUAGE SQL
 BEGIN ATOMIC

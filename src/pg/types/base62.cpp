@@ -1,5 +1,5 @@
-// The SQL functions that write IDs in base 62, and scatter them over the key space. They depend on
-// their arguments alone; nothing here is shared.
+// SQL functions for IDs in base 62, and for scattered IDs. They depend only on their arguments;
+// nothing is shared.
 #include "pg/postgres.hpp"
 
 #include "core/scatter.hpp"
@@ -12,7 +12,7 @@ namespace snowid::pg {
 
 namespace {
 
-// 22P02.
+// Raises: 22P02.
 [[noreturn]] void report_text(core::Status status, const text* value) {
   if (status == core::Status::kNumberOutOfRange)
     ereport(
@@ -27,7 +27,7 @@ namespace {
                   static_cast<int>(core::kTextLength)));
 }
 
-// 22023.
+// Raises: 22023.
 [[noreturn]] void report_scatter(core::Status status, int64 id, int32 digits) {
   switch (status) {
     case core::Status::kDigitsOutOfRange:

@@ -1,13 +1,12 @@
-// The SQL functions that read and make IDs by their parts. They depend on their arguments alone, so
-// they can stand in generated columns, indexes and partition bounds. Last, planner support for
-// ranges of time: what the body of snowid_in_range() alone cannot do.
+// SQL functions to read and make IDs by their parts. They depend only on their arguments, and are
+// usable in generated columns, indexes and partition bounds. Last, planner support for time ranges,
+// for what the body of snowid_in_range() cannot do.
 //
-// The planner inlines that function to comparisons of the ID, and an index on the ID serves if the
-// bounds hold for the whole scan. Those of a volatile moment, such as clock_timestamp(), do not: it
-// would be evaluated for each row. Therefore such a moment becomes a scalar subquery, as if it had
-// been written (SELECT clock_timestamp()), which the executor evaluates once. The planner does the
-// rest: with no volatile moment in it the call is inlined as any other, with its checks of rights
-// and the dependency of the plan.
+// The planner inlines this function to comparisons of the ID, for which an index serves if the
+// bounds are stable during the scan. A volatile moment, such as clock_timestamp(), would be
+// evaluated for each row. Therefore it becomes a scalar subquery, as if written (SELECT
+// clock_timestamp()), which the executor evaluates once. Without volatile moments the call is
+// inlined as any other, with its checks of rights and the plan's dependency.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -36,14 +35,14 @@ TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(start_of(layout, parts.time));
 }
 
-// The parts of the first argument, in *parts. False if it is no ID of the layout, or its time is
-// beyond UnixMicros. Reading returns null then: an index, a generated column or a policy on a
-// column has to accept all keys that exist.
+// The parts of the first argument. Returns false if it is not an ID of the layout, or its time is
+// beyond UnixMicros; functions then return null, because an index, a generated column or a policy
+// must accept all existing keys.
 bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
   return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }
 
-// The time unit that holds `moment`. Raises: 22008 if the layout has none.
+// The time unit of `moment`. Raises: 22008 if the layout has none.
 core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   const core::Time time = time_at(layout, from_timestamptz(moment));
   if (time.value < 0 || time > layout.max_time)
@@ -51,8 +50,8 @@ core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   return time;
 }
 
-// Whether an expression has a part that may not be evaluated in a query of its own: what refers to
-// rows or subqueries, and all that is not known here. A walker of expressions.
+// A walker: whether an expression cannot be evaluated in a query of its own, because it refers to
+// rows or subqueries, or is of an unknown kind.
 bool has_row(Node* node, void*) {
   if (node == nullptr) return false;
   switch (nodeTag(node)) {
@@ -91,15 +90,15 @@ Node* subquery_of(Node* expression) {
   return reinterpret_cast<Node*>(link);
 }
 
-// Whether subqueries that are put into an expression now will be planned: it is one of the query's
-// own, which are simplified before their subqueries are planned and before its relations are set
-// up. Its rows tell it from expressions that are simplified for a query around theirs.
+// Whether a subquery put into an expression will be planned: the expression is the query's own,
+// simplified before subqueries are planned and relations set up. Its rows distinguish it from
+// expressions simplified for an inner query.
 bool takes_subqueries(const PlannerInfo* root, const FuncExpr* call) {
   return root != nullptr && root->parse != nullptr && root->simple_rel_array == nullptr &&
          contain_var_clause(static_cast<Node*>(linitial(call->args)));
 }
 
-// The call with a subquery in place of each volatile moment; nullptr if it has none that may be.
+// The call with a subquery for each volatile moment; nullptr if it has none to replace.
 Node* with_subqueries(const FuncExpr* call) {
   List* args = NIL;
   bool has_subquery = false;
@@ -203,8 +202,8 @@ SNOWID_FUNCTION(snowid_last_before) {
       last_key_before(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// in_range_support(internal) → internal. For functions whose moments are their arguments of type
-// timestamptz, and whose first argument is the key.
+// in_range_support(internal) → internal, for functions whose first argument is the key, and whose
+// moments are the arguments of type timestamptz.
 SNOWID_FUNCTION(snowid_in_range_support) {
   Node* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSimplify)) PG_RETURN_DATUM(0);

@@ -10,10 +10,10 @@ CREATE FUNCTION @extschema@.snowid_timestamp(id bigint, layout @extschema@.snowi
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_timestamp';
 COMMENT ON FUNCTION @extschema@.snowid_timestamp(bigint, @extschema@.snowid_layout) IS 'Returns an ID''s time.';
 
--- For bodies in PL/pgSQL. They are text, whose names are looked up at run time, and the owner of the database may
--- rename the extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is
--- stored as a tree, which refers to objects by OID. The script finds the right function if an argument is a
--- snowid_layout, because no function for that type could exist before.
+-- For PL/pgSQL, whose bodies are text: names are looked up at run time, and the database's owner may rename the
+-- extension's schema and create another one of its old name. A body after RETURN or in BEGIN ATOMIC is stored as a tree
+-- that refers to objects by OID. In the script an argument of type snowid_layout identifies the function, because none
+-- could exist before.
 CREATE FUNCTION snowid.timestamp_of(id bigint, layout @extschema@.snowid_layout) RETURNS pg_catalog.timestamptz
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE SQL
   RETURN @extschema@.snowid_timestamp(id, layout);
@@ -49,8 +49,8 @@ CREATE FUNCTION @extschema@.snowid_last_at(moment pg_catalog.timestamptz,
 COMMENT ON FUNCTION @extschema@.snowid_last_at(pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'Returns the greatest ID of a moment''s time unit.';
 
--- Bounds of a range of time. For a layout whose IDs are in the order of time they are IDs; for any other, units of time, as
--- snowid.time_key() is. One that no ID reaches is the greatest bigint, or -1.
+-- Bounds of a time range. For a layout with IDs in the order of time they are IDs; for any other, time units, as
+-- snowid.time_key(). Beyond all IDs: the greatest bigint, or -1.
 CREATE FUNCTION snowid.first_from(moment pg_catalog.timestamptz, layout @extschema@.snowid_layout)
   RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_from';
@@ -70,8 +70,8 @@ CREATE FUNCTION snowid.in_range_support(pg_catalog.internal) RETURNS pg_catalog.
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_in_range_support';
 COMMENT ON FUNCTION snowid.in_range_support(pg_catalog.internal) IS 'planner support for ranges of time';
 
--- The planner inlines it, whatever the moments are, because each of them stands in it once, and it is not STRICT. A null
--- gives what it gives in id >= … AND id <= …. With a constant layout nothing is left of the CASE.
+-- Always inlined, because each moment occurs once and it is not STRICT. Nulls act as in id >= … AND id <= …. With a
+-- constant layout the CASE disappears.
 CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestamptz, before pg_catalog.timestamptz,
     layout @extschema@.snowid_layout DEFAULT 'instagram')
   RETURNS boolean
@@ -83,12 +83,12 @@ CREATE FUNCTION @extschema@.snowid_in_range(id bigint, since pg_catalog.timestam
 COMMENT ON FUNCTION @extschema@.snowid_in_range(bigint, pg_catalog.timestamptz, pg_catalog.timestamptz, @extschema@.snowid_layout) IS
   'Returns whether an ID''s time is in [since, before); can use an index.';
 
--- A layout with the right epoch and widths gives times that can be, for all IDs; another one gives some before it was
--- made, or to come. For recent IDs the right layout's times are the latest, which other layouts miss by months or
--- years. The first IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
+-- The right epoch and widths give possible times for all IDs; wrong ones give some before the layout was made, or in
+-- the future. For recent IDs the right layout's times are the latest; other layouts miss by months or years. The first
+-- IDs of this kind, Twitter's, are of November 2010; some layouts count from 1970.
 --
--- Layouts are told apart by their text: pg_upgrade creates this function before the operator class that DISTINCT and
--- GROUP BY would take.
+-- Layouts are grouped by their text: pg_upgrade creates this function before the operator class required by DISTINCT
+-- and GROUP BY.
 CREATE FUNCTION snowid.guess_layout(ids bigint[], OUT layout @extschema@.snowid_layout,
     OUT earliest pg_catalog.timestamptz, OUT latest pg_catalog.timestamptz, OUT shards bigint)
   RETURNS SETOF pg_catalog.record

@@ -1,11 +1,11 @@
--- snowid: the type of an ID that is a string in JSON
+-- snowid: the type of an ID, a string in JSON
 --
 -- It is to bigint what varchar is to text: stored alike, cast without a function, and without operators, operator
--- classes or aggregates of its own. PostgreSQL therefore compares, sorts, hashes and indexes it as bigint, with bigint's
--- own functions. JSON's functions know bigint by its OID: they write any other type as a string.
+-- classes or aggregates of its own. PostgreSQL therefore compares, sorts, hashes and indexes it as bigint, with
+-- bigint's functions. JSON's functions know bigint by its OID: they write any other type as a string.
 --
--- With operators of its own, a parameter compared with a column would be of a type unknown to drivers, and what was
--- added to integer_ops would be lost in pg_upgrade, which cannot dump the operator families of pg_catalog.
+-- With operators of its own, a parameter compared with a column would have a type unknown to drivers, and additions to
+-- integer_ops would be lost in pg_upgrade, which cannot dump the operator families of pg_catalog.
 
 CREATE TYPE @extschema@.snowid;
 
@@ -25,7 +25,7 @@ CREATE FUNCTION snowid.id_send(@extschema@.snowid) RETURNS pg_catalog.bytea
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE internal AS 'int8send';
 COMMENT ON FUNCTION snowid.id_send(@extschema@.snowid) IS 'I/O';
 
--- Of bigint's category: CASE, UNION, IN and the like find the common type of both, which is bigint.
+-- Of bigint's category: CASE, UNION, IN and the like find bigint as the common type.
 CREATE TYPE @extschema@.snowid (
   INPUT = snowid.id_in, OUTPUT = snowid.id_out, RECEIVE = snowid.id_recv, SEND = snowid.id_send,
   LIKE = pg_catalog.int8, CATEGORY = 'N'
@@ -37,7 +37,7 @@ COMMENT ON CAST (@extschema@.snowid AS bigint) IS 'ID as a number';
 CREATE CAST (bigint AS @extschema@.snowid) WITHOUT FUNCTION AS ASSIGNMENT;
 COMMENT ON CAST (bigint AS @extschema@.snowid) IS 'number as an ID';
 
--- For constants: coalesce(id, 0), id IN (1, 2). No function or operator takes a snowid, so the casts make no call
+-- For constants: coalesce(id, 0), id IN (1, 2). No function or operator takes a snowid: the casts make no call
 -- ambiguous.
 CREATE FUNCTION snowid.id_from_int(int) RETURNS @extschema@.snowid
   IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE LANGUAGE internal AS 'int48';

@@ -1,5 +1,5 @@
-// The SQL type snowid_layout, and the functions that describe layouts. They depend on their
-// arguments alone. Nothing here is shared.
+// The SQL type snowid_layout, and functions that describe layouts. They depend only on their
+// arguments; nothing is shared.
 #include "pg/types/layout.hpp"
 
 #include "core/layout_text.hpp"
@@ -37,8 +37,7 @@ core::LayoutSpec* palloc_spec(const core::LayoutSpec& spec) {
   return made;
 }
 
-// The beginning of a layout's time unit, as a timestamptz; infinity if it is beyond the range of
-// Unix microseconds. units: counted from the epoch.
+// Start of a layout's time unit; infinity if beyond Unix microseconds. units: since the epoch.
 Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   const core::Uint128 most = static_cast<core::Uint128>(
       (PG_INT64_MAX - std::max(layout.epoch.value, int64{0})) / layout.unit_us);
@@ -47,8 +46,7 @@ Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
 }
 
-// The DETAIL of an error, by its fault: which part of the text is wrong, its position, and what it
-// may be.
+// DETAIL of an error, by its fault: the wrong part of the text, its position, the allowed values.
 constexpr const char* kDetails[] = {
     "",
     "No layout has the name \"%s\".",
@@ -68,8 +66,8 @@ static_assert(lengthof(kDetails) == static_cast<int>(core::LayoutFault::kSum) + 
 
 int detail_of(const char* text, const core::LayoutError& error) {
   const char* part = error.part.empty() ? "" : pnstrdup(error.part.data(), error.part.size());
-  // In bytes, which are characters: the parts before it are right, so they are ASCII. (A part that
-  // is missing has no place.)
+  // In bytes, which are characters, because the valid parts before it are ASCII. A missing part has
+  // no position.
   const int at = static_cast<int>(error.part.data() - text) + 1;
   return errdetail_internal(kDetails[static_cast<int>(error.fault)], part, at);
 }

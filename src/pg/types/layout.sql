@@ -107,7 +107,7 @@ CREATE OPERATOR @extschema@.>= (FUNCTION = snowid.layout_ge,
 COMMENT ON OPERATOR @extschema@.>= (@extschema@.snowid_layout, @extschema@.snowid_layout) IS
   'greater than or equal';
 
--- The order of layouts means nothing; sorting serves to group by them.
+-- The order of layouts has no meaning; it is for sorting and grouping.
 CREATE OPERATOR CLASS @extschema@.snowid_layout_ops DEFAULT FOR TYPE @extschema@.snowid_layout USING btree AS
   OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
   OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,

@@ -1,11 +1,10 @@
-// The SQL type objectid: MongoDB's ObjectID, stored as its 12 bytes and passed by reference,
-// without a length word.
+// The SQL type objectid: MongoDB's ObjectID, 12 bytes, passed by reference, without a length word.
 //
 // MongoDB's clients have a random number and a counter per process. Here the whole server counts as
 // one process, which makes its ObjectIDs increase across sessions.
 //
-// Shared: the counter, a slot that all databases share (ids/issue.hpp); and the random number, in
-// the one entry of the table "objectid", which is never deleted.
+// Shared: the counter, a slot for all databases (ids/issue.hpp); and the random number, in the only
+// entry of the table "objectid", which is never deleted.
 #include "pg/types/objectid.hpp"
 
 #include "core/objectid.hpp"
@@ -22,7 +21,7 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
-// The ABI number of Process: of its form, and of what its fields mean.
+// ABI number of Process: its layout, and the meaning of its fields.
 #ifndef SNOWID_OBJECTID_ABI
 #define SNOWID_OBJECTID_ABI 1
 #endif
@@ -35,10 +34,10 @@ core::ObjectId* new_objectid() {
   return static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
 }
 
-// The one entry of the table "objectid".
+// The only entry of the table "objectid".
 struct Process {
-  uint64 key;                    // 0
-  std::atomic<uint64_t> random;  // 0 until a session has generated it
+  uint64 key;
+  std::atomic<uint64_t> random;  // 0 until generated
 };
 
 SNOWID_PIN_SIZE(Process, 16);
@@ -46,16 +45,16 @@ SNOWID_PIN_SIZE(Process, 16);
 SharedTable table = {"objectid", SNOWID_OBJECTID_ABI, sizeof(uint64), sizeof(Process)};
 
 CommonShard objectid_shard;
-Process* process = nullptr;  // the entry, once objectid_shard has a slot
+Process* process = nullptr;  // nullptr until objectid_shard has a slot
 uint64 random_after = 0;     // for objectid_end_setting_back()
 
 constexpr uint64 kRandomBits = uint64{1} << 40;
 
-// Raises: XX000 if the source of random bytes gives none.
+// Raises: XX000 if the source of random bytes fails.
 uint64 fresh_random() {
   uint64 fresh;
   fetch_random(&fresh, sizeof(fresh));
-  // A bit above the random ones, which may all be 0.
+  // Nonzero: with a bit above the random ones.
   return fresh % kRandomBits | kRandomBits;
 }
 
@@ -64,8 +63,7 @@ void attach_process() {
   process = static_cast<Process*>(table_attach_entry(&table, &kKey));
 }
 
-// 40 random bits, the same for all sessions until the next start of the server, or until its
-// ObjectIDs are set back.
+// 40 random bits, the same for all sessions until a restart or until ObjectIDs are reset.
 uint64 random_of_process() { return process->random.load(std::memory_order_acquire) % kRandomBits; }
 
 void make_ready() {
@@ -112,8 +110,8 @@ SNOWID_FUNCTION(snowid_objectid_out) {
   PG_RETURN_CSTRING(text);
 }
 
-// objectid_recv(internal) → objectid. Raises: 08P01 if fewer than 12 bytes are left; that
-// none are left over is the caller's to check.
+// objectid_recv(internal) → objectid. Raises: 08P01 if fewer than 12 bytes are left; the caller
+// checks for more.
 SNOWID_FUNCTION(snowid_objectid_recv) {
   core::ObjectId* id = new_objectid();
   pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
@@ -130,7 +128,7 @@ SNOWID_FUNCTION(snowid_objectid_send) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// objectid_from_bytea(bytea) → objectid. Raises: 22P03 for another length than 12.
+// objectid_from_bytea(bytea) → objectid. Raises: 22P03 if the length is not 12.
 SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);
@@ -146,12 +144,12 @@ SNOWID_FUNCTION(snowid_objectid_from_bytea) {
 // objectid_eq(objectid, objectid) → boolean, and so on
 SNOWID_COMPARISONS(snowid_objectid, core::ObjectId)
 
-// objectid_smaller(objectid, objectid) → objectid: one step of min
+// objectid_smaller(objectid, objectid) → objectid, for min
 SNOWID_FUNCTION(snowid_objectid_smaller) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) < 0 ? 0 : 1));
 }
 
-// objectid_larger(objectid, objectid) → objectid: one step of max
+// objectid_larger(objectid, objectid) → objectid, for max
 SNOWID_FUNCTION(snowid_objectid_larger) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) > 0 ? 0 : 1));
 }

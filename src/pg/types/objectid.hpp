@@ -1,15 +1,15 @@
-// Resetting the server's ObjectIDs when a clock that was ahead is corrected.
+// Resetting the server's ObjectIDs when a fast clock is corrected.
 #pragma once
 
 #include "pg/postgres.hpp"
 
 namespace snowid::pg {
 
-// Before and after the slots that all databases share are set back: ticks may come again then, so
-// ObjectIDs get another random number. They get one for the time between, too: until the slots are
-// set back, a session of another database may still take a tick that will come again.
-// Raises: 55000 if a library with another ABI number has made the table; class 53 without memory;
-// XX000 if the source of random bytes gives none.
+// Called before and after the slots shared by all databases are reset. Ticks may repeat then;
+// therefore ObjectIDs get another random number, and one more for the time in between: until the
+// reset a session of another database may still use a tick that will repeat. Raises: 55000 if the
+// table was made by a library with another ABI number; class 53 if memory is exhausted; XX000 if
+// the source of random bytes fails.
 void objectid_begin_setting_back();
 void objectid_end_setting_back() noexcept;
 

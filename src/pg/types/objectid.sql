@@ -1,4 +1,4 @@
--- MongoDB's ObjectID: 12 bytes, ordered as bytes are, which is by time.
+-- MongoDB's ObjectID: 12 bytes, in byte order, which is by time
 
 CREATE TYPE @extschema@.objectid;
 
@@ -116,8 +116,8 @@ CREATE OPERATOR @extschema@.>= (FUNCTION = snowid.objectid_ge,
   RESTRICT = pg_catalog.scalargesel, JOIN = pg_catalog.scalargejoinsel);
 COMMENT ON OPERATOR @extschema@.>= (@extschema@.objectid, @extschema@.objectid) IS 'greater than or equal';
 
--- The operator families come with the classes and bear their names. btequalimage declares that equal ObjectIDs have the
--- same bytes, so an index may deduplicate them.
+-- The operator families come with the classes and have their names. btequalimage declares equal ObjectIDs to have the
+-- same bytes: an index may deduplicate them.
 CREATE OPERATOR CLASS @extschema@.objectid_ops DEFAULT FOR TYPE @extschema@.objectid USING btree AS
   OPERATOR 1 @extschema@.<, OPERATOR 2 @extschema@.<=, OPERATOR 3 @extschema@.=,
   OPERATOR 4 @extschema@.>=, OPERATOR 5 @extschema@.>,

@@ -1,5 +1,5 @@
-// The SQL functions of MariaDB's sequence tables; and estimates for the planner of how many rows
-// set-returning functions return. Nothing here is shared.
+// SQL functions of MariaDB's sequence tables; and row estimates of set-returning functions for the
+// planner. Nothing is shared.
 #include "pg/postgres.hpp"
 
 #include "core/series.hpp"
@@ -18,12 +18,12 @@ namespace snowid::pg {
 
 namespace {
 
-// Sets *rows to the number of rows of a call, from its arguments, `count` constants of which none
-// is null. Returns false if the call will fail; then the planner gets no estimate.
+// Sets *rows to the rows of a call with `count` constant, non-null arguments. Returns false if the
+// call will fail: no estimate then.
 using RowsOf = bool (*)(Const* const* arguments, int count, double* rows);
 
-// Answers the planner's question for the number of rows, which is what a support function gets as
-// its argument; any other is left unanswered.
+// Answers the planner's request for the number of rows, the argument of a support function. Other
+// requests get no answer.
 Datum answer_rows(void* asked, RowsOf rows_of) {
   auto* question = static_cast<Node*>(asked);
   constexpr int kMostArguments = 3;
@@ -54,15 +54,15 @@ bool rows_of_batch(Const* const* arguments, int count, double* rows) {
   return wanted >= 0;
 }
 
-// The state of a running seq_x_to_y.
+// State of a running seq_x_to_y.
 struct Cursor {
   int64 current;
   int64 last;
-  uint64 stride;  // what to add, modulo 2^64
+  uint64 stride;  // increment, modulo 2^64
   bool done;
 };
 
-// Reports why there is no series. `name` is the name that was read, nullptr if there is none.
+// Raises: 22023 or 22P02, by the status. name: as read, nullptr if there is none.
 [[noreturn]] void report_series(core::Status status, text* name) {
   switch (status) {
     case core::Status::kStepOutOfRange:

@@ -1,8 +1,8 @@
-// The SQL functions of UUIDs: making those of version 7, reading their time, ranges of time, and
-// those that hold an ID.
+// SQL functions of UUIDs: making version 7, reading their time, time ranges, and UUIDs that hold an
+// ID.
 //
-// Shared: snowid_uuidv7() uses one slot that all sessions of the server share, whatever their
-// database. The random bytes belong to one process.
+// Shared: snowid_uuidv7() uses one slot of the server for all databases. The random bytes belong to
+// one process.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -28,7 +28,7 @@ CommonShard uuid_shard;
 
 RandomPool random_pool;
 
-// The millisecond that holds `moment`. Raises: 22008 if UUIDs have no such time.
+// The millisecond of `moment`. Raises: 22008 if beyond UUIDs.
 core::Time uuid_time_of(TimestampTz moment) {
   const core::Time time = time_at(core::kUuid7, from_timestamptz(moment));
   if (time.value < 0 || time > core::kUuid7.max_time) report_uuid_time_out_of_range();
@@ -55,8 +55,8 @@ SNOWID_FUNCTION(snowid_uuid_timestamp) {
 // snowid_is_uuidv7(uuid) → boolean
 SNOWID_FUNCTION(snowid_is_uuidv7) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
 
-// is_uuidv7_support(internal) → internal. Has the planner assume that nearly all UUIDs of a column
-// are of version 7, as it assumes that of nulls there are few. Without it, a third would be.
+// is_uuidv7_support(internal) → internal. Has the planner assume nearly all UUIDs of a column to be
+// of version 7, as it assumes few nulls; the default is a third.
 SNOWID_FUNCTION(snowid_is_uuidv7_support) {
   auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_DATUM(0);

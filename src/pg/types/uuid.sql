@@ -24,8 +24,8 @@ CREATE FUNCTION @extschema@.snowid_uuidv7_last_at(moment pg_catalog.timestamptz)
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_uuidv7_last_at';
 COMMENT ON FUNCTION @extschema@.snowid_uuidv7_last_at(pg_catalog.timestamptz) IS 'Returns the greatest UUID of version 7 of a moment''s millisecond.';
 
--- Bounds of a range of time, as snowid.first_from() and snowid.last_before() are of IDs. One that no UUID of version 7
--- reaches is the greatest of all UUIDs, or the least.
+-- Bounds of a time range, as snowid.first_from() and snowid.last_before() for IDs. Beyond UUIDs of version 7: the
+-- greatest of all UUIDs, or the least.
 CREATE FUNCTION snowid.first_uuidv7_from(moment pg_catalog.timestamptz) RETURNS pg_catalog.uuid
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_first_uuidv7_from';
 COMMENT ON FUNCTION snowid.first_uuidv7_from(pg_catalog.timestamptz) IS 'Returns the least UUID of version 7 not before a moment.';
@@ -34,7 +34,7 @@ CREATE FUNCTION snowid.last_uuidv7_before(moment pg_catalog.timestamptz) RETURNS
   IMMUTABLE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_last_uuidv7_before';
 COMMENT ON FUNCTION snowid.last_uuidv7_before(pg_catalog.timestamptz) IS 'Returns the greatest UUID of version 7 before a moment.';
 
--- Inlined as snowid_in_range() is. The bounds alone would let in UUIDs of other versions, which lie anywhere.
+-- Inlined as snowid_in_range(). The bounds alone would accept UUIDs of other versions, which lie anywhere.
 CREATE FUNCTION @extschema@.snowid_uuidv7_in_range(uuid pg_catalog.uuid, since pg_catalog.timestamptz,
     before pg_catalog.timestamptz) RETURNS boolean
   IMMUTABLE PARALLEL SAFE SUPPORT snowid.in_range_support LANGUAGE SQL
