@@ -228,8 +228,7 @@ const char* source_identify(const RemoteSource& source, int64 least) {
   if (error == nullptr) return identity;
   if (!is_unreachable(error)) ReThrowError(error);
   ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
-          errmsg("could not reach server \"%s\"", source.server),
-          errdetail_of_remote(error),
+          errmsg("could not reach server \"%s\"", source.server), errdetail_of_remote(error),
           errhint("Try again when it can be reached."));
 }
 
