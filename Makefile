@@ -2,10 +2,12 @@
 # any other; `make demo` and `make test` do their own set-up on a machine that has nothing but make.
 
 EXTENSION = snowid
-EXTVERSION = 0.1.0
 
 # Where the sources are: here, or, in a VPATH build (make -f ../snowid/Makefile), elsewhere.
 TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+
+# The control file names the version. The other files that do must agree with it (scripts/metadata).
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(TOP)/snowid.control)
 
 # What needs no PostgreSQL to begin with, since it may install it. Goals that share a script are told to it.
 TESTS = test test-all

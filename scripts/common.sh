@@ -214,8 +214,8 @@ copy_checkout() {
     --exclude='*.bc' --exclude='*.so' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }
 
-# The extension's version, which the Makefile names.
-version() { sed -n 's/^EXTVERSION = //p' "$SOURCE/Makefile"; }
+# The extension's version, which the control file names.
+version() { sed -n "s/^default_version = '\(.*\)'/\1/p" "$SOURCE/snowid.control"; }
 
 # state_of DIRECTORY...: what is in them, a line for each file, with all that tells whether it was changed, replaced,
 # or given to somebody else.

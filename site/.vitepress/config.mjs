@@ -70,6 +70,7 @@ export default {
   themeConfig: {
     siteTitle: `snowid <small>${process.env.VERSION || ''}</small>`,
     sidebar: sidebar(PAGES),
+    socialLinks: [{ icon: 'git', link: process.env.REPOSITORY || BASE, ariaLabel: 'Repository' }],
     outline: { level: [2, 3], label: 'On this page' },
     search: {
       provider: 'local',
