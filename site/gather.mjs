@@ -24,7 +24,7 @@ function targets(page) {
 const listing = (directory, linked) => [`# ${directory}`, '', ...linked.map((file) =>
   `- [${file.slice(directory.length + 1)}](${file.slice(directory.length + 1)})`), ''].join('\n')
 
-const markdown = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...files_in('docs', '.md'), ...files_in('docs/clients', '.md')]
+const markdown = [...files_in('', '.md'), ...files_in('docs', '.md'), ...files_in('docs/clients', '.md')]
 for (const page of markdown) put(page)
 for (const picture of [...files_in('docs', '.svg'), ...files_in('docs/clients', '.svg')]) {
   put(picture)

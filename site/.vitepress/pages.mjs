@@ -10,7 +10,8 @@ const ORDER = [
   ['Running it', ['docs/runbook.md', 'docs/replication.md', 'docs/monitoring.md', 'docs/converting.md',
     'docs/rewriting-keys.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],
-  ['Inside', ['docs/design.md', 'docs/testing.md', 'CONTRIBUTING.md', 'CHANGELOG.md']],
+  ['Project', ['SUPPORT.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md', 'docs/design.md',
+    'docs/testing.md']],
   ['More', ['./', 'docs/']],
 ]
 

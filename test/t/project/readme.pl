@@ -1,4 +1,4 @@
-# Every SQL example of the README, and of the pages of docs/, runs as it stands there, in order, and gives the results
+# Every SQL example of the README, of SUPPORT.md, and of the pages of docs/, runs as it stands there, in order, and gives the results
 # that it is said to give: the lines after "-->".
 #
 # The examples of a page are one session, as a reader would have it. A comment on the first line, "on NAME",
@@ -87,7 +87,7 @@ my %before = (
 );
 # Pages without examples in SQL. Those of two are run under load, by tables/migrating_*.pl and own_times.pl.
 my %without = map { ("docs/$_.md" => 1) } qw(citus converting design guarantees monitoring portable rewriting-keys testing);
-foreach my $page ('README.md', glob 'docs/*.md')
+foreach my $page ('README.md', 'SUPPORT.md', glob 'docs/*.md')
 {
     next if $without{$page};
     check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
