@@ -138,11 +138,11 @@ sub run_page
 }
 
 # The whole test of a recipe that is about defaults: runs its page, and checks that it has made these, as PostgreSQL
-# prints them, and that the extension is as it was. `more` is called with the recipe in the end.
+# prints them, and that the extension is as it was. `more` is called with the recipe in the end. Options are new_recipe's.
 sub try_page
 {
-    my ($defaults, $more) = @_;
-    my $recipe = new_recipe();
+    my ($defaults, $more, %options) = @_;
+    my $recipe = new_recipe(%options);
     my $before = objects_of_extension($recipe);
     run_page($recipe);
     is(defaults_of($recipe), $defaults, 'the defaults, as PostgreSQL prints them');
@@ -159,7 +159,8 @@ sub names_version
 {
     my ($recipe, $program, $command) = @_;
     my ($named) = slurp_file("docs/clients/$recipe->{name}.md") =~ /\b\Q$program\E (\d+(?:[.]\d+)*)/;
-    like(run_shell($recipe, $command), qr/(?<![\d.])\Q@{[ $named // 'no version' ]}\E(?!\d)/, "the page names the version of $program");
+    $named //= 'no version';
+    like(run_shell($recipe, $command), qr/(?<![\d.])\Q$named\E(?!\d)/, "the page names the version of $program");
     return;
 }
 
