@@ -1,4 +1,4 @@
-// Entries of segments and sections (finding, making, sweeping), and the right to refill.
+// Entries of segments and sections, and the right to refill.
 //
 // An unused entry may be removed. The rest of its block is lost, as by a restart: the next number
 // is above the sequence's own last value.
@@ -79,7 +79,6 @@ Quota quota = make_quota(
 // A snapshot of an entry. Its users are checked when it is removed.
 struct Candidate {
   CounterKey key;
-  // Of a section.
   uint32 room;
   int64 raised_us;
 };
@@ -130,7 +129,6 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
     dshash_release_lock(table.attached, entry);
   }
   usage_unlock(quota, usage);
-  // No other process can find them any more.
   while (count > 0) dsa_free(shared_area, slots[--count]);
 }
 
@@ -156,8 +154,8 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
   list_free_deep(found);
 }
 
-// Removes the entries of dropped sections, whose keys take much memory. With so many counters that
-// this takes long, only once the server's keys have grown by snowid.section_keys since the last
+// Removes the entries of dropped sections, whose keys take much memory. With many counters this
+// takes long: it waits until the server's keys have grown by snowid.section_keys since the last
 // time.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
@@ -195,10 +193,8 @@ void sweep_counters(Bound bound) {
   remove_idle(sections, bound, Which::kAll);
 }
 
-// Finds or makes the entry of a sequence, and counts this session as a user.
 Entry* find_or_make(SharedTable* table, Oid relid) {
   const CounterKey key{MyDatabaseId, relid};
-  // All tables: a sweep needs them.
   table_attach(&segments);
   table_attach(&sections);
   quota_attach(&key_quota);
@@ -281,8 +277,7 @@ void counter_settings_register() {
       "if the last ones were exhausted within 0.1 seconds, half as many if they lasted over 1 "
       "second. The maximum is 1,000,000 numbers.",
       &segment_adapt, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  // An eviction looks at all keys of a section and cannot be cancelled: a million take short
-  // enough.
+  // An eviction scans all keys of a section and cannot be cancelled: a million take short enough.
   DefineCustomIntVariable(
       "snowid.section_keys", "Sets the maximum number of keys of a section in memory.",
       "Beyond it, keys are evicted after half as many others were used. An evicted key continues "

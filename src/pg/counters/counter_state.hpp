@@ -1,14 +1,13 @@
 // Shared state of counters: an entry in shared memory for each sequence used as a segment
-// (sequence_cache.cpp) or as a section (keyed_counter.cpp), the right to refill it, the quota of
-// keys, and the settings and bounds of both.
+// (sequence_cache.cpp) or as a section (keyed_counter.cpp), and the right to refill it.
 //
 // Called in this order: shared_segment() or shared_section() once in a session; refill_begin(), or
 // refill_wait() if another process holds the right; end_refill(); for a section also
 // sections_make_room().
 //
-// Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections"; the
-// fields' comments name the processes allowed to change them. A session counts itself as a user of
-// each entry to which it keeps a pointer. The keys of a section are freed with its entry.
+// Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections". A
+// session counts itself as a user of each entry to which it keeps a pointer. Keys are freed with
+// their entry.
 //
 // Lock order: the partition of the usage of counters (shmem/bounds.hpp), that of "segments" or
 // "sections", the partition of the usage of keys; and SharedSection::lock, KeyPartition::lock. No
@@ -32,8 +31,8 @@ extern "C" {
 #include "utils/dsa.h"
 }
 
-// The ABI number of shared counters: to be raised when the layout of SharedSegment, SharedSection
-// or anything in them (core::Segment, core::KeySlot), or the meaning of a field, changes.
+// The ABI number: to be raised when the layout or meaning of the entries' fields changes, including
+// core::Segment and core::KeySlot.
 #ifndef SNOWID_COUNTERS_ABI
 #define SNOWID_COUNTERS_ABI 10
 #endif
@@ -48,8 +47,8 @@ inline constexpr int kDefaultSectionKeys = 100000;
 // Defines the settings. Called once, when the library is loaded.
 void counter_settings_register();
 
-// Limits on segments and sections of a server, and of a database; 320 bytes a segment, 1.3 kB a
-// section. Keys have a quota of their own, key_quota.
+// Limits of a server and of a database. A segment takes 320 bytes, a section 1.3 kB without its
+// keys.
 SNOWID_BOUND(max_counters, 100000);
 SNOWID_BOUND(max_counters_of_database, 25000);
 // The least number of keys for which a section counts, its default, if snowid.section_keys is less.
@@ -71,7 +70,6 @@ inline bool is_being_refilled(const RefillRight& right) noexcept {
   return right.holder.load() != 0;
 }
 
-// Whether this process holds the right, which no other process can change.
 inline bool is_mine(const RefillRight& right) noexcept { return right.holder.load() == MyProcPid; }
 
 // Acquires the right, until end_refill(): called at the end of the transaction, when the
@@ -86,12 +84,11 @@ void refill_wait(RefillRight* right);
 // Releases the right of this process, if any, and wakes the processes waiting for it.
 void end_refill() noexcept;
 
-// end_refill() for a subtransaction that fails: only if the right was acquired in it, or in one
-// nested in it.
+// The same, if the right was acquired in the failing subtransaction or in one nested in it.
 void end_refill_in_subtransaction() noexcept;
 
-// Counts of refills that allocated numbers; times in microseconds. The process with the right to
-// refill adds to them; statistics zero them at any time.
+// Refills that allocated numbers, in microseconds. Added to with the right to refill, reset any
+// time.
 struct RefillCounts {
   std::atomic<uint64_t> refills;
   std::atomic<uint64_t> total_us;
@@ -102,8 +99,8 @@ struct RefillCounts {
 // Counts a finished refill, started at `began`. Returns its duration in microseconds.
 int64 count_refill(RefillCounts* counts, instr_time began) noexcept;
 
-// Logs a refill of more than 1 s, at most once a minute for each sequence. Requires: this process
-// no longer holds the right to refill.
+// Logs a refill of more than 1 s, at most once a minute. Requires: the right to refill was
+// released.
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
 
 struct CounterKey {
@@ -111,26 +108,24 @@ struct CounterKey {
   Oid relid;
 };
 
-// A segment's state, see sequence_cache.cpp.
 struct SharedSegment {
   CounterKey key;
   std::atomic<uint32_t> users;
   RefillRight refill;
   core::Known known;  // stored with the right to refill, or when the entry is removed
   core::Segment numbers;
-  // The last refill, changed only with the right to refill; read by others: `blocks`.
+  // The last refill; changed only with the right to refill. Others read `blocks`.
   std::atomic<uint64_t> blocks;  // allocated, 0 before the first refill
   int64 refilled_us;             // Unix microseconds
   uint64 refilled_cursor;        // position of the cursor at the refill
-  // Statistics, see counter_stats.cpp. given_before: numbers issued before the last reset.
-  RefillCounts refills;
+  RefillCounts refills;          // see counter_stats.cpp
   SourceFailures source;
-  std::atomic<uint64_t> given_before;
+  std::atomic<uint64_t> given_before;  // numbers issued before the last reset
 };
 
 inline constexpr int kKeyPartitions = 16;
 
-// A part of the keys of a section, usable while other parts change. In a cache line of its own.
+// Some of a section's keys, in a cache line of their own.
 struct KeyPartition {
   LWLock lock;        // shared to issue numbers; exclusive to add, remove or move keys
   dsa_pointer slots;  // of core::KeySlot; invalid if the capacity is 0: no keys
@@ -139,31 +134,25 @@ struct KeyPartition {
   char apart[64 - 16 - kLockSize];
 };
 
-// A section's state, see keyed_counter.cpp. The fields read for each number come before those that
-// change often.
+// The fields read for each number come before those that change often.
 struct SharedSection {
   CounterKey key;
   std::atomic<uint32_t> users;
   RefillRight refill;  // to raise the limit; guards writes to the next three fields
   core::Known known;
-  // Number of increments by which the limit was raised last, 0 before the first time.
-  std::atomic<uint64_t> increments;
-  std::atomic<int64_t> raised_us;  // last raise, Unix microseconds
-  // Upper bound on the numbers of all keys; durable before it is stored here.
-  std::atomic<int64_t> limit;
-  std::atomic<int64_t> alert;  // number from which a session raises the limit early
-  std::atomic<uint64_t> uses;  // the generation, and keys used in it: core::note_use()
-  // Random; keys are XORed with it, to prevent a client from choosing keys that collide.
-  uint64 seed;
+  std::atomic<uint64_t> increments;  // by which the limit was raised last, 0 before
+  std::atomic<int64_t> raised_us;    // last raise, Unix microseconds
+  std::atomic<int64_t> limit;        // upper bound on all keys' numbers; durable before stored here
+  std::atomic<int64_t> alert;        // number from which a session raises the limit early
+  std::atomic<uint64_t> uses;        // the generation, and keys used in it: core::note_use()
+  uint64 seed;  // random; keys are XORed with it, against keys chosen to collide
   RefillCounts refills;
   std::atomic<uint64_t> increment;  // of the sequence, at the last raise
   LWLock lock;                      // to evict keys, and for `floor`
   std::atomic<int64_t> floor;       // upper bound on the numbers of keys not in memory
   std::atomic<uint32_t> room;       // keys allowed, as counted by the quota
-  // Unix microseconds of the last failure to get memory for a key, or 0.
-  std::atomic<int64_t> refused_us;
-  // Statistics: numbers issued, added by each session at the end of its transaction; keys in
-  // memory; keys evicted.
+  std::atomic<int64_t> refused_us;  // last time without memory for a key, Unix microseconds, or 0
+  // Statistics. Sessions add to `given` at the end of their transactions.
   std::atomic<uint64_t> given;
   std::atomic<uint64_t> keys;
   std::atomic<uint64_t> evictions;
@@ -182,7 +171,7 @@ SNOWID_PIN_SIZE(SharedSection, 224 + kLockSize + 64 * kKeyPartitions);
 static_assert((16 + offsetof(SharedSection, partitions)) % 64 == 0);
 SNOWID_PIN_SIZE(core::KeySlot, 24);
 
-// Number of keys guaranteed to each section.
+// Guaranteed to each section.
 inline constexpr uint32 kFirstKeys = 100;
 
 // Makes room for `more` keys in a section. If a bound prevents it, removes entries of unused
@@ -192,7 +181,6 @@ inline constexpr uint32 kFirstKeys = 100;
 // Raises: 53200 or 53100 if memory cannot be mapped.
 bool sections_make_room(uint32 more);
 
-// Both tables, keyed by sequence. Statistics scan them.
 extern SharedTable segments;
 extern SharedTable sections;
 

@@ -1,5 +1,4 @@
-// Statistics of segments and sections: counting refills, for the views and for the server's log;
-// reading and resetting the counts.
+// Statistics of segments and sections: counting refills, and reading and resetting the counts.
 //
 // Shared: the entries, read with their partition locked in shared mode against deletion. All counts
 // are atomics read without waiting; one may be a moment ahead of another.
@@ -85,7 +84,7 @@ Datum milliseconds(const std::atomic<uint64_t>& us) {
   return Float8GetDatum(as_milliseconds(load_count(us)));
 }
 
-// A row; columns not set are null. The constructor sets those common to segments and sections.
+// A row; columns not set are null.
 struct Row {
   Datum values[kColumns] = {};
   bool nulls[kColumns];
@@ -156,7 +155,6 @@ void reset_section(SharedSection* section) {
   reset_refills(&section->refills);
 }
 
-// Calls `look` for each entry of this database, with the entry's partition locked in shared mode.
 template <typename Entry, typename Look>
 void for_each(SharedTable* table, const Look& look) {
   table_attach(table);
@@ -169,7 +167,6 @@ void for_each(SharedTable* table, const Look& look) {
 
 }  // namespace
 
-// snowid.counter_statistics() → SETOF record, see Column
 SNOWID_FUNCTION(snowid_counter_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);

@@ -2,16 +2,16 @@
 // them: its last value is the limit, the upper bound on the numbers of all keys, raised by its
 // INCREMENT. After a restart every key continues above it.
 //
-// Memory holds the most recently used keys. The floor, one number for all others, is the upper
-// bound on the numbers of keys not in memory: a new or returning key begins above it; an evicted
-// key first raises it to its own last number.
+// Memory holds the most recently used keys. The floor is the upper bound on the numbers of all
+// other keys: a new or returning key begins above it; an evicted key first raises it to its own
+// last number.
 //
-// Eviction: time is counted in generations. A generation ends when half as many keys have been used
-// as there is room for. A key stores only the generation of its last use; therefore a busy key
-// writes nothing but its number. When there is no room, all keys used neither in this generation
-// nor in the previous one are evicted; if there are none, all not used in this one. Between the
-// last use of an evicted key and its eviction at least a generation of other keys was used (fewer,
-// by one for each session that issued a number while the generation ended).
+// Eviction: a generation ends when half as many keys have been used as there is room for. A key
+// stores only the generation of its last use; therefore a busy key writes nothing but its number.
+// When there is no room, all keys used neither in this generation nor in the previous one are
+// evicted; if there are none, all not used in this one. Between the last use of an evicted key and
+// its eviction at least a generation of other keys was used (fewer, by one for each session that
+// issued a number while the generation ended).
 //
 // section_next() calls, in this order: section_open(); next_of_key(), and for a key not in memory
 // add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the number would pass
@@ -50,8 +50,7 @@ namespace {
 // Slots of a partition at its first key: 200 bytes. A new section has none.
 constexpr uint32 kFirstCapacity = 8;
 
-// The keys of a partition. Requires: it is locked and has slots. Raises: 53200 if they cannot be
-// mapped.
+// Requires: the partition is locked and has slots. Raises: 53200 if they cannot be mapped.
 core::KeyTable keys_of(const KeyPartition* partition) {
   return {static_cast<core::KeySlot*>(dsa_get_address(shared_area, partition->slots)),
           partition->capacity.load(std::memory_order_relaxed)};
@@ -81,7 +80,6 @@ bool is_full(const KeyPartition* partition) noexcept {
          core::max_keys(partition->capacity.load(std::memory_order_relaxed));
 }
 
-// Number of keys allowed to a section.
 uint32 room_of(const SharedSection* section) noexcept {
   return std::min(section->room.load(std::memory_order_relaxed), static_cast<uint32>(section_keys));
 }
@@ -100,7 +98,7 @@ bool draw(SharedSection* section, core::KeySlot* key, int64* number) noexcept {
   return true;
 }
 
-// Sets the number of keys allowed to a section, unless another session changed it from `before`.
+// Does nothing if another session has changed the number of keys from `before`.
 void set_room(SharedSection* section, uint32 before, uint32 room) {
   Usage* usage = usage_lock(key_quota, MyDatabaseId);
   if (section->room.compare_exchange_strong(before, room)) {
@@ -110,8 +108,7 @@ void set_room(SharedSection* section, uint32 before, uint32 room) {
   usage_unlock(key_quota, usage);
 }
 
-// Allows a section half as many keys more, up to the setting. Returns false if the setting or a
-// bound is reached.
+// Makes room for half as many keys more. Returns false if the setting or a bound is reached.
 bool grow(SharedSection* section) {
   const uint32 has = section->room.load();
   const auto most = static_cast<uint32>(section_keys);
@@ -159,8 +156,7 @@ void set_slots(KeyPartition* partition, NewSlots* slots) noexcept {
   std::swap(partition->slots, slots->slots);
 }
 
-// Doubles the slots of a partition. Returns false if memory is exhausted. Requires, raises: as
-// allocate().
+// Doubles the slots. Returns false if memory is exhausted. Requires, raises: as allocate().
 bool enlarge(SharedSection* section, KeyPartition* partition) {
   LWLockAcquire(&partition->lock, LW_SHARED);
   const uint32 capacity = partition->capacity.load(std::memory_order_relaxed);
@@ -185,9 +181,8 @@ bool enlarge(SharedSection* section, KeyPartition* partition) {
   return true;
 }
 
-// Evicts the keys last used at least `generations` generations ago (0: all), raises the floor, and
-// frees the slots of empty partitions. Returns the number of keys. Requires: the section's lock is
-// held.
+// Evicts keys not used for `generations` generations (0: all), raises the floor, and frees the
+// slots of empty partitions. Returns the number of keys. Requires: the section's lock.
 uint32 remove_keys(SharedSection* section, uint64 generations) {
   assert_holds_exclusively(section->lock);
   const uint64 now = core::generation_of(section->uses.load(std::memory_order_relaxed));
@@ -234,8 +229,7 @@ void evict(SharedSection* section, const KeyPartition* partition) {
   LWLockRelease(&section->lock);
 }
 
-// Makes room for a key in the section and in its partition. Concurrent sessions may each add a key
-// beyond it. Requires, raises: as allocate().
+// Concurrent sessions may each add a key beyond the room. Requires, raises: as allocate().
 void make_room(SharedSection* section, KeyPartition* partition) {
   for (;;) {
     CHECK_FOR_INTERRUPTS();
@@ -249,8 +243,8 @@ void make_room(SharedSection* section, KeyPartition* partition) {
   }
 }
 
-// Issues the next number of a key not in memory, unless another session has just added the key.
-// Returns false if it would exceed the limit. Raises: as make_room().
+// Issues the next number of a key not in memory, or just added by another session. Returns false if
+// it would exceed the limit. Raises: as make_room().
 bool add_key(SharedSection* section, const Key& key, int64* number) {
   KeyPartition* partition = key.partition;
   for (;;) {
@@ -281,7 +275,7 @@ bool add_key(SharedSection* section, const Key& key, int64* number) {
   return is_drawn;
 }
 
-// Issues a key's next number. Returns false if it would exceed the limit.
+// Returns false if the next number would exceed the limit.
 bool next_of_key(SharedSection* section, int64 value, int64* number) {
   const Key key = lock_key(section, value);
   const bool is_known = likely(key.slot != nullptr);
@@ -290,7 +284,6 @@ bool next_of_key(SharedSection* section, int64 value, int64* number) {
   return is_known ? is_drawn : add_key(section, key, number);
 }
 
-// Number of increments by which to raise the limit, from the time for which the last ones lasted.
 uint64 increments_to_raise(const SharedSection* section, int64 increment, core::UnixMicros now) {
   Assert(is_mine(section->refill));
   if (section->increments == 0 || !segment_adapt) return 1;
@@ -300,18 +293,17 @@ uint64 increments_to_raise(const SharedSection* section, int64 increment, core::
                             {USECS_PER_SEC / 10, USECS_PER_SEC});
 }
 
-// Evicts all keys: each continues above `floor`. Until a limit is stored, no number is issued, even
-// by a session that looked at the sequence before it was changed. Requires: the section's lock is
-// held.
+// Evicts all keys: each continues above `floor`. Until a limit is stored, no session issues a
+// number, not even one that checked the sequence before its change. Requires: the section's lock.
 void forget_keys(SharedSection* section, int64 floor) {
   section->limit.store(PG_INT64_MIN);
   remove_keys(section, 0);
   section->floor.store(floor);
 }
 
-// Raises the sequence by one or more increments, and the limit to its new value. Evicts all keys if
-// the sequence was changed otherwise. Returns false if the sequence is at its maximum. Requires:
-// the right to refill.
+// Raises the sequence by one or more increments, and the limit to it. Evicts all keys if the
+// sequence was changed otherwise. Returns false if it is at its maximum. Requires: the right to
+// refill.
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(is_mine(section->refill));
@@ -352,9 +344,8 @@ bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   return true;
 }
 
-// Raises the limit above `was`. If another session has the right to refill, waits for it, or with
-// kEarly returns. Raises: 2200H if the sequence is exhausted, with kMust; 55000 if it cycles or
-// counts down.
+// Raises the limit above `was`, or waits for another session's refill; with kEarly does not wait.
+// Raises: 2200H if the sequence is exhausted, with kMust; 55000 if it cycles or counts down.
 void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   SharedSection* section = counter->section;
   if (!refill_begin(&section->refill)) {
@@ -375,7 +366,6 @@ void raise_limit(Counter* counter, int64 was, Urgency urgency) {
   log_if_slow(&section->refills, counter->relid, took_us);
 }
 
-// Opens a sequence as a section, and locks it for this transaction.
 Counter* section_open(Oid relid, AclMode rights) {
   Counter* counter = counter_open(relid, rights);
   if (unlikely(counter->section == nullptr)) counter->section = shared_section(relid);
@@ -409,7 +399,7 @@ int64 section_next(Oid relid, int64 key) {
   }
 }
 
-// A key's last number. Returns false if the key is not in memory.
+// Returns false if the key is not in memory.
 bool current_of_key(Oid relid, int64 value, int64* number) {
   Counter* counter = section_open(relid, ACL_SELECT | ACL_USAGE);
   SharedSection* section = counter->section;
@@ -422,13 +412,11 @@ bool current_of_key(Oid relid, int64 value, int64* number) {
 
 }  // namespace
 
-// snowid_section_next(section regclass, key bigint) → bigint
 SNOWID_FUNCTION(snowid_section_next) {
   require_nextval("snowid_section_next()");
   PG_RETURN_INT64(section_next(PG_GETARG_OID(0), PG_GETARG_INT64(1)));
 }
 
-// snowid_section_current(section regclass, key bigint) → bigint, or null
 SNOWID_FUNCTION(snowid_section_current) {
   int64 number;
   if (!current_of_key(PG_GETARG_OID(0), PG_GETARG_INT64(1), &number)) PG_RETURN_NULL();

@@ -24,19 +24,18 @@ namespace {
 // because other sessions may call nextval meanwhile. Nothing is allocated if the identity differs,
 // or the source's next block begins below the least number.
 //
-// - If nextval was not called since the sequence was created or set, the next number cannot be read
-//   without SELECT. Then one block is allocated, and the caller checks it. While the source is
-//   being attached, such a sequence counts as being at its start.
+// - If nextval was not called since the sequence was created or set, only SELECT could read the
+//   next number. Then one block is allocated, and the caller checks it. While the source is being
+//   attached, such a sequence counts as being at its start.
 // - The identity changes when the server is promoted, restored or upgraded, and when the sequence
-//   is created again. The timeline is that of the WAL being written: the control file has the old
-//   one until the first checkpoint after a promotion.
-// - An advisory lock excludes the same statement from other servers. The statement tries for 0.2 s
-//   to acquire it, then continues without it, because any role may hold it.
-// - It writes a WAL record of its own and commits synchronously: the answer is durable whatever the
-//   remote server's settings are.
+//   is created again. The timeline is of the WAL being written: the control file has the old one
+//   until the first checkpoint after a promotion.
+// - An advisory lock excludes the same statement from other servers. The statement tries for 0.2 s,
+//   then continues without it, because any role may hold it.
+// - Its own WAL record and a synchronous commit make the answer durable under any remote settings.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
-// - Operators are qualified, and their operands have exactly their types, because other roles may
-//   have created overloads on the remote server.
+// - Operators and the types of their operands are exact, because other roles may have overloaded
+//   them.
 constexpr char kAllocate[] = R"(
 SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
 FROM (
@@ -139,7 +138,6 @@ constexpr size_t kLongestIdentity = 63;
                   source.server, least - 1));
 }
 
-// Whether a sequence can have allocated these blocks.
 bool is_possible(const core::GivenBlocks& allocated) noexcept {
   if (allocated.first > allocated.max) return false;
   const uint64 room = static_cast<uint64>(allocated.max) - static_cast<uint64>(allocated.first);
@@ -147,9 +145,8 @@ bool is_possible(const core::GivenBlocks& allocated) noexcept {
          room / static_cast<uint64>(allocated.increment);
 }
 
-// Reads the answer: the identity, and the allocated blocks if the source is attached. identity: of
-// kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01, see source_allocate() and
-// source_identify().
+// Reads the answer. identity: of kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01, see
+// source_allocate() and source_identify().
 void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                  core::GivenBlocks* allocated) {
   const RemoteAnswer answer{source.server};
@@ -190,9 +187,8 @@ ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, ch
                     [&] { read_answer(source, least, blocks, identity, allocated); });
 }
 
-// Raises: 42501 if the owner has changed since the sequence was attached, because the new owner has
-// not agreed to allocations with its rights; 55000 if another server has the name; 42704 if none
-// has.
+// Raises: 42501 if the owner has changed, who has not agreed to allocations with its rights; 55000
+// if another server has the name; 42704 if none has.
 [[noreturn]] void report_changed(const RemoteSource& source) {
   const char* sequence = get_rel_name(source.relid);
   constexpr char kHint[] = "The owner of the sequence can use snowid_segment_attach() again.";

@@ -54,24 +54,23 @@ constexpr OwnTable kSources = {.name = kSourcesTable,
                                .own_type_length = sizeof(Oid),
                                .nullable = 0};
 
-// A column of type text; nullptr for null.
+// nullptr for null.
 char* text_column(Relation table, HeapTuple row, Column column) {
   bool is_null;
   const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
   return is_null ? nullptr : TextDatumGetCString(value);
 }
 
-// A column of type oid; InvalidOid for null.
+// InvalidOid for null.
 Oid oid_column(Relation table, HeapTuple row, Column column) {
   bool is_null;
   const Datum value = heap_getattr(row, column, RelationGetDescr(table), &is_null);
   return is_null ? InvalidOid : DatumGetObjectId(value);
 }
 
-// The row with the current OIDs of its names. An ordinary user may name the source of its own
-// sequence, and the owner is looked up. A superuser may name the owner, as a restore of a dump
-// does. Raises, for other users: 42501 if the sequence has another owner; 42809 if it is not a
-// sequence.
+// The row with the current OIDs of its names. Sets the owner, except for a superuser, because a
+// dump names it. Raises, for other users: 42501 if the sequence has another owner; 42809 if it is
+// none.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();
@@ -92,24 +91,23 @@ HeapTuple resolved(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 3, columns, values, nulls);
 }
 
-// Whether the source failed at the last attempt. False if another source was attached since.
+// Whether the last attempt failed. False if another source was attached since.
 bool has_failed(const Counter* counter) noexcept {
   const SourceFailures& last = counter->segment->source;
   return last.retry_us.load(std::memory_order_relaxed) != 0 &&
          last.file.load(std::memory_order_relaxed) == file_of(counter->file);
 }
 
-// Locks the sequence as ALTER SEQUENCE does: no session gets numbers from it. Checks the owner
-// before, because a user may not lock another user's sequence, and after, because the owner may
-// have changed meanwhile.
+// Locks the sequence as ALTER SEQUENCE does. Checks the owner before, because a user may not lock
+// another user's sequence, and after, because it may have changed meanwhile.
 void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
   LockRelationOid(relid, ShareRowExclusiveLock);
   require_own_sequence(relid);
 }
 
-// The least number a source may allocate to the sequence: its own next one, or the least bigint if
-// it is exhausted.
+// The least number for a source to allocate: the sequence's next one; the least bigint if
+// exhausted.
 int64 least_of(Oid relid) {
   const int64 increment = sequence_options(relid).increment;
   const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
@@ -121,7 +119,7 @@ int64 least_of(Oid relid) {
   return next;
 }
 
-// Gives the sequence new storage and changes nothing else, to make all sessions notice.
+// Gives the sequence new storage and changes nothing else: all sessions notice.
 void renew_storage(Oid relid) {
   SPI_connect();
   SPI_execute(psprintf("ALTER SEQUENCE %s INCREMENT " INT64_FORMAT, qualified_name(relid),
@@ -130,12 +128,11 @@ void renew_storage(Oid relid) {
   SPI_finish();
 }
 
-// Sets the sequence's source, or removes it if nullptr. Requires: the user owns the sequence.
+// nullptr removes the source. Requires: the user owns the sequence.
 void set_source(Oid relid, const RemoteSource* source) {
   Oid types[] = {REGCLASSOID, TEXTOID, TEXTOID, TEXTOID};
   Datum values[] = {ObjectIdGetDatum(relid), Datum{0}, Datum{0}, Datum{0}};
   renew_storage(relid);
-  // Also removes rows of dropped sequences.
   own_table_execute(kSourcesTable,
                     "DELETE FROM ONLY snowid_internal.segment_sources WHERE seq = $1"
                     " OR NOT EXISTS (SELECT FROM pg_sequence WHERE seqrelid = seq)",
@@ -158,8 +155,7 @@ void set_source(Oid relid, const RemoteSource* source) {
 RemoteSource source_find(Oid relid) {
   RemoteSource source{};
   ScanKeyData key;
-  // A missing table must not pass for a sequence without source: its own numbers may be in use on
-  // another server.
+  // A sequence must not lose its source with the table: its own numbers may be in use elsewhere.
   Relation table = own_table_open(kSources, AccessShareLock);
   // Few rows, therefore no index; a snapshot of its own, because the caller's may predate the row.
   ScanKeyInit(&key, kSequence, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
@@ -224,8 +220,8 @@ bool is_unreachable_source(const Counter* counter) noexcept {
 }
 
 // The trigger on snowid_internal.segment_sources. Only its owner may name a sequence's source,
-// because refills run with the owner's rights. Rows of logical replication describe another
-// server's objects, and are skipped.
+// because refills have the owner's rights. Rows of logical replication are another server's, and
+// skipped.
 SNOWID_FUNCTION(snowid_segment_check_source) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");
@@ -235,9 +231,8 @@ SNOWID_FUNCTION(snowid_segment_check_source) {
   PG_RETURN_POINTER(resolved(trigger->tg_relation, row_of(trigger)));
 }
 
-// Input of the type snowid_internal.sequence_name: regclass's, but accepts unknown names from
-// logical replication. The trigger then skips the row; an error would stop the replication of all
-// tables.
+// Input of snowid_internal.sequence_name: regclass's, but accepts unknown names from logical
+// replication, whose row the trigger skips; an error would stop the replication of all tables.
 SNOWID_FUNCTION(snowid_sequence_in) {
   if (IsLogicalWorker()) PG_RETURN_OID(InvalidOid);
   return regclassin(fcinfo);
@@ -248,7 +243,6 @@ SNOWID_FUNCTION(snowid_sequence_recv) {
   return IsLogicalWorker() ? ObjectIdGetDatum(InvalidOid) : value;
 }
 
-// snowid_segment_attach(seq regclass, server name, remote_seq text) → void
 SNOWID_FUNCTION(snowid_segment_attach) {
   require_nextval("snowid_segment_attach()");
   const Oid relid = PG_GETARG_OID(0);
@@ -269,7 +263,6 @@ SNOWID_FUNCTION(snowid_segment_attach) {
   PG_RETURN_VOID();
 }
 
-// snowid_segment_detach(seq regclass) → void
 SNOWID_FUNCTION(snowid_segment_detach) {
   require_nextval("snowid_segment_detach()");
   const Oid relid = PG_GETARG_OID(0);

@@ -6,8 +6,7 @@
 // (remote_blocks.cpp); note_failure().
 //
 // Shared: the table; and SourceFailures in a segment's entry (counter_state.hpp), stored with the
-// right to refill and read by every process that uses the segment. Statistics read it and zero the
-// counts at any time.
+// right to refill, read by every process; statistics zero the counts at any time.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -21,7 +20,6 @@ namespace snowid::pg {
 
 struct Counter;
 
-// A row of the table.
 struct RemoteSource {
   Oid relid;             // the local sequence
   Oid owner;             // its owner when it was attached
@@ -54,16 +52,14 @@ SNOWID_PIN_SIZE(SourceFailures, 48);
 void note_failure(const Counter* counter, const RemoteSource& source, int sqlstate, const char* why,
                   core::UnixMicros began, Urgency urgency);
 
-// Whether the counter's source has failed and its next attempt is not due.
 bool is_retry_too_early(const Counter* counter) noexcept;
 
-// Whether the source was unreachable at the last attempt.
 bool is_unreachable_source(const Counter* counter) noexcept;
 
 // Allocates 1 to `blocks` blocks durably, the first at `least` or above. Returns nullptr, or the
-// error: as remote_run(); 55000 if the source has another identity than when it was attached, or is
-// behind `least`; 42501, 55000 or 42704 if the owner or the foreign server has changed, or was
-// dropped. A cancel is raised. Requires: no LWLock held.
+// error: as remote_run(); 55000 if the source's identity has changed, or it is behind `least`;
+// 42501, 55000 or 42704 if the owner or the foreign server has changed, or was dropped. Raises: a
+// cancel. Requires: no LWLock held.
 ErrorData* source_allocate(const RemoteSource& source, int64 least, uint64 blocks,
                            core::GivenBlocks* allocated);
 

@@ -34,7 +34,7 @@ namespace snowid::pg {
 
 namespace {
 
-// Allocated numbers: `count` from `first` on, in `blocks` blocks.
+// `count` numbers from `first` on, in `blocks` blocks.
 struct Allocation {
   int64 first;
   uint64 count;
@@ -42,8 +42,8 @@ struct Allocation {
   core::Spacing spacing;
 };
 
-// Whether the numbers in memory are valid: in blocks of this size (0: of the whole increment), and
-// of a sequence not changed otherwise since.
+// Whether the numbers in memory are in blocks of this size (0: of the whole increment), and the
+// sequence is not changed otherwise since.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
   const core::Segment& numbers = counter->segment->numbers;
   if (size == 0) size = numbers.increment.load(std::memory_order_relaxed);
@@ -60,8 +60,7 @@ core::Spacing spacing_of(Oid relid, uint64 size, int64 increment) {
   return {size == 0 ? static_cast<uint64>(increment) : size, static_cast<uint64>(increment)};
 }
 
-// Number of blocks to allocate, from the time for which the last ones lasted, the numbers issued,
-// and `want`.
+// By the time for which the last blocks lasted, the numbers issued, and `want`.
 uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want,
                           core::UnixMicros now) {
   Assert(is_mine(segment->refill));
@@ -73,8 +72,7 @@ uint64 blocks_to_allocate(const SharedSegment* segment, uint64 size, uint64 want
   return core::blocks_within(blocks, size, core::given_by(segment->numbers), want);
 }
 
-// Publishes the allocated numbers to all sessions. Drops the numbers still there if the sequence
-// was changed or their blocks have another size.
+// Drops numbers still in memory if the sequence was changed or their blocks have another size.
 void publish_numbers(Counter* counter, const Allocation& allocated, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
   core::Segment& numbers = segment->numbers;
@@ -96,10 +94,9 @@ enum class Outcome : uint8_t {
   kFailed,     // the remote sequence failed, or the sequence was set above its numbers
 };
 
-// Sets *first to the least number at which the sequence's next block may begin: nextval's. If the
-// storage has changed since the last refill and the value has not, ALTER SEQUENCE may have made
-// INCREMENT smaller; then the block also begins above all issued numbers. Returns false if it would
-// exceed bigint.
+// Sets *first to the least number at which the next block may begin: nextval's. If the storage has
+// changed since the last refill and the value has not, ALTER SEQUENCE may have made INCREMENT
+// smaller; then also above all issued numbers. Returns false if it would exceed bigint.
 bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
   *first = value.last;
@@ -113,7 +110,7 @@ bool find_first(const Counter* counter, SequenceValue value, int64 increment, in
   return !pg_add_s64_overflow(given, 1, first);
 }
 
-// Refills from the sequence itself. want: numbers asked for, 0 for an early refill.
+// want: numbers asked for, 0 for an early refill.
 Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOptions& options,
                     core::UnixMicros now) {
   const core::Spacing spacing = spacing_of(counter->relid, size, options.increment);
@@ -136,9 +133,8 @@ Outcome refill_here(Counter* counter, uint64 size, uint32 want, const SequenceOp
   return Outcome::kRefilled;
 }
 
-// Number of blocks to allocate from a remote sequence: enough to outlast an outage for a while at
-// the recent rate, within a part of the numbers left in this sequence. room: numbers left after the
-// next.
+// Enough blocks to outlast an outage for a while at the recent rate, within a part of the numbers
+// left in this sequence. room: numbers left after the next.
 uint64 blocks_to_allocate_ahead(const SharedSegment* segment, uint64 size, uint64 room,
                                 core::UnixMicros now) {
   if (segment->blocks == 0) return 1;
@@ -193,8 +189,7 @@ Outcome note_error(const Counter* counter, const RemoteSource& source, ErrorData
   return Outcome::kFailed;
 }
 
-// Refills from the remote sequence, if numbers are left in this one, with blocks above all issued
-// numbers. With kMust raises the remote sequence's failure.
+// Refills with blocks above all issued numbers. With kMust raises the remote sequence's failure.
 Outcome refill_there(Counter* counter, uint64 size, const SequenceOptions& options,
                      const RemoteSource& source, Urgency urgency, core::UnixMicros now) {
   SharedSegment* segment = counter->segment;
@@ -226,9 +221,9 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
   return !counts || !core::is_running_low(numbers) || !core::has_room(numbers);
 }
 
-// Acquires the right to refill, and sets *source to the remote sequence, its server to nullptr if
-// there is none. Returns false if another session has the right; with kMust after waiting for it,
-// unless it tries a remote server that is down.
+// Acquires the right to refill, and sets *source, its server to nullptr if there is none. Returns
+// false if another session has the right; with kMust after waiting for it, unless it tries a remote
+// server that is down.
 bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   RefillRight* right = &counter->segment->refill;
   const bool is_down = is_unreachable_source(counter);
@@ -238,8 +233,8 @@ bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
     refill_wait(right);
     return false;
   }
-  // Before the right is acquired, because this may wait for a lock on the table. The lock on the
-  // sequence protects its source from changes.
+  // Before, because it may wait for the table. The lock on the sequence protects its source from
+  // changes.
   *source = source_find(counter->relid);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);
@@ -278,7 +273,6 @@ core::Drawn refill_segment(Counter* counter, uint64 size, Urgency urgency, uint3
   return drawn;
 }
 
-// Opens a sequence as a segment, and locks it for this transaction.
 Counter* segment_open(Oid relid) {
   Counter* counter = counter_open(relid, ACL_USAGE | ACL_UPDATE);
   if (unlikely(counter->segment == nullptr)) counter->segment = shared_segment(relid);
@@ -300,8 +294,6 @@ core::Drawn segment_draw(Counter* counter, uint64 size, uint32 want) {
   }
 }
 
-// State of a running snowid_segment_batch: numbers allocated to it and not yet returned, and how
-// many are still to be issued.
 struct Batch {
   Oid relid;
   uint64 size;
@@ -310,10 +302,10 @@ struct Batch {
   int32 left;
 };
 
-// Numbers per call to the segment: a batch not read to its end wastes fewer.
+// A batch not read to its end wastes fewer.
 constexpr uint32 kBatchAtOnce = 1024;
 
-// The block size: argument `number`, or 0, for the whole increment, if absent. Raises: 22023.
+// The block size: argument `number`, or if absent 0, the whole increment. Raises: 22023.
 uint64 size_arg(FunctionCallInfo fcinfo, int number) {
   if (PG_NARGS() <= number) return 0;
   const int32 size = PG_GETARG_INT32(number);
@@ -326,16 +318,12 @@ uint64 size_arg(FunctionCallInfo fcinfo, int number) {
 
 }  // namespace
 
-// snowid_segment_next(seq regclass) → bigint
-// snowid_segment_next(seq regclass, size int) → bigint
 SNOWID_FUNCTION(snowid_segment_next) {
   const uint64 size = size_arg(fcinfo, 1);
   require_nextval("snowid_segment_next()");
   PG_RETURN_INT64(segment_draw(segment_open(PG_GETARG_OID(0)), size, 1).first);
 }
 
-// snowid_segment_batch(seq regclass, count int) → SETOF bigint
-// snowid_segment_batch(seq regclass, count int, size int) → SETOF bigint
 SNOWID_FUNCTION(snowid_segment_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {

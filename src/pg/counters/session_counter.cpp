@@ -30,13 +30,13 @@ constexpr uint32 kMostPinned = 8;
 Counter* pinned[kMostPinned];
 uint32 pinned_count = 0;
 
-// Forgets the pins, released at the end of a failed transaction.
+// Forgets the pins, released by a failed transaction.
 void forget_pins() noexcept {
   counter_flush_counts();
   while (pinned_count > 0) pinned[--pinned_count]->is_pinned = false;
 }
 
-// Unpins the pages. The pins belong to the transaction, not to the current subtransaction.
+// The pins belong to the transaction, not to the current subtransaction.
 void unpin_pages() {
   ResourceOwner caller = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;
@@ -108,7 +108,6 @@ void look_at_sequence(Counter* counter) {
   counter->is_looked_at = true;
 }
 
-// Asserts: this process has the right to refill the segment or section of `known`.
 void assert_has_right([[maybe_unused]] const Counter* counter,
                       [[maybe_unused]] const core::Known* known) noexcept {
   Assert((counter->segment != nullptr && known == &counter->segment->known &&
@@ -117,7 +116,7 @@ void assert_has_right([[maybe_unused]] const Counter* counter,
           is_mine(counter->section->refill)));
 }
 
-// Pins the page until the end of the transaction, or until too many are pinned.
+// Until the end of the transaction, or until too many are pinned.
 void pin_page(Counter* counter) {
   if (pinned_count == kMostPinned) unpin_pages();
   bool is_recent = false;
@@ -146,8 +145,7 @@ void counter_flush_counts() noexcept {
   }
 }
 
-// The pins are released before a commit, or the transaction's resource owner would warn of a leak.
-// A failed transaction has released them itself.
+// Before a commit, or the transaction's resource owner would warn of a leak.
 void at_eoxact_counters(XactEvent event) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -163,8 +161,8 @@ void at_eoxact_counters(XactEvent event) {
   }
 }
 
-// A failed subtransaction drops the storage it created, of which no page may be pinned; and it may
-// have been refilling.
+// A failed subtransaction drops storage it created, which must not be pinned, and may have
+// refilled.
 void at_eosubxact_counters(SubXactEvent event) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
   end_refill_in_subtransaction();

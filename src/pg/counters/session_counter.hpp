@@ -1,6 +1,5 @@
 // A counter as a session sees it: an ordinary sequence whose numbers are issued from shared memory,
-// as a segment (sequence_cache.cpp) or as a section (keyed_counter.cpp). This file has what both
-// share.
+// as a segment (sequence_cache.cpp) or as a section (keyed_counter.cpp).
 //
 // Called in this order: counter_open() and counter_is_as_known() for each number; with the right to
 // refill counter_page_lock(), counter_change() and counter_page_unlock(), then
@@ -44,20 +43,19 @@ struct Counter {
 // transaction calls it, because a shared write for each number would be slower.
 void counter_flush_counts() noexcept;
 
-// Finds or makes the counter of a sequence, and locks the sequence for this transaction. rights:
-// the user needs one of them. Raises: 42P01 if there is no such relation; 42809 if it is not a
-// sequence, or one of snowid's own; 0A000 if it is temporary; 42501 if the user has none of the
-// rights.
+// Opens a sequence's counter, and locks the sequence for this transaction. rights: the user needs
+// one of them. Raises: 42P01 if there is no such relation; 42809 if it is not a sequence, or one of
+// snowid's own; 0A000 if it is temporary; 42501 if the user has none of the rights.
 Counter* counter_open(Oid relid, AclMode rights);
 
-// Whether the sequence is unchanged since its numbers in memory were allocated, by a look at its
-// page without a lock. Requires: the counter is open in this transaction.
+// Whether the sequence is unchanged since its numbers in memory were allocated, by its page, read
+// without a lock. Requires: the counter is open in this transaction.
 bool counter_is_as_known(Counter* counter, const core::Known& known);
 
 // Raises: 2200H, as nextval does.
 [[noreturn]] void counter_report_exhausted(Oid relid, int64 max);
 
-// Open the counter's sequence and lock its page, as sequence_page_lock() does; and the reverse.
+// As sequence_page_lock() and its reverse, for the counter's sequence.
 SequencePage counter_page_lock(const Counter* counter);
 void counter_page_unlock(const SequencePage& page);
 
@@ -67,8 +65,7 @@ void counter_page_unlock(const SequencePage& page);
 XLogRecPtr counter_change(const SequencePage& page, const Counter* counter, core::Known* known,
                           int64 last, bool is_called = true);
 
-// Marks in *known the numbers in memory as those of the sequence's last change. Requires: the
-// change is durable and the numbers are in memory.
+// Makes the numbers in memory valid. Requires: the change is durable and the numbers are in memory.
 void counter_settle(const Counter* counter, core::Known* known);
 
 void at_eoxact_counters(XactEvent event);
@@ -76,7 +73,7 @@ void at_eosubxact_counters(SubXactEvent event);
 void at_exit_counters();
 void on_relcache_counters(Oid relid);
 
-// Whether this value on the page is the one of the last allocation in memory.
+// Whether this value is unchanged since the numbers in memory were allocated.
 inline bool is_as_known(const Counter* counter, const core::Known& known,
                         const SequenceValue& value) noexcept {
   return core::is_as_known(known, file_of(counter->file), value);

@@ -31,13 +31,11 @@ constexpr char kGroupColumn[] = "groupid";
 constexpr const char* kOwnSessions[] = {"citus_internal",
                                         "citus_run_command gpid=", "citus_rebalancer gpid="};
 
-// The table read last, InvalidOid before.
 Oid group_relid = InvalidOid;
 
 // Hash of the table's pg_class row in the cache by name, 0 before the first citus_read().
 uint32 group_hash = 0;
 
-// Whether Citus opened this session, by its application_name.
 bool is_own_session() {
   if (application_name == nullptr) return false;
   for (const char* beginning : kOwnSessions)
@@ -45,7 +43,7 @@ bool is_own_session() {
   return false;
 }
 
-// Opens a table of pg_catalog. Returns nullptr if there is none.
+// Returns nullptr if pg_catalog has no such table.
 Relation open_table(const char* name) {
   for (;;) {
     const Oid relid = get_relname_relid(name, PG_CATALOG_NAMESPACE);
@@ -55,7 +53,7 @@ Relation open_table(const char* name) {
   }
 }
 
-// Whether this node lists the cluster's nodes.
+// Whether the cluster's nodes are listed on this one.
 bool knows_nodes() {
   Relation relation = open_table(kNodesTable);
   if (relation == nullptr) return false;
@@ -64,8 +62,7 @@ bool knows_nodes() {
   return knows;
 }
 
-// Reads the group, and checks the table's form and number of rows: an invalid group may be another
-// node's.
+// Checks the table's form and number of rows, because an invalid group may be another node's.
 CitusNode read_row(Relation relation) {
   CitusNode node = {CitusState::kAltered, 0, true};
   if (relation->rd_rel->relkind != RELKIND_RELATION) return node;
@@ -111,8 +108,8 @@ CitusNode citus_read() {
   // no nodes. Citus may be synchronizing it, first the group, then the nodes: if the nodes are
   // there, so is the group.
   if (knows_nodes()) return read_group();
-  // A Citus without a cluster, or a worker not synchronized: this session cannot tell, and a pooler
-  // may give it to another client.
+  // A Citus without a cluster, or a worker not synchronized: the session cannot tell, and a pooler
+  // may reuse it.
   node.is_lasting = false;
   if (is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;

@@ -4,7 +4,7 @@
 // Node and registry exchange tokens, to detect copies of the node. A token is a random number made
 // by the node, and stored as `next` before it is requested. The node repeats the same `next`, in
 // any request, until the registry confirms it: a lost answer is asked for again, and a late request
-// does no harm. Because a copy made meanwhile knows `next`, too, only a token made after the
+// does no harm. A copy made meanwhile knows `next`, too; therefore only a token made after the
 // confirmation confirms the node number.
 //
 // In the order of use: each SQL function locks the page (membership.hpp), finds the registry and
@@ -36,7 +36,6 @@ namespace snowid::pg {
 
 namespace {
 
-// Default node name.
 const char* default_node() {
   char host[256];
   if (gethostname(host, sizeof(host)) != 0)
@@ -46,7 +45,7 @@ const char* default_node() {
   return psprintf("%s:%d/%s", host, PostPortNumber, get_database_name(MyDatabaseId));
 }
 
-// Raises: 55000, because the database has joined another registry.
+// Raises: 55000.
 [[noreturn]] void report_joined(const Membership& member) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("database has joined as node \"%s\", with number " INT64_FORMAT, member.node,
@@ -61,8 +60,7 @@ int64 new_token() {
   return std::max(static_cast<int64>(random >> 1), int64{1});
 }
 
-// Requests the next token, made and stored unless there is one. If the registry has it, the node
-// uses it and this registry.
+// Requests the next token, made if there is none. If the registry has it, the node uses both.
 Answer ask_for_next(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, Membership* member) {
   if (member->next == 0) {
@@ -78,8 +76,8 @@ Answer ask_for_next(const ForeignServer* registry, const char* request, const ch
   return answer;
 }
 
-// Replaces the token by a new one, after finishing an earlier request. identity, token: the
-// registry's, for a server that states a takeover; otherwise the node's.
+// Replaces the token by a new one, after finishing an earlier request. identity, token: the node's,
+// or the registry's if the server states a takeover.
 Answer exchange(const ForeignServer* registry, const char* request, const char* identity,
                 int64 token, Membership* member) {
   const bool was_asked = member->next != 0;
@@ -170,7 +168,6 @@ void store_claim(const ForeignServer* registry, Membership* member) {
   *member = claim;
 }
 
-// Makes the number this server's.
 void settle(Membership* member) {
   member->is_claiming = false;
   member->finding = Finding::kNothing;
@@ -180,13 +177,12 @@ void settle(Membership* member) {
 }
 
 // Claims a number, or finishes an earlier claim; on return the number is the node's, durably. A
-// claim names the identity of the registry, asked for before the claim is stored. Raises: 55000 if
-// another server has finished the claim, or the registry has another identity, after deleting the
-// claim.
+// claim names the identity of the registry, asked for before it is stored. Raises: 55000, after
+// deleting the claim, if another server has finished it, or the registry has another identity.
 void claim_number(const ForeignServer* registry, Membership* member) {
   if (!member->is_claiming || strcmp(member->server, registry->servername) != 0)
     store_claim(registry, member);
-  // A restored registry may assign the claim another number than before.
+  // A restored registry may assign another number than before.
   member->number = 0;
   const Answer answer = registry_ask(registry, kClaim, member->registry, 0, *member);
   if (answer.verdict != Verdict::kHeld) report_lost_claim(registry, member);
@@ -197,9 +193,9 @@ void claim_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Exchanges the token. If the registry does not know it, raises a WARNING and sets `finding`.
-// Raises: 55000, after stopping the node, if another server has exchanged tokens since or the
-// number was retired.
+// Exchanges the token; raises a WARNING and sets `finding` if the registry does not know it.
+// Raises: 55000, after stopping the node, if another server has exchanged tokens or the number was
+// retired.
 void check_number(const ForeignServer* registry, Membership* member) {
   const Answer answer = exchange(registry, kExchange, member);
   switch (answer.verdict) {
@@ -221,8 +217,8 @@ void check_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Has the registry in its current state store the node's number and token; the node uses this
-// registry from then on. Raises: 55000 if it cannot; nothing has changed then.
+// Has the registry store the node's number and token; the node uses it from then on. Raises: 55000
+// if it cannot; nothing has changed then.
 void accept_registry(const ForeignServer* registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
@@ -289,7 +285,7 @@ core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
   return moment;
 }
 
-// Waits until the clock allows the IDs. Interruptible.
+// Interruptible.
 void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   ereport(NOTICE, errmsg("waiting until %s", moment_text(moment)),
           errdetail("The clock of the server that had the number may have been %d seconds ahead of "
@@ -298,7 +294,6 @@ void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }
 
-// The node, with its page locked, and its registry.
 struct LockedNode {
   Membership member;
   MemberState state;
@@ -319,7 +314,6 @@ LockedNode lock_node() {
 
 }  // namespace
 
-// snowid.join(server name, node_name text) → bigint
 SNOWID_FUNCTION(snowid_join) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   require_nextval("snowid.join()");
@@ -336,7 +330,6 @@ SNOWID_FUNCTION(snowid_join) {
   PG_RETURN_INT64(member.number);
 }
 
-// snowid.leave() → void
 SNOWID_FUNCTION(snowid_leave) {
   require_nextval("snowid.leave()");
   membership_lock();
@@ -347,7 +340,6 @@ SNOWID_FUNCTION(snowid_leave) {
   PG_RETURN_VOID();
 }
 
-// snowid.check_node() → bigint, the number
 SNOWID_FUNCTION(snowid_check_node) {
   require_nextval("snowid.check_node()");
   const CitusNode citus = citus_read();
@@ -361,18 +353,17 @@ SNOWID_FUNCTION(snowid_check_node) {
   PG_RETURN_INT64(node.member.number);
 }
 
-// snowid.take_over_node() → bigint, the number
 SNOWID_FUNCTION(snowid_take_over_node) {
   require_nextval("snowid.take_over_node()");
   require_no_citus();
   LockedNode node = lock_node();
   const ClockGap gap = registry_compare_clocks(node.registry);
-  // Before any change. This detects a copy even if its clock is wrong.
+  // Before any change. It detects a copy even if its clock is wrong.
   require_near_clocks(node.registry, gap);
   const Answer look = registry_ask(node.registry, kLook, node.member.registry, 0, node.member);
   if (look.verdict != Verdict::kHeld) report_refused(node.registry, node.member, look.verdict);
-  // Before the request, because its answer may be lost and the next check confirm the number; and
-  // again after it, because the other server has issued IDs meanwhile.
+  // Also before the request, because its answer may be lost and the next check confirm the number.
+  // After it, because the other server has issued IDs meanwhile.
   go_above_other(gap, look.max_lead_us);
   const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
   if (answer.verdict != Verdict::kHeld) report_refused(node.registry, node.member, answer.verdict);
@@ -383,7 +374,6 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   PG_RETURN_INT64(node.member.number);
 }
 
-// snowid.accept_registry() → bigint, the number
 SNOWID_FUNCTION(snowid_accept_registry) {
   require_nextval("snowid.accept_registry()");
   require_no_citus();

@@ -71,7 +71,7 @@ Stored stored_read() {
   return stored;
 }
 
-// Whether there is a row. Reads none of its columns.
+// Reads no column of the row.
 bool is_marked() {
   Relation table = own_relation_open(kTable, AccessShareLock);
   table_oid = RelationGetRelid(table);
@@ -86,15 +86,15 @@ uint64 hash_of_tag() {
                              static_cast<int>(strlen(instance_tag)), 0);
 }
 
-// Whether sessions must resolve their number again, or may or may not issue IDs now.
+// Whether sessions must resolve their number again, or may issue IDs no longer, or again.
 bool means_another(const Membership& before, const Membership& after) noexcept {
   return before.state != after.state || before.number != after.number ||
          before.is_group_replaced != after.is_group_replaced || before.system != after.system ||
          before.database != after.database || before.tag != after.tag;
 }
 
-// At once, not at the commit, because the transaction may fail: by the shared word for sessions
-// attached to it, by an invalidation for others.
+// At once, not at the commit, which may fail: by the shared word for sessions attached to it, by an
+// invalidation for others.
 void invalidate_in_all_sessions() {
   recheck_may_issue();
   SharedInvalidationMessage message{};
@@ -126,8 +126,7 @@ MemberState state_of(const Membership& member) {
   return member.state;
 }
 
-// A lock on an object of the relation, which only snowid takes: any role allowed to use nextval()
-// can hold a lock on the relation itself.
+// A lock on an object of the relation: any role allowed to use nextval() could block the relation.
 void membership_lock() {
   require_durable_commit();
   Relation sequence = open_sequence(AccessShareLock);
@@ -239,8 +238,7 @@ void report_state(const Membership& member) {
   elog(ERROR, "unexpected state %d", static_cast<int>(state));
 }
 
-// snowid_internal.require_registry() → void. Raises: 55000 if a table of the registry is not as
-// created by CREATE EXTENSION: after a crash it could have lost assigned numbers.
+// Raises: 55000 if a registry's table is not as created: after a crash it could have lost numbers.
 SNOWID_FUNCTION(snowid_require_registry) {
   static constexpr Oid kNodes[] = {INT8OID, UUIDOID,        TEXTOID,        TEXTOID,
                                    INT8OID, INT8OID,        INT8OID,        INT8OID,
@@ -256,8 +254,7 @@ SNOWID_FUNCTION(snowid_require_registry) {
 }
 
 // The trigger on the tables of nodes and of the registry. Rows of logical replication are another
-// server's, and are skipped. A restored row of snowid_internal.membership takes effect at the
-// commit.
+// server's, and skipped. A restored row of snowid_internal.membership takes effect at the commit.
 SNOWID_FUNCTION(snowid_keep_own_rows) {
   const TriggerData* trigger = require_own_trigger(
       fcinfo, "keep_own_rows", "Use the functions of schema \"snowid\" instead.");

@@ -22,8 +22,7 @@ extern "C" {
 
 namespace snowid::pg {
 
-// Node numbers of a registry are 1 to the greatest shard of the default layout. Shard 0 belongs to
-// databases without a node number.
+// Numbers of a registry are 1 to the greatest shard of the default layout. Shard 0: no node number.
 inline constexpr int64 kMostNumber = core::kInstagram.max_shard.value;
 
 // Maximum lengths in bytes.
@@ -53,7 +52,7 @@ enum class Finding : uint8_t {
   kOtherPromoted,  // such a server has asked the registry for this node's number
 };
 
-// Texts of the findings, as in snowid.node_status and as DETAIL of a warning.
+// As in snowid.node_status and as DETAIL of a warning.
 inline constexpr struct {
   const char* problem;
   const char* detail;
@@ -87,17 +86,16 @@ struct Membership {
   char node[kLongestName + 1];
 };
 
-// Reads the page. May be called in a parallel worker and during recovery. A caller that stores the
-// answer must subscribe to invalidations before the call; during recovery it must not store it,
-// because changes of the page send none. Requires: a transaction. Raises: 55000 if a relation is
-// missing or was replaced; 0A000 if the page has another version.
+// Reads the page. May be called in a parallel worker and during recovery. To store the answer, a
+// caller must subscribe to invalidations before; during recovery it must not, because changes of
+// the page send none. Requires: a transaction. Raises: 55000 if a relation is missing or was
+// replaced; 0A000 if the page has another version.
 Membership membership_read();
 
-// The state by the page, this server and database, and the row.
+// By the page, this server and database, and the row.
 MemberState state_of(const Membership& member);
 
-// Waits for other transactions that change the page, and locks it until the end of the transaction,
-// which then cannot be prepared.
+// Locks the page for changes until the end of the transaction, which then cannot be prepared.
 void membership_lock();
 
 // Stores the page durably, on disk and on the synchronous standbys. If the node number or the state
@@ -109,7 +107,7 @@ void membership_write(const Membership& member);
 bool is_bound(const Membership& member);
 void membership_bind(Membership* member);
 
-// Inserts or deletes the row of snowid_internal.membership. Its trigger (membership.sql) has all
+// Insert or delete the row of snowid_internal.membership. Its trigger (membership.sql) has all
 // sessions read the number again when the transaction commits.
 void membership_row_store(const Membership& member);
 void membership_row_delete();
@@ -117,11 +115,11 @@ void membership_row_delete();
 // Inserts the row if it is missing: a join may have been rolled back after the page was stored.
 void membership_row_require(const Membership& member);
 
-// Whether this relation's invalidation (InvalidOid: of all) may change the result of
+// Whether an invalidation of this relation (InvalidOid: of all) may change the result of
 // membership_read(). False before its first call.
 bool is_membership(Oid relid) noexcept;
 
-// Raises: 55000 with a hint, for each state but kJoined. kNone: the database is not a node.
+// Raises: 55000. kNone: the database is not a node.
 [[noreturn]] void report_state(const Membership& member);
 
 }  // namespace snowid::pg

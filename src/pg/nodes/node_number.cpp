@@ -20,7 +20,6 @@ namespace snowid::pg {
 
 namespace {
 
-// A row of snowid.node_status.
 struct NodeNumber {
   const char* source;  // of the node number, also if it could not be read
   int64 number;
@@ -33,7 +32,6 @@ struct NodeNumber {
 
 bool require_node_number = false;  // snowid.require_node_number
 
-// The assign hook of snowid.require_node_number.
 void forget_number(bool, void*) { default_shard_forget(); }
 
 // Whether the cached number is valid only until the end of the transaction.
@@ -59,8 +57,7 @@ void require_other_than_0() {
                   "server has."));
 }
 
-// The next two functions fill the answer in as far as possible, then raise an error if there is no
-// number.
+// The next two fill the answer in as far as possible, and raise an error if there is no number.
 
 // Raises: 55000 if Citus gives no number.
 void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
@@ -73,8 +70,7 @@ void resolve_by_citus(const CitusNode& citus, NodeNumber* result) {
   if (membership_read().is_group_replaced) report_replaced(citus.group);
 }
 
-// Raises: 55000 if the membership gives no number or a relation is missing; 0A000 if the page has
-// another version.
+// Raises: 55000 if the membership gives none or a relation is missing; 0A000 as membership_read().
 void resolve_by_membership(NodeNumber* result, bool is_standby) {
   const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
   // Set first: the source is the membership even if it cannot be read.
@@ -100,8 +96,8 @@ void resolve_by_membership(NodeNumber* result, bool is_standby) {
 
 // Finds the number from, in this order: the setting, Citus, the number shared by sessions, the
 // membership. Fills the answer in as far as possible. wants_names: of the node and its registry.
-// Raises: 55000 if there is no number; 22023 if snowid.default_shard is invalid; 0A000 if the
-// membership's page has another version.
+// Raises: 55000 if there is none; 22023 if snowid.default_shard is invalid; 0A000 as
+// membership_read().
 void resolve_number(NodeNumber* result, bool wants_names) {
   result->source = "setting";
   result->number = shard_setting;
@@ -112,7 +108,7 @@ void resolve_number(NodeNumber* result, bool wants_names) {
     if (citus.state != CitusState::kNone) report_shard_under_citus();
     return;
   }
-  // On a standby: the primary's writes of the durable state send no invalidation, and it may be
+  // The primary's writes of the durable state send no invalidation, and the standby may be
   // promoted.
   const bool is_standby = RecoveryInProgress();
   ends_with_transaction = ends_with_transaction || is_standby;
@@ -122,7 +118,7 @@ void resolve_number(NodeNumber* result, bool wants_names) {
   if (result->number == 0) require_other_than_0();
 }
 
-// Whether the error explains why there are no IDs; a cancel, for example, does not.
+// Whether the error explains why there are no IDs, unlike a cancel.
 bool says_why(const ErrorData* error) noexcept {
   return error->sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
          error->sqlerrcode == ERRCODE_INVALID_PARAMETER_VALUE;
@@ -176,20 +172,16 @@ void nodes_register() {
                              &instance_tag, "", PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
-// snowid.get_node_status() → (node_number bigint, source text, node_name text, registry text,
-// checked timestamptz, problem text)
-//
-// For the view snowid.node_status. The error of issuing an ID is a column, not raised.
+// Returns the error of issuing an ID as a column.
 SNOWID_FUNCTION(snowid_get_node_status) {
   // A function wrongly marked PARALLEL SAFE reads the view in a worker.
   PreventCommandIfParallelMode("snowid.get_node_status()");
   NodeNumber node{};
-  // As an ID of the default layout does.
   ErrorData* error = try_in_subtransaction([&] {
     resolve_number(&node, true);
     node.has_number = true;
     require_shard(core::kInstagram, node.number);
-    // Raises an error if another version of the library made shared memory.
+    // Raises an error if shared memory was made by another version of the library.
     slots_attach();
   });
   if (error != nullptr && !says_why(error)) ReThrowError(error);

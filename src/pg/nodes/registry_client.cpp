@@ -31,12 +31,12 @@ enum Column : int {
   kColumns = kIdentity
 };
 
-// Verdicts of snowid.register(), in the order of the enum.
+// In the order of the enum.
 constexpr const char* kVerdicts[] = {"held",     "moved",   "unknown", "behind",
                                      "promoted", "retired", "copy"};
 
-// A registry does not count further ahead of a node, and continues from the node's count: false
-// counts do not add up to an overflow.
+// A registry counts no further ahead of a node, and continues from the node's count: false counts
+// cannot add up to an overflow.
 constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
 // Runs the request, and `read` on its answer. Raises: see the header.
@@ -47,8 +47,8 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
     error->hint = pstrdup("Its database needs extension \"snowid\" of this version.");
   // A lock not available is an answer of the registry.
   if (!is_unreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
-    // The context has the text of the statement, of no use to the user. ThrowErrorData() adds the
-    // local context again.
+    // It has the text of the statement, useless to the user. ThrowErrorData() adds the local
+    // context.
     error->context = nullptr;
     ThrowErrorData(error);
   }
@@ -95,8 +95,8 @@ const ForeignServer* registry_of(const char* server, const char* node) {
                             : 0);
   const AclResult usage = check_usage_of_server(oid);
   if (usage != ACLCHECK_OK) aclcheck_error(usage, OBJECT_FOREIGN_SERVER, server);
-  // The foreign server's owner controls where a superuser's session would connect, and as which
-  // role; and dblink requires no password of a superuser.
+  // The foreign server's owner controls where a superuser would connect, and as which role; and
+  // dblink requires no password of a superuser.
   const ForeignServer* registry = GetForeignServer(oid);
   if (superuser() && !superuser_arg(registry->owner))
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

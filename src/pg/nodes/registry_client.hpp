@@ -19,16 +19,13 @@ extern "C" {
 
 namespace snowid::pg {
 
-// The foreign server of a registry, for the current user. node: the name under which this database
-// joined over it, or nullptr. Raises: 42704 if there is no such server; 42501 if the user may not
-// use it.
+// The foreign server of a registry, for the current user. node: as which this database has joined,
+// or nullptr. Raises: 42704 if there is no such server; 42501 if the user may not use it.
 const ForeignServer* registry_of(const char* server, const char* node);
 
-// Maximum difference of clocks, in microseconds.
 inline constexpr int64 kMostDifferenceUs = core::kClocksDifferUs;
 
-// Bounds on the difference between this server's clock and the registry's, in microseconds: reading
-// the remote clock takes a while.
+// Bounds on the clocks' difference, in microseconds: reading the remote clock takes a while.
 struct ClockGap {
   int64 ahead_us;        // this clock is ahead by at least this; negative if behind
   int64 most_behind_us;  // this clock is behind by at most this; negative if ahead
@@ -68,8 +65,8 @@ struct Answer {
   char identity[kLongestIdentity + 1];
 };
 
-// Sends a request. identity: expected of the registry; with kLook an empty string for any. token:
-// expected of its row. member: claim, number, exchange, the next token, name.
+// identity: expected of the registry; with kLook an empty string for any. token: expected of its
+// row. member: claim, number, exchange, the next token, name.
 Answer registry_ask(const ForeignServer* registry, const char* request, const char* identity,
                     int64 token, const Membership& member);
 

@@ -42,7 +42,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The tick of an ID of the shard. Raises: 22023 if it is of another shard.
+// Raises: 22023 if the ID is of another shard.
 core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   require_shard(layout, shard);
   const core::Parts parts = parts_of(layout, id);
@@ -52,8 +52,8 @@ core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   return make_tick(layout, parts.time, parts.sequence);
 }
 
-// A transaction's change of a slot, in memory: PostgreSQL undoes the row of the table, the
-// callbacks undo or complete this.
+// A transaction's change of a slot: PostgreSQL undoes the table's row, the callbacks undo or
+// complete this.
 struct Move {
   Move* older;
   Slot* slot;
@@ -94,10 +94,10 @@ void push(Move* move, core::Tick last) noexcept {
   moves = move;
 }
 
-// Closes a slot at once, for all sessions, until a rollback of the transaction or subtransaction.
-// Returns a tick above all issued ones, at or above the clock's, which is not issued after a
-// rollback either. For a closed slot, a tick above the ceiling. end_of(layout) if the layout is
-// exhausted. Raises: 55000 if this transaction has moved the shard.
+// Closes a slot at once, for all sessions, until a rollback. Returns a tick above all issued ones,
+// at or above the clock's, not issued after a rollback either; for a closed slot, a tick above the
+// ceiling; end_of(layout) if the layout is exhausted. Raises: 55000 if this transaction has moved
+// the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();
@@ -124,8 +124,8 @@ bool is_of_move(const TriggerData* trigger) {
          moved.layout == stored_shard->layout;
 }
 
-// Closes the shard of a row not inserted by snowid.release_shard(), but by a restore, for example.
-// Returns the row, with an ID above all issued by this server, which an older dump's may not be.
+// Closes the shard of a row not inserted by snowid.release_shard(), as of a restore. Returns the
+// row, with an ID above all issued by this server: an older dump's may be lower.
 HeapTuple close_shard_of(Relation table, HeapTuple row) {
   Moved moved;
   if (!moved_read(table, row, &moved) || heap_attisnull(row, MovedColumn::kId, nullptr))
@@ -137,8 +137,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   require_ceiling();
   table_close(moved_lock(layout, shard), NoLock);
   ceiling_hold();
-  // Made if missing: a session that makes it before the end of this transaction would not see the
-  // row.
+  // Made if missing, because a session that makes it before the commit would not see the row.
   Slot* slot = slot_of(layout, shard);
   const core::Tick free = pending_close(slot, layout);
   let_go(slot);
@@ -149,8 +148,8 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
   return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &column, &value, &is_null);
 }
 
-// Stores a shard's row, in the place of `old` unless nullptr. Requires: the table is as returned by
-// moved_lock(). Raises: 55000 if a superuser's addition to the table has stored another row, or
+// Stores a shard's row, in the place of `old` unless nullptr. Requires: the table is
+// moved_lock()'s. Raises: 55000 if a superuser's addition to the table has stored another row, or
 // none.
 void moved_store(Relation table, const core::Layout& layout, const Moved* old, Moved moved) {
   assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
@@ -192,8 +191,8 @@ void moved_store(Relation table, const core::Layout& layout, const Moved* old, M
     report_not_stored(kMovedShards.name);
 }
 
-// Whether a released shard's ID is unusable: the tick before it is in a skipped time
-// (core/skipped_times.hpp), of a clock that was ahead at the release.
+// Whether an ID is useless: the tick before it is skipped (core/skipped_times.hpp), of a fast
+// clock.
 bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
   return is_skipped_unit(skipped_times(), layout, start_of(layout, time_of(layout, last)));
@@ -223,8 +222,8 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
 // Has the slot issue only ticks above `last`. Raises: 55000 if it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
-  // A closed slot is at the layout's last tick, yet must not pass for one above `last`: it may be
-  // opened again.
+  // A closed slot, at the layout's last tick, must not pass for one above `last`: it may be
+  // reopened.
   for (;;) {
     if (seen == end_of(layout).value) {
       refuse_released(layout, shard, slot);
@@ -253,8 +252,8 @@ void at_eosubxact_moves(SubXactEvent event, SubTransactionId part, SubTransactio
 }
 
 // The trigger on snowid_internal.moved_shards. Inserted rows, as of a restore, close their shards
-// or leave them open; other changes are made only by functions, together with the slots. Rows of
-// logical replication are about another server's shards, and are skipped.
+// or leave them open; functions make all other changes, together with the slots. Rows of logical
+// replication are about another server's shards, and skipped.
 SNOWID_FUNCTION(snowid_check_move) {
   constexpr char kHint[] = "Use snowid.release_shard() and snowid.accept_shard().";
   const TriggerData* trigger = require_own_trigger(fcinfo, "check_move", kHint);
@@ -270,7 +269,6 @@ SNOWID_FUNCTION(snowid_check_move) {
   PG_RETURN_POINTER(close_shard_of(trigger->tg_relation, trigger->tg_trigtuple));
 }
 
-// snowid.release_shard(shard bigint, layout snowid_layout, moved_to text) → bigint
 SNOWID_FUNCTION(snowid_release_shard) {
   require_nextval("snowid.release_shard()");
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
@@ -301,7 +299,6 @@ SNOWID_FUNCTION(snowid_release_shard) {
   PG_RETURN_INT64(released.id);
 }
 
-// snowid.accept_shard(shard bigint, id bigint, layout snowid_layout) → void
 SNOWID_FUNCTION(snowid_accept_shard) {
   require_nextval("snowid.accept_shard()");
   const int64 shard = PG_GETARG_INT64(0);
@@ -330,15 +327,13 @@ SNOWID_FUNCTION(snowid_accept_shard) {
   PG_RETURN_VOID();
 }
 
-// snowid.advance_shard(id bigint, layout snowid_layout) → void
 SNOWID_FUNCTION(snowid_advance_shard) {
   require_read_write("snowid.advance_shard()");
   LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
   const core::Layout& layout = cache->layout;
   const core::Parts parts = parts_of(layout, PG_GETARG_INT64(0));
 
-  // The ceiling is shared: an ID far ahead would stop every shard of the database at the next
-  // start.
+  // The ceiling is shared: an ID far ahead would stop all shards of the database at the next start.
   const core::UnixMicros moment = start_of(layout, parts.time);
   require_ceiling();
   const int64 ahead_us = moment.value - lead_from_now(unix_now()).value;
@@ -350,7 +345,6 @@ SNOWID_FUNCTION(snowid_advance_shard) {
   PG_RETURN_VOID();
 }
 
-// snowid.advance_past(id bigint, layout snowid_layout) → void
 SNOWID_FUNCTION(snowid_advance_past_id) {
   require_nextval("snowid.advance_past()");
   const core::Layout& layout = layout_arg(fcinfo, 1);
@@ -360,7 +354,6 @@ SNOWID_FUNCTION(snowid_advance_past_id) {
   PG_RETURN_VOID();
 }
 
-// snowid.advance_past(moment timestamptz) → void
 SNOWID_FUNCTION(snowid_advance_past_moment) {
   require_nextval("snowid.advance_past()");
   const TimestampTz argument = PG_GETARG_TIMESTAMPTZ(0);

@@ -1,5 +1,4 @@
-// Callbacks for shards that move to another server (shard_moves.cpp). Which shards have moved: see
-// ids/shards.hpp.
+// Callbacks for shards that move (shard_moves.cpp). Which have moved: ids/shards.hpp.
 #pragma once
 
 #include "pg/postgres.hpp"

@@ -40,8 +40,8 @@ Node* tree_arg(FunctionCallInfo fcinfo, int number) {
   return static_cast<Node*>(stringToNode(TextDatumGetCString(PG_GETARG_DATUM(number))));
 }
 
-// Whether a function is not one of PostgreSQL's immutable ones. This extension's count as code: its
-// owner, possibly the database's, can add functions to it.
+// Whether a function is not one of PostgreSQL's immutable ones. This extension's count as code,
+// because its owner, possibly the database's, can add functions to it.
 bool is_code(Oid function, void*) {
   HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
   if (!HeapTupleIsValid(row)) return true;
@@ -53,15 +53,13 @@ bool is_code(Oid function, void*) {
   return !is_plain;
 }
 
-// Whether PostgreSQL's functions may call user functions for a type, such as a range. IDs use
-// bigint's.
+// Whether a type, such as a range, has functions of users. IDs use bigint's.
 bool has_code_of_type(Oid type) {
   return type >= FirstNormalObjectId &&
          !(getBaseType(type) == type && IsBinaryCoercible(type, INT8OID));
 }
 
-// A walker: whether an expression has anything but constants, columns, and PostgreSQL's immutable
-// functions.
+// Whether an expression has anything but constants, columns, and PostgreSQL's immutable functions.
 bool has_code(Node* node, void*) {
   if (node == nullptr) return false;
   Oid operation = InvalidOid;
@@ -97,7 +95,7 @@ bool has_code(Node* node, void*) {
          walk_expression(node, has_code, nullptr);
 }
 
-// A walker: whether an expression reads a whole row, or a system column.
+// Whether an expression reads a whole row, or a system column.
 bool reads_row(Node* node, void*) {
   // The only node type in catalogs unknown to PostgreSQL's walker.
   if (node == nullptr || IsA(node, PartitionBoundSpec)) return false;
@@ -169,7 +167,6 @@ bool is_check_of_uuidv7(Node* expression, AttrNumber column) {
 
 }  // namespace
 
-// snowid.execute(owner name, statement text, kind anyelement) → anyelement, or null
 SNOWID_FUNCTION(snowid_execute) {
   const Oid owner = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
   const char* statement = text_to_cstring(PG_GETARG_TEXT_PP(1));
@@ -198,7 +195,6 @@ SNOWID_FUNCTION(snowid_execute) {
   PG_RETURN_DATUM(selected);
 }
 
-// snowid.source_of_expression(tree pg_node_tree) → (shard bigint, layout snowid_layout)
 SNOWID_FUNCTION(snowid_source_of_expression) {
   Source source = source_of(tree_arg(fcinfo, 0));
   Datum values[] = {Int64GetDatum(source.shard), PointerGetDatum(&source.layout)};
@@ -206,15 +202,12 @@ SNOWID_FUNCTION(snowid_source_of_expression) {
   return row_datum(fcinfo, values, nulls);
 }
 
-// snowid.is_check_of_uuidv7(tree pg_node_tree, col smallint) → boolean
 SNOWID_FUNCTION(snowid_is_check_of_uuidv7) {
   PG_RETURN_BOOL(is_check_of_uuidv7(tree_arg(fcinfo, 0), PG_GETARG_INT16(1)));
 }
 
-// snowid.is_plain(tree pg_node_tree) → boolean
 SNOWID_FUNCTION(snowid_is_plain) { PG_RETURN_BOOL(!has_code(tree_arg(fcinfo, 0), nullptr)); }
 
-// snowid.reads_row(tree pg_node_tree) → boolean
 SNOWID_FUNCTION(snowid_reads_row) { PG_RETURN_BOOL(reads_row(tree_arg(fcinfo, 0), nullptr)); }
 
 }  // namespace snowid::pg

@@ -1,6 +1,5 @@
-// snowid_backfill and snowid_backfill_uuidv7: window functions for IDs and UUIDs of existing rows,
-// with the rows' own times. They count within a partition of the window and use no shard. Nothing
-// is shared.
+// Window functions for IDs and UUIDs of existing rows, with the rows' own times. They count within
+// a partition of the window and use no shard. Nothing is shared.
 #include "pg/postgres.hpp"
 
 #include "core/backfill.hpp"
@@ -28,7 +27,7 @@ namespace {
 struct Run {
   core::LayoutSpec layout;
   core::Backfill ids;
-  // Of the last row with an ID: its time, and its position in the partition.
+  // Of the last row with an ID.
   TimestampTz moment;
   int64 position;
   // Whether two rows with different times were not peers: the window has an order.
@@ -42,7 +41,7 @@ struct Run {
           errhint("Use OVER (ORDER BY created_at), where created_at is the first argument."));
 }
 
-// The window of a call. function: for the error. Raises: 42P20 if there is no window.
+// function: for the error. Raises: 42P20 if there is no window.
 WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
   const WindowObject window = PG_WINDOW_OBJECT();
   if (!WindowObjectIsValid(window))
@@ -52,8 +51,8 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
 }
 
 // The tick of the current row, with time `moment`, or an error status. Raises: 42P20 if the window
-// does not order its rows by time. Without ORDER BY all rows are peers, in an arbitrary order even
-// if it happens to be right.
+// does not order its rows by time; without ORDER BY, peers are in an arbitrary order even if it is
+// right.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);
@@ -86,8 +85,6 @@ RandomPool random_pool;
 
 }  // namespace
 
-// snowid_backfill(created_at timestamptz, shard bigint, layout snowid_layout) OVER (…) → bigint
-//
 // The IDs of a partition are distinct even if their shards differ, because all count together. The
 // server calls it for each row of a partition in order; a restarted partition gets new memory.
 SNOWID_FUNCTION(snowid_backfill) {
@@ -110,7 +107,6 @@ SNOWID_FUNCTION(snowid_backfill) {
   PG_RETURN_INT64(id_of(layout, {static_cast<uint64>(shard)}, tick).value);
 }
 
-// snowid_backfill_uuidv7(created_at timestamptz) OVER (…) → uuid
 SNOWID_FUNCTION(snowid_backfill_uuidv7) {
   constexpr const char* kFunction = "snowid_backfill_uuidv7()";
   const WindowObject window = window_of(fcinfo, kFunction);

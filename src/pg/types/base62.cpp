@@ -1,5 +1,4 @@
-// SQL functions for IDs in base 62, and for scattered IDs. They depend only on their arguments;
-// nothing is shared.
+// SQL functions for IDs in base 62, and for scattered IDs. Nothing is shared.
 #include "pg/postgres.hpp"
 
 #include "core/scatter.hpp"
@@ -67,13 +66,11 @@ Datum moved_digits(FunctionCallInfo fcinfo, core::Status (*move)(core::Id, int, 
 
 }  // namespace
 
-// snowid_to_base62(id bigint) → text
 SNOWID_FUNCTION(snowid_to_base62) {
   const core::IdText form = core::format_text({PG_GETARG_INT64(0)});
   PG_RETURN_TEXT_P(cstring_to_text_with_len(form.digits, core::kTextLength));
 }
 
-// snowid_from_base62(digits text) → bigint
 SNOWID_FUNCTION(snowid_from_base62) {
   const text* value = PG_GETARG_TEXT_PP(0);
   core::Id id;
@@ -82,10 +79,8 @@ SNOWID_FUNCTION(snowid_from_base62) {
   PG_RETURN_INT64(id.value);
 }
 
-// snowid_scatter(id bigint, digits int) → bigint
 SNOWID_FUNCTION(snowid_scatter) { return moved_digits(fcinfo, core::scatter); }
 
-// snowid_unscatter(id bigint, digits int) → bigint
 SNOWID_FUNCTION(snowid_unscatter) { return moved_digits(fcinfo, core::unscatter); }
 
 }  // namespace snowid::pg

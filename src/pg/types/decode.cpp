@@ -1,8 +1,7 @@
-// SQL functions to read and make IDs by their parts. They depend only on their arguments, and are
-// usable in generated columns, indexes and partition bounds. Last, planner support for time ranges,
-// for what the body of snowid_in_range() cannot do.
+// SQL functions to read and make IDs by their parts. They depend only on their arguments, for use
+// in generated columns, indexes and partition bounds. Last, planner support for time ranges.
 //
-// The planner inlines this function to comparisons of the ID, for which an index serves if the
+// The planner inlines snowid_in_range() to comparisons of the ID, for which an index serves if the
 // bounds are stable during the scan. A volatile moment, such as clock_timestamp(), would be
 // evaluated for each row. Therefore it becomes a scalar subquery, as if written (SELECT
 // clock_timestamp()), which the executor evaluates once. Without volatile moments the call is
@@ -35,14 +34,14 @@ TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
   return to_timestamptz(start_of(layout, parts.time));
 }
 
-// The parts of the first argument. Returns false if it is not an ID of the layout, or its time is
-// beyond UnixMicros; functions then return null, because an index, a generated column or a policy
-// must accept all existing keys.
+// Returns false if the first argument is not an ID of the layout, or its time is beyond UnixMicros;
+// functions then return null, because an index, a generated column or a policy must accept all
+// keys.
 bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
   return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }
 
-// The time unit of `moment`. Raises: 22008 if the layout has none.
+// Raises: 22008 if the layout has no such time unit.
 core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   const core::Time time = time_at(layout, from_timestamptz(moment));
   if (time.value < 0 || time > layout.max_time)
@@ -50,8 +49,7 @@ core::Time require_time(const core::Layout& layout, TimestampTz moment) {
   return time;
 }
 
-// A walker: whether an expression cannot be evaluated in a query of its own, because it refers to
-// rows or subqueries, or is of an unknown kind.
+// Whether an expression needs rows or subqueries of its query, or is of an unknown kind.
 bool has_row(Node* node, void*) {
   if (node == nullptr) return false;
   switch (nodeTag(node)) {
@@ -75,7 +73,6 @@ bool has_row(Node* node, void*) {
   return walk_expression(node, has_row, nullptr);
 }
 
-// (SELECT expression)
 Node* subquery_of(Node* expression) {
   Query* query = makeNode(Query);
   query->commandType = CMD_SELECT;
@@ -121,8 +118,6 @@ Node* with_subqueries(const FuncExpr* call) {
 
 }  // namespace
 
-// snowid_decode(id bigint, layout snowid_layout) → (created_at timestamptz, shard bigint,
-// sequence bigint)
 SNOWID_FUNCTION(snowid_decode) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
@@ -134,7 +129,6 @@ SNOWID_FUNCTION(snowid_decode) {
   return row_datum(fcinfo, values, nulls);
 }
 
-// snowid_timestamp(id bigint, layout snowid_layout) → timestamptz
 SNOWID_FUNCTION(snowid_timestamp) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
@@ -142,7 +136,6 @@ SNOWID_FUNCTION(snowid_timestamp) {
   PG_RETURN_TIMESTAMPTZ(created_at(layout, parts));
 }
 
-// snowid_shard(id bigint, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_shard) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
@@ -150,7 +143,6 @@ SNOWID_FUNCTION(snowid_shard) {
   PG_RETURN_INT64(static_cast<int64>(parts.shard.value));
 }
 
-// snowid_sequence(id bigint, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_sequence) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Parts parts{};
@@ -158,8 +150,6 @@ SNOWID_FUNCTION(snowid_sequence) {
   PG_RETURN_INT64(static_cast<int64>(parts.sequence.value));
 }
 
-// snowid_encode(created_at timestamptz, shard bigint, sequence bigint, layout snowid_layout)
-// → bigint
 SNOWID_FUNCTION(snowid_encode) {
   const core::Layout& layout = layout_arg(fcinfo, 3);
   const int64 shard = PG_GETARG_INT64(1);
@@ -173,37 +163,31 @@ SNOWID_FUNCTION(snowid_encode) {
   PG_RETURN_INT64(id.value);
 }
 
-// snowid_first_at(moment timestamptz, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_first_at) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(least_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_last_at(moment timestamptz, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_last_at) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   PG_RETURN_INT64(greatest_id_of(layout, require_time(layout, PG_GETARG_TIMESTAMPTZ(0))).value);
 }
 
-// snowid_time_key(id bigint, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_time_key) {
   PG_RETURN_INT64(time_key(layout_arg(fcinfo, 1), {PG_GETARG_INT64(0)}));
 }
 
-// snowid_first_from(moment timestamptz, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_first_from) {
   PG_RETURN_INT64(
       first_key_from(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// snowid_last_before(moment timestamptz, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_last_before) {
   PG_RETURN_INT64(
       last_key_before(layout_arg(fcinfo, 1), from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// in_range_support(internal) → internal, for functions whose first argument is the key, and whose
-// moments are the arguments of type timestamptz.
+// Support of functions whose first argument is the key, and whose moments are of type timestamptz.
 SNOWID_FUNCTION(snowid_in_range_support) {
   Node* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSimplify)) PG_RETURN_DATUM(0);

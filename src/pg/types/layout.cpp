@@ -1,5 +1,4 @@
-// The SQL type snowid_layout, and functions that describe layouts. They depend only on their
-// arguments; nothing is shared.
+// The SQL type snowid_layout, and functions that describe layouts. Nothing is shared.
 #include "pg/types/layout.hpp"
 
 #include "core/layout_text.hpp"
@@ -46,7 +45,7 @@ Datum timestamptz_datum(core::Uint128 units, const core::Layout& layout) {
   return TimestampTzGetDatum(to_timestamptz({layout.epoch.value + after_us}));
 }
 
-// DETAIL of an error, by its fault: the wrong part of the text, its position, the allowed values.
+// By the fault: the wrong part of the text, its position, the allowed values.
 constexpr const char* kDetails[] = {
     "",
     "No layout has the name \"%s\".",
@@ -66,15 +65,13 @@ static_assert(lengthof(kDetails) == static_cast<int>(core::LayoutFault::kSum) + 
 
 int detail_of(const char* text, const core::LayoutError& error) {
   const char* part = error.part.empty() ? "" : pnstrdup(error.part.data(), error.part.size());
-  // In bytes, which are characters, because the valid parts before it are ASCII. A missing part has
-  // no position.
+  // In bytes, which are characters, because the parts before it are ASCII. A missing part has none.
   const int at = static_cast<int>(error.part.data() - text) + 1;
   return errdetail_internal(kDetails[static_cast<int>(error.fault)], part, at);
 }
 
 }  // namespace
 
-// snowid_layout_in(cstring) → snowid_layout
 SNOWID_FUNCTION(snowid_layout_in) {
   const char* text = PG_GETARG_CSTRING(0);
   core::LayoutSpec spec;
@@ -89,10 +86,8 @@ SNOWID_FUNCTION(snowid_layout_in) {
                "epoch:2011-08-24T21:07:01.721Z\".")));
 }
 
-// snowid_layout_out(snowid_layout) → cstring
 SNOWID_FUNCTION(snowid_layout_out) { PG_RETURN_CSTRING(layout_text(layout_spec_arg(fcinfo, 0))); }
 
-// snowid_layout_recv(internal) → snowid_layout
 SNOWID_FUNCTION(snowid_layout_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   const int64 epoch_us = pq_getmsgint64(message);
@@ -111,7 +106,6 @@ SNOWID_FUNCTION(snowid_layout_recv) {
   PG_RETURN_POINTER(palloc_spec(core::canonical(spec)));
 }
 
-// snowid_layout_send(snowid_layout) → bytea
 SNOWID_FUNCTION(snowid_layout_send) {
   const core::LayoutSpec& spec = layout_spec_arg(fcinfo, 0);
   StringInfoData message;
@@ -125,10 +119,8 @@ SNOWID_FUNCTION(snowid_layout_send) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// snowid_layout_eq(snowid_layout, snowid_layout) → boolean, and so on
 SNOWID_COMPARISONS(snowid_layout, core::LayoutSpec)
 
-// snowid_layout_names() → SETOF (name text, layout snowid_layout)
 SNOWID_FUNCTION(snowid_layout_names) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
@@ -143,8 +135,6 @@ SNOWID_FUNCTION(snowid_layout_names) {
   PG_RETURN_NULL();
 }
 
-// snowid_describe_layout(layout snowid_layout) → (specification text, epoch timestamptz, unit
-// interval, max_shard bigint, ids_per_second double precision, expires_at timestamptz)
 SNOWID_FUNCTION(snowid_describe_layout) {
   const core::Layout& layout = layout_arg(fcinfo, 0);
   char text[core::kLayoutTextSize];
@@ -163,7 +153,6 @@ SNOWID_FUNCTION(snowid_describe_layout) {
   return row_datum(fcinfo, values, nulls);
 }
 
-// snowid_layout_is_ordered(layout snowid_layout) → boolean
 SNOWID_FUNCTION(snowid_layout_is_ordered) { PG_RETURN_BOOL(layout_arg(fcinfo, 0).time_is_first); }
 
 }  // namespace snowid::pg

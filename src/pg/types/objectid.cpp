@@ -34,7 +34,6 @@ core::ObjectId* new_objectid() {
   return static_cast<core::ObjectId*>(palloc(sizeof(core::ObjectId)));
 }
 
-// The only entry of the table "objectid".
 struct Process {
   uint64 key;
   std::atomic<uint64_t> random;  // 0 until generated
@@ -91,7 +90,6 @@ void objectid_end_setting_back() noexcept {
   process->random.store(random_after, std::memory_order_release);
 }
 
-// objectid_in(cstring) → objectid
 SNOWID_FUNCTION(snowid_objectid_in) {
   const char* text = PG_GETARG_CSTRING(0);
   core::ObjectId* id = new_objectid();
@@ -102,7 +100,6 @@ SNOWID_FUNCTION(snowid_objectid_in) {
   PG_RETURN_POINTER(id);
 }
 
-// objectid_out(objectid) → cstring
 SNOWID_FUNCTION(snowid_objectid_out) {
   char* text = static_cast<char*>(palloc(core::kObjectIdDigits + 1));
   core::format_object_id(struct_arg<core::ObjectId>(fcinfo, 0), text);
@@ -110,8 +107,7 @@ SNOWID_FUNCTION(snowid_objectid_out) {
   PG_RETURN_CSTRING(text);
 }
 
-// objectid_recv(internal) → objectid. Raises: 08P01 if fewer than 12 bytes are left; the caller
-// checks for more.
+// Raises: 08P01 if fewer than 12 bytes are left; the caller checks for more.
 SNOWID_FUNCTION(snowid_objectid_recv) {
   core::ObjectId* id = new_objectid();
   pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
@@ -119,7 +115,6 @@ SNOWID_FUNCTION(snowid_objectid_recv) {
   PG_RETURN_POINTER(id);
 }
 
-// objectid_send(objectid) → bytea
 SNOWID_FUNCTION(snowid_objectid_send) {
   const core::ObjectId& id = struct_arg<core::ObjectId>(fcinfo, 0);
   StringInfoData message;
@@ -128,7 +123,7 @@ SNOWID_FUNCTION(snowid_objectid_send) {
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-// objectid_from_bytea(bytea) → objectid. Raises: 22P03 if the length is not 12.
+// Raises: 22P03 if the length is not 12.
 SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   const bytea* bytes = PG_GETARG_BYTEA_PP(0);
   const int length = VARSIZE_ANY_EXHDR(bytes);
@@ -141,25 +136,22 @@ SNOWID_FUNCTION(snowid_objectid_from_bytea) {
   PG_RETURN_POINTER(id);
 }
 
-// objectid_eq(objectid, objectid) → boolean, and so on
 SNOWID_COMPARISONS(snowid_objectid, core::ObjectId)
 
-// objectid_smaller(objectid, objectid) → objectid, for min
+// For min.
 SNOWID_FUNCTION(snowid_objectid_smaller) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) < 0 ? 0 : 1));
 }
 
-// objectid_larger(objectid, objectid) → objectid, for max
+// For max.
 SNOWID_FUNCTION(snowid_objectid_larger) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) > 0 ? 0 : 1));
 }
 
-// objectid_timestamp(objectid) → timestamptz, to the second
 SNOWID_FUNCTION(snowid_objectid_timestamp) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(core::time_of(struct_arg<core::ObjectId>(fcinfo, 0))));
 }
 
-// objectid_next() → objectid
 SNOWID_FUNCTION(snowid_objectid_next) {
   require_read_write("objectid_next()");
   if (unlikely(!common_is_ready(objectid_shard))) make_ready();

@@ -18,12 +18,11 @@ namespace snowid::pg {
 
 namespace {
 
-// Sets *rows to the rows of a call with `count` constant, non-null arguments. Returns false if the
-// call will fail: no estimate then.
+// Sets *rows to the rows of a call with `count` constant, non-null arguments. Returns false, for no
+// estimate, if the call will fail.
 using RowsOf = bool (*)(Const* const* arguments, int count, double* rows);
 
-// Answers the planner's request for the number of rows, the argument of a support function. Other
-// requests get no answer.
+// Answers the planner's request for the number of rows, and no others.
 Datum answer_rows(void* asked, RowsOf rows_of) {
   auto* question = static_cast<Node*>(asked);
   constexpr int kMostArguments = 3;
@@ -54,7 +53,6 @@ bool rows_of_batch(Const* const* arguments, int count, double* rows) {
   return wanted >= 0;
 }
 
-// State of a running seq_x_to_y.
 struct Cursor {
   int64 current;
   int64 last;
@@ -123,10 +121,9 @@ bool rows_of_series_name(Const* const* arguments, int, double* rows) {
 
 }  // namespace
 
-// Planner support of functions of (count), or (anything, count, …).
+// Of functions of (count), or (anything, count, …).
 SNOWID_FUNCTION(snowid_batch_support) { return answer_rows(PG_GETARG_POINTER(0), rows_of_batch); }
 
-// seq_x_to_y(x bigint, y bigint, step bigint) → SETOF bigint
 SNOWID_FUNCTION(snowid_seq) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
@@ -138,7 +135,6 @@ SNOWID_FUNCTION(snowid_seq) {
   return next_of_series(fcinfo);
 }
 
-// seq_x_to_y(name text) → SETOF bigint
 SNOWID_FUNCTION(snowid_seq_name) {
   if (SRF_IS_FIRSTCALL()) {
     core::Series series{};
@@ -150,10 +146,10 @@ SNOWID_FUNCTION(snowid_seq_name) {
   return next_of_series(fcinfo);
 }
 
-// Planner support of seq_x_to_y(x, y, step).
+// Of seq_x_to_y(x, y, step).
 SNOWID_FUNCTION(snowid_seq_support) { return answer_rows(PG_GETARG_POINTER(0), rows_of_series); }
 
-// Planner support of seq_x_to_y(name).
+// Of seq_x_to_y(name).
 SNOWID_FUNCTION(snowid_seq_name_support) {
   return answer_rows(PG_GETARG_POINTER(0), rows_of_series_name);
 }

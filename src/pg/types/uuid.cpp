@@ -1,8 +1,6 @@
-// SQL functions of UUIDs: making version 7, reading their time, time ranges, and UUIDs that hold an
-// ID.
+// SQL functions of UUIDs: making version 7, reading their time, time ranges, UUIDs that hold an ID.
 //
-// Shared: snowid_uuidv7() uses one slot of the server for all databases. The random bytes belong to
-// one process.
+// Shared: a slot of snowid_uuidv7() for all databases. The random bytes belong to one process.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -28,7 +26,7 @@ CommonShard uuid_shard;
 
 RandomPool random_pool;
 
-// The millisecond of `moment`. Raises: 22008 if beyond UUIDs.
+// Raises: 22008 if beyond UUIDs.
 core::Time uuid_time_of(TimestampTz moment) {
   const core::Time time = time_at(core::kUuid7, from_timestamptz(moment));
   if (time.value < 0 || time > core::kUuid7.max_time) report_uuid_time_out_of_range();
@@ -37,7 +35,6 @@ core::Time uuid_time_of(TimestampTz moment) {
 
 }  // namespace
 
-// snowid_uuidv7() → uuid
 SNOWID_FUNCTION(snowid_uuidv7) {
   require_read_write("snowid_uuidv7()");
   if (unlikely(!common_is_ready(uuid_shard))) common_make_ready(core::kUuid7, &uuid_shard, {0});
@@ -45,18 +42,16 @@ SNOWID_FUNCTION(snowid_uuidv7) {
   return uuid_datum(core::uuid7_of(issue_common(core::kUuid7, uuid_shard), random));
 }
 
-// snowid_uuid_timestamp(uuid) → timestamptz, or null
 SNOWID_FUNCTION(snowid_uuid_timestamp) {
   core::UnixMicros moment;
   if (time_of_uuid(uuid_arg(fcinfo, 0), &moment) != core::Status::kOk) PG_RETURN_NULL();
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(moment));
 }
 
-// snowid_is_uuidv7(uuid) → boolean
 SNOWID_FUNCTION(snowid_is_uuidv7) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
 
-// is_uuidv7_support(internal) → internal. Has the planner assume nearly all UUIDs of a column to be
-// of version 7, as it assumes few nulls; the default is a third.
+// Has the planner assume nearly all UUIDs of a column to be of version 7, as it assumes few nulls;
+// the default is a third.
 SNOWID_FUNCTION(snowid_is_uuidv7_support) {
   auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_DATUM(0);
@@ -64,32 +59,26 @@ SNOWID_FUNCTION(snowid_is_uuidv7_support) {
   PG_RETURN_POINTER(request);
 }
 
-// snowid_uuidv7_first_at(moment timestamptz) → uuid
 SNOWID_FUNCTION(snowid_uuidv7_first_at) {
   return uuid_datum(core::least_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// snowid_uuidv7_last_at(moment timestamptz) → uuid
 SNOWID_FUNCTION(snowid_uuidv7_last_at) {
   return uuid_datum(core::greatest_uuid7_of(uuid_time_of(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// first_uuidv7_from(moment timestamptz) → uuid
 SNOWID_FUNCTION(snowid_first_uuidv7_from) {
   return uuid_datum(core::first_uuid7_from(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// last_uuidv7_before(moment timestamptz) → uuid
 SNOWID_FUNCTION(snowid_last_uuidv7_before) {
   return uuid_datum(core::last_uuid7_before(from_timestamptz(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
-// key_of_uuid_bound(bound uuid) → bigint
 SNOWID_FUNCTION(snowid_key_of_uuid_bound) {
   PG_RETURN_INT64(key_of_uuid_bound(uuid_arg(fcinfo, 0)).value);
 }
 
-// snowid_to_uuid(id bigint, layout snowid_layout) → uuid
 SNOWID_FUNCTION(snowid_to_uuid) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Uuid uuid;
@@ -98,7 +87,6 @@ SNOWID_FUNCTION(snowid_to_uuid) {
   return uuid_datum(uuid);
 }
 
-// snowid_from_uuid(uuid uuid, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_from_uuid) {
   const core::Layout& layout = layout_arg(fcinfo, 1);
   core::Id id;
