@@ -1,7 +1,6 @@
 // Entries of segments and sections, and the right to refill.
 //
-// An unused entry may be removed. The rest of its block is lost, as by a restart: the next number
-// is above the sequence's own last value.
+// An unused entry may be removed, and with it the rest of its block, as by a restart.
 #include "pg/counters/counter_state.hpp"
 
 #include "pg/compat.hpp"
@@ -132,8 +131,7 @@ void remove_if_idle(const SharedTable& table, const Candidate& candidate) {
   while (count > 0) dsa_free(shared_area, slots[--count]);
 }
 
-// Whether the sequence, or its database, seems to be dropped. Requires: no LWLock held, because it
-// reads catalogs.
+// Whether sequence or database seem to be dropped. Requires: no LWLock held (it reads catalogs).
 bool is_dropped(const CounterKey& key) {
   assert_holds_none();
   return key.database == MyDatabaseId
@@ -154,9 +152,8 @@ void remove_idle(const SharedTable& table, Bound bound, Which which) {
   list_free_deep(found);
 }
 
-// Removes the entries of dropped sections, whose keys take much memory. With many counters this
-// takes long: it waits until the server's keys have grown by snowid.section_keys since the last
-// time.
+// Removes the entries of dropped sections, whose keys take much memory. This takes long with many
+// counters: then only if keys have grown by snowid.section_keys.
 void remove_dropped_keys() {
   constexpr uint32 kFew = 1000;
   if (count_of_server(quota) > kFew && !has_grown(key_quota, static_cast<uint64>(section_keys)))

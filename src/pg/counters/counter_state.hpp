@@ -1,13 +1,12 @@
 // Shared state of counters: an entry in shared memory for each sequence used as a segment
 // (sequence_cache.cpp) or as a section (keyed_counter.cpp), and the right to refill it.
 //
-// Called in this order: shared_segment() or shared_section() once in a session; refill_begin(), or
-// refill_wait() if another process holds the right; end_refill(); for a section also
-// sections_make_room().
+// Called in this order: shared_segment() or shared_section() once in a session; refill_begin() or
+// refill_wait(); end_refill(); for a section also sections_make_room().
 //
 // Shared: SharedSegment and SharedSection, entries of the tables "segments" and "sections". A
 // session counts itself as a user of each entry to which it keeps a pointer. Keys are freed with
-// their entry.
+// the entry.
 //
 // Lock order: the partition of the usage of counters (shmem/bounds.hpp), that of "segments" or
 // "sections", the partition of the usage of keys; and SharedSection::lock, KeyPartition::lock. No
@@ -31,8 +30,7 @@ extern "C" {
 #include "utils/dsa.h"
 }
 
-// The ABI number: to be raised when the layout or meaning of the entries' fields changes, including
-// core::Segment and core::KeySlot.
+// The ABI number of the entries, with core::Segment and core::KeySlot: their layout and meaning.
 #ifndef SNOWID_COUNTERS_ABI
 #define SNOWID_COUNTERS_ABI 10
 #endif
@@ -47,8 +45,7 @@ inline constexpr int kDefaultSectionKeys = 100000;
 // Defines the settings. Called once, when the library is loaded.
 void counter_settings_register();
 
-// Limits of a server and of a database. A segment takes 320 bytes, a section 1.3 kB without its
-// keys.
+// Limits of a server and of a database. A segment takes 320 bytes, a section 1.3 kB and keys.
 SNOWID_BOUND(max_counters, 100000);
 SNOWID_BOUND(max_counters_of_database, 25000);
 // The least number of keys for which a section counts, its default, if snowid.section_keys is less.
@@ -87,7 +84,7 @@ void end_refill() noexcept;
 // The same, if the right was acquired in the failing subtransaction or in one nested in it.
 void end_refill_in_subtransaction() noexcept;
 
-// Refills that allocated numbers, in microseconds. Added to with the right to refill, reset any
+// Refills that allocated numbers, in microseconds. Written with the right to refill, reset at any
 // time.
 struct RefillCounts {
   std::atomic<uint64_t> refills;
@@ -99,8 +96,7 @@ struct RefillCounts {
 // Counts a finished refill, started at `began`. Returns its duration in microseconds.
 int64 count_refill(RefillCounts* counts, instr_time began) noexcept;
 
-// Logs a refill of more than 1 s, at most once a minute. Requires: the right to refill was
-// released.
+// Logs a refill of more than 1 s, at most once a minute. Requires: end_refill().
 void log_if_slow(RefillCounts* counts, Oid relid, int64 took_us);
 
 struct CounterKey {
@@ -185,13 +181,12 @@ extern SharedTable segments;
 extern SharedTable sections;
 
 // Finds or makes the entry of a sequence of this database, with this session counted as a user.
-// Raises: 53400 if there are too many; 55000 if shared memory was made by another library version;
-// 53200 or 53100 if memory is exhausted.
+// Raises: 53400 if there are too many; 53200 or 53100 without memory; 55000 if another library
+// version made shared memory.
 SharedSegment* shared_segment(Oid relid);
 SharedSection* shared_section(Oid relid);
 
-// The quota of keys. With L the greater of snowid.section_keys and its default: 50 L for a
-// database, 200 L for the server.
+// 50 L for a database, 200 L for the server; L: the greater of snowid.section_keys and its default.
 extern Quota key_quota;
 
 }  // namespace snowid::pg

@@ -3,8 +3,7 @@
 // INCREMENT. After a restart every key continues above it.
 //
 // Memory holds the most recently used keys. The floor is the upper bound on the numbers of all
-// other keys: a new or returning key begins above it; an evicted key first raises it to its own
-// last number.
+// other keys: a new or returning key begins above it; an evicted key first raises it to its last.
 //
 // Eviction: a generation ends when half as many keys have been used as there is room for. A key
 // stores only the generation of its last use; therefore a busy key writes nothing but its number.
@@ -14,13 +13,12 @@
 // issued a number while the generation ended).
 //
 // section_next() calls, in this order: section_open(); next_of_key(), and for a key not in memory
-// add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the number would pass
-// the limit, or comes near it.
+// add_key(), make_room(), and grow(), enlarge() or evict(); raise_limit() if the limit is near or
+// reached.
 //
 // Shared: the keys of a section, in partitions. The key's partition is locked in shared mode to
 // issue a number and to read the floor, exclusively to evict. SharedSection::lock serializes
-// evictions. No lock is held while the limit is made durable. The sequence: see
-// session_counter.hpp.
+// evictions. No lock is held while the limit is made durable.
 #include "pg/postgres.hpp"
 
 #include "core/adapting_step.hpp"
@@ -302,8 +300,7 @@ void forget_keys(SharedSection* section, int64 floor) {
 }
 
 // Raises the sequence by one or more increments, and the limit to it. Evicts all keys if the
-// sequence was changed otherwise. Returns false if it is at its maximum. Requires: the right to
-// refill.
+// sequence was changed otherwise. Returns false if it is exhausted. Requires: the right to refill.
 bool raise_sequence(Counter* counter, const SequenceOptions& options) {
   SharedSection* section = counter->section;
   Assert(is_mine(section->refill));

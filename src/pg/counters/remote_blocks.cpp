@@ -34,8 +34,7 @@ namespace {
 //   then continues without it, because any role may hold it.
 // - Its own WAL record and a synchronous commit make the answer durable under any remote settings.
 // - The sequence's options are read after the first nextval, which keeps them from changing.
-// - Operators and the types of their operands are exact, because other roles may have overloaded
-//   them.
+// - Operators and the types of their operands are exact, because roles may overload them.
 constexpr char kAllocate[] = R"(
 SELECT b.identity, b.behind, pg_catalog.min(b.n), pg_catalog.count(*), b.increment, b.max, b.cycles
 FROM (
@@ -145,8 +144,7 @@ bool is_possible(const core::GivenBlocks& allocated) noexcept {
          room / static_cast<uint64>(allocated.increment);
 }
 
-// Reads the answer. identity: of kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01, see
-// source_allocate() and source_identify().
+// Reads the answer. identity: of kLongestIdentity + 1 bytes. Raises: 42809, 55000, 08P01.
 void read_answer(const RemoteSource& source, int64 least, uint64 blocks, char* identity,
                  core::GivenBlocks* allocated) {
   const RemoteAnswer answer{source.server};

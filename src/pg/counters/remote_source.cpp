@@ -69,8 +69,7 @@ Oid oid_column(Relation table, HeapTuple row, Column column) {
 }
 
 // The row with the current OIDs of its names. Sets the owner, except for a superuser, because a
-// dump names it. Raises, for other users: 42501 if the sequence has another owner; 42809 if it is
-// none.
+// dump names it. Raises, for other users: 42501 for another's sequence; 42809 if it is none.
 HeapTuple resolved(Relation table, HeapTuple row) {
   const Oid relid = oid_column(table, row, kSequence);
   const bool is_trusted = superuser();
@@ -106,8 +105,7 @@ void lock_own_sequence(Oid relid) {
   require_own_sequence(relid);
 }
 
-// The least number for a source to allocate: the sequence's next one; the least bigint if
-// exhausted.
+// The least number for a source to allocate: the sequence's next; PG_INT64_MIN if exhausted.
 int64 least_of(Oid relid) {
   const int64 increment = sequence_options(relid).increment;
   const SequencePage page = sequence_page_lock(relation_open(relid, AccessShareLock));
@@ -220,8 +218,7 @@ bool is_unreachable_source(const Counter* counter) noexcept {
 }
 
 // The trigger on snowid_internal.segment_sources. Only its owner may name a sequence's source,
-// because refills have the owner's rights. Rows of logical replication are another server's, and
-// skipped.
+// because refills have the owner's rights. Rows of logical replication are skipped.
 SNOWID_FUNCTION(snowid_segment_check_source) {
   const TriggerData* trigger =
       require_own_trigger(fcinfo, "check_source", "Use snowid_segment_detach() for each sequence.");

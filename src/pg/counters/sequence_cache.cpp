@@ -43,7 +43,7 @@ struct Allocation {
 };
 
 // Whether the numbers in memory are in blocks of this size (0: of the whole increment), and the
-// sequence is not changed otherwise since.
+// sequence is unchanged.
 inline bool has_valid_numbers(Counter* counter, uint64 size) {
   const core::Segment& numbers = counter->segment->numbers;
   if (size == 0) size = numbers.increment.load(std::memory_order_relaxed);
@@ -222,8 +222,7 @@ bool is_served(Counter* counter, uint64 size, Urgency urgency) {
 }
 
 // Acquires the right to refill, and sets *source, its server to nullptr if there is none. Returns
-// false if another session has the right; with kMust after waiting for it, unless it tries a remote
-// server that is down.
+// false if another session has it; with kMust after a wait, unless the remote server is down.
 bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
   RefillRight* right = &counter->segment->refill;
   const bool is_down = is_unreachable_source(counter);
@@ -233,8 +232,7 @@ bool begin_refill(Counter* counter, Urgency urgency, RemoteSource* source) {
     refill_wait(right);
     return false;
   }
-  // Before, because it may wait for the table. The lock on the sequence protects its source from
-  // changes.
+  // Before, because it may wait for the table. The sequence's lock protects its source.
   *source = source_find(counter->relid);
   const bool is_refused = urgency == Urgency::kMust && is_down && source->server != nullptr;
   if (is_refused && is_retry_too_early(counter)) source_report_down(*source, nullptr);

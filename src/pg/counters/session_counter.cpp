@@ -81,8 +81,7 @@ Counter* find_or_make(Oid relid) {
   return counter;
 }
 
-// Calls `step` with the transaction's resource owner: locks and pins outlive a failure of the
-// current subtransaction.
+// Calls `step` with the transaction's resource owner: locks and pins outlive subtransactions.
 template <typename Step>
 void for_transaction(const Step& step) {
   ResourceOwner caller = CurrentResourceOwner;
@@ -161,8 +160,7 @@ void at_eoxact_counters(XactEvent event) {
   }
 }
 
-// A failed subtransaction drops storage it created, which must not be pinned, and may have
-// refilled.
+// A failed subtransaction may have refilled, or created storage, whose drop requires no pins.
 void at_eosubxact_counters(SubXactEvent event) {
   if (event != SUBXACT_EVENT_ABORT_SUB) return;
   end_refill_in_subtransaction();

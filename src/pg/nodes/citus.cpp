@@ -108,8 +108,7 @@ CitusNode citus_read() {
   // no nodes. Citus may be synchronizing it, first the group, then the nodes: if the nodes are
   // there, so is the group.
   if (knows_nodes()) return read_group();
-  // A Citus without a cluster, or a worker not synchronized: the session cannot tell, and a pooler
-  // may reuse it.
+  // No cluster, or a worker not synchronized: the session cannot tell, and a pooler may reuse it.
   node.is_lasting = false;
   if (is_own_session()) node.state = CitusState::kUnsynchronized;
   return node;

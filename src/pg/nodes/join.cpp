@@ -4,8 +4,8 @@
 // Node and registry exchange tokens, to detect copies of the node. A token is a random number made
 // by the node, and stored as `next` before it is requested. The node repeats the same `next`, in
 // any request, until the registry confirms it: a lost answer is asked for again, and a late request
-// does no harm. A copy made meanwhile knows `next`, too; therefore only a token made after the
-// confirmation confirms the node number.
+// does no harm. A copy made meanwhile knows `next`, too; therefore only a token made after this
+// confirms the node number.
 //
 // In the order of use: each SQL function locks the page (membership.hpp), finds the registry and
 // compares clocks (registry_client.hpp), and calls exchange(). The result is on the page before
@@ -194,8 +194,7 @@ void claim_number(const ForeignServer* registry, Membership* member) {
 }
 
 // Exchanges the token; raises a WARNING and sets `finding` if the registry does not know it.
-// Raises: 55000, after stopping the node, if another server has exchanged tokens or the number was
-// retired.
+// Raises: 55000, after stopping the node, for a copy or a retired number.
 void check_number(const ForeignServer* registry, Membership* member) {
   const Answer answer = exchange(registry, kExchange, member);
   switch (answer.verdict) {
@@ -217,8 +216,8 @@ void check_number(const ForeignServer* registry, Membership* member) {
   membership_write(*member);
 }
 
-// Has the registry store the node's number and token; the node uses it from then on. Raises: 55000
-// if it cannot; nothing has changed then.
+// Has the registry store the node's number and token; the node uses it from then on. Raises: 55000,
+// with nothing changed.
 void accept_registry(const ForeignServer* registry, Membership* member) {
   const Answer look = registry_ask(registry, kLook, "", 0, *member);
   if (look.verdict == Verdict::kRetired) stop(MemberState::kRetired, member);
@@ -363,7 +362,7 @@ SNOWID_FUNCTION(snowid_take_over_node) {
   const Answer look = registry_ask(node.registry, kLook, node.member.registry, 0, node.member);
   if (look.verdict != Verdict::kHeld) report_refused(node.registry, node.member, look.verdict);
   // Also before the request, because its answer may be lost and the next check confirm the number.
-  // After it, because the other server has issued IDs meanwhile.
+  // Again after it, because the other server may issue IDs meanwhile.
   go_above_other(gap, look.max_lead_us);
   const Answer answer = exchange(node.registry, kTakeOver, look.identity, look.token, &node.member);
   if (answer.verdict != Verdict::kHeld) report_refused(node.registry, node.member, answer.verdict);

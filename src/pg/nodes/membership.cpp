@@ -93,8 +93,7 @@ bool means_another(const Membership& before, const Membership& after) noexcept {
          before.database != after.database || before.tag != after.tag;
 }
 
-// At once, not at the commit, which may fail: by the shared word for sessions attached to it, by an
-// invalidation for others.
+// At once, not at the commit, which may fail: by the shared word, and by an invalidation.
 void invalidate_in_all_sessions() {
   recheck_may_issue();
   SharedInvalidationMessage message{};

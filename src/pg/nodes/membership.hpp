@@ -5,7 +5,7 @@
 //
 // In the order of use: to join, check or leave, join.cpp calls membership_lock(), membership_read()
 // and state_of(), changes the result as the registry answers, and calls membership_write() and
-// membership_row_…(). To issue IDs, node_number.cpp reads it, until an invalidation recognized by
+// membership_row_…(). To issue IDs, node_number.cpp reads it after an invalidation, see
 // is_membership().
 //
 // Shared: the page, guarded by its buffer's content lock. A session changes it under

@@ -108,8 +108,7 @@ void resolve_number(NodeNumber* result, bool wants_names) {
     if (citus.state != CitusState::kNone) report_shard_under_citus();
     return;
   }
-  // The primary's writes of the durable state send no invalidation, and the standby may be
-  // promoted.
+  // A standby gets no invalidation when the primary writes the durable state, and may be promoted.
   const bool is_standby = RecoveryInProgress();
   ends_with_transaction = ends_with_transaction || is_standby;
   if (citus.state != CitusState::kNone) return resolve_by_citus(citus, result);
@@ -181,7 +180,7 @@ SNOWID_FUNCTION(snowid_get_node_status) {
     resolve_number(&node, true);
     node.has_number = true;
     require_shard(core::kInstagram, node.number);
-    // Raises an error if shared memory was made by another version of the library.
+    // Raises an error if another version of the library made shared memory.
     slots_attach();
   });
   if (error != nullptr && !says_why(error)) ReThrowError(error);

@@ -1,6 +1,5 @@
 // The node number: the shard of snowid_next() and snowid_default_shard(), unless
-// snowid.default_shard sets one. Its source is Citus, or the registry joined by the database;
-// otherwise it is 0.
+// snowid.default_shard sets one. Citus or a registry assigns it; otherwise it is 0.
 //
 // In the order of use: for an ID without a shard, ids/issue.hpp calls shard_of_setting(); for the
 // first ID of a database, database/database.hpp calls node_may_issue(). Each session caches the

@@ -35,8 +35,7 @@ enum Column : int {
 constexpr const char* kVerdicts[] = {"held",     "moved",   "unknown", "behind",
                                      "promoted", "retired", "copy"};
 
-// A registry counts no further ahead of a node, and continues from the node's count: false counts
-// cannot add up to an overflow.
+// A registry counts no further ahead of a node: false counts cannot add up to an overflow.
 constexpr int64 kMostExchanges = PG_UINT32_MAX;
 
 // Runs the request, and `read` on its answer. Raises: see the header.
@@ -47,8 +46,7 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
     error->hint = pstrdup("Its database needs extension \"snowid\" of this version.");
   // A lock not available is an answer of the registry.
   if (!is_unreachable(error) || error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
-    // It has the text of the statement, useless to the user. ThrowErrorData() adds the local
-    // context.
+    // The statement's text, useless to the user. ThrowErrorData() adds the local context.
     error->context = nullptr;
     ThrowErrorData(error);
   }

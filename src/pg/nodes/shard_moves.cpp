@@ -52,8 +52,7 @@ core::Tick tick_of_shard(const core::Layout& layout, int64 shard, int64 id) {
   return make_tick(layout, parts.time, parts.sequence);
 }
 
-// A transaction's change of a slot: PostgreSQL undoes the table's row, the callbacks undo or
-// complete this.
+// A transaction's change of a slot. The callbacks undo or complete it.
 struct Move {
   Move* older;
   Slot* slot;
@@ -96,8 +95,7 @@ void push(Move* move, core::Tick last) noexcept {
 
 // Closes a slot at once, for all sessions, until a rollback. Returns a tick above all issued ones,
 // at or above the clock's, not issued after a rollback either; for a closed slot, a tick above the
-// ceiling; end_of(layout) if the layout is exhausted. Raises: 55000 if this transaction has moved
-// the shard.
+// ceiling; end_of(layout) if exhausted. Raises: 55000 if this transaction has moved the shard.
 core::Tick pending_close(Slot* slot, const core::Layout& layout) {
   Move* move = make_move(slot, true);
   const core::UnixMicros now = unix_now();
@@ -149,8 +147,7 @@ HeapTuple close_shard_of(Relation table, HeapTuple row) {
 }
 
 // Stores a shard's row, in the place of `old` unless nullptr. Requires: the table is
-// moved_lock()'s. Raises: 55000 if a superuser's addition to the table has stored another row, or
-// none.
+// moved_lock()'s. Raises: 55000 if a superuser's trigger has stored another row, or none.
 void moved_store(Relation table, const core::Layout& layout, const Moved* old, Moved moved) {
   assert_has_lock(RelationGetRelid(table), RowExclusiveLock);
   assert_has_object_lock(RelationGetRelid(table), lock_of(layout, moved.shard), ExclusiveLock);
@@ -191,8 +188,7 @@ void moved_store(Relation table, const core::Layout& layout, const Moved* old, M
     report_not_stored(kMovedShards.name);
 }
 
-// Whether an ID is useless: the tick before it is skipped (core/skipped_times.hpp), of a fast
-// clock.
+// Whether an ID is useless: the tick before it is skipped (core/skipped_times.hpp).
 bool is_skipped(const core::Layout& layout, core::Tick free) {
   const core::Tick last{std::max<uint64_t>(free.value, 1) - 1};
   return is_skipped_unit(skipped_times(), layout, start_of(layout, time_of(layout, last)));
@@ -222,8 +218,7 @@ void require_above(const core::Layout& layout, int64 shard, int64 id, core::Tick
 // Has the slot issue only ticks above `last`. Raises: 55000 if it is closed.
 void raise_slot(const core::Layout& layout, core::Shard shard, Slot* slot, core::Tick last) {
   uint64_t seen = slot->last_tick.load(std::memory_order_acquire);
-  // A closed slot, at the layout's last tick, must not pass for one above `last`: it may be
-  // reopened.
+  // A closed slot, at the layout's last tick, must not pass for one above `last`.
   for (;;) {
     if (seen == end_of(layout).value) {
       refuse_released(layout, shard, slot);

@@ -51,8 +51,7 @@ WindowObject window_of(FunctionCallInfo fcinfo, const char* function) {
 }
 
 // The tick of the current row, with time `moment`, or an error status. Raises: 42P20 if the window
-// does not order its rows by time; without ORDER BY, peers are in an arbitrary order even if it is
-// right.
+// does not order its rows by time; peers are in an arbitrary order, even if it is right.
 core::Status next_tick(WindowObject window, const char* function, const core::Layout& layout,
                        TimestampTz moment, Run* run, core::Tick* tick) {
   const int64 position = WinGetCurrentPosition(window);

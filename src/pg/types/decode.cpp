@@ -35,8 +35,7 @@ TimestampTz created_at(const core::Layout& layout, const core::Parts& parts) {
 }
 
 // Returns false if the first argument is not an ID of the layout, or its time is beyond UnixMicros;
-// functions then return null, because an index, a generated column or a policy must accept all
-// keys.
+// functions then return null, because indexes, generated columns and policies must accept all keys.
 bool read_parts(FunctionCallInfo fcinfo, const core::Layout& layout, core::Parts* parts) {
   return decompose(layout, {PG_GETARG_INT64(0)}, parts) == core::Status::kOk;
 }

@@ -7,9 +7,9 @@ namespace snowid::pg {
 
 // Called before and after the slots shared by all databases are reset. Ticks may repeat then;
 // therefore ObjectIDs get another random number, and one more for the time in between: until the
-// reset a session of another database may still use a tick that will repeat. Raises: 55000 if the
-// table was made by a library with another ABI number; class 53 if memory is exhausted; XX000 if
-// the source of random bytes fails.
+// reset other sessions may still use a tick that will repeat. Raises: 55000 if a library with
+// another ABI number made the table; class 53 if memory is exhausted; XX000 if the source of random
+// bytes fails.
 void objectid_begin_setting_back();
 void objectid_end_setting_back() noexcept;
 

@@ -1,5 +1,4 @@
-// SQL functions of MariaDB's sequence tables; and row estimates of set-returning functions for the
-// planner. Nothing is shared.
+// SQL functions of MariaDB's sequence tables; and planner support of set-returning functions.
 #include "pg/postgres.hpp"
 
 #include "core/series.hpp"
@@ -18,11 +17,11 @@ namespace snowid::pg {
 
 namespace {
 
-// Sets *rows to the rows of a call with `count` constant, non-null arguments. Returns false, for no
-// estimate, if the call will fail.
+// Sets *rows to the rows of a call with `count` constant, non-null arguments. Returns false if the
+// call will fail: no estimate.
 using RowsOf = bool (*)(Const* const* arguments, int count, double* rows);
 
-// Answers the planner's request for the number of rows, and no others.
+// Answers the planner's request for the number of rows, and no other request.
 Datum answer_rows(void* asked, RowsOf rows_of) {
   auto* question = static_cast<Node*>(asked);
   constexpr int kMostArguments = 3;

@@ -50,8 +50,7 @@ SNOWID_FUNCTION(snowid_uuid_timestamp) {
 
 SNOWID_FUNCTION(snowid_is_uuidv7) { PG_RETURN_BOOL(is_uuid7(uuid_arg(fcinfo, 0))); }
 
-// Has the planner assume nearly all UUIDs of a column to be of version 7, as it assumes few nulls;
-// the default is a third.
+// Has the planner assume nearly all UUIDs of a column to be of version 7; the default is a third.
 SNOWID_FUNCTION(snowid_is_uuidv7_support) {
   auto* request = reinterpret_cast<Node*>(PG_GETARG_POINTER(0));
   if (!IsA(request, SupportRequestSelectivity)) PG_RETURN_DATUM(0);
