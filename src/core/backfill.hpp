@@ -1,5 +1,5 @@
-// IDs for existing rows, with the rows' own times (snowid_backfill): the ticks of one shard, one
-// row after another. Pure functions of their arguments; nothing here is shared.
+// IDs for existing rows, with the rows' own times (snowid_backfill): ticks of one shard, row after
+// row. Pure functions.
 #pragma once
 
 #include "core/layout.hpp"
@@ -8,17 +8,16 @@
 
 namespace snowid::core {
 
-// How far a run of such IDs has come. It begins with all fields zero.
+// The state of a run. It begins zeroed.
 struct Backfill {
   bool begun;
-  Tick last;  // the tick of the last ID; of none before the first
+  Tick last;  // the tick of the last ID, if begun
 };
 
-// The tick of the next row's ID, and moves the run on. The first of a time unit has the sequence 0,
-// so rows keep their unit if it has room for them, and rows processed in parts get the same IDs as
-// together. If the unit is full, or earlier rows have used it, the tick follows the last one. Ticks
-// therefore increase whatever the times are. Fails with kTimeOutOfRange if the layout cannot hold
-// the time, or the next one; then the run is unchanged.
+// Sets *tick to that of the next row's ID. A time unit begins with sequence 0: rows keep their unit
+// if it has room, and get the same IDs whether processed in parts or at once. If the unit is full
+// or was used, the tick follows the last one, so ticks increase whatever the times are. Fails with
+// kTimeOutOfRange, leaving the run unchanged.
 constexpr Status next_of(const Layout& layout, UnixMicros moment, Backfill* run,
                          Tick* tick) noexcept {
   const Time time = time_at(layout, moment);

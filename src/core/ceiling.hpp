@@ -1,10 +1,9 @@
-// How far the ceiling is raised, and when. Plain arithmetic; nothing here is shared.
+// How far the ceiling is raised, and when. Pure functions.
 //
-// It must be so far above the IDs that no session waits for the disk. It must not be further than
-// callers can wait for after a crash, since every time up to the ceiling then counts as used. If
-// IDs are frequent, one step above the ID is enough. If they are rare, the next one may come a
-// second or two later, when its time is above such a ceiling. Then the ceiling is raised further
-// above the clock.
+// It must be far enough above the IDs for no session to wait for the disk, and near enough for
+// callers to wait for after a crash, when every time up to the ceiling counts as used. If IDs are
+// frequent, one step above the ID is enough. If they are rare, the next one may come a second or
+// two later, above such a ceiling: then it is raised further above the clock.
 #pragma once
 
 #include <algorithm>
@@ -13,26 +12,25 @@
 
 namespace snowid::core {
 
-// If IDs are rare, the ceiling is this many steps above the clock, as a fraction; at most
-// kFarthestUs, or a step if that is more. With a step of one second, and a lead of one second
-// allowed, the first ID after a crash then has to wait for 1.4 seconds at most.
+// If IDs are rare, the ceiling is this many steps, as a fraction, above the clock, up to
+// kFarthestUs or one step if that is more. With a step and a max_lead of 1 s, the first ID after a
+// crash waits at most 1.4 s.
 inline constexpr int64_t kSeldomNumerator = 12;
 inline constexpr int64_t kSeldomDenominator = 5;
 inline constexpr int64_t kFarthestUs = 5000000;
 
-// How far an ID needs the ceiling to be raised.
 struct CeilingWish {
   UnixMicros target;  // the ceiling to raise to
-  UnixMicros enough;  // if it is this high it need not be raised: half a step less
+  UnixMicros enough;  // a ceiling that needs no raise: half a step less
 };
 
-// Whether IDs come seldom: the clock, at `now`, is past the alert by more than a 64th of a step, so
-// no ID was issued meanwhile.
+// Whether IDs are rare: the clock is past the alert by more than a 64th of a step, so no ID was
+// issued meanwhile.
 constexpr bool is_seldom(UnixMicros now, UnixMicros alert, int64_t step_us) noexcept {
   return now.value - alert.value > step_us / 64;
 }
 
-// The wish of an ID with the time `moment` that passes the alert. step_us: at least 1.
+// The wish for an ID at `moment` that passes the alert. step_us: at least 1.
 constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, bool seldom,
                               int64_t step_us) noexcept {
   int64_t target = moment.value + step_us;
@@ -43,35 +41,33 @@ constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, bool seldom,
   return {{target}, {target - step_us / 2}};
 }
 
-// How far servers' clocks may differ, in microseconds: that is Twitter's check.
+// How far servers' clocks may differ, in microseconds: Twitter's check.
 inline constexpr int64_t kClocksDifferUs = 10000000;
 
-// The part that counts of a ceiling set from outside, if snowid has kept `own`. most: the most that
-// counts of a value from another server.
+// The part of a ceiling set from outside that counts, if snowid last wrote `own`. most: the most
+// that counts of a value from another server.
 constexpr UnixMillis set_ceiling(UnixMillis set, UnixMillis own, UnixMillis most) noexcept {
   return std::max(own, std::min(set, most));
 }
 
-// The ceiling as a session finds it that may have to raise it, and holds its lock. If a write ahead
-// is durable by now, it was published before.
+// The ceiling as found by a session that may have to raise it, under its lock, after publishing
+// what an earlier session wrote and is durable.
 struct CeilingFound {
   bool is_replaced;    // the durable ceiling is in another sequence
-  bool was_ahead;      // an earlier session has written ahead
-  UnixMicros written;  // the value in the sequence: the ceiling or more
+  bool was_ahead;      // an earlier session wrote ahead
+  UnixMicros written;  // the value in the sequence, at least the ceiling
   UnixMicros ceiling;  // the published value
 };
 
-// The next step of that session.
 enum class RaiseStep : uint8_t {
-  kNothing,  // it is high enough, or has just been written ahead
-  kWrite,  // ahead: the next commit flushes it, and the next session to raise the ceiling publishes
-           // it
-  kPublish,          // wait until what was written is durable, and publish it
+  kNothing,          // high enough, or just written ahead
+  kWrite,            // ahead: the next commit flushes it, and the next raise publishes it
+  kPublish,          // make durable what was written, and publish it
   kWriteAndPublish,  // both
   kNudge,            // have the WAL writer flush the write ahead: no session has committed
 };
 
-// The step for an ID with the time `moment`.
+// The next step of that session, for an ID at `moment`.
 constexpr RaiseStep step_of(UnixMicros moment, const CeilingWish& wish,
                             const CeilingFound& found) noexcept {
   const bool is_low = found.written < wish.enough;
@@ -82,11 +78,10 @@ constexpr RaiseStep step_of(UnixMicros moment, const CeilingWish& wish,
   return is_low ? RaiseStep::kWrite : RaiseStep::kNothing;
 }
 
-// The alert after that step, at or below the ceiling. next: the alert while the ceiling is being
-// raised.
+// The alert after that step, at most the ceiling. next: the alert during the raise.
 constexpr UnixMicros alert_of(UnixMicros moment, UnixMicros next, const CeilingWish& wish,
                               UnixMicros written, UnixMicros ceiling) noexcept {
-  // A write ahead must be published before the ceiling is reached.
+  // A write ahead must be published before IDs reach the ceiling.
   if (written > ceiling) return std::min(next, ceiling);
   return {ceiling.value - (wish.enough.value - moment.value)};
 }

@@ -1,5 +1,5 @@
-// Which blocks issued by a remote source the local sequence takes. Some may have been issued here
-// before, and some may be above the sequence's maximum. Plain arithmetic; nothing here is shared.
+// The blocks of a remote source, checked against the local sequence: some may be below its value,
+// and some above its maximum. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -7,25 +7,25 @@
 
 namespace snowid::core {
 
-// Blocks that begin at `first`, each `increment` after the one before.
+// Blocks issued by the source, from `first` on, `increment` apart.
 struct GivenBlocks {
   int64_t first;
-  int64_t blocks;     // 1 or more
-  int64_t increment;  // 1 or more
-  int64_t max;        // of the sequence there
+  int64_t blocks;     // at least 1
+  int64_t increment;  // at least 1
+  int64_t max;        // the remote sequence's maximum
 };
 
 // The local sequence.
 struct OwnNumbers {
-  bool has_next;  // whether there is a number that its next block may begin at
-  int64_t next;   // the least such number
+  bool has_next;  // whether another block can begin
+  int64_t next;   // the least number at which it can
   int64_t max;
 };
 
 enum class Taking : uint8_t {
   kTaken,
-  kBehind,     // they begin below the numbers that count as given here
-  kExhausted,  // no number is left, here or there
+  kBehind,     // they begin below the local sequence
+  kExhausted,  // no number is left in either sequence
 };
 
 struct TakenBlocks {
@@ -33,18 +33,18 @@ struct TakenBlocks {
   // The rest is set with kTaken.
   int64_t first;
   uint64_t blocks;
-  int64_t max;    // no number of them is above
+  int64_t max;    // the maximum of both sequences
   bool has_next;  // whether the local sequence can hold the next number:
-  int64_t says;   // this is the next one; else it is at its maximum
+  int64_t says;   // then its value is that one, else its maximum
 };
 
-// The number that is so far above another. The caller knows that there is one.
+// The number at this distance above another. Requires: it fits a bigint.
 constexpr int64_t numbers_above(int64_t number, uint64_t distance) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
 }
 
-// Takes blocks that begin at or above own.next. The value of the local sequence is then above all
-// numbers taken, whatever its increment.
+// Uses the blocks that begin at or above own.next. The local sequence is then set above all their
+// numbers, whatever its increment.
 constexpr TakenBlocks take_blocks(const GivenBlocks& given, const OwnNumbers& own) noexcept {
   const int64_t max = std::min(own.max, given.max);
   if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};

@@ -1,9 +1,10 @@
-// A hash table of numbers with open addressing and linear probing, in memory that the caller has:
-// the keys of a section (see pg/counters/keyed_counter.cpp). A known key is in the first cache line
-// read or the next one, unlike in a table of linked entries.
+// A hash table of numbers with open addressing and linear probing: the keys of a section
+// (pg/counters/keyed_counter.cpp). A key is in the first cache line or the next one, unlike in a
+// chained table.
 //
-// Shared: the slots lie in memory that all processes see. The functions are for one process at a
-// time, except find_slot() and note_use(), which any number of processes may call, and then change
+// Shared: the slots are in shared memory. Requires: the caller's lock excludes all other processes,
+// except in find_slot() and note_use(), which any number of processes may call at once, changing
+// the `last` of the keys found.
 // the `last` of the key that they have found. The caller's lock sees to that.
 #pragma once
 
@@ -12,28 +13,28 @@
 
 namespace snowid::core {
 
-// A key; an empty slot if its generation is 0, as in memory that is all zeros.
+// A key. The slot is empty if its generation is 0, as in zeroed memory.
 struct KeySlot {
   int64_t key;
-  std::atomic<int64_t> last;         // the last number that it was given
-  std::atomic<uint64_t> generation;  // in which it was last used, from 1 on
+  std::atomic<int64_t> last;         // the last number issued
+  std::atomic<uint64_t> generation;  // the generation of the last use, from 1 on
 };
 
 inline bool is_empty(const KeySlot& slot) noexcept {
   return slot.generation.load(std::memory_order_relaxed) == 0;
 }
 
-// capacity: a power of two, at least 8. One slot at least stays empty, see max_keys().
+// capacity: a power of two, at least 8. At least one slot stays empty (max_keys).
 struct KeyTable {
   KeySlot* slots;
   uint32_t capacity;
 };
 
-// How many keys a table may have: with more, to find out that a key is not there takes too long.
+// The most keys of a table. With more, a search for a missing key takes too long.
 constexpr uint32_t max_keys(uint32_t capacity) noexcept { return capacity - capacity / 8; }
 
-// The upper half is the first slot to search; the lower half is for other uses. By the last steps
-// of splitmix64, of Sebastiano Vigna: keys are often consecutive numbers.
+// The upper half selects the first slot to search; the lower half is for callers. The final steps
+// of Sebastiano Vigna's splitmix64, because keys are often consecutive numbers.
 constexpr uint64_t hash_of_key(int64_t key) noexcept {
   auto hash = static_cast<uint64_t>(key);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
@@ -41,7 +42,7 @@ constexpr uint64_t hash_of_key(int64_t key) noexcept {
   return hash ^ (hash >> 31);
 }
 
-// The slot of a key; or the empty one that it belongs in. hash: hash_of_key(key).
+// The slot of a key, else the empty slot for it. hash: hash_of_key(key).
 inline KeySlot* find_slot(const KeyTable& table, int64_t key, uint64_t hash) noexcept {
   const uint32_t mask = table.capacity - 1;
   auto at = static_cast<uint32_t>(hash >> 32) & mask;
@@ -49,16 +50,15 @@ inline KeySlot* find_slot(const KeyTable& table, int64_t key, uint64_t hash) noe
   return &table.slots[at];
 }
 
-// Copies a key, with its last number and generation, into an empty slot.
 inline void copy_slot(const KeySlot& from, KeySlot* to) noexcept {
   to->key = from.key;
   to->last.store(from.last.load(std::memory_order_relaxed), std::memory_order_relaxed);
   to->generation.store(from.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-// Removes the keys for whose slots `leaves` returns true; the others move up to where they are
-// found. Returns how many. It begins behind an empty slot, so that all slots from the first one in
-// which a key is looked for up to its own come before it.
+// Removes the keys whose slots satisfy `leaves`, moves the others up to their places, and returns
+// the number removed. It begins behind an empty slot: then each key's probe sequence is visited
+// before the key.
 template <typename Predicate>
 uint32_t remove_keys_if(const KeyTable& table, const Predicate& leaves) noexcept {
   uint32_t begin = 0;
@@ -79,7 +79,7 @@ uint32_t remove_keys_if(const KeyTable& table, const Predicate& leaves) noexcept
   return removed;
 }
 
-// Copies all keys into an empty table that has room for them.
+// Copies all keys into an empty table with room for them.
 inline void copy_keys(const KeyTable& from, const KeyTable& to) noexcept {
   for (uint32_t at = 0; at < from.capacity; at++) {
     const KeySlot& slot = from.slots[at];
@@ -87,15 +87,15 @@ inline void copy_keys(const KeyTable& from, const KeyTable& to) noexcept {
   }
 }
 
-// Generations of use: in each so many keys are used. One word has the number of the current one,
-// above how many keys were used in it, so that both advance at once. A section begins with
-// generation 2; a key that was not used yet is of generation 1.
+// Generations of use: each ends after a fixed number of keys was used in it. One word holds the
+// current generation above the number of keys used in it, so both advance at once. A section begins
+// with generation 2; an unused key is of generation 1.
 constexpr int kUseBits = 20;
 constexpr uint64_t kFirstUses = uint64_t{2} << kUseBits;
 constexpr uint64_t generation_of(uint64_t uses) noexcept { return uses >> kUseBits; }
 
-// Notes that a key is used, in a generation of `most` keys: from 1 to 2^20 - 1. A key that was used
-// while the generation ended may belong to that one, and not be counted.
+// Counts a use of a key, in a generation of `most` keys, 1 to 2^20 - 1. A key used just as the
+// generation ends may be counted to that one, or not at all.
 inline void note_use(std::atomic<uint64_t>* uses, KeySlot* key, uint32_t most) noexcept {
   uint64_t counted = uses->load(std::memory_order_relaxed);
   const uint64_t now = generation_of(counted);

@@ -1,9 +1,9 @@
-// Known: the contents of a sequence's page when a block of it was last allocated. A session
-// compares the page with that. If they differ, the sequence was changed from outside since, by
-// setval or ALTER SEQUENCE for example, and the numbers in memory are not valid.
+// Known: the state of a sequence's page when a block was last allocated from it. If a session finds
+// the page in another state, the sequence was changed from outside, by setval or ALTER SEQUENCE for
+// example, and the numbers in memory are invalid.
 //
-// Shared: Known, atomics. One process at a time changes it, the one that also changes the page. The
-// other processes read it, even in the middle of a change.
+// Shared: Known, of atomics. Only the process that changes the page changes it. Any process may
+// read it at any time.
 #pragma once
 
 #include <atomic>
@@ -11,32 +11,30 @@
 
 namespace snowid::core {
 
-// The contents of a sequence's page. The last two fields show whether it was changed from outside,
-// even to the same value: PostgreSQL logs each change of the page, which moves its LSN; for
-// unlogged sequences, it overwrites the mark in log_cnt.
+// The contents of a sequence's page. The last two fields show a change from outside, even to the
+// same value: PostgreSQL logs each change, which moves the page's LSN; in unlogged sequences, it
+// overwrites the mark in log_cnt.
 struct SequenceValue {
   int64_t last;     // the last value, or the next one if is_called is false
-  bool is_called;   // whether nextval has given that value
-  uint64_t lsn;     // LSN of the page's last change; 0 is none
+  bool is_called;   // whether nextval returned `last`
+  uint64_t lsn;     // LSN of the page's last change, 0 for none
   int64_t log_cnt;  // below 0 if it is the mark
 };
 
-// The page as it was last changed. If it differs, the numbers in memory are not valid.
 struct Known {
-  std::atomic<uint32_t> file;  // the sequence's storage, 0 if nothing in memory counts
-  // The last value, before and after the change under way; the same twice if there is none. And the
-  // LSNs of these two states of the page.
+  std::atomic<uint32_t> file;  // the sequence's storage, 0 if the numbers in memory are invalid
+  // Last value and LSN of the page before the change under way, and after it. Equal if there is
+  // none.
   std::atomic<int64_t> before;
   std::atomic<int64_t> after;
   std::atomic<uint64_t> lsn_before;
-  // 0 while the page is being changed, or if the change was not logged. Then the LSN is not
-  // compared.
+  // 0 during the change, and if the change was not logged: then the LSN is not compared.
   std::atomic<uint64_t> lsn_after;
   std::atomic<bool> is_called;   // after the change
   std::atomic<int64_t> log_cnt;  // the mark
 };
 
-// Whether the page of this storage is as it was after the last change.
+// Whether the page of this storage is in the state after the last change.
 inline bool is_as_known(const Known& known, uint32_t file, const SequenceValue& page) noexcept {
   const uint64_t lsn = known.lsn_after.load(std::memory_order_acquire);
   return known.file.load(std::memory_order_acquire) == file &&
@@ -46,8 +44,8 @@ inline bool is_as_known(const Known& known, uint32_t file, const SequenceValue& 
          (page.lsn == lsn || lsn == 0);
 }
 
-// Whether the page is as it was before a change that is under way, and the numbers in memory were
-// valid then: announce() sets `file` to 0 first if the sequence was changed from outside.
+// Whether the page is in the state before a change under way, with valid numbers in memory.
+// (announce() sets `file` to 0 if the sequence was changed from outside.)
 inline bool is_as_before(const Known& known, uint32_t file, const SequenceValue& page) noexcept {
   return page.last == known.before.load(std::memory_order_acquire) &&
          page.log_cnt == known.log_cnt.load(std::memory_order_acquire) &&
@@ -55,9 +53,9 @@ inline bool is_as_before(const Known& known, uint32_t file, const SequenceValue&
          known.file.load(std::memory_order_acquire) == file;
 }
 
-// A change has three steps. The first comes before the page, which holds `page`, is changed to
-// `last` and is_called. If it was changed from outside, the numbers in memory are not valid from
-// here until settle().
+// The first of three steps of a change, before the page, which holds `page`, is changed to `last`
+// and is_called. If it was changed from outside, the numbers in memory are invalid from here until
+// settle().
 inline void announce(Known& known, uint32_t file, const SequenceValue& page, int64_t last,
                      bool is_called) noexcept {
   if (!is_as_known(known, file, page)) known.file.store(0, std::memory_order_release);
@@ -68,13 +66,13 @@ inline void announce(Known& known, uint32_t file, const SequenceValue& page, int
   known.is_called.store(is_called, std::memory_order_release);
 }
 
-// The second step: the page holds `page` now, and no other process could change it meanwhile.
+// The second step: the page holds `page`. Requires: no other process could change it since.
 inline void note_own_change(Known& known, const SequenceValue& page) noexcept {
   known.log_cnt.store(page.log_cnt, std::memory_order_release);
   known.lsn_after.store(page.lsn, std::memory_order_release);
 }
 
-// The third step: the change is durable, and the numbers in memory are those that it has allocated.
+// The third step: the change is durable, and the numbers in memory are those allocated by it.
 inline void settle(Known& known, uint32_t file) noexcept {
   known.before.store(known.after.load(std::memory_order_relaxed), std::memory_order_release);
   known.lsn_before.store(known.lsn_after.load(std::memory_order_relaxed),

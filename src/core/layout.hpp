@@ -1,8 +1,8 @@
-// How time, shard and sequence share the 64 bits of an ID: making IDs from their parts and taking
-// them apart. Pure functions of their arguments; nothing here is shared.
+// Layouts: how time, shard, and sequence share the 64 bits of an ID; composing and decomposing IDs.
+// Pure functions.
 //
-// No ID is negative. Where the fields take all 64 bits, the top one is the sign of a bigint, so the
-// most significant field goes without it: IDs stay positive and keep their order.
+// No ID is negative. If the fields take all 64 bits, the most significant field loses its top bit,
+// the sign of a bigint: IDs stay positive and keep their order.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace snowid::core {
 
 inline constexpr uint64_t kLongestUnitUs = 86'400'000'000;  // a day
 
-// The epochs that a text can name: the years 1 to 9999.
+// The epochs expressible as text: years 1 to 9999.
 inline constexpr UnixMicros kFirstEpoch{-62'135'596'800'000'000};
 inline constexpr UnixMicros kLastEpoch{253'402'300'799'999'999};
 
 // The fields of an ID.
 enum Field : uint8_t { kTimeField, kShardField, kSeqField };
 
-// The orders that they can be in, from the most significant down. Databases store the numbers.
+// The orders of the fields, most significant first. Databases store the numbers.
 enum Order : uint8_t {
   kTimeShardSeq = 0,
   kTimeSeqShard = 1,
@@ -37,16 +37,15 @@ inline constexpr Field kFieldsInOrder[][3] = {
     {kSeqField, kTimeField, kShardField}, {kSeqField, kShardField, kTimeField},
 };
 
-// A layout as databases store it, which is also a part of a slot's key. Two layouts are the same if
-// these are equal. 16 bytes without padding, compared as bytes.
+// A layout as databases store it, and a part of a slot's key. 16 bytes without padding, compared as
+// bytes: layouts are equal if these are.
 struct LayoutSpec {
-  int64_t epoch_us;  // Unix microseconds at time 0
-  uint64_t fields;   // the other fields, by the shifts below
+  int64_t epoch_us;  // Unix microseconds of time 0
+  uint64_t fields;   // the other values, in the bits below
 
   LayoutSpec() = default;
-  // unit: microseconds in one unit of time, 1 to kLongestUnitUs. time, shard, seq: their bits, up
-  // to 63, at least 1 for the time, and at most 64 together. order: an Order. Each has room for
-  // more.
+  // unit: microseconds, 1 to kLongestUnitUs. time, shard, seq: numbers of bits, up to 63, at least
+  // 1 for the time, at most 64 together. order: an Order. Each has spare bits.
   constexpr LayoutSpec(int64_t epoch, uint64_t unit, uint64_t time, uint64_t shard, uint64_t seq,
                        uint64_t order) noexcept
       : epoch_us(epoch), fields(unit | time << 40 | shard << 47 | seq << 54 | order << 61) {}
@@ -72,8 +71,7 @@ constexpr bool is_valid(const LayoutSpec& spec) noexcept {
          spec.order() <= kSeqShardTime;
 }
 
-// The same layout in its canonical form: if a shard or a sequence has no bits, its place among the
-// fields means nothing, and one place is chosen.
+// The canonical form of a layout: if shard or sequence has no bits, its place is chosen.
 constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
   const bool time_is_above_seq = spec.order() <= kShardTimeSeq;
   const bool time_is_above_shard = spec.order() <= kTimeSeqShard || spec.order() == kSeqTimeShard;
@@ -85,7 +83,7 @@ constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
   return spec;
 }
 
-// A layout made ready to compute with.
+// A layout prepared for computing.
 struct Layout {
   LayoutSpec spec;
   UnixMicros epoch;
@@ -94,25 +92,23 @@ struct Layout {
   uint8_t time_shift;
   uint8_t shard_shift;
   uint8_t seq_shift;
-  // The bits of the sequence that are used. If the sequence is the first field of 64-bit IDs, its
-  // top bit, which would be the sign, is not.
+  // The bits of the sequence in use. If it is the first of 64-bit IDs, the sign bit is not.
   uint8_t seq_bits;
 
-  bool time_is_first;  // later IDs are greater ones, whatever their shards
-  // Whether the sequence goes on from one unit to the next instead of starting at 0, as Instagram's
-  // `nextval % 1024` does, which spreads the low bits of IDs evenly. Not if a unit is too long for
-  // a caller to wait for the next one.
+  bool time_is_first;  // later IDs are greater, whatever their shards
+  // Whether the sequence continues from one unit to the next, as Instagram's `nextval % 1024` does,
+  // which spreads the low bits of IDs evenly. Not in units too long for a caller to wait for.
   bool sequence_goes_on;
 
   Shard max_shard;
   Sequence max_sequence;
   Id max_id;
-  Time max_time;  // the last time whose IDs are positive, and that is in the range of UnixMicros
-  UnixMicros last_start;  // when it begins
-  UnixMicros end;         // and when it ends: the layout is exhausted
+  Time max_time;          // the last time with positive IDs and in the range of UnixMicros
+  UnixMicros last_start;  // its begin
+  UnixMicros end;         // its end, when the layout is exhausted
 
-  // Multiplied by this and shifted right by this, a number below 2^63 is divided by unit_us.
-  // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+  // A number below 2^63 is divided by unit_us by multiplying and shifting right. Source: Granlund
+  // and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
   uint64_t unit_reciprocal;
   uint8_t unit_shift;
 
@@ -152,7 +148,7 @@ constexpr Layout make_layout(LayoutSpec spec) noexcept {
   layout.max_sequence = {(uint64_t{1} << bits[kSeqField]) - 1};
   layout.max_id = {static_cast<int64_t>((uint64_t{1} << id_bits) - 1)};
 
-  // Neither the end nor its distance from the epoch may be beyond an int64_t.
+  // Neither the end nor its distance from the epoch may exceed an int64_t.
   const int64_t longest_us = INT64_MAX - std::max(spec.epoch_us, int64_t{0});
   const int64_t most_units = longest_us / layout.unit_us;
   const int64_t units = static_cast<int64_t>(
@@ -169,31 +165,30 @@ constexpr Layout make_layout(LayoutSpec spec) noexcept {
   return layout;
 }
 
-// Instagram's: 41 bits of milliseconds since 2011-08-24 21:07:01.721 UTC, 13 of shard, 10 of
+// Instagram's layout: 41 bits of milliseconds since 2011-08-24 21:07:01.721 UTC, 13 of shard, 10 of
 // sequence. Positive until 2046-06-27 17:00:49.497 UTC.
 inline constexpr Layout kInstagram =
     make_layout({1314220021721000, 1000, 41, 13, 10, kTimeShardSeq});
 
-// An ID's parts.
 struct Parts {
   Time time;
   Shard shard;
   Sequence sequence;
 };
 
-// When a time unit begins. Range: any time from 0 to max_time + 1.
+// The begin of a time unit, 0 to max_time + 1.
 constexpr UnixMicros start_of(const Layout& layout, Time time) noexcept {
   return {layout.epoch.value + time.value * layout.unit_us};
 }
 
-// The time unit that holds `moment`; every moment from the end on returns max_time + 1, so the
-// result can be shifted without overflow. Negative for moments before the epoch.
+// The time unit that holds `moment`; max_time + 1 from the end on, so the result can be shifted
+// without overflow. Negative before the epoch.
 constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   if (moment >= layout.end) [[unlikely]]
     return {layout.max_time.value + 1};
   if (moment < layout.epoch) [[unlikely]] {
-    // Division truncates towards zero, and a unit that began before the epoch is negative. The
-    // difference of two moments need not be an int64_t.
+    // Division truncates toward zero, but a unit that began before the epoch is negative. The
+    // difference of two moments can exceed an int64_t.
     const uint64_t before =
         static_cast<uint64_t>(layout.epoch.value) - static_cast<uint64_t>(moment.value);
     const uint64_t units = (before - 1) / static_cast<uint64_t>(layout.unit_us);
@@ -204,7 +199,7 @@ constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   return {static_cast<int64_t>(Uint128{after} * layout.unit_reciprocal >> layout.unit_shift)};
 }
 
-// The ID with these parts, each of which must be in the layout's range.
+// The ID with these parts. Requires: each is in the layout's range.
 constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   const uint64_t bits = (static_cast<uint64_t>(parts.time.value) << layout.time_shift) |
                         (parts.shard.value << layout.shard_shift) |
@@ -212,8 +207,8 @@ constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   return {static_cast<int64_t>(bits)};
 }
 
-// The parts of an ID. Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange, if the layout's
-// bits can hold the time and UnixMicros cannot.
+// The parts of an ID. Fails with kNegativeId, with kIdOutOfRange, and with kTimeOutOfRange if
+// UnixMicros cannot hold the time.
 constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   if (id.value < 0) return Status::kNegativeId;
   if (id > layout.max_id) return Status::kIdOutOfRange;
@@ -227,8 +222,8 @@ constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   return parts->time > layout.max_time ? Status::kTimeOutOfRange : Status::kOk;
 }
 
-// The ID made at `moment` with this shard and sequence. Fails with kTimeOutOfRange,
-// kShardOutOfRange or kSequenceOutOfRange.
+// The ID with the time of `moment`. Fails with kTimeOutOfRange, kShardOutOfRange, or
+// kSequenceOutOfRange.
 constexpr Status encode(const Layout& layout, UnixMicros moment, int64_t shard, int64_t sequence,
                         Id* id) noexcept {
   const Time time = time_at(layout, moment);
@@ -241,8 +236,7 @@ constexpr Status encode(const Layout& layout, UnixMicros moment, int64_t shard, 
   return Status::kOk;
 }
 
-// The least and the greatest ID of a time unit, over all shards and sequences.
-// Range: 0 to max_time.
+// The least and the greatest ID of a time unit, 0 to max_time, over all shards and sequences.
 constexpr Id least_id_of(const Layout& layout, Time time) noexcept {
   return compose(layout, {time, {0}, {0}});
 }
@@ -250,7 +244,7 @@ constexpr Id greatest_id_of(const Layout& layout, Time time) noexcept {
   return compose(layout, {time, layout.max_shard, layout.max_sequence});
 }
 
-// The first time unit that begins at or after `moment`; max_time + 1 if none does. Never fails.
+// The first time unit that begins at or after `moment`; max_time + 1 if there is none.
 constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept {
   if (moment <= layout.epoch) return {0};
   const Time time = time_at(layout, moment);
@@ -258,8 +252,8 @@ constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept
   return {time.value + (start_of(layout, time) < moment ? 1 : 0)};
 }
 
-// The place of an ID in the order of time: the ID itself if time_is_first, so an index on IDs
-// serves; else its time unit, or -1 if it is no ID of the layout.
+// The place of an ID in the order of time: the ID itself if time_is_first, so an index on IDs can
+// be used; else its time unit, or -1 if it is no ID of the layout.
 constexpr int64_t time_key(const Layout& layout, Id id) noexcept {
   if (layout.time_is_first) return id.value;
   Parts parts{};
@@ -267,9 +261,9 @@ constexpr int64_t time_key(const Layout& layout, Id id) noexcept {
 }
 
 // The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX if there is none;
-// and the greatest of those whose unit begins before it, -1 if there is none. Never fail. IDs
-// between the two are those of a range of time, except the ID INT64_MAX of layouts that have it: no
-// bound excludes it from a range that begins after the layout's last unit.
+// the greatest of the IDs whose unit begins before it, -1 if there is none. IDs between the two are
+// those of a range of time, except the ID INT64_MAX: no bound excludes it from a range that begins
+// after the layout's last unit.
 constexpr int64_t first_key_from(const Layout& layout, UnixMicros moment) noexcept {
   const Time unit = first_unit_from(layout, moment);
   if (unit > layout.max_time) return INT64_MAX;

@@ -1,9 +1,8 @@
-// Layouts as text: the names of those that are known, and specifications such as
-// `time:41 shard:13 seq:10 unit:1ms epoch:2011-08-24T21:07:01.721Z`. Pure functions of their
-// arguments; nothing here is shared.
+// Layouts as text: names, and specifications such as `time:41 shard:13 seq:10 unit:1ms
+// epoch:2011-08-24T21:07:01.721Z`. Pure functions.
 //
-// Members of string_view that may throw, such as substr and starts_with, need the C++ library at
-// run time. PostgreSQL need not have loaded it, so they are not used here.
+// Members of string_view that may throw, such as substr and starts_with, are not used: they need
+// the C++ library at run time, which PostgreSQL may not have loaded.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +22,14 @@ struct NamedLayout {
   LayoutSpec spec;
 };
 
-// Databases hold layouts by value and dumps hold them by name, so a name never changes its meaning.
-// If two names mean the same, the first one stands for both.
+// Databases store layouts by value and dumps by name: a name never changes its meaning. If two
+// names mean the same, the first one is used for both.
 //
-// js53 stays within JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1: 40 bits of milliseconds last
-// until November 2060. Of the other 13, 8 give a shard 256,000 IDs a second, which is more than a
-// server with clients in JavaScript will want, and 5 are left for 32 shards.
+// js53 stays within JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1. Its 40 bits of milliseconds
+// last until November 2060; 8 bits of sequence are 256,000 IDs a second and shard.
 //
-// Of Mastodon's, LinkedIn's and TikTok's IDs only the time is known to outsiders, or has a meaning
-// there: the rest is a sequence here, and there is no shard. Bluesky's have a clock identifier in
-// the place of the shard, and no sequence.
+// Only the time in the IDs of Mastodon, LinkedIn, and TikTok is known: the rest is a sequence,
+// without a shard. Bluesky's IDs have a clock identifier as the shard, and no sequence.
 inline constexpr NamedLayout kNamedLayouts[] = {
     {"instagram", kInstagram.spec},
     {"twitter", {1288834974657000, 1000, 41, 10, 12, kTimeShardSeq}},
@@ -62,7 +59,7 @@ constexpr std::string_view unit_name(const LayoutSpec& spec) noexcept {
 // The faults of a layout's text.
 enum class LayoutFault : uint8_t {
   kNone,
-  kUnknownName,  // one word, which is no name and not a part either
+  kUnknownName,  // one word, neither a name nor a part
   kUnknownPart,  // neither time:, shard:, seq:, unit: nor epoch:
   kDoubledPart,
   kMissingPart,
@@ -76,24 +73,24 @@ enum class LayoutFault : uint8_t {
   kSum,  // the widths add up to more than 64
 };
 
-// The first fault of a text from the left, then one of the whole. part: the word that has it, in
-// the text itself; the name of the part that is missing; empty for kSum.
+// The leftmost fault of a text, else a fault of the whole. part: the faulty word, pointing into the
+// text; the name of the missing part; empty for kSum.
 struct LayoutError {
   LayoutFault fault;
   std::string_view part;
 };
 
 // The size of a buffer for the text of any layout. The longest text has three fields, an epoch with
-// microseconds and a unit with eleven digits, and is shorter.
+// microseconds, and a unit with eleven digits.
 inline constexpr size_t kLayoutTextSize = 96;
 
 namespace layout_text {
 
-// The parts of a specification: the fields, by their numbers, then the rest.
+// The parts of a specification: the fields by their numbers, then the others.
 enum Key : uint8_t { kUnitKey = kSeqField + 1, kEpochKey };
 inline constexpr std::string_view kKeyNames[] = {"time", "shard", "seq", "unit", "epoch"};
 
-// PostgreSQL's names of units of time, the longest first.
+// PostgreSQL's names of units of time, longest unit first.
 struct Unit {
   std::string_view name;
   uint64_t us;
@@ -104,7 +101,7 @@ inline constexpr Unit kUnits[] = {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {
 constexpr bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// Takes the text up to the next space, and the spaces after it.
+// Removes the first word from the text, with the spaces after it, and returns it.
 constexpr std::string_view cut_word(std::string_view* text) noexcept {
   size_t end = 0;
   while (end < text->size() && !is_space((*text)[end])) end++;
@@ -114,7 +111,7 @@ constexpr std::string_view cut_word(std::string_view* text) noexcept {
   return word;
 }
 
-// Reads digits alone. Fails with kMalformed if there are none, and with kNumberOutOfRange, after
+// Reads digits. Fails with kMalformed if there are none. Fails with kNumberOutOfRange, after
 // reading them, if they exceed a uint64_t.
 inline Status cut_number(std::string_view* text, uint64_t* number) noexcept {
   if (text->empty() || !is_digit(text->front())) return Status::kMalformed;
@@ -137,7 +134,7 @@ inline Status parse_unit(std::string_view text, uint64_t* unit_us) noexcept {
   return Status::kMalformed;
 }
 
-// Reads an epoch in Unix milliseconds, of digits alone, with a minus if it is before 1970.
+// Reads an epoch in Unix milliseconds, with a minus sign if it is before 1970.
 inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   const bool is_negative = !text.empty() && text.front() == '-';
   if (is_negative) text.remove_prefix(1);
@@ -151,8 +148,8 @@ inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcep
   return Status::kOk;
 }
 
-// Reads an epoch: 2011-08-24T21:07:01.721Z, with one to six digits after the point, or without it;
-// or in Unix milliseconds.
+// Reads an epoch: 2011-08-24T21:07:01.721Z, with up to six digits of fraction, or Unix
+// milliseconds.
 inline Status parse_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
   if (text.empty() || text.back() != 'Z') return parse_unix_epoch(text, epoch_us);
@@ -192,14 +189,13 @@ inline Status parse_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   return Status::kOk;
 }
 
-// Writes text one piece after another.
 struct Writer {
   char* at;
 
   constexpr void put_field(std::string_view text) noexcept {
     at = std::copy(text.begin(), text.end(), at);
   }
-  // In decimal, with leading zeros up to `digits` digits.
+  // In decimal, with leading zeros to at least `digits` digits.
   constexpr void put_number(uint64_t number, int digits = 1) noexcept {
     char reversed[20];
     int length = 0;
@@ -243,7 +239,7 @@ struct Words {
   unsigned seen;  // a bit for each key
 };
 
-// The fault of a part's value, by what reading it has given.
+// The fault of a part's value after reading it with this status.
 constexpr LayoutFault fault_of(Status status, LayoutFault form, LayoutFault range) noexcept {
   return status == Status::kOk ? LayoutFault::kNone : status == Status::kMalformed ? form : range;
 }
@@ -295,8 +291,8 @@ inline LayoutError parse_spec(std::string_view text, LayoutSpec* spec) noexcept 
 
 }  // namespace layout_text
 
-// Writes the canonical specification of a valid layout, without a terminator, to a buffer of
-// kLayoutTextSize. Returns its length.
+// Writes the canonical specification of a valid layout to a buffer of kLayoutTextSize, without a
+// terminator. Returns its length.
 inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   using namespace layout_text;
   Writer out{text};
@@ -319,7 +315,7 @@ inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   return static_cast<size_t>(out.at - text);
 }
 
-// Writes the layout's name, or its specification if it has none, as format_layout_spec does.
+// Writes the layout's name, else its specification. Same buffer and result.
 inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
   const std::string_view name = unit_name(spec);
   if (name.empty()) return format_layout_spec(spec, text);
@@ -327,9 +323,9 @@ inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
   return name.size();
 }
 
-// Reads a name or a specification: time, shard, seq, unit and epoch, each once, in any order; that
-// of the first three is the order of the fields. Spaces around and between them do not matter.
-// Leaves *spec unchanged on a fault.
+// Reads a name or a specification: time, shard, seq, unit, and epoch, each once, in any order. The
+// order of the first three is that of the fields. Spaces around parts are ignored. Leaves *spec
+// unchanged on a fault.
 inline LayoutError parse_layout(std::string_view text, LayoutSpec* spec) noexcept {
   while (!text.empty() && layout_text::is_space(text.front())) text.remove_prefix(1);
   std::string_view rest = text;

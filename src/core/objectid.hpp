@@ -1,9 +1,7 @@
-// MongoDB's ObjectID: what its 12 bytes mean, and its text form. Pure functions of their arguments;
-// nothing here is shared.
+// MongoDB's ObjectID: its 12 bytes and its text. Pure functions.
 //
-// Source: the BSON specification's ObjectID: 4 bytes of Unix seconds, 5 that are random for each
-// process, 3 of a counter that starts anywhere. All of them are big-endian, so ObjectIDs compared
-// as bytes are ordered by time.
+// Source: the BSON specification: 4 bytes of Unix seconds, 5 random bytes of each process, 3 of a
+// counter that starts anywhere, all big-endian, so ObjectIDs sort by time.
 #pragma once
 
 #include <array>
@@ -21,23 +19,23 @@ namespace snowid::core {
 inline constexpr size_t kObjectIdBytes = 12;
 inline constexpr size_t kObjectIdDigits = 2 * kObjectIdBytes;
 
-// Stored as it is, so it must need no alignment. Compares as its bytes do, unsigned.
+// Stored as it is: it must need no alignment. Compares as its bytes do, unsigned.
 struct ObjectId {
   std::array<uint8_t, kObjectIdBytes> bytes;
   friend constexpr auto operator<=>(const ObjectId&, const ObjectId&) = default;
 };
 static_assert(sizeof(ObjectId) == kObjectIdBytes && alignof(ObjectId) == 1);
 
-// An ObjectID's parts, in the order in which they weigh when two are compared.
+// An ObjectID's parts, most significant first.
 struct ObjectIdParts {
-  uint32_t seconds;  // since 1970-01-01 00:00:00 UTC; unsigned, so until 2106-02-07 06:28:15 UTC
+  uint32_t seconds;  // since 1970-01-01 00:00:00 UTC, until 2106-02-07 06:28:15 UTC
   uint64_t random;   // 0 to kMaxObjectIdRandom
   uint32_t counter;  // 0 to kMaxObjectIdCounter
 };
 inline constexpr uint64_t kMaxObjectIdRandom = (uint64_t{1} << 40) - 1;
 inline constexpr uint32_t kMaxObjectIdCounter = (uint32_t{1} << 24) - 1;
 
-// The ObjectID with these parts, each of which must be in its range.
+// The ObjectID with these parts. Requires: each is in its range.
 constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
   ObjectId id{};
   size_t place = 0;
@@ -51,20 +49,20 @@ constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
   return id;
 }
 
-// The layout of objectid_next()'s ticks: seconds, and a sequence that is the counter.
+// The layout of objectid_next()'s ticks: seconds, with the counter as the sequence.
 inline constexpr Layout kObjectIdLayout = make_layout({0, 1'000'000, 32, 0, 24, 0});
 
-// The ObjectID of a tick of kObjectIdLayout. With the same random number a later tick's is greater.
+// The ObjectID of a tick of kObjectIdLayout. With the same random number, a later tick's is
+// greater.
 constexpr ObjectId object_id_of(Tick tick, uint64_t random) noexcept {
   return compose_object_id({static_cast<uint32_t>(time_of(kObjectIdLayout, tick).value), random,
                             static_cast<uint32_t>(sequence_of(kObjectIdLayout, tick).value)});
 }
 
-// The next ObjectID. read_random: reads the random number, which all processes share. take_tick:
-// reads the clock and takes a tick. If ticks are set back, because a clock had been ahead, the
-// random number changes before that, and once more after it. Therefore the number has to be the
-// same before the clock is read and after the tick is taken: a tick of the fast clock never gets
-// the number of after it, nor one that comes again the number of before.
+// The next ObjectID. read_random: reads the random number shared by all processes. take_tick: reads
+// the clock and takes a tick. When snowid.return_to_clock() lowers ticks, the random number changes
+// before, and again after. It must therefore be the same before take_tick and after: a tick of the
+// fast clock never gets the number after the change, nor a repeated tick the number before it.
 template <typename ReadRandom, typename TakeTick>
 ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) {
   for (;;) {
@@ -74,14 +72,14 @@ ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) {
   }
 }
 
-// When an ObjectID was made, to the second.
+// The time of an ObjectID, to the second.
 constexpr UnixMicros time_of(const ObjectId& id) noexcept {
   int64_t seconds = 0;
   for (size_t place = 0; place < 4; place++) seconds = seconds << 8 | id.bytes[place];
   return {seconds * 1000000};
 }
 
-// Reads 24 hexadecimal digits in either case, and nothing else. Fails with kMalformed.
+// Reads 24 hexadecimal digits in either case. Fails with kMalformed.
 constexpr Status parse_object_id(std::string_view text, ObjectId* id) noexcept {
   if (text.size() != kObjectIdDigits) return Status::kMalformed;
   *id = {};
@@ -102,7 +100,7 @@ constexpr Status parse_object_id(std::string_view text, ObjectId* id) noexcept {
   return Status::kOk;
 }
 
-// Writes 24 hexadecimal digits in lower case to `text`, without a terminating null.
+// Writes 24 hexadecimal digits in lower case, without a terminator.
 constexpr void format_object_id(const ObjectId& id, char* text) noexcept {
   constexpr std::string_view kDigits = "0123456789abcdef";
   for (const uint8_t byte : id.bytes) {

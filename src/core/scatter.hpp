@@ -1,7 +1,8 @@
-// IDs with their last decimal digits moved behind the first one, which spreads consecutive IDs. The
-// idea is TiDB's users': keys that only grow send all writes to one region. With the digit that
-// changes fastest in second place, they go to ten regions at once. Pure functions of their
-// arguments; nothing here is shared.
+// Scattered IDs: the last decimal digits moved behind the first one, which spreads consecutive IDs.
+// Pure functions.
+//
+// TiDB's users do this, because increasing keys send all writes to one region. With the digit that
+// changes fastest in second place, they go to ten.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@ namespace snowid::core {
 // The most digits that can be moved.
 inline constexpr int kMostScatterDigits = 3;
 
-// Where an ID's decimal digits are cut.
+// The places at which an ID's decimal digits are cut.
 struct DigitPlaces {
   uint64_t first;  // the value of a one in the ID's first digit
   uint64_t moved;  // 10 to the number of digits to move
 };
 
 // Fails with kDigitsOutOfRange unless digits is 1 to kMostScatterDigits, with kNegativeId, and with
-// kTooFewDigits unless the ID has at least one digit more than are to be moved.
+// kTooFewDigits unless the ID has more digits than are moved.
 constexpr Status cut_digits(Id id, int digits, DigitPlaces* places) noexcept {
   if (digits < 1 || digits > kMostScatterDigits) return Status::kDigitsOutOfRange;
   if (id.value < 0) return Status::kNegativeId;
@@ -33,16 +34,15 @@ constexpr Status cut_digits(Id id, int digits, DigitPlaces* places) noexcept {
   return Status::kOk;
 }
 
-// The ID that has these digits from the first on. Fails with kResultOutOfRange: a bigint has 19
-// digits, but not any 19.
+// The ID with these digits. Fails with kResultOutOfRange: not all 19 digits are a bigint.
 constexpr Status join_digits(uint64_t digits, Id* id) noexcept {
   if (digits > uint64_t{INT64_MAX}) return Status::kResultOutOfRange;
   *id = {static_cast<int64_t>(digits)};
   return Status::kOk;
 }
 
-// Moves the last digits of an ID, in their order, behind its first digit; the result has as many
-// digits. Fails as cut_digits and join_digits do.
+// Moves the last digits of an ID, in their order, behind its first digit. The number of digits
+// stays the same. Fails with kDigitsOutOfRange, kNegativeId, kTooFewDigits, or kResultOutOfRange.
 constexpr Status scatter(Id id, int digits, Id* scattered) noexcept {
   DigitPlaces places{};
   const Status status = cut_digits(id, digits, &places);
@@ -54,7 +54,7 @@ constexpr Status scatter(Id id, int digits, Id* scattered) noexcept {
   return join_digits(head + tail * (places.first / places.moved) + middle, scattered);
 }
 
-// Moves them back: the inverse of Scatter with the same digits. Fails as it does.
+// The inverse of scatter() with the same `digits`. Fails with the same results.
 constexpr Status unscatter(Id scattered, int digits, Id* id) noexcept {
   DigitPlaces places{};
   const Status status = cut_digits(scattered, digits, &places);

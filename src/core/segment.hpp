@@ -1,14 +1,14 @@
-// A segment: numbers allocated in blocks from a durable source and handed out, in order, to any
-// number of processes. The idea, double buffer and adapting step, is Leaf's (Meituan's ID service).
+// A segment: numbers allocated in blocks from a durable source and issued in order to any number of
+// processes. Double buffer and adapting step are those of Leaf, Meituan's ID service.
 //
-// Shared: a Segment lies in memory that all of them see. draw() moves `cursor` by compare-and-swap
-// and needs no lock. publish() and forget() are for one process at a time, the one that refills,
-// and run concurrently with any number of draw()s.
+// Shared: a Segment is in shared memory. draw() advances `cursor` by compare-and-swap, without a
+// lock. Only the process that refills calls publish() and forget(), concurrently with any number of
+// draw()s.
 //
-// How it is safe without a lock: positions count the numbers handed out or given up, only grow, and
-// never come again. draw() reads what number lies at a position and then moves the cursor on from
-// that very position. A run is overwritten, and the spacing changed, only when the cursor has left
-// it for good, so a draw() that has read a mixture of old and new fails to move the cursor.
+// Why no lock is needed: positions count the numbers issued or discarded. They only grow. draw()
+// reads the number at a position and then advances the cursor from that position. A run is
+// overwritten, and the spacing changed, only after the cursor has left it forever. A draw() that
+// read a mixture of old and new therefore fails its compare-and-swap.
 #pragma once
 
 #include <algorithm>
@@ -21,24 +21,24 @@ namespace snowid::core {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// How the numbers of a segment lie: blocks of `size` consecutive ones, each block starting
-// `increment` after the one before. 1 <= size <= increment.
+// The spacing of numbers: blocks of `size` consecutive ones, `increment` apart. 1 <= size <=
+// increment.
 struct Spacing {
   uint64_t size;
   uint64_t increment;
   friend constexpr bool operator==(const Spacing&, const Spacing&) = default;
 };
 
-// The offset-th number of blocks that begin at `first`. The caller knows that there is one.
+// The number at this offset in blocks that begin at `first`. Requires: it fits a bigint.
 constexpr int64_t number_at(int64_t first, Spacing spacing, uint64_t offset) noexcept {
-  // Modulo 2^64, since the way from one end of the bigints to the other is longer than 2^63.
+  // Modulo 2^64, because the distance of two bigints can exceed 2^63.
   uint64_t distance = offset;
   if (spacing.size != spacing.increment)
     distance = offset / spacing.size * spacing.increment + offset % spacing.size;
   return static_cast<int64_t>(static_cast<uint64_t>(first) + distance);
 }
 
-// How many numbers that are not above `max` there are in so many blocks from `first` on.
+// How many numbers of the blocks from `first` on are not above `max`.
 constexpr uint64_t count_up_to(int64_t first, Spacing spacing, uint64_t blocks,
                                int64_t max) noexcept {
   if (first > max) return 0;
@@ -48,33 +48,32 @@ constexpr uint64_t count_up_to(int64_t first, Spacing spacing, uint64_t blocks,
   return whole * spacing.size + std::min(room % spacing.increment + 1, spacing.size);
 }
 
-// Blocks that were allocated at once: the numbers at the positions from `begin` to before `end`.
+// Blocks allocated at once: the numbers at positions `begin` to `end` - 1.
 struct Run {
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;
   std::atomic<int64_t> first;
 };
 
-// Zeroed, it is a segment that holds nothing.
+// A segment. Zeroed, it is empty.
 struct Segment {
   std::atomic<uint64_t> cursor;  // the position of the next number
-  std::atomic<uint64_t> alert;   // a draw() up to here or beyond returns is_low
+  std::atomic<uint64_t> alert;   // from here on, is_low is returned
   std::atomic<uint64_t> size;    // the spacing of both runs
   std::atomic<uint64_t> increment;
   Run runs[2];
-  // Twice the positions given up, plus one while more are being given up.
+  // Twice the number of positions discarded, plus one while forget() runs.
   std::atomic<uint64_t> given_up;
 };
 
-// The result of draw(): count consecutive numbers from `first` on. If count is 0 there were none.
+// `count` consecutive numbers from `first` on, 0 if the segment is empty.
 struct Drawn {
   int64_t first;
   uint32_t count;
   bool is_low;  // it is time to refill
 };
 
-// Takes up to `want` numbers, at least 1, that follow one another, and come after all that were
-// taken before.
+// Issues up to `want` numbers, at least 1: consecutive, and after all numbers issued before.
 inline Drawn draw(Segment& segment, uint32_t want) noexcept {
   uint64_t at = segment.cursor.load(std::memory_order_acquire);
   for (;;) {
@@ -104,15 +103,14 @@ inline Drawn draw(Segment& segment, uint32_t want) noexcept {
   }
 }
 
-// Whether numbers are left.
 inline bool has_numbers(const Segment& segment) noexcept {
   const uint64_t at = segment.cursor.load(std::memory_order_acquire);
   return at < std::max(segment.runs[0].end.load(std::memory_order_acquire),
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// How many numbers were handed out. It only grows. While another process is in forget() it waits
-// for that, a few instructions: a count that went down would be taken for one that was reset.
+// The number of numbers issued. It only grows. Spins while another process is in forget(), a few
+// instructions: a count that decreased would look like one that was reset.
 inline uint64_t given_by(const Segment& segment) noexcept {
   for (;;) {
     const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
@@ -122,7 +120,6 @@ inline uint64_t given_by(const Segment& segment) noexcept {
   }
 }
 
-// How many numbers are left.
 inline uint64_t left_in(const Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_acquire),
                                 segment.runs[1].end.load(std::memory_order_acquire));
@@ -130,9 +127,9 @@ inline uint64_t left_in(const Segment& segment) noexcept {
   return end - std::min(at, end);
 }
 
-// Sets *number to the last number that was handed out or given up. Returns false if memory does not
-// know it. Requires: this is the process that refills, and no other one draws; after a publish()
-// that has changed the spacing, a number was drawn.
+// Sets *number to the last number issued or discarded. Returns false if memory does not know it.
+// Requires: this process refills, and no other one calls draw(); after a publish() with another
+// spacing, a number was issued.
 inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {
@@ -146,21 +143,19 @@ inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   return false;
 }
 
-// Whether it is time to refill.
 inline bool is_running_low(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          segment.alert.load(std::memory_order_relaxed);
 }
 
-// Whether there is room for another run: one of the two is exhausted.
+// Whether another run can be published: one of the two is exhausted.
 inline bool has_room(const Segment& segment) noexcept {
   return segment.cursor.load(std::memory_order_acquire) >=
          std::min(segment.runs[0].end.load(std::memory_order_relaxed),
                   segment.runs[1].end.load(std::memory_order_relaxed));
 }
 
-// Gives up all numbers left; later draws return only numbers published later. Requires: this is the
-// process that refills.
+// Discards all numbers left. Requires: this process refills.
 inline void forget(Segment& segment) noexcept {
   const uint64_t end = std::max(segment.runs[0].end.load(std::memory_order_relaxed),
                                 segment.runs[1].end.load(std::memory_order_relaxed));
@@ -171,9 +166,8 @@ inline void forget(Segment& segment) noexcept {
   segment.alert.store(0, std::memory_order_relaxed);
 }
 
-// Puts `count` numbers, from 1 to kMostAtOnce, from `first` on after those that are left. Requires:
-// this is the process that refills; the numbers are durable; has_room(); if numbers are left, their
-// spacing is the same.
+// Appends `count` numbers, 1 to kMostAtOnce, from `first` on. Requires: this process refills; the
+// numbers are durable; has_room(); if numbers are left, their spacing is the same.
 inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spacing) noexcept {
   const uint64_t end0 = segment.runs[0].end.load(std::memory_order_relaxed);
   const uint64_t end1 = segment.runs[1].end.load(std::memory_order_relaxed);
@@ -183,44 +177,41 @@ inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
   segment.increment.store(spacing.increment, std::memory_order_relaxed);
   run.first.store(first, std::memory_order_relaxed);
   run.begin.store(begin, std::memory_order_release);
-  // A tenth of it used is when Leaf fetches the next.
+  // Leaf fetches the next run when a tenth is used.
   segment.alert.store(begin + (count + 9) / 10, std::memory_order_relaxed);
   run.end.store(begin + count, std::memory_order_release);
 }
 
-// The most numbers to publish() at once: so few that positions never come to an end.
+// The most numbers of one publish(): positions never overflow.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// From now on no draw() returns is_low: the source has nothing more, or too little to allocate it
-// early. Requires: this is the process that refills.
+// Disables is_low: the source is exhausted, or too nearly so to allocate early. Requires: this
+// process refills.
 inline void stop_alert(Segment& segment) noexcept {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
 
-// The numbers in memory are skipped by a restart and by changes of the sequence. Therefore at most
-// this part of the numbers issued so far, and of those left up to the maximum, is allocated at
-// once.
+// A restart, or a change of the sequence, skips the numbers in memory. At most this part of the
+// numbers issued so far, and of those left up to the maximum, is therefore allocated at once.
 inline constexpr uint64_t kPart = 16;
 
-// How many blocks of `size` numbers to allocate: `blocks`, of the adapting step, but at most the
-// part of the numbers issued; at least 1; and enough for the `want` numbers requested.
+// The number of blocks of `size` numbers to allocate: `blocks`, the adapting step, but at most the
+// part of the numbers issued; at least 1; enough for the `want` numbers requested.
 constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued,
                                  uint64_t want) noexcept {
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
 }
 
-// One allocation.
 struct Allotment {
-  uint64_t count;   // numbers; 0 if there are none to allocate
-  uint64_t blocks;  // those that the numbers lie in
-  int64_t says;     // the new value of the sequence: its last value,
-  bool is_called;   // or, if this is false, the next one
+  uint64_t count;   // numbers, 0 if none are left
+  uint64_t blocks;  // the blocks that contain them
+  int64_t says;     // the sequence's new value: its last value,
+  bool is_called;   // or its next one if false
 };
 
-// Allocates `blocks` blocks from `first` on, or fewer: at most the part of the numbers left up to
-// `max`, and the numbers requested. Blocks without gaps between them end anywhere. Blocks with gaps
-// are whole, or the next ones would begin among numbers that belong to other servers. blocks: at
-// least 1. want: how many numbers are requested, 0 if no caller waits for them.
+// Allocates up to `blocks` blocks, at least 1, from `first` on: at most the part of the numbers
+// left up to `max`, or the `want` numbers requested, 0 if no caller waits. Blocks without gaps end
+// anywhere. Blocks with gaps are whole, because the numbers in the gaps belong to other servers.
 constexpr Allotment allot(int64_t first, int64_t max, Spacing spacing, uint64_t blocks,
                           uint64_t want) noexcept {
   if (first > max) return {0, 0, 0, false};
@@ -248,19 +239,17 @@ constexpr Allotment allot(int64_t first, int64_t max, Spacing spacing, uint64_t 
   return {count, blocks, static_cast<int64_t>(start + count), false};
 }
 
-// How many blocks to allocate after `blocks` were, and lasted for so many microseconds, see
-// adapted_step(): they should last for 15 to 30 minutes.
+// adapted_step() for segments: blocks should last 15 to 30 minutes.
 constexpr uint64_t adapted_blocks(uint64_t blocks, uint64_t size, int64_t lasted_us) noexcept {
   constexpr int64_t kMinuteUs = 60'000'000;
   return adapted_step(blocks, size, lasted_us, {15 * kMinuteUs, 30 * kMinuteUs});
 }
 
-// How many numbers it takes to go on without the source for a time, at the rate at which `used`
-// went in the last `lasted_us` microseconds. A burst counts as if it had taken 10 seconds, or it
-// would allocate for a rate that does not last. At most 2^62.
+// How many numbers last without the source, at the rate of `used` numbers in lasted_us
+// microseconds. A burst counts as 10 s long: its rate does not last. At most 2^62.
 constexpr uint64_t numbers_ahead(uint64_t used, int64_t lasted_us) noexcept {
-  // A tenth of it is used before more is allocated. The rest lasts for the promised 10 minutes,
-  // even at five times the rate.
+  // A tenth is used before more is allocated. The rest lasts the promised 10 minutes even at five
+  // times the rate.
   constexpr double kAheadUs = 60 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =

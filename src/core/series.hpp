@@ -1,5 +1,4 @@
-// MariaDB's sequence tables: the numbers of seq_FROM_to_TO[_step_STEP], and the reading of such
-// names. Pure functions of their arguments; nothing here is shared.
+// MariaDB's sequence tables: the numbers of seq_FROM_to_TO[_step_STEP]. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +17,12 @@ struct Series {
   uint64_t step;  // the distance between neighbors; they descend if last < first
 };
 
-// The series of FROM x TO y. A descending one is the ascending one reversed, and ends at y; a step
-// greater than the difference leaves only x, in both directions. Fails with kStepOutOfRange.
+// The series of FROM x TO y. A descending one is the ascending one reversed: it ends at y. If the
+// step exceeds the difference, only x is left, in both directions. Fails with kStepOutOfRange.
 constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series) noexcept {
   if (step <= 0) return Status::kStepOutOfRange;
   const uint64_t width = static_cast<uint64_t>(step);
-  // Unsigned, since the difference of two bigints need not be a bigint.
+  // Unsigned, because the difference of two bigints can exceed a bigint.
   const uint64_t low = static_cast<uint64_t>(x < y ? x : y);
   const uint64_t difference = static_cast<uint64_t>(x < y ? y : x) - low;
   if (width > difference) {
@@ -35,7 +34,7 @@ constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series)
   return Status::kOk;
 }
 
-// How many numbers a series has. A double, since there may be 2^64 of them.
+// The length of a series, as a double because it can be 2^64.
 constexpr double count_of(const Series& series) noexcept {
   const uint64_t first = static_cast<uint64_t>(series.first);
   const uint64_t last = static_cast<uint64_t>(series.last);
@@ -43,8 +42,8 @@ constexpr double count_of(const Series& series) noexcept {
   return static_cast<double>(difference / series.step) + 1;
 }
 
-// Reads a name: seq_FROM_to_TO or seq_FROM_to_TO_step_STEP, in lower case, the numbers of digits
-// alone. Fails with kMalformed; with kNumberOutOfRange for a number above 2^63 - 1, and with
+// Reads seq_FROM_to_TO or seq_FROM_to_TO_step_STEP, in lower case, with numbers of digits alone.
+// Fails with kMalformed, with kNumberOutOfRange for a number above 2^63 - 1, and with
 // kStepOutOfRange for a step of 0.
 inline Status parse_series_name(std::string_view name, Series* series) noexcept {
   const auto take_word = [&name](std::string_view word) {

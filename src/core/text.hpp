@@ -1,5 +1,4 @@
-// IDs as text: base 62, eleven characters, in the numbers' own order. Pure functions of their
-// arguments; nothing here is shared.
+// IDs as text: base 62, eleven characters, sorted as the IDs are. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +9,14 @@
 
 namespace snowid::core {
 
-// The length of every text: 62^10 < 2^64 <= 62^11.
+// The length of every text, because 62^10 < 2^64 <= 62^11.
 inline constexpr size_t kTextLength = 11;
 
-// In ASCII order: under COLLATE "C" texts compare as the numbers do.
+// In ASCII order: under COLLATE "C", texts sort as the numbers do.
 inline constexpr std::string_view kTextDigits =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-// Put on a number before it is written and taken off after it is read: with the sign bit flipped,
-// negative numbers are the lower half of the unsigned ones.
+// Flips the sign bit, so that negative numbers become the lower half of the unsigned ones.
 inline constexpr uint64_t kTextBias = uint64_t{1} << 63;
 
 // The text of an ID. Every bigint has one, from 00000000000 to LygHa16AHYF.
@@ -37,8 +35,8 @@ constexpr IdText format_text(Id id) noexcept {
   return text;
 }
 
-// Reads the output of format_text, and nothing else. Fails with kMalformed unless there are exactly
-// kTextLength digits, and with kNumberOutOfRange if they exceed a bigint.
+// Reads a text written by format_text. Fails with kMalformed unless there are exactly kTextLength
+// digits, and with kNumberOutOfRange if they exceed a bigint.
 constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   if (text.size() != kTextLength) return Status::kMalformed;
   uint64_t number = 0;
@@ -46,7 +44,7 @@ constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   for (const char character : text) {
     const size_t digit = kTextDigits.find(character);
     if (digit == kTextDigits.npos) return Status::kMalformed;
-    // Eleven digits can make more than 64 bits hold.
+    // Eleven digits can exceed 64 bits.
     fits = fits && number <= (UINT64_MAX - digit) / kTextDigits.size();
     number = number * kTextDigits.size() + digit;
   }

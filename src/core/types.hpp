@@ -1,5 +1,5 @@
-// The quantities that snowid computes with, each a distinct type: a shard cannot be passed as a
-// sequence, nor milliseconds as microseconds. Plain values; nothing here is shared.
+// The quantities of snowid, each a distinct type: a shard cannot be passed as a sequence, nor
+// milliseconds as microseconds.
 #pragma once
 
 #include <compare>
@@ -7,13 +7,13 @@
 
 namespace snowid::core {
 
-// A point in time, in microseconds since 1970-01-01 00:00:00 UTC: what a clock is read in.
+// A point in time, in microseconds since 1970-01-01 00:00:00 UTC: the unit of the clock.
 struct UnixMicros {
   int64_t value;
   friend constexpr auto operator<=>(const UnixMicros&, const UnixMicros&) = default;
 };
 
-// A point in time, in milliseconds since 1970-01-01 00:00:00 UTC: the unit of the ceiling.
+// A point in time, in milliseconds since 1970-01-01 00:00:00 UTC: the unit of the stored ceiling.
 struct UnixMillis {
   int64_t value;
   friend constexpr auto operator<=>(const UnixMillis&, const UnixMillis&) = default;
@@ -22,20 +22,19 @@ struct UnixMillis {
 constexpr UnixMicros micros_of(UnixMillis moment) noexcept { return {moment.value * 1000}; }
 constexpr UnixMillis round_up(UnixMicros moment) noexcept { return {(moment.value + 999) / 1000}; }
 
-// A point in time in a layout's own terms: whole units since the layout's epoch. Negative before
-// it.
+// A point in time of a layout: whole units since the layout's epoch, negative before it.
 struct Time {
   int64_t value;
   friend constexpr auto operator<=>(const Time&, const Time&) = default;
 };
 
-// The number of one allocator of IDs. Range: 0 to Layout::max_shard.
+// A generator of IDs. Range: 0 to Layout::max_shard.
 struct Shard {
   uint64_t value;
   friend constexpr auto operator<=>(const Shard&, const Shard&) = default;
 };
 
-// Tells the IDs of one shard and one time unit apart. Range: 0 to Layout::max_sequence.
+// Distinguishes the IDs of one shard and one time unit. Range: 0 to Layout::max_sequence.
 struct Sequence {
   uint64_t value;
   friend constexpr auto operator<=>(const Sequence&, const Sequence&) = default;
@@ -47,29 +46,29 @@ struct Id {
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-// A shard's place in time: Time and Sequence in one word, `time << seq_bits | sequence`. One
-// compare-and-swap moves both, and a greater tick is a later ID.
+// Time and Sequence of a shard's last ID in one word, `time << seq_bits | sequence`. One
+// compare-and-swap advances both. A greater tick is a later ID.
 struct Tick {
   uint64_t value;
   friend constexpr auto operator<=>(const Tick&, const Tick&) = default;
 };
 
-// The results of the functions of src/core, which never throw and never report.
+// The results of the functions of src/core, which never throw.
 enum class Status : uint8_t {
   kOk,
-  kIdOutOfRange,        // the layout has fewer bits than this ID
+  kIdOutOfRange,        // the ID has more bits than the layout
   kTimeOutOfRange,      // the layout cannot hold this time
   kShardOutOfRange,     // the layout cannot hold this shard
   kSequenceOutOfRange,  // the layout cannot hold this sequence
-  kNegativeId,          // a negative ID, of a layout or for a use that has none
-  kNoTime,              // a UUID that has no time in it
-  kForeignUuid,         // a UUID that holds no ID of the layout
-  kStepOutOfRange,      // no step of a series
-  kMalformed,           // text that is not of the form expected
-  kNumberOutOfRange,    // text of the right form, with a number that cannot be
-  kDigitsOutOfRange,    // so many digits cannot be moved at once
-  kTooFewDigits,        // the ID has not one digit more than are to be moved
-  kResultOutOfRange,    // no bigint holds the result
+  kNegativeId,          // the layout, or this use, has no negative IDs
+  kNoTime,              // the UUID contains no time
+  kForeignUuid,         // the UUID contains no ID of the layout
+  kStepOutOfRange,      // not the step of a series
+  kMalformed,           // text of another form
+  kNumberOutOfRange,    // text of the right form, with a number out of range
+  kDigitsOutOfRange,    // not a number of digits to move
+  kTooFewDigits,        // the ID has too few digits to move
+  kResultOutOfRange,    // the result exceeds a bigint
 };
 
 }  // namespace snowid::core

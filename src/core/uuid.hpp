@@ -1,9 +1,9 @@
-// UUIDs (RFC 9562): those of version 7 that are made from ticks, and those that hold an ID. Pure
-// functions of their arguments; nothing here is shared.
+// UUIDs (RFC 9562): those of version 7 made from ticks, and those that contain an ID. Pure
+// functions.
 //
-// Version 7 is 48 bits of Unix milliseconds, 4 of version, 12 bits, 2 of variant, 62 bits; version
-// 8 leaves the 48 bits to its maker too. Versions 1 and 6 have 60 bits of time around the version:
-// 6 from the most significant down, 1 with the low 32 first, the middle 16 next, the high 12 last.
+// Version 7 is 48 bits of Unix milliseconds, 4 of version, 12 bits, 2 of variant, 62 bits. Version
+// 8 has no meaning for its 48 bits. Versions 1 and 6 have 60 bits of time around the version: 6
+// from the most significant down, 1 with the low 32 first, the middle 16 next, the high 12 last.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,19 @@
 
 namespace snowid::core {
 
-// A UUID's 16 bytes, the first in the most significant place: UUIDs compare as their bytes do.
+// A UUID's 16 bytes, the first one most significant: compares as the bytes do.
 struct Uuid {
   uint64_t high;
   uint64_t low;
   friend constexpr auto operator<=>(const Uuid&, const Uuid&) = default;
 };
 
-// The layout of snowid_uuidv7()'s ticks: the milliseconds of version 7, and a sequence in the 12
-// bits behind them.
+// The layout of snowid_uuidv7()'s ticks: milliseconds, and a sequence in the next 12 bits.
 inline constexpr Layout kUuid7 = make_layout({0, 1000, 48, 0, 12, 0});
 
 namespace uuid {
 
-// A UUID of 48, 12 and 62 bits; `c` may have more bits above them.
+// A UUID of 48, 12, and 62 bits. `c` may have more bits above them.
 constexpr Uuid assemble(unsigned version, uint64_t a, uint64_t b, uint64_t c) noexcept {
   return {a << 16 | uint64_t{version} << 12 | b, uint64_t{0b10} << 62 | (c & (UINT64_MAX >> 2))};
 }
@@ -38,40 +37,38 @@ constexpr uint64_t A(Uuid uuid) { return uuid.high >> 16; }
 constexpr uint64_t B(Uuid uuid) { return uuid.high & 0xfff; }
 constexpr uint64_t C(Uuid uuid) { return uuid.low & (UINT64_MAX >> 2); }
 
-// Versions 1 and 6 count steps of 100 ns from the Gregorian calendar's first day, 1582-10-15.
+// Versions 1 and 6 count steps of 100 ns since 1582-10-15, the first Gregorian day.
 constexpr UnixMicros moment_of_steps(uint64_t steps) noexcept {
   constexpr int64_t kFirstDayUs = -12'219'292'800'000'000;
   return {kFirstDayUs + static_cast<int64_t>(steps / 10)};
 }
 
-// Spreads a difference in any bit over all of them: SplitMix64's last step (Steele, Lea and Flood,
-// 2014).
+// Spreads a difference in any bit over all bits: the last step of SplitMix64 (Steele, Lea, and
+// Flood, 2014).
 constexpr uint64_t mix(uint64_t bits) noexcept {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
   return bits ^ (bits >> 31);
 }
 
-// A number that few other pairs of layout and ID have. UUIDs with it are stored in databases: never
-// to be changed.
+// Check bits of an ID and its layout. Never to be changed: databases store UUIDs with them.
 constexpr uint64_t check_of(const LayoutSpec& spec, Id id) noexcept {
   uint64_t check = mix(static_cast<uint64_t>(spec.epoch_us) + 0x9e3779b97f4a7c15);
   check = mix(check ^ spec.fields);
   return mix(check ^ static_cast<uint64_t>(id.value));
 }
 
-// Whether UUIDs of version 7 can hold all IDs of a layout in their order, with 24 check bits or
-// more.
+// Whether UUIDs of version 7 can hold all IDs of a layout, in order, with at least 24 check bits.
 constexpr bool is_fit_for_version7(const Layout& layout) noexcept {
   return layout.time_is_first && layout.epoch.value >= 0 &&
          layout.end.value <= (int64_t{1} << 48) * 1000 && layout.time_shift <= 40;
 }
 
-// Of version 7: the ID's time in milliseconds; then, over the 74 bits that are left, 10 of the
-// microseconds beyond it, the rest of the ID, and check bits.
+// A UUID of version 7: the ID's milliseconds; then, in the other 74 bits, 10 of the microseconds
+// beyond them, the rest of the ID, and check bits.
 constexpr Uuid version7_of(const Layout& layout, Id id, Time time, uint64_t check) noexcept {
   const int64_t start_us = start_of(layout, time).value;
-  // In 128 bits, since there may be nothing below the time.
+  // In 128 bits, because the time may be the lowest field.
   const uint64_t rest =
       static_cast<uint64_t>(Uint128{static_cast<uint64_t>(id.value)} << (64 - layout.time_shift));
   const Uint128 bits =
@@ -80,7 +77,7 @@ constexpr Uuid version7_of(const Layout& layout, Id id, Time time, uint64_t chec
                   static_cast<uint64_t>(bits));
 }
 
-// The ID in it, if there is one.
+// The ID in such a UUID, if it contains one.
 constexpr Id id_of_version7(const Layout& layout, Uuid uuid) noexcept {
   const Uint128 bits = Uint128{B(uuid)} << 62 | C(uuid);
   const int64_t start_us = static_cast<int64_t>(A(uuid)) * 1000 + static_cast<int64_t>(bits >> 64);
@@ -90,7 +87,7 @@ constexpr Id id_of_version7(const Layout& layout, Uuid uuid) noexcept {
   return {static_cast<int64_t>(time << layout.time_shift | rest)};
 }
 
-// Of version 8: the 63 bits of the ID, then check bits.
+// A UUID of version 8: the 63 bits of the ID, then check bits.
 constexpr Uuid version8_of(Id id, uint64_t check) noexcept {
   const uint64_t bits = static_cast<uint64_t>(id.value);
   return assemble(8, bits >> 15, bits >> 3 & 0xfff, bits << 59 | check >> 5);
@@ -101,7 +98,7 @@ constexpr Id id_of_version8(Uuid uuid) noexcept {
 
 }  // namespace uuid
 
-// The UUID of version 7 of a tick of kUuid7 and 62 random bits. A later tick's is greater.
+// The UUID of version 7 of a tick of kUuid7 and 62 random bits. A later tick's UUID is greater.
 constexpr Uuid uuid7_of(Tick tick, uint64_t random) noexcept {
   return uuid::assemble(7, static_cast<uint64_t>(time_of(kUuid7, tick).value),
                         sequence_of(kUuid7, tick).value, random);
@@ -111,7 +108,7 @@ constexpr bool is_uuid7(Uuid uuid) noexcept {
   return uuid::is_of_rfc(uuid) && uuid::version_of(uuid) == 7;
 }
 
-// The least and the greatest UUID of version 7 of a millisecond. Range: 0 to kUuid7.max_time.
+// The least and the greatest UUID of version 7 of a millisecond, 0 to kUuid7.max_time.
 constexpr Uuid least_uuid7_of(Time time) noexcept {
   return uuid::assemble(7, static_cast<uint64_t>(time.value), 0, 0);
 }
@@ -120,8 +117,8 @@ constexpr Uuid greatest_uuid7_of(Time time) noexcept {
 }
 
 // The least UUID of version 7 whose millisecond begins at or after `moment`, and the greatest whose
-// millisecond begins before it. Where there is none, the greatest and the least of all UUIDs, which
-// are of no version. Never fail.
+// millisecond begins before it. If there is none, the greatest and the least of all UUIDs, which
+// have no version.
 constexpr Uuid first_uuid7_from(UnixMicros moment) noexcept {
   const Time time = first_unit_from(kUuid7, moment);
   return time > kUuid7.max_time ? Uuid{UINT64_MAX, UINT64_MAX} : least_uuid7_of(time);
@@ -131,9 +128,8 @@ constexpr Uuid last_uuid7_before(UnixMicros moment) noexcept {
   return time.value < 0 ? Uuid{0, 0} : greatest_uuid7_of(time);
 }
 
-// Where a bound of UUIDs lies in the order of time: the least ID of kUuid7, or the one after the
-// last, such that each UUID of version 7 below the bound has the time and the 12 bits of an earlier
-// ID.
+// The place of a bound of UUIDs in the order of time: the least ID of kUuid7, or the one after the
+// last, such that each UUID of version 7 below the bound has time and 12 bits of an earlier ID.
 constexpr Id key_of_uuid_bound(Uuid bound) noexcept {
   const int64_t start = static_cast<int64_t>(uuid::A(bound) << 12);
   const unsigned version = uuid::version_of(bound);
@@ -142,7 +138,7 @@ constexpr Id key_of_uuid_bound(Uuid bound) noexcept {
   return {start + static_cast<int64_t>(uuid::B(bound)) + (is_within ? 1 : 0)};
 }
 
-// The time of a UUID of version 1, 6 or 7, rounded down. Fails with kNoTime for any other.
+// The time of a UUID of version 1, 6, or 7, rounded down. Fails with kNoTime for any other.
 constexpr Status time_of_uuid(Uuid uuid, UnixMicros* moment) noexcept {
   if (!uuid::is_of_rfc(uuid)) return Status::kNoTime;
   switch (uuid::version_of(uuid)) {
@@ -161,8 +157,8 @@ constexpr Status time_of_uuid(Uuid uuid, UnixMicros* moment) noexcept {
   }
 }
 
-// The UUID that holds an ID: of version 7, with the ID's time, if that fits, else of version 8.
-// UUIDs of one layout are in the order of their IDs. Fails as decompose() does.
+// The UUID that contains an ID: of version 7 with the ID's time if that fits, else of version 8.
+// UUIDs of one layout sort as their IDs. Fails as decompose() does.
 constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   Parts parts{};
   const Status status = decompose(layout, id, &parts);
@@ -173,8 +169,8 @@ constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   return Status::kOk;
 }
 
-// The ID that to_uuid() made a UUID of. Fails with kForeignUuid for any other UUID, except for one
-// in 2^24 or fewer that have a time of the layout.
+// The ID in a UUID of to_uuid(). Fails with kForeignUuid for any other, except at most one in 2^24
+// of those with a time of the layout.
 constexpr Status from_uuid(const Layout& layout, Uuid uuid, Id* id) noexcept {
   *id = uuid::is_fit_for_version7(layout) ? uuid::id_of_version7(layout, uuid)
                                           : uuid::id_of_version8(uuid);
