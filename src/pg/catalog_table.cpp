@@ -83,7 +83,7 @@ constexpr char kLoss[] =
           errhint("%s", kLoss));
 }
 
-// detail, hint: sentences. The hint has the statement that undoes the change, if there is one.
+// detail, hint: sentences. hint: the statement that undoes the change, if there is one.
 [[noreturn]] void report_altered(Relation relation, const char* detail, const char* hint) {
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -93,7 +93,7 @@ constexpr char kLoss[] =
 
 const char* name_of(Relation relation) { return qualified_name(RelationGetRelid(relation)); }
 
-// Whether a column is of the type, or of one of snowid's types, which has this length.
+// Whether a column has the type, or, for InvalidOid, a type of snowid with this length.
 bool is_of(Form_pg_attribute column, Oid type, int16 own_type_length) noexcept {
   if (column->attisdropped) return false;
   if (OidIsValid(type)) return column->atttypid == type;
@@ -101,7 +101,7 @@ bool is_of(Form_pg_attribute column, Oid type, int16 own_type_length) noexcept {
          column->attbyval == (own_type_length <= static_cast<int16>(sizeof(Datum)));
 }
 
-// Columns that were added, and dropped again, do no harm.
+// Columns that were added and dropped are harmless.
 void require_columns(Relation relation, const OwnTable& table) {
   TupleDesc columns = RelationGetDescr(relation);
   if (columns->natts < table.columns) report_missing(table.name);
@@ -174,8 +174,8 @@ void require_no_null(Relation relation, const OwnTable& table, HeapTuple row) {
 
 uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
                          Datum* values, const char* nulls) {
-  // Locked first. The statement names the table, and whoever may drop the extension could make
-  // another one of that name while it waits for the lock: with triggers of his own.
+  // Locked first: while the statement waits for the lock, a role allowed to drop the extension
+  // could create another table of that name, with triggers.
   Relation relation = own_relation_open(table, RowExclusiveLock);
   const Oid owner = relation->rd_rel->relowner;
   relation_close(relation, NoLock);

@@ -1,5 +1,5 @@
-// The clock, sleeping, and limits on logging what may happen often: once in log_every seconds, for
-// all sessions together. Nothing is shared here but the atomic that the caller gives.
+// The clock, sleeping, and rate limits for log messages: one per log_every seconds, of all sessions
+// together.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -18,14 +18,14 @@ extern "C" {
 
 namespace snowid::pg {
 
-// Unlike GetCurrentTimestamp this counts from 1970, as the ceiling and the layouts do.
+// Counts from 1970, unlike GetCurrentTimestamp().
 inline core::UnixMicros unix_now() noexcept {
   timeval now;
   gettimeofday(&now, nullptr);
   return {int64{now.tv_sec} * 1000000 + now.tv_usec};
 }
 
-// Microseconds that have passed since a moment, by a clock that cannot be set.
+// Microseconds since a moment of the monotonic clock.
 inline int64 elapsed_us(instr_time since) noexcept {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);
@@ -33,9 +33,9 @@ inline int64 elapsed_us(instr_time since) noexcept {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Whether less than `for_us` has passed since a moment. It may be up to a second ahead: another
-// session has noted it, which has read the clock later. False if it is ahead by more: the clock was
-// set back then, and no caller is to wait longer for it.
+// Whether less than `for_us` has passed since a moment. Up to 1 s in the future counts as recent:
+// another session may have read the clock later. More than that means the clock moved backward, and
+// no caller may wait for it.
 constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros now) noexcept {
   const int64 passed_us = now.value - since.value;
   return passed_us > -USECS_PER_SEC && passed_us < for_us;
@@ -45,8 +45,8 @@ constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros 
 inline constexpr int64 kPostgresEpochUs =
     int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
 
-// A timestamptz in Unix microseconds. -infinity is the least int64; infinity, and the last years of
-// timestamptz, which do not fit into Unix microseconds, are the greatest.
+// A timestamptz in Unix microseconds: -infinity is the least int64; infinity, and the last years of
+// timestamptz, which do not fit, are the greatest.
 inline core::UnixMicros from_timestamptz(TimestampTz moment) noexcept {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
@@ -54,19 +54,19 @@ inline core::UnixMicros from_timestamptz(TimestampTz moment) noexcept {
   return {unix_us};
 }
 
-// A moment as a timestamptz. It must be in the range of timestamptz.
+// Requires: `moment` is in the range of timestamptz.
 inline TimestampTz to_timestamptz(core::UnixMicros moment) noexcept {
   return moment.value - kPostgresEpochUs;
 }
 
-// A moment as errors show it, in the current memory context.
+// A moment as text for messages, in the current memory context.
 inline const char* moment_text(core::UnixMicros moment) {
-  // timestamptz_to_str has one buffer, and a message may need two times.
+  // Copied: timestamptz_to_str() has one buffer, and a message may contain two times.
   return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
 }
 
-// A span of time as errors show it, rounded up: milliseconds up to a minute, above that an interval
-// such as "2 days 03:04:05". Requires 0 or more; in the current memory context.
+// A duration as text for messages, rounded up: milliseconds up to a minute, above that an interval
+// such as "2 days 03:04:05". In the current memory context. Requires: span_us >= 0.
 inline const char* span_text(int64 span_us) {
   if (span_us <= SECS_PER_MINUTE * USECS_PER_SEC)
     return psprintf(INT64_FORMAT " ms", (span_us + 999) / 1000);
@@ -79,8 +79,8 @@ inline const char* span_text(int64 span_us) {
   return psprintf(INT64_FORMAT " day%s %s", days, days == 1 ? "" : "s", time);
 }
 
-// Sleeps for so long, or until the latch is set, and then checks for interrupts. No LWLock may be
-// held.
+// Sleeps until the timeout or until the latch is set, then checks for interrupts. Requires: no
+// LWLock is held.
 inline void nap(long timeout_ms, uint32 wait_event) {
   assert_holds_none();
   WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms, wait_event);
@@ -88,21 +88,19 @@ inline void nap(long timeout_ms, uint32 wait_event) {
   CHECK_FOR_INTERRUPTS();
 }
 
-// The length of the nap after one of `nap_ms`: twice as long, up to 10 ms, since most waits are
-// short.
+// The length of the next nap: doubled up to 10 ms, because most waits are short.
 constexpr long next_nap(long nap_ms) noexcept { return std::min(2 * nap_ms, 10L); }
 
-// The seconds between two messages of one kind: on a kind of event in a database, on the refills of
-// a sequence, on a source's failures.
+// Seconds between two log messages of one kind.
 SNOWID_BOUND(log_every, 60);
 
 inline int64 log_every_us() noexcept { return log_every * USECS_PER_SEC; }
 
-// Waits, for the clock or the disk, that are longer than this are logged.
+// Longer waits for the clock or the disk are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
-// Whether to log now; if so, it counts as logged. logged_us: when that was last done, by a clock
-// that cannot be set; 0 for never.
+// Whether to log now, which is then recorded. logged_us: the monotonic time of the last message, 0
+// for never.
 inline bool may_log(std::atomic<int64_t>* logged_us, int64 every_us = log_every_us()) noexcept {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);

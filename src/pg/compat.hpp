@@ -1,5 +1,5 @@
-// Differences between the supported server versions, 15 to 19, each with the version and the
-// reason. Nothing else names PG_VERSION_NUM.
+// Differences between server versions 15 to 19, each with version and reason. Only this file
+// contains PG_VERSION_NUM.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -36,8 +36,7 @@ static_assert(BLCKSZ >= 4096, "snowid supports block sizes from 4 kB");
 namespace snowid::pg {
 
 // PostgreSQL 16 renamed relfilenode to relfilenumber, and rd_node to rd_locator. has_new_storage():
-// whether this transaction has given a relation other storage than it was made with, in a part that
-// is not rolled back.
+// whether this transaction replaced a relation's storage, without a rollback of that part.
 #if PG_VERSION_NUM >= 160000
 using FileNumber = RelFileNumber;
 using FileLocator = RelFileLocator;
@@ -57,14 +56,14 @@ inline bool has_new_storage(Relation relation) noexcept {
 #endif
 inline FileNumber file_of(Relation relation) noexcept { return file_of(locator_of(relation)); }
 
-// The number of this session's transaction. PostgreSQL 17 moved it next to the session's.
+// PostgreSQL 17 moved the local transaction ID into MyProc->vxid.
 #if PG_VERSION_NUM >= 170000
 inline LocalTransactionId current_lxid() noexcept { return MyProc->vxid.lxid; }
 #else
 inline LocalTransactionId current_lxid() noexcept { return MyProc->lxid; }
 #endif
 
-// PostgreSQL 16 made one function of those that check rights, and one of those that check owners.
+// PostgreSQL 16 merged the functions that check rights, and those that check owners.
 #if PG_VERSION_NUM >= 160000
 inline bool owns_relation(Oid relid) {
   return object_ownercheck(RelationRelationId, relid, GetUserId());
@@ -79,8 +78,8 @@ inline AclResult check_usage_of_server(Oid server) {
 }
 #endif
 
-// A wait event of snowid's. PostgreSQL 17 lets extensions name them; before, all of them show as
-// "Extension". or_else: the event to show if extensions cannot name theirs.
+// A wait event of snowid. Since PostgreSQL 17, extensions name theirs; before, all of them appear
+// as "Extension". or_else: the event before 17.
 inline uint32 wait_event([[maybe_unused]] const char* name,
                          [[maybe_unused]] uint32 or_else = PG_WAIT_EXTENSION) {
 #if PG_VERSION_NUM >= 170000
@@ -90,10 +89,9 @@ inline uint32 wait_event([[maybe_unused]] const char* name,
 #endif
 }
 
-// Whether the server is to have synchronous standbys, as the checkpointer has last read it. The
-// minor releases of May 2025 made a set of flags of what was a bool, in its place: its true is
-// their SYNC_STANDBY_INIT. The library may run on an older server than it was built for, or a newer
-// one.
+// Whether synchronous standbys are configured, as last read by the checkpointer. The minor releases
+// of May 2025 replaced a bool by flags at the same address; the bool's true is SYNC_STANDBY_INIT.
+// The library may run on an older or newer minor release than it was built for.
 inline bool has_synchronous_standbys() {
   constexpr uint8 kInit = 1 << 0;
   constexpr uint8 kDefined = 1 << 1;
@@ -111,13 +109,13 @@ inline bool has_synchronous_standbys() {
                     : PG_VERSION_NUM >= 160000 ? 160009
                                                : 150013;
   if (server < first) return status != 0;
-  // Just after the start no process has read it yet.
+  // After a start, the checkpointer may not have read it yet.
   if ((status & kInit) == 0) return SyncRepStandbyNames != nullptr && *SyncRepStandbyNames != '\0';
   return (status & kDefined) != 0;
 }
 
-// A new tranche of locks. Up to PostgreSQL 18 each session gives it its name, from 19 on its maker
-// does, for all; they may run out there: 256 in all, 53400.
+// A new tranche of LWLocks. Up to PostgreSQL 18, each session registers its name. Since 19, its
+// creator names it for all, and at most 256 exist in a server (53400).
 #if PG_VERSION_NUM >= 190000
 inline int new_tranche(const char* name) { return LWLockNewTrancheId(name); }
 inline void name_tranche(int, const char*) {}
@@ -126,8 +124,8 @@ inline int new_tranche(const char*) { return LWLockNewTrancheId(); }
 inline void name_tranche(int tranche, const char* name) { LWLockRegisterTranche(tranche, name); }
 #endif
 
-// Where the WAL ends that a page needs, for those who have no lock on the page: then it may be of
-// two moments. PostgreSQL 19 made one number of what were two halves.
+// A page's LSN, read without the page's lock: until PostgreSQL 18 its halves may be of two moments.
+// PostgreSQL 19 stores one number.
 inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 #if PG_VERSION_NUM >= 190000
   return PageXLogRecPtrGet(&page->pd_lsn);
@@ -136,18 +134,17 @@ inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 #endif
 }
 
-// PostgreSQL 19 replicates sequences: a subscription may set one, as setval does.
+// PostgreSQL 19 replicates sequences: a subscription may set one, like setval.
 inline constexpr bool kReplicatesSequences = PG_VERSION_NUM >= 190000;
 
-// The type that names a catalog cache to a callback: an enumeration since PostgreSQL 19.
+// The type of a catalog cache's number in callbacks: an enum since PostgreSQL 19.
 #if PG_VERSION_NUM >= 190000
 using CacheNumber = SysCacheIdentifier;
 #else
 using CacheNumber = int;
 #endif
 
-// How much memory of the system an area has, in bytes. PostgreSQL has a function for that from 17
-// on; before, this is -1.
+// Bytes of memory of an area; -1 before PostgreSQL 17, which lacks the function.
 inline int64 area_size(dsa_area* area) {
 #if PG_VERSION_NUM >= 170000
   return static_cast<int64>(dsa_get_total_size(area));
@@ -157,18 +154,18 @@ inline int64 area_size(dsa_area* area) {
 #endif
 }
 
-// HOLD_INTERRUPTS and RESUME_INTERRUPTS count in a volatile with ++ and --, which C++20 deprecates.
+// HOLD_INTERRUPTS and RESUME_INTERRUPTS use ++ and -- on a volatile, deprecated by C++20.
 inline void hold_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount + 1; }
 inline void resume_interrupts() { InterruptHoldoffCount = InterruptHoldoffCount - 1; }
 
-// Whether a role may SET ROLE to another one: since PostgreSQL 16 an option of the grant.
+// Whether a role may SET ROLE to another: since PostgreSQL 16 an option of the grant.
 #if PG_VERSION_NUM >= 160000
 inline bool may_set_role(Oid member, Oid role) { return member_can_set_role(member, role); }
 #else
 inline bool may_set_role(Oid member, Oid role) { return is_member_of_role(member, role); }
 #endif
 
-// The transaction that holds a lock. PostgreSQL 17 made one field of two.
+// The transaction that holds a lock: one field instead of two since PostgreSQL 17.
 #if PG_VERSION_NUM >= 170000
 inline VirtualTransactionId holder_of(const LockInstanceData& lock) { return lock.vxid; }
 #else
@@ -177,8 +174,7 @@ inline VirtualTransactionId holder_of(const LockInstanceData& lock) {
 }
 #endif
 
-// Up to PostgreSQL 15 the type of the walker declares no arguments, which to a C++ compiler means
-// that it has none.
+// PostgreSQL 15 declares the walker without arguments, which C++ takes for none.
 inline bool walk_expression(Node* node, bool (*walker)(Node*, void*), void* context) {
 #if PG_VERSION_NUM >= 160000
   return expression_tree_walker(node, walker, context);
@@ -188,7 +184,7 @@ inline bool walk_expression(Node* node, bool (*walker)(Node*, void*), void* cont
 #endif
 }
 
-// PostgreSQL 17 has LockHeldByMe() look for stronger modes, too.
+// Since PostgreSQL 17, LockHeldByMe() finds stronger modes, too.
 inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) noexcept {
 #if PG_VERSION_NUM >= 170000
   return LockHeldByMe(&tag, mode, true);
@@ -198,8 +194,8 @@ inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) noexcept {
 #endif
 }
 
-// PostgreSQL 16 renamed this, and lets the caller of make_range() ask to be told of an error
-// without one being raised.
+// PostgreSQL 16 renamed pgstat_fetch_stat_local_beentry(), and gave make_range() an argument for
+// soft errors.
 #if PG_VERSION_NUM >= 160000
 inline LocalPgBackendStatus* local_backend(int index) {
   return pgstat_get_local_beentry_by_index(index);
@@ -216,8 +212,7 @@ inline RangeType* make_range_of(TypeCacheEntry* type, RangeBound* lower, RangeBo
 }
 #endif
 
-// PostgreSQL 17 gave dshash_parameters a function that copies keys; keys of plain bytes need
-// memcpy.
+// PostgreSQL 17 gave dshash_parameters a function to copy keys: memcpy for keys of plain bytes.
 inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tranche) {
   dshash_parameters parameters{};
   parameters.key_size = key_size;
@@ -233,16 +228,16 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 
 }  // namespace snowid::pg
 
-// PostgreSQL 18 lets a module state its name and version (pg_get_loaded_modules).
+// PostgreSQL 18 records a module's name and version (pg_get_loaded_modules).
 #if PG_VERSION_NUM >= 180000
 #define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "snowid", .version = SNOWID_VERSION)
 #else
 #define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-// Begins the definition of a function that SQL calls. PostgreSQL 16 builds modules with hidden
-// visibility and has PG_FUNCTION_INFO_V1 export the function. snowid is built like that everywhere,
-// and 15 neither exports the function nor knows how to.
+// Defines a function callable by SQL. PostgreSQL 16 builds modules with hidden visibility, and
+// PG_FUNCTION_INFO_V1 exports the function. snowid is always built like that, and 15 does not
+// export it.
 #define SNOWID_EXPORT __attribute__((visibility("default")))
 #define SNOWID_FUNCTION(name)                                        \
   extern "C" {                                                       \
@@ -252,16 +247,14 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
   }                                                                  \
   Datum name([[maybe_unused]] PG_FUNCTION_ARGS)
 
-// PostgreSQL 16 lets the caller of a type's input function ask to be told of malformed input
-// without an error being raised (pg_input_is_valid). For input functions alone, in place of
-// ereport(ERROR, …): it uses their fcinfo, and returns from them.
+// Raises a soft error in a type's input function (pg_input_is_valid): since PostgreSQL 16, it
+// returns from the function if the caller wants to be told. Requires: `fcinfo`.
 #if PG_VERSION_NUM >= 160000
 #define SNOWID_INPUT_ERROR(...) ereturn(fcinfo->context, Datum{0}, __VA_ARGS__)
 #else
 #define SNOWID_INPUT_ERROR(...) ereport(ERROR, __VA_ARGS__)
 #endif
 
-// From PostgreSQL 19 on a TupleDesc made by hand needs TupleDescFinalize(), or the server crashes,
-// and no compiler warns. None is made here: columns come from the catalogs, a function's or a
-// table's.
+// Since PostgreSQL 19, a TupleDesc created by hand needs TupleDescFinalize(), or the server
+// crashes, without a compiler warning. None is created here: columns come from catalogs.
 #pragma GCC poison CreateTemplateTupleDesc TupleDescInitEntry

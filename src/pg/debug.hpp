@@ -1,9 +1,5 @@
-// Bounds that tests lower instead of filling a server. In a library for tests, which is built with
-// SNOWID_DEBUG, they are settings called snowid.debug_…; in one for users they are constants, and
-// there are no such settings.
-//
-// Locks that a caller must hold, or must not hold: checked if the server is built with assertions.
-// Nothing is shared.
+// Bounds lowered by tests instead of filling a server: settings called snowid.debug_… in a library
+// built with SNOWID_DEBUG, constants in others. And assertions about locks held.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -30,14 +26,14 @@ inline constexpr bool kIsDebug = true;
 inline constexpr bool kIsDebug = false;
 #endif
 
-// Defines the setting of a bound in a library for tests; does nothing for a constant.
+// Defines the setting of a bound if SNOWID_DEBUG is set.
 inline void bound_register(const char* setting, int* bound) {
   DefineCustomIntVariable(setting, "A bound that tests lower.", nullptr, bound, *bound, 0, INT_MAX,
                           PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
 }
 inline void bound_register(const char*, const int*) {}
 
-// This process holds the LWLock: in any mode, or exclusively.
+// This process holds the LWLock, in any mode or exclusively.
 inline void assert_holds([[maybe_unused]] const LWLock& lock) noexcept {
   Assert(LWLockHeldByMe(const_cast<LWLock*>(&lock)));
 }
@@ -45,16 +41,15 @@ inline void assert_holds_exclusively([[maybe_unused]] const LWLock& lock) noexce
   Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
 }
 
-// It holds no LWLock, a buffer's content lock included, and may therefore wait, read catalogs, and
-// call functions that may fail. PostgreSQL has no function for whether any is held, but each holds
-// interrupts off.
+// This process holds no LWLock or buffer content lock: it may wait, read catalogs, and raise
+// errors. PostgreSQL cannot tell directly, but each such lock holds interrupts off.
 inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 
-// It holds some: a buffer's, or that of a partition of a dshash table, which dshash does not name.
+// This process holds a buffer's lock, or a dshash partition's, which cannot be named.
 inline void assert_holds_some() noexcept { Assert(InterruptHoldoffCount > 0); }
 
-// This transaction has the lock of a relation, or of what LockDatabaseObject() takes for an object
-// of it, in this mode or a stronger one.
+// This transaction has the lock of a relation, or of an object as LockDatabaseObject() takes it, in
+// this mode or a stronger one.
 inline void assert_has_lock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) noexcept {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
@@ -72,7 +67,7 @@ inline void assert_has_object_lock([[maybe_unused]] Oid relid, [[maybe_unused]] 
 #endif
 }
 
-// The lock of an object that all databases share, this database for one.
+// The same for an object that all databases share, such as a database.
 inline void assert_has_shared_object_lock(Oid relid, Oid object, LOCKMODE mode) noexcept {
   assert_has_object_lock(relid, object, mode, InvalidOid);
 }

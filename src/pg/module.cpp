@@ -1,13 +1,11 @@
-// The module itself: its magic block, what happens when a process loads it, and the callbacks: at
-// the end of transactions, subtransactions and processes, after DISCARD, and after a relation or a
-// row of pg_class has changed. There is one of each kind, a list of calls in the order in which
-// they have to come, as CommitTransaction() in PostgreSQL's xact.c has one. (PostgreSQL has room
-// for ten callbacks for relations, and for twenty at the exit of a process, of all libraries
-// together.) Only this file includes headers of all modules.
+// The module: magic block, _PG_init(), and callbacks: at the end of transactions, subtransactions,
+// and processes, after DISCARD, after changes of relations and of rows of pg_class. Each kind has
+// one callback, which lists the calls in their order, like CommitTransaction() in PostgreSQL's
+// xact.c. (All libraries together have room for ten relcache callbacks and twenty exit callbacks.)
+// Only this file includes headers of all modules.
 //
-// _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. Loading
-// allocates no shared memory: it makes no difference whether shared_preload_libraries lists the
-// library.
+// _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. It
+// allocates no shared memory: shared_preload_libraries need not list the library.
 #include "pg/postgres.hpp"
 
 #include "pg/ceiling/ceiling.hpp"
@@ -33,7 +31,7 @@ namespace snowid::pg {
 
 namespace {
 
-// None of these raises an error, except for the events XACT_EVENT_PRE_….
+// None of these raises an error, except in XACT_EVENT_PRE_… events.
 void at_eoxact(XactEvent event, void*) {
   at_eoxact_durable_commit(event);  // first: it may reject PREPARE TRANSACTION
   at_eoxact_counters(event);
@@ -60,8 +58,8 @@ void on_syscache(Datum, CacheNumber, uint32 hash) { on_syscache_node_number(hash
 
 ProcessUtility_hook_type next_hook = nullptr;
 
-// DISCARD ALL and DISCARD SEQUENCES make a session forget which IDs it got last, as it forgets
-// lastval and currval: a connection pooler hands the session to another client.
+// DISCARD ALL and DISCARD SEQUENCES clear the session's last IDs, as they do lastval and currval: a
+// connection pooler hands the session to another client.
 void process_utility(PlannedStmt* statement, const char* query, bool read_only_tree,
                      ProcessUtilityContext context, ParamListInfo parameters,
                      QueryEnvironment* environment, DestReceiver* receiver,
@@ -85,12 +83,12 @@ void callbacks_register() {
 
 }  // namespace
 
-// A transaction may still be open: it ends after this.
+// Runs before the end of an open transaction.
 void at_session_exit(int, Datum) {
   at_exit_counters();
   counts_flush();
-  at_exit_session_cache();  // after its IDs were counted
-  at_exit_database();       // last: sweeps remove entries of databases without users
+  at_exit_session_cache();  // after its IDs are counted
+  at_exit_database();       // last: sweeps remove databases without users
 }
 
 }  // namespace snowid::pg
@@ -99,7 +97,7 @@ extern "C" {
 SNOWID_EXPORT const Pg_magic_struct* PG_MAGIC_FUNCTION_NAME(void);
 SNOWID_MODULE_MAGIC;
 
-// Declared by fmgr.h from PostgreSQL 16 on.
+// fmgr.h declares it since PostgreSQL 16.
 SNOWID_EXPORT void _PG_init(void);
 }
 

@@ -1,12 +1,11 @@
-// The first header of each file of src/pg, as postgres.h is for C files. PostgreSQL's headers are
-// C, and up to PostgreSQL 15 not marked as such for a C++ compiler: each file includes those that
-// it uses in one extern "C" block, after all other headers. They also redefine names of the C
-// library, so headers of the C++ library are included here, before them, and nowhere else in
-// src/pg.
+// The first header of each file of src/pg, as postgres.h is in C files. Headers of the C++ library
+// are included here alone: PostgreSQL's headers redefine names of the C library, and must come
+// later. A file includes PostgreSQL's headers in one extern "C" block, because those of version 15
+// lack it.
 #pragma once
 
-// Some compilers and distributions have the C++ library check itself, and call it to report what it
-// has found. snowid calls nothing of it at run time, since PostgreSQL need not have loaded it.
+// No run-time checks of the C++ library, which some distributions enable: they call its functions,
+// and PostgreSQL may not have loaded the library.
 #undef _GLIBCXX_ASSERTIONS
 #define _GLIBCXX_NO_ASSERTIONS
 

@@ -1,8 +1,7 @@
-// libpq waits by itself: as dblink calls it, on PostgreSQL 15 as long as it connects, and on any
-// version while the other server changes the client's encoding. The end of a connection ends these
-// waits: a timer shuts the sockets down once the caller is to be interrupted. The same timer gives
-// up on a server: not all versions of dblink heed connect_timeout, and none does so on a server
-// that stops answering.
+// dblink lets libpq wait uninterruptibly: in PostgreSQL 15 while connecting, in all versions while
+// the server changes the client's encoding. Because closing the connection ends such a wait, a
+// timer shuts its sockets down when the caller is interrupted. The same timer limits the wait for a
+// server: some versions of dblink ignore connect_timeout, and all of them ignore it once connected.
 #include "pg/remote.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -32,19 +31,19 @@ namespace snowid::pg {
 
 namespace {
 
-// Few statements take so long that the timer fires at all.
+// Few statements take long enough for the timer to fire.
 constexpr int kFirstMs = 1000;
 constexpr int kEveryMs = 100;
 TimeoutId timer = MAX_TIMEOUTS;
 
-// When the timer was started, after how long it gives up, and whether it has. By a clock that
-// cannot be set.
+// The start of the timer on the monotonic clock, the time after which it gives up, and whether it
+// did.
 instr_time started;
 int64 patience_us = 0;
 volatile bool has_given_up = false;
 
-// While dblink connects: which descriptors, from 0 to before `descriptors`, were sockets before.
-// `descriptors` is 0 at other times.
+// Which descriptors, 0 to `descriptors` - 1, were sockets before dblink connects. `descriptors` is
+// 0 at other times.
 bool* was_socket = nullptr;
 volatile int descriptors = 0;
 
@@ -54,9 +53,9 @@ bool is_socket(int descriptor) noexcept {
   return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0;
 }
 
-// The timer's handler, which runs within any code: it calls what may be called by a signal handler.
+// The timer's handler: calls only async-signal-safe functions.
 void look_at_statement() {
-  // A cancel that is under way already is to be reported, and not that this has given up.
+  // If a cancel is already pending, that one is reported.
   if (!has_given_up && !QueryCancelPending && elapsed_us(started) >= patience_us) {
     has_given_up = true;
     InterruptPending = true;
@@ -82,9 +81,8 @@ void stop_timer() noexcept {
   descriptors = 0;
 }
 
-// From here on a socket that is new is dblink's. A new descriptor is the least that is free, so it
-// is less than the number of open files. fd.c bounds those; a third more are files that it is only
-// told of.
+// Records the sockets: each new one is dblink's. A new descriptor is the least free one, and thus
+// less than the number of open files: those bounded by fd.c, plus a third as many known to it.
 void note_sockets() {
   const int files = atoi(GetConfigOption("max_files_per_process", false, false));
   const int most = 2 * std::min(files, 100000) + 100;
@@ -94,8 +92,8 @@ void note_sockets() {
   descriptors = most;
 }
 
-// Runs a statement of ours with parameters of type text. Returns whether it has answered with a
-// number other than 0. Requires: SPI_connect().
+// Runs a statement with text parameters. Returns whether its result is a number other than 0.
+// Requires: SPI_connect().
 bool execute_with_texts(const char* statement, const char* first, const char* second = nullptr) {
   Oid types[] = {TEXTOID, TEXTOID};
   Datum values[] = {CStringGetTextDatum(first), Datum{0}};
@@ -111,14 +109,14 @@ bool execute_with_texts(const char* statement, const char* first, const char* se
 
 constexpr char kDblink[] = "dblink";
 
-// 55000. Also where somebody is dropping it.
+// Raises: 55000, also if a session is dropping the extension.
 [[noreturn]] void report_no_dblink() {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("extension \"dblink\" is not installed"),
           errdetail("It connects to other servers."), errhint("Use CREATE EXTENSION dblink."));
 }
 
-// The schema of dblink, quoted. Requires: SPI_connect(); nobody can drop dblink.
+// The schema of dblink, quoted. Requires: SPI_connect(); dblink cannot be dropped.
 const char* dblink_schema() {
   execute_with_texts(
       "SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension AS e"
@@ -129,15 +127,14 @@ const char* dblink_schema() {
   return SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 }
 
-// The connection of one statement.
 struct Connection {
-  char name[48];       // random: no session can have a connection of that name
-  const char* server;  // looked up at first: it may be gone when the connection is closed
-  bool may_be_there;   // whether there may be a connection of this name
+  char name[48];       // random: no session has a connection of this name
+  const char* server;  // looked up early, because it may be dropped later
+  bool may_be_there;   // whether to disconnect
 };
 
-// The columns of the answer, as the column definition list for dblink. All are text, since another
-// server may send anything; the reader checks it.
+// dblink's column definition list for the answer. All columns are text: the reader checks what
+// another server sent.
 const char* column_list(int columns) {
   StringInfoData list;
   initStringInfo(&list);
@@ -146,9 +143,9 @@ const char* column_list(int columns) {
   return list.data;
 }
 
-// Runs the statement over a connection of its own, and leaves the answer in SPI_tuptable.
-// Interruptible: it waits for the answer by itself, since a call of dblink's that waits heeds no
-// interrupt in PostgreSQL 15, and later only every second one. Requires: SPI_connect().
+// Runs the statement over its own connection and leaves the answer in SPI_tuptable. It polls for
+// the answer, because dblink's own wait ignores interrupts in PostgreSQL 15, and every second one
+// later. Requires: SPI_connect().
 void ask_over_dblink(Connection* connection, const char* text, int columns) {
   const char* schema = dblink_schema();
   const char* name = connection->name;
@@ -157,7 +154,7 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
   execute_with_texts(psprintf("SELECT %s.dblink_connect($1, $2)", schema), name,
                      connection->server);
   descriptors = 0;
-  // Where there is an interrupt, the connection is gone.
+  // After an interrupt, the timer has closed the connection.
   CHECK_FOR_INTERRUPTS();
   if (!execute_with_texts(psprintf("SELECT %s.dblink_send_query($1, $2)", schema), name, text))
     ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
@@ -182,8 +179,8 @@ void disconnect(const Connection& connection) {
                      connection.name);
 }
 
-// Takes a step as the role, with SPI, in a subtransaction, which leaves nothing behind for the end
-// of the transaction. Returns nullptr, or the error that it was rolled back for.
+// Runs a step as the role, with SPI, in a subtransaction. Returns nullptr, or the error that rolled
+// it back.
 ErrorData* try_as_role(Oid role, Step step) {
   return try_in_subtransaction([&] {
     const Caller caller =
@@ -197,8 +194,8 @@ ErrorData* try_as_role(Oid role, Step step) {
   });
 }
 
-// Whether the query was cancelled here. If the other server has cancelled its own, the SQLSTATE is
-// the same, but it is dblink that reports it.
+// Whether this query was canceled. If the other server canceled its own, dblink reports the same
+// SQLSTATE.
 bool is_cancelled_here(const ErrorData* error) noexcept {
   return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
@@ -206,7 +203,7 @@ bool is_cancelled_here(const ErrorData* error) noexcept {
 
 constexpr char kConnectTimeout[] = "connect_timeout";
 
-// The option of a foreign server, nullptr if it has none.
+// The option of a foreign server, or nullptr.
 const char* connect_timeout_of(const ForeignServer* server) {
   ListCell* cell;
   foreach (cell, server->options) {
@@ -216,11 +213,11 @@ const char* connect_timeout_of(const ForeignServer* server) {
   return nullptr;
 }
 
-// The SQLSTATE of a rejected login, or 0 if the error is another one. Before a connection exists,
-// dblink passes on only the text of an error. If that is in another language than English the
-// server counts as unreachable.
+// The SQLSTATE of a rejected login, or 0 for another error. Before a connection exists, dblink
+// passes on only an error's text. In another language than English, the server counts as
+// unreachable.
 int refused_login(const ErrorData* error) noexcept {
-  // Of dblink, which has a role that is not a superuser connect with a password of its own.
+  // dblink requires a role that is not a superuser to connect with a password.
   if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
     return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
   if (error->sqlerrcode != ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION ||
@@ -228,17 +225,17 @@ int refused_login(const ErrorData* error) noexcept {
     return 0;
   for (const char* text : {"password authentication failed", "no password supplied"})
     if (strstr(error->detail, text) != nullptr) return ERRCODE_INVALID_PASSWORD;
-  // The last is of one that does not exist, or may not log in.
+  // The last one means a role that does not exist or may not log in.
   for (const char* text : {"authentication failed for user", "pg_hba.conf", "FATAL:  role \""})
     if (strstr(error->detail, text) != nullptr) return ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION;
   return 0;
 }
 
-// Whether the user administers this database. The message of libpq may contain the address of the
-// server and the name of a user.
+// Whether the user administers this database: libpq's message may contain the server's address and a
+// user's name.
 bool may_see_cause() { return has_privs_of_role(GetUserId(), ROLE_PG_DATABASE_OWNER); }
 
-// Restates an error that a person has to fix. Leaves other errors alone.
+// Rewrites an error that the user can fix.
 void explain(const char* server, ErrorData* error) {
   const int refused = refused_login(error);
   if (refused != 0) {
@@ -257,7 +254,7 @@ void explain(const char* server, ErrorData* error) {
         "OPTIONS (ADD target_session_attrs 'read-write').",
         quote_identifier(server));
   } else if (error->sqlerrcode == ERRCODE_DATATYPE_MISMATCH) {
-    // The error of dblink, or of the local executor, for other columns.
+    // Raised by dblink or the local executor for other columns.
     error->sqlerrcode = ERRCODE_PROTOCOL_VIOLATION;
     error->detail = error->message;
     error->message = psprintf("invalid answer from server \"%s\"", server);
@@ -288,12 +285,12 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   fetch_random(&random, sizeof(random));
   snprintf(connection.name, sizeof(connection.name), "snowid " UINT64_FORMAT, random);
   ErrorData* volatile tried = nullptr;
-  // The owner of its schema may drop it, and make functions of the same names, while this waits for
-  // the other server: they would run with the role's rights.
+  // Otherwise, the owner of dblink's schema could drop dblink during the wait and create functions
+  // of the same names, which would run with the role's rights.
   LOCKTAG lock;
   const bool is_kept = extension_keep(kDblink, false, &lock);
   start_timer(10 + (option == nullptr ? 10 : std::clamp(atoi(option), 0, 600)));
-  // The subtransaction itself may fail to begin, or to end.
+  // Beginning or ending the subtransaction may fail, too.
   PG_TRY();
   {
     tried = try_as_role(role, [&] {
@@ -307,11 +304,11 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   PG_END_TRY();
   ErrorData* error = tried;
   const bool is_cancelled = is_cancelled_here(error);
-  // That it has given up has come to an error; or it has not, since the answer came at the same
-  // moment. (Another cancel at just that moment is lost: it cannot be distinguished.)
+  // If the server timed out, this became an error, unless the answer came at the same moment.
+  // (Another cancel at that moment is lost, because it looks the same.)
   if (has_given_up && is_cancelled) error->message = pstrdup("the server does not answer");
   if (has_given_up && !is_cancelled) QueryCancelPending = false;
-  // Not left to the end of the transaction: dblink's connections outlive it.
+  // At once, because dblink's connections outlive the transaction.
   hold_interrupts();
   ErrorData* leftover = try_as_role(role, [&] { disconnect(connection); });
   resume_interrupts();
@@ -322,7 +319,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   if (is_kept) LockRelease(&lock, AccessShareLock, false);
   if (error == nullptr) return nullptr;
   if (is_cancelled && !has_given_up) ReThrowError(error);
-  // The error of dblink if its connection was ended for an interrupt.
+  // dblink's error if the timer closed the connection for an interrupt.
   CHECK_FOR_INTERRUPTS();
   explain(connection.server, error);
   return error;
@@ -351,13 +348,13 @@ int64 RemoteAnswer::number(int column, int64 least, int64 most) const {
 }
 
 bool is_unreachable(const ErrorData* error) noexcept {
-  if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it has answered nonsense
+  if (error->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION) return false;  // it answered
   return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_CONNECTION_EXCEPTION ||
          error->sqlerrcode == ERRCODE_ADMIN_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CRASH_SHUTDOWN ||
          error->sqlerrcode == ERRCODE_CANNOT_CONNECT_NOW ||
          error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-         error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // by the other server: it has no time
+         error->sqlerrcode == ERRCODE_QUERY_CANCELED;  // the other server timed out
 }
 
 int errdetail_of_remote(const ErrorData* error) {

@@ -35,8 +35,8 @@ Form_pg_sequence_data sequence_data(Page page) noexcept {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
 
-// Whether the synchronous standbys have the WAL up to `lsn` on disk, or none are configured. WAL
-// senders keep track of that whether or not anybody waits for it.
+// Whether synchronous standbys have flushed the WAL up to `lsn`, or none are configured. WAL
+// senders track that even if no session waits.
 bool is_replicated(XLogRecPtr lsn) {
   if (max_wal_senders == 0 || !has_synchronous_standbys()) return true;
   LWLockAcquire(SyncRepLock, LW_SHARED);
@@ -86,15 +86,14 @@ XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_calle
 void sequence_page_store(const SequencePage& page, GenericXLogState* change, int64 last,
                          bool is_called) {
   assert_holds_some();
-  // A full image, which is small without the page's hole. A difference would not do: nextval logs
-  // values ahead of those that it has given, so a replay may find another page than this one.
+  // A full image, small without the page's hole. A delta would be wrong: nextval logs values ahead,
+  // so recovery may find a page that differs from this one.
   Form_pg_sequence_data data =
       sequence_data(GenericXLogRegisterBuffer(change, page.buffer, GENERIC_XLOG_FULL_IMAGE));
   data->last_value = last;
   data->is_called = is_called;
-  // How many values nextval has logged ahead: none. In an unlogged sequence the count means
-  // nothing, so -1 can be the mark: setval sets it to 0, and nextval, which takes a count below 0
-  // for none, leaves 0 or more.
+  // No values are logged ahead. In an unlogged sequence the count has no meaning, so -1 can be the
+  // mark: setval stores 0, and nextval, which treats a negative count as none, leaves 0 or more.
   data->log_cnt = RelationNeedsWAL(page.relation) ? 0 : -1;
 }
 
@@ -122,8 +121,8 @@ void sequence_make_durable(XLogRecPtr lsn) {
   assert_holds_none();
   if (XLogRecPtrIsInvalid(lsn)) return;
   XLogFlush(lsn);
-  // Not SyncRepWaitForLSN(), which follows the session's synchronous_commit, and only warns when it
-  // is canceled. No other process wakes this session, so it polls.
+  // Not SyncRepWaitForLSN(), which follows the session's synchronous_commit and only warns when
+  // canceled. It polls, because no process wakes this session.
   for (long nap_ms = 1; !is_replicated(lsn); nap_ms = next_nap(nap_ms))
     nap(nap_ms, WAIT_EVENT_SYNC_REP);
 }

@@ -1,5 +1,4 @@
-// Values of SQL: texts, UUIDs, rows, and types whose values are structs; hash tables, and random
-// bytes. Nothing here is shared.
+// SQL values: texts, UUIDs, rows, and types of fixed size; hash tables; random bytes.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -19,13 +18,12 @@ extern "C" {
 
 namespace snowid::pg {
 
-// The bytes of a text that is not toasted (PG_GETARG_TEXT_PP), for as long as it is there. They are
-// in the database's encoding and do not end with a zero.
+// A view of an untoasted text (PG_GETARG_TEXT_PP), in the database's encoding, without a
+// terminator.
 inline std::string_view view_of(const text* value) {
   return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// In the current memory context.
 inline Datum uuid_datum(core::Uuid uuid) {
   auto* made = static_cast<pg_uuid_t*>(palloc(sizeof(pg_uuid_t)));
   const uint64 words[] = {pg_hton64(uuid.high), pg_hton64(uuid.low)};
@@ -48,7 +46,7 @@ inline Datum row_datum(FunctionCallInfo fcinfo, Datum* values, bool* nulls) {
   return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
 }
 
-// An argument of a type whose values are structs, and the order of the first two.
+// An argument of a type of fixed size, and the order of the first two.
 template <typename Type>
 const Type& struct_arg(FunctionCallInfo fcinfo, int number) {
   return *reinterpret_cast<const Type*>(PG_GETARG_POINTER(number));
@@ -58,7 +56,7 @@ std::strong_ordering order_of(FunctionCallInfo fcinfo) {
   return struct_arg<Type>(fcinfo, 0) <=> struct_arg<Type>(fcinfo, 1);
 }
 
-// The functions of such a type's classes of operators, for B-trees and hashes of its bytes.
+// The operator functions of such a type, comparing and hashing its bytes.
 #define SNOWID_COMPARISON(name, Type, is) \
   SNOWID_FUNCTION(name) { PG_RETURN_BOOL(order_of<Type>(fcinfo) is 0); }
 #define SNOWID_COMPARISONS(name, Type)                                                           \
@@ -80,7 +78,7 @@ std::strong_ordering order_of(FunctionCallInfo fcinfo) {
                              sizeof(Type), static_cast<uint64>(PG_GETARG_INT64(1)));             \
   }
 
-// A hash table of the session's own memory, whose entries begin with their key.
+// A hash table in local memory. Requires: entries begin with their key.
 template <typename Key, typename Entry>
 HTAB* make_hash(const char* name, MemoryContext context) {
   HASHCTL options{};
@@ -90,17 +88,17 @@ HTAB* make_hash(const char* name, MemoryContext context) {
   return hash_create(name, 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-// Fills `size` bytes at `to` from PostgreSQL's strong source. Raises: XX000 if that gives none.
+// Fills `size` bytes from PostgreSQL's strong source. Raises: XX000 if the source fails.
 inline void fetch_random(void* to, Size size) {
   if (unlikely(!pg_strong_random(to, size)))
     ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values"));
 }
 
-// Random numbers, many of which are fetched at a time, since each fetch costs more than the bytes.
-// Each is used once, and overwritten. It begins with all bytes zero.
+// Random numbers, fetched in batches because a fetch costs more than its bytes. Each is overwritten
+// after use. Zeroed, it is an empty pool.
 class RandomPool {
  public:
-  // Raises: XX000 if the source of random bytes gives none.
+  // Raises: XX000 if the random source fails.
   uint64 take() {
     if (unlikely(left_ == 0)) {
       fetch_random(numbers_, sizeof(numbers_));

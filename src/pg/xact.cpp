@@ -13,7 +13,7 @@ ErrorData* try_in_subtransaction(Step step) {
   Assert(!IsInParallelMode());
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner resources = CurrentResourceOwner;
-  // An error sets both to 0.
+  // An error resets both.
   const uint32 interrupts = InterruptHoldoffCount;
   const uint32 cancels = QueryCancelHoldoffCount;
   ErrorData* volatile error = nullptr;
@@ -54,13 +54,12 @@ void role_leave(const Caller& caller) {
   SetUserIdAndSecContext(caller.user, caller.security);
 }
 
-// Whether this transaction has to commit durably.
 static bool is_required = false;
 
 void require_durable_commit() { is_required = true; }
 bool is_durable_commit_required() noexcept { return is_required; }
 
-// Done at the end of the transaction, since the session may change the setting until then.
+// At the end of the transaction, because the session may change the setting until then.
 void at_eoxact_durable_commit(XactEvent event) {
   if (!is_required) return;
   switch (event) {

@@ -1,14 +1,14 @@
-// Bounds on how much of shared memory a database, and all of them, may use: callers choose shards
-// and sequences. For each kind of entry there is a quota.
+// Bounds on the shared memory used by a database and by the server, because users choose shards and
+// sequences. Each kind of entry has a quota.
 //
-// Called in this order: quota_attach(); quota_make_room(), or bound_of() and begin_sweep();
+// In the order of use: quota_attach(); quota_make_room(), or bound_of() and begin_sweep();
 // usage_lock(), count_made() or count_gone(), usage_unlock().
 //
-// Shared: for each kind a table of Usage: an entry for each database that has some, and one for the
-// server, which is never deleted. To make or delete something, a session locks the partition of its
-// database's usage, then that of the thing itself: nothing can fail between the change of the
-// entry and that of the counts, which are atomics. The counts are compared with the bounds before
-// anything is locked, so sessions that do so at once may exceed a bound by one thing each.
+// Shared: for each kind a table of Usage, with an entry for each database that has some, and one
+// for the server, which is never deleted. To create or delete an entry, a session locks the
+// partition of its database's usage, then the partition of the entry: no error can occur between
+// the change and its counting. Bounds are checked before locking, so concurrent sessions may exceed
+// one by an entry each.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -17,15 +17,15 @@
 
 namespace snowid::pg {
 
-// What a database has; under InvalidOid, what the server has. An entry whose count is 0 is deleted,
-// except the server's. An error can leave one behind, which does no harm.
+// The usage of a database, or, under InvalidOid, of the server. Deleted when its count is 0, except
+// the server's. An error can leave one behind, which is harmless.
 struct Usage {
   Oid database;
   std::atomic<uint32_t> count;
-  std::atomic<int64_t> swept_us;  // when things were last swept for its bound
-  // Of the server alone: its count when things of what was dropped were last swept.
+  std::atomic<int64_t> swept_us;  // the last sweep for its bound
+  // Of the server: its count after the last sweep of dropped objects.
   std::atomic<uint32_t> swept_count;
-  // Of the server and keys of sections alone: the slots that their tables have.
+  // Of the server, for keys of sections: the slots of their tables.
   std::atomic<uint32_t> key_slots;
 };
 
@@ -36,8 +36,7 @@ struct Bounds {
   uint64 database;
 };
 
-// A kind of entry that is bounded, such as slots; and one whose usages are in the table of this
-// name.
+// A bounded kind of entry, such as slots; and one with its usages in the table of this name.
 struct Quota {
   Bounds (*bounds)();
   SharedTable usages;
@@ -47,45 +46,43 @@ constexpr Quota make_quota(Bounds (*bounds)(), const char* table) noexcept {
   return {bounds, {table, SNOWID_SHARED_ABI, sizeof(Oid), sizeof(Usage)}, nullptr};
 }
 
-// Attaches to the usages, which the functions below require. Later calls cost next to nothing.
-// Raises: 55000 if a library with another ABI number has made them; class 53 without memory.
+// Attaches to the usages, required by the functions below. Later calls cost next to nothing.
+// Raises: 55000 if a library with another ABI number created them; class 53 if memory is short.
 void quota_attach(Quota* quota);
 
-// What the server, or a database, has. Requires: no partition of the usages is locked.
+// The usage of the server, or of a database. Requires: no partition of the usages is locked.
 uint32 count_of_server(const Quota& quota) noexcept;
 uint32 count_of_database(const Quota& quota, Oid database);
 
-// The bound that is reached.
 enum class Bound : uint8_t { kNone, kDatabase, kServer };
 
-// The bound that keeps this database from having `more` things more, kNone if it may. Requires: no
-// LWLock is held.
+// The bound that `more` entries would exceed in this database, or kNone. Requires: no LWLock is
+// held.
 Bound bound_of(const Quota& quota, uint64 more = 1);
 
-// Attaches to the usages. Returns the bound that keeps this database from having one thing more, as
-// bound_of() does. If one does it first calls `sweep`, which removes things that no session uses
-// and for which is_within() holds, if begin_sweep() allows that. Raises: what quota_attach()
-// raises.
+// Attaches, and returns the bound that one entry more would exceed. In that case, if begin_sweep()
+// allows, it first calls `sweep`, which removes unused entries for which is_within() is true.
+// Raises: as quota_attach().
 Bound quota_make_room(Quota* quota, void (*sweep)(Bound bound));
 
-// The errdetail() and the errhint() of an error (53400) that this bound is reached.
+// errdetail() and errhint() of the error 53400 for this bound.
 int errdetail_full(const Quota& quota, Bound bound);
 
-// Whether this session may sweep for a bound that it has reached. If so, no other session may for
-// 100 ms: of any database for the bound of the server, of this one for its own.
+// Whether this session may sweep for a bound. If so, no other session may for 100 ms: of any
+// database for the server's bound, of this database for its own.
 bool begin_sweep(const Quota& quota, Bound bound);
 
-// Whether a thing of a database counts for the bound that this session has reached: nothing does
-// for kNone. A sweep removes nothing else, except what was dropped: a database that has exhausted
-// its share must not cost others theirs.
+// Whether an entry of a database counts toward the bound reached by this session. A sweep removes
+// only those, and dropped objects: a database at its bound must not cost other databases their
+// entries.
 bool is_within(Bound bound, Oid database) noexcept;
 
-// Whether the server has `by` things more than when a session last called note_swept().
+// Whether the server has at least `by` entries more than at the last note_swept().
 bool has_grown(const Quota& quota, uint64 by) noexcept;
 void note_swept(const Quota& quota) noexcept;
 
-// Locks the usage of a database, made if there is none; adds to it and to the server's, or
-// subtracts; and unlocks it. The first raises: class 53 without memory.
+// Locks the usage of a database, created if there is none; adds to it and to the server's, or
+// subtracts; and unlocks it. usage_lock() raises: class 53 if memory is short.
 Usage* usage_lock(const Quota& quota, Oid database);
 void count_made(const Quota& quota, Usage* usage, uint32 count = 1) noexcept;
 void count_gone(const Quota& quota, Usage* usage, uint32 count = 1) noexcept;

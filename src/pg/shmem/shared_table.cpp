@@ -1,6 +1,6 @@
-// Shared: Root, from ShmemInitStruct, which server processes serialize by AddinShmemInitLock. Its
-// first word, `abi`, is set before that lock is released and never changes, nor do the tranches.
-// `lock` guards the rest, of which nothing changes once it is written.
+// Shared: Root, created by ShmemInitStruct under AddinShmemInitLock. `abi`, its first word, is set
+// before that lock is released and never changes, nor do the tranches. `lock` guards the rest,
+// which never changes once written.
 #include "pg/shmem/shared_table.hpp"
 
 #include "pg/compat.hpp"
@@ -21,28 +21,27 @@ namespace {
 constexpr char kRootName[] = "snowid";
 constexpr const char* kTrancheNames[] = {"SnowidCeiling", "SnowidSection", "SnowidShared"};
 
-// Must never change: ShmemInitStruct fails if the size differs, and a new library could not read
-// the root of an old one.
+// Must never change: ShmemInitStruct fails if the size differs, and a new library could not read an
+// old one's root.
 constexpr Size kRootSize = 2048;
 
 constexpr Size kNameSize = 32;
 constexpr uint32 kMostTables = 32;
 
-// A table in the directory.
 struct Listed {
   char name[kNameSize];
   uint32 abi;
   uint32 entry_size;
   dshash_table_handle handle;
-  std::atomic<uint64_t> entries;  // how many it has
+  std::atomic<uint64_t> entries;
 };
 
 struct Root {
-  uint32 abi;       // must stay the first field
+  uint32 abi;       // must stay first
   int tranches[3];  // by Tranche
   LWLock lock;
   dsa_handle area;
-  uint32 count;  // of the tables that are listed
+  uint32 count;  // of listed tables
   Listed tables[kMostTables];
 };
 
@@ -51,9 +50,9 @@ SNOWID_PIN(Root, abi, 0);
 SNOWID_PIN_SIZE(Root, kLockSize + 24 + kMostTables * sizeof(Listed));
 static_assert(sizeof(Root) <= kRootSize);
 
-Root* root = nullptr;  // nullptr until the session has attached to the area
+Root* root = nullptr;
 
-// 55000. table: which one has another form; nullptr for the root.
+// Raises: 55000. table: the one with another form, nullptr for the root.
 [[noreturn]] void report_other_abi(const char* table, uint32 there, uint32 here) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("library \"snowid\" was replaced while the server was running"),
@@ -72,7 +71,7 @@ Root* find_root() {
   LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
   auto* made = static_cast<Root*>(ShmemInitStruct(kRootName, kRootSize, &found));
   if (!found) memset(static_cast<void*>(made), 0, kRootSize);
-  // The ABI is set last: the server may have no tranche left, and then another session tries again.
+  // The ABI is set last: if the server has no tranche left, another session tries again.
   if (made->abi == 0) {
     for (uint32 i = 0; i < lengthof(kTrancheNames); i++)
       if (made->tranches[i] == 0) made->tranches[i] = new_tranche(kTrancheNames[i]);
@@ -87,8 +86,8 @@ Root* find_root() {
   return made;
 }
 
-// Attaches to the area, and makes it if there is none. The handle is stored last, when nothing can
-// fail: after an error before that, the resource owner detaches from the area, which frees it.
+// Attaches to the area, created if there is none. The handle is stored last: after an earlier
+// error, the resource owner detaches from the area, which frees it.
 void attach_area() {
   Root* found = find_root();
   LWLockAcquire(&found->lock, LW_EXCLUSIVE);
@@ -107,7 +106,7 @@ void attach_area() {
   root = found;
 }
 
-// The table of this name in the directory, nullptr if there is none. Requires: the root is locked.
+// The table of this name, or nullptr. Requires: the root is locked.
 Listed* find_listed(const char* name) noexcept {
   assert_holds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
@@ -115,7 +114,7 @@ Listed* find_listed(const char* name) noexcept {
   return nullptr;
 }
 
-// Makes a table, sets *made to it, and lists it. Requires: the root is locked exclusively. The
+// Creates a table, sets *made to it, and lists it. Requires: the root is locked exclusively. The
 // count is raised last: a table left incomplete by an error is not listed.
 Listed* make_table(const SharedTable& table, const dshash_parameters& parameters,
                    dshash_table** made) {
@@ -133,7 +132,6 @@ Listed* make_table(const SharedTable& table, const dshash_parameters& parameters
 }
 
 uint64 count_by_walk(const Listed& listed) {
-  // Neither keys nor their hashes are needed.
   const dshash_parameters parameters =
       byte_keyed(0, listed.entry_size, tranche_of(Tranche::kShared));
   dshash_table* table = dshash_attach(shared_area, &parameters, listed.handle, nullptr);
@@ -153,7 +151,7 @@ int tranche_of(Tranche tranche) noexcept { return root->tranches[static_cast<int
 void table_attach_now(SharedTable* table) {
   assert_holds_none();
   if (strlen(table->name) >= kNameSize) elog(ERROR, "table name \"%s\" is too long", table->name);
-  // What the session keeps of shared memory must outlive the transaction.
+  // Pointers to shared memory must outlive the transaction.
   MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
   static bool has_callback = false;
   if (!has_callback) before_shmem_exit(at_session_exit, 0);
@@ -170,14 +168,14 @@ void table_attach_now(SharedTable* table) {
     attached = dshash_attach(shared_area, &parameters, listed->handle, nullptr);
   LWLockRelease(&root->lock);
   MemoryContextSwitchTo(caller);
-  // Read without the lock: a table that is listed never changes.
+  // Read without the lock: a listed table never changes.
   if (attached == nullptr) report_other_abi(table->name, listed->abi, table->abi);
   table->attached = attached;
   table->entries = &listed->entries;
 }
 
 int64 table_memory(const char* name) {
-  // dshash keeps a pointer and a hash before each entry, which is not part of its interface.
+  // dshash's header before each entry, which is not part of its interface: a pointer and a hash.
   constexpr Size kHeaderSize = 16;
   Assert(root != nullptr);
   LWLockAcquire(&root->lock, LW_SHARED);
