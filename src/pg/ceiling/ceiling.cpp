@@ -1,7 +1,5 @@
-// Learning, raising and publishing the ceiling, and the SQL functions for it.
-//
-// In the order of this file: locking the ceiling; writing it to the sequence; publishing it, that
-// is storing it in shared memory once what was written is durable; learning it; raising it.
+// Locking the ceiling; writing it to the sequence; publishing it, which means storing it in shared
+// memory once durable; learning it; raising it; and its SQL functions. In this order.
 #include "pg/ceiling/ceiling.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -32,26 +30,24 @@ bool ceiling_known = false;
 
 namespace {
 
-// The ceiling of a transaction that has made the sequence itself.
+// The ceiling of a transaction that created the sequence.
 Ceiling own_ceiling;
 
-// How long this session has last waited for a ceiling to be flushed; 0 if that was logged or need
-// not be.
+// The duration of this session's last flush of a ceiling; 0 if already logged.
 int64 last_flush_us = 0;
 
-// The sequence of the ceiling that this session uses, which is locked exclusively.
+// The ceiling, locked exclusively.
 struct LockedCeiling {
-  Relation relation;  // nullptr if nothing is locked
-  // The most that counts of the sequence's own page, which setval and subscriptions can set.
+  Relation relation;  // nullptr if not locked
+  // The part that counts of the sequence's own page, which setval and subscriptions can set.
   core::UnixMillis most;
 };
 
-// Takes the lock of the ceiling, with its sequence open.
 LockedCeiling lock_ceiling_of(Relation relation) {
   constexpr core::UnixMillis kAll{PG_INT64_MAX};
   second_page_extend(relation);
-  // Before the lock is taken, since a catalog is read. A subscription is there before it sets the
-  // sequence, so it is found whenever that happens.
+  // Before locking, because it reads a catalog. A subscription exists before it sets the sequence,
+  // so this finds it.
   const core::UnixMillis most = is_set_by_subscription(relation)
                                     ? core::round_up({unix_now().value + core::kClocksDifferUs})
                                     : kAll;
@@ -59,19 +55,17 @@ LockedCeiling lock_ceiling_of(Relation relation) {
   return {relation, most};
 }
 
-// Opens the sequence and takes the lock of the ceiling. With kEarly nothing is locked if that would
-// have to wait for the relation's lock. Raises: as open_ceiling().
+// Opens the sequence and locks the ceiling. With kEarly, locks nothing if the relation's lock is
+// not free. Raises: as open_ceiling().
 LockedCeiling lock_ceiling(Urgency urgency) {
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return {};
-  // ceiling_learn() has chosen the ceiling, and only a command of this transaction could change
-  // that since.
+  // ceiling_learn() chose the ceiling. Only a command of this transaction could change that since.
   if (is_made_here(relation) != has_own_ceiling())
     elog(ERROR, "the ceiling of IDs was created again within a call");
   return lock_ceiling_of(relation);
 }
 
-// Releases both locks, and logs a slow flush.
 void unlock_ceiling(const LockedCeiling& locked) {
   LWLockRelease(&my_ceiling->lock);
   relation_close(locked.relation, RowExclusiveLock);
@@ -83,36 +77,35 @@ void unlock_ceiling(const LockedCeiling& locked) {
                       "synchronous standbys."));
 }
 
-// Whether the sequence, with its storage, is the one that the ceiling in memory is durable in.
+// Whether the ceiling in memory is durable in this sequence and storage.
 bool is_durable_in(Relation relation) {
   assert_holds_exclusively(my_ceiling->lock);
   return my_ceiling->relation == RelationGetRelid(relation) &&
          my_ceiling->file == file_of(relation);
 }
 
-// Copies the skipped times on a page to the database's entry, unless the entry has some: then they
-// are the same.
+// Copies a page's skipped times to the database's entry, unless the entry has them.
 void learn_skipped_times(const core::SkippedTimes& stored) {
   SharedSkippedTimes* shared = &shared_database->skipped;
   assert_holds_exclusively(my_ceiling->lock);
   if (stored.count == 0 || shared->has_any.load(std::memory_order_acquire)) return;
-  // A sequence that this transaction has made has those of memory.
+  // A sequence created by this transaction has those of memory.
   Assert(!has_own_ceiling());
   shared->times = stored;
   shared->has_any.store(true, std::memory_order_release);
 }
 
-// Raises the floor of the ceiling, and all slots above it.
+// Raises the floor and all slots.
 void lift_slots_to(core::UnixMicros floor) {
   assert_holds_exclusively(my_ceiling->lock);
-  // Stored before slots are looked at: one that is made meanwhile sees the floor.
+  // Stored before slots are scanned: a slot created meanwhile sees it.
   raise_time(&my_ceiling->floor_us, floor.value);
   lift_slots(floor);
 }
 
-// Writes a ceiling of `target` at least to the sequence. IDs may not use it before
-// publish_ceiling(). If the sequence holds more than this server has written to it, the slots are
-// lifted to that. Raises: 0A000 if the sequence's second page is of another version.
+// Writes a ceiling of at least `target` to the sequence. IDs may use it after publish_ceiling(). If
+// the sequence holds more than this server wrote, slots are lifted to that. Raises: 0A000 if the
+// second page has another version.
 void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   assert_holds_exclusively(my_ceiling->lock);
   const core::UnixMillis known{my_ceiling->written_us / 1000};
@@ -120,8 +113,8 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   const CeilingPages pages = lock_pages(locked.relation);
   const StoredCeiling found = read_pages(pages);
   const core::UnixMillis before = core::set_ceiling(found.ceiling, found.own, locked.most);
-  // A caller that only looks has what this server has written as its target: that raises nothing,
-  // but corrects what a setval has set back, or what another server has said that is not to count.
+  // A caller with target 0 raises nothing, but corrects a ceiling lowered by setval, or the part
+  // from another server that does not count.
   const bool is_to_be_raised =
       before < target || (before == target && !found.are_alike) || before < found.ceiling;
   // A value set from outside need not be durable.
@@ -132,26 +125,27 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
                          found.skipped.count > 0 ? found.skipped : skipped_times());
   unlock_pages(pages);
   learn_skipped_times(found.skipped);
-  // The server has started, or a dump was restored, or setval was called. All times up to there may
+  // The server has started, a dump was restored, or setval was called: all times up to there may
   // have been used.
   if (before > known) lift_slots_to(micros_of(before));
   my_ceiling->written_us = micros_of(std::max(before, target)).value;
-  // Invalid if wal_level is minimal and this transaction made the sequence: the commit syncs it.
+  // Invalid if wal_level is minimal and this transaction created the sequence: its commit syncs the
+  // file.
   if (!XLogRecPtrIsInvalid(lsn)) my_ceiling->written_lsn = lsn;
 }
 
-// Stores the alert, but no later than a day before skipped times, and 0 while it is not known that
-// this database may issue IDs.
+// Stores the alert: at most last_alert(), and 0 until this database is known to be allowed to issue
+// IDs.
 void store_alert(int64 alert_us) {
   assert_holds_exclusively(my_ceiling->lock);
   if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
   my_ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
 }
 
-// Makes what was written durable, and then the ceiling in memory. Releases the lock while it waits
-// for a synchronous standby. If that wait fails, the ceiling in memory stays as it was, and the
-// next to publish waits for the same record. The alert is that of a session that only looks:
-// ceiling_raise() stores another one afterwards. Raises: 57014 if the wait is cancelled.
+// Makes the written ceiling durable and publishes it. Releases the lock while it waits for a
+// synchronous standby. If that wait fails, the published ceiling is unchanged, and the next session
+// waits for the same record. ceiling_raise() replaces the alert stored here. Raises: 57014 if the
+// wait is canceled.
 void publish_ceiling(Relation relation) {
   Ceiling* ceiling = my_ceiling;
   assert_holds_exclusively(ceiling->lock);
@@ -161,8 +155,8 @@ void publish_ceiling(Relation relation) {
     instr_time since;
     INSTR_TIME_SET_CURRENT(since);
     const bool is_to_wait = !sequence_is_durable(lsn);
-    // Flushed with the lock held: processes that wait for the lock find the WAL flushed and do not
-    // flush it again. Without the lock, this process waits only for standbys.
+    // Flushed under the lock: processes waiting for it need not flush again. The wait without the
+    // lock is for standbys.
     XLogFlush(lsn);
     LWLockRelease(&ceiling->lock);
     sequence_make_durable(lsn);
@@ -182,8 +176,8 @@ void publish_ceiling(Relation relation) {
   store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
-// Sets `my_ceiling` to this transaction's own (true), which begins as the shared one is, durable in
-// no sequence; or to the shared one. Requires: the lock of neither is held.
+// Sets `my_ceiling` to the transaction-local one, a copy of the shared one, durable in no sequence;
+// or to the shared one. Requires: neither is locked.
 void use_own_ceiling(bool wanted) {
   Ceiling* shared = &shared_database->ceiling;
   if (wanted && !has_own_ceiling()) {
@@ -201,7 +195,7 @@ void use_own_ceiling(bool wanted) {
   my_ceiling = wanted ? &own_ceiling : shared;
 }
 
-// The sequence that the shared ceiling is durable in.
+// The sequence of the shared ceiling.
 Oid shared_relid() {
   Ceiling* shared = &shared_database->ceiling;
   LWLockAcquire(&shared->lock, LW_SHARED);
@@ -210,10 +204,9 @@ Oid shared_relid() {
   return relid;
 }
 
-// Whether a row of pg_class is that of the sequence in which the ceiling is durable, according to
-// the shared entry, and the sequence holds the value that this server has written last. Whether it
-// still belongs to the extension is not checked: only a superuser can remove it from the extension,
-// and then it goes on to hold the ceiling until carry_ceiling_over().
+// Whether a row of pg_class is that of the shared ceiling's sequence, and the sequence holds the
+// value last written by this server. Membership in the extension is not checked: only a superuser
+// can remove the sequence from it, and then it keeps the ceiling until carry_ceiling_over().
 bool is_as_shared(HeapTuple row) {
   Ceiling* shared = &shared_database->ceiling;
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
@@ -231,14 +224,13 @@ bool is_as_shared(HeapTuple row) {
   return is_same;
 }
 
-// Sets `ceiling_known` if nothing has changed since another session learned the ceiling. That reads
-// one row of a catalog. Looking up and opening the extension's sequence reads a dozen, which would
-// be most of the cost of a session's first ID.
+// Sets `ceiling_known` if nothing changed since another session learned the ceiling. Reads one
+// catalog row. Opening the extension's sequence reads a dozen, most of the cost of a session's
+// first ID.
 void recognize_ceiling() {
   const Oid relid = shared_relid();
   if (!OidIsValid(relid)) return;
-  // While it is locked the sequence cannot be replaced, and invalidations that come from now on set
-  // ceiling_known to false again.
+  // Under this lock the sequence cannot be replaced. Later invalidations reset ceiling_known.
   LockRelationOid(relid, RowExclusiveLock);
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (HeapTupleIsValid(row)) {
@@ -252,8 +244,8 @@ void recognize_ceiling() {
   UnlockRelationOid(relid, RowExclusiveLock);
 }
 
-// 55000. If such a transaction, or a part of it, is rolled back, what it returns to is below the
-// IDs that it would have shown.
+// Raises: 55000. A rollback of this transaction, or a part of it, would return to a ceiling below
+// the IDs it has shown.
 [[noreturn]] void report_altered() {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
@@ -263,8 +255,7 @@ void recognize_ceiling() {
           errhint("Commit the transaction, or roll it back."));
 }
 
-// Whether this transaction, which has made the sequence, has dropped the one that the shared
-// ceiling is durable in.
+// Whether this transaction, which created the sequence, dropped the shared ceiling's.
 bool has_dropped_shared() {
   const Oid relid = shared_relid();
   LOCKTAG tag;
@@ -273,9 +264,8 @@ bool has_dropped_shared() {
 }
 
 // Makes sure that the ceiling in memory is durable in the extension's sequence, and sets
-// `ceiling_known`, unless this transaction has made the sequence: one that has, such as a restore,
-// may yet call setval, so it looks again for each ID. Raises: 55000 if the sequence is missing, not
-// a permanent sequence, or has new storage; 0A000 if its page is of another version.
+// `ceiling_known`, unless this transaction created the sequence: such a transaction, for example a
+// restore, may call setval later, so it looks again for each ID. Raises: as ceiling_learn().
 void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
   if (has_new_storage(relation)) report_altered();
@@ -298,7 +288,7 @@ void require_can_issue() {
   if (RecoveryInProgress())
     ereport(ERROR, errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
             errmsg("cannot issue IDs during recovery"));
-  // Of two equal calls in a row a worker makes one.
+  // A worker may merge two equal calls.
   if (IsParallelWorker())
     ereport(ERROR, errcode(ERRCODE_INVALID_TRANSACTION_STATE),
             errmsg("cannot generate IDs in a parallel worker"),
@@ -317,7 +307,7 @@ void ceiling_raise(core::UnixMicros moment, core::CeilingWish wish, Urgency urge
   if (locked.relation == nullptr) return;
   Ceiling* ceiling = my_ceiling;
   const bool is_replaced = !is_durable_in(locked.relation);
-  // Another session has written ahead; a commit or the WAL writer may have flushed that since.
+  // A commit or the WAL writer may have flushed another session's write ahead.
   const bool was_ahead =
       !is_replaced && ceiling->written_us > ceiling->ceiling_us.load(std::memory_order_relaxed);
   if (was_ahead && sequence_is_durable(ceiling->written_lsn)) publish_ceiling(locked.relation);
@@ -366,12 +356,12 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& s
   shared->times = skipped;
   shared->has_any.store(skipped.count > 0, std::memory_order_release);
   ceiling->written_us = micros_of(target).value;
-  // At most the ceiling that is durable already. An ID above it waits for the previous record,
-  // which held as much or more, or for one of its own.
+  // At most the durable ceiling. An ID above it waits for the previous record, which held at least
+  // as much, or for its own.
   const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   ceiling->ceiling_us.store(std::min(durable_us, micros_of(target).value),
                             std::memory_order_release);
-  // Makes the next ID take the slow path, even if skipped times were added and the ceiling is no
+  // Forces the next ID to the slow path, even if skipped times were added and the ceiling is no
   // lower.
   ceiling->alert_us.store(0, std::memory_order_release);
   unlock_ceiling(locked);
@@ -392,9 +382,8 @@ void ceiling_register() {
       &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
-// snowid_internal.carry_ceiling_over() → void: stores the ceiling that this server knows in the
-// sequence that the extension has now, in place of the one that this server has used, which this
-// transaction may have dropped.
+// snowid_internal.carry_ceiling_over() → void: stores this server's ceiling in the extension's
+// sequence, in place of the previous one, possibly dropped by this transaction.
 SNOWID_FUNCTION(snowid_carry_ceiling_over) {
   require_can_issue();
   slots_attach();

@@ -1,4 +1,4 @@
-// The ceiling's sequence: finding it, reading and changing its pages.
+// Finding the ceiling's sequence; reading and changing its pages.
 #include "pg/ceiling/ceiling_storage.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -17,7 +17,7 @@ extern "C" {
 #include "utils/fmgroids.h"
 }
 
-// The version of SecondPage: of its form, and of what its fields mean.
+// The version of SecondPage: its form, and the meaning of its fields.
 #ifndef SNOWID_CEILING_PAGE
 #define SNOWID_CEILING_PAGE 1
 #endif
@@ -28,7 +28,7 @@ Oid ceiling_relid = InvalidOid;
 
 namespace {
 
-// The special space of the second page. To a scan of the sequence the page is empty.
+// The special space of the second page. Scans of the sequence find no row on it.
 struct SecondPage {
   uint32 version;        // SNOWID_CEILING_PAGE
   uint32 skipped_count;  // of skipped
@@ -105,7 +105,7 @@ void unlock_pages(const CeilingPages& pages) {
 StoredCeiling read_pages(const CeilingPages& pages) {
   const core::UnixMillis value{sequence_page_value(pages.sequence).last};
   StoredCeiling read{value, value, true, {}};
-  // A second page that is new was made, and nothing has been stored in it.
+  // A second page that is new was extended, but never stored.
   if (!BufferIsValid(pages.second) || PageIsNew(BufferGetPage(pages.second))) return read;
   const auto* stored =
       reinterpret_cast<const SecondPage*>(PageGetSpecialPointer(BufferGetPage(pages.second)));
@@ -128,7 +128,7 @@ XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
   GenericXLogState* change = GenericXLogStart(pages.sequence.relation);
   sequence_page_store(pages.sequence, change, ceiling.value, true);
   if (BufferIsValid(pages.second)) {
-    // Recovery has no page yet if it was never logged as a whole.
+    // Recovery has no such page unless it was logged as a whole.
     const bool is_new = PageIsNew(BufferGetPage(pages.second));
     Page second =
         GenericXLogRegisterBuffer(change, pages.second, is_new ? GENERIC_XLOG_FULL_IMAGE : 0);

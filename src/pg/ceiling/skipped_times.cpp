@@ -1,17 +1,15 @@
-// Skipped times: ranges of time ahead of the clock that IDs have got from a fast clock, and that no
-// ID may get again (core/skipped_times.hpp). The SQL functions by which a superuser states them,
-// and those that read them.
+// Skipped times (core/skipped_times.hpp): the SQL functions by which a superuser states and reads
+// them.
 //
-// snowid.return_to_clock() lowers values that otherwise only grow. Therefore no other session may
-// be connected to the database, and none may begin: no process has read a clock or a ceiling that
-// is no longer true. In this order it locks the database (lock_database()), reads the ranges
-// (plan_of()), checks all that may fail (require_stated()), changes the ceiling's pages
-// (ceiling_set_back()) and memory (set_memory_back()), unlocks the database, and waits until that
-// is durable. A rollback does not undo it.
+// snowid.return_to_clock() lowers values that otherwise only grow. No other session may therefore
+// be connected to the database, or begin: no process has read an outdated clock or ceiling. In this
+// order, it locks the database (lock_database()), reads the ranges (plan_of()), checks everything
+// that may fail (require_stated()), changes the ceiling's pages (ceiling_set_back()) and memory
+// (set_memory_back()), unlocks the database, and waits until the change is durable. A rollback does
+// not undo it.
 //
-// Shared: Database and the slots of this database, which no other session uses then. And the slots
-// that all databases share, which other sessions go on using: ticks from those may come again, so
-// ObjectIDs get another random number.
+// Shared: Database and its slots, used by no other session then; and the common slots, which other
+// databases keep using: their ticks may repeat, so ObjectIDs get another random number.
 #include "pg/postgres.hpp"
 
 #include "core/ceiling.hpp"
@@ -50,14 +48,14 @@ namespace snowid::pg {
 
 namespace {
 
-// The lock that ALTER DATABASE takes, and each session while it begins.
+// The lock taken by ALTER DATABASE, and by each session while it begins.
 LOCKTAG database_lock() {
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
   return tag;
 }
 
-// The process IDs of other sessions that are connected to this database, as text.
+// The process IDs of other sessions in this database, as text.
 const char* others_text() {
   StringInfoData text;
   initStringInfo(&text);
@@ -72,14 +70,14 @@ const char* others_text() {
   return text.data;
 }
 
-// Keeps sessions from beginning, and makes sure that none is connected. Raises: 55P03 if the lock
-// is not free for 5 s; 55006 if there are other sessions or prepared transactions.
+// Keeps sessions from beginning, and checks that none is connected. Raises: 55P03 if the lock is
+// not free for 5 s; 55006 if there are other sessions or prepared transactions.
 void lock_database() {
   // As long as CountOtherDBBackends().
   constexpr int kTries = 50;
   constexpr long kBetweenTriesMs = 100;
   const LOCKTAG tag = database_lock();
-  // Tries without queueing: sessions that begin would wait behind it in the queue.
+  // Without queueing, because new sessions would wait behind it.
   for (int i = 0; LockAcquire(&tag, AccessExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
        i++) {
     if (i == kTries)
@@ -101,21 +99,21 @@ void lock_database() {
               "and prepared transactions with COMMIT PREPARED or ROLLBACK PREPARED."));
 }
 
-// 22023.
+// Raises: 22023.
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
           errhint("State the times of all IDs issued by the fast clock, and that of the ceiling: "
                   "snowid.future_times() returns them."));
 }
 
-// The result of checking a call, to be applied.
+// The result of checking a call.
 struct ReturnPlan {
   core::SkippedTimes skipped;
-  // IDs go on above this: no ID of the right clock is above it, by what has been stated.
+  // The new start of IDs: the upper bound for the right clock, as stated.
   core::UnixMicros resume;
 };
 
-// The bound of a range in microseconds, within what the sequence can hold.
+// The bound of a range in microseconds, clamped to the sequence's range.
 core::UnixMicros moment_of(const RangeBound& bound) noexcept {
   constexpr core::UnixMicros kLatest{253402300799999000};
   if (bound.infinite) return bound.lower ? core::UnixMicros{0} : kLatest;
@@ -123,14 +121,14 @@ core::UnixMicros moment_of(const RangeBound& bound) noexcept {
   return std::clamp(moment, core::UnixMicros{0}, kLatest);
 }
 
-// Whether a range lies in one that is known, and so may have begun.
+// Whether a range is within a known one, and may therefore have begun.
 bool is_known(const core::SkippedRange& range) noexcept {
   const core::SkippedRange* around = range_at(skipped_times(), range.from);
   return around != nullptr && range.until <= around->until;
 }
 
-// Reads the argument, and adds the ranges that are known and not long past. Raises: 22023 if there
-// are no ranges in it, the clock is in one, or nearly so, or they are too many.
+// Reads the argument, and adds the known ranges that are not long past. Raises: 22023 if it is
+// empty, a range is too near, or there are too many.
 ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
   // While IDs step over a range, those of the right clock are above it.
@@ -151,7 +149,7 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
     RangeBound upper;
     bool is_empty;
     range_deserialize(type->rngtype, ranges[i], &lower, &upper, &is_empty);
-    // Whole milliseconds, as the ceiling and the floor are, with both ends.
+    // Whole milliseconds, like ceiling and floor, both inclusive.
     const core::SkippedRange range{{moment_of(lower).value / 1000 * 1000},
                                    micros_of(round_up(moment_of(upper)))};
     if (!is_known(range) && is_too_near(range, now))
@@ -178,8 +176,7 @@ ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   return plan;
 }
 
-// Raises: 22023 if a time that is ahead of the clock, and may have been used,
-// is in no range.
+// Raises: 22023 if a possibly used time ahead of the clock is in no range.
 void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
   const core::UnixMicros nearly{plan.resume.value + core::kFarthestUs};
   if (ceiling > nearly && range_at(plan.skipped, ceiling) == nullptr)
@@ -190,10 +187,10 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
     report_bad(
         psprintf("all times up to %s may have been used, and that is in none of the given ranges",
                  moment_text(floor)));
-  SlotKey contradicts{};  // one that has used a time in no range
+  SlotKey contradicts{};  // a slot that used a time in no range
   core::UnixMicros used{0};
   for_each_slot([&](const Slot* slot, const core::Layout& layout) {
-    // At its end it is closed, or its layout is exhausted, as by a clock that was far ahead.
+    // It is closed, or its layout exhausted, as by a clock far ahead.
     if (is_at_end(slot, layout)) return;
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::UnixMicros start = start_of(layout, time_of(layout, last));
@@ -208,8 +205,8 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
                  contradicts.shard, layout_text(contradicts.layout), moment_text(used)));
 }
 
-// A slot whose last tick is in a skipped time goes on at `resume`; also one that all databases
-// share. One at its end does so, too: those that are closed are closed again.
+// Lowers a slot with a last tick in a skipped time to `resume`, and opens one at its end. (Closed
+// ones are closed again.)
 void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& plan) noexcept {
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
   const core::Tick resume = last_tick_at(layout, plan.resume);
@@ -223,18 +220,18 @@ void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& pla
     slot->last_tick.compare_exchange_strong(last, resume.value);
 }
 
-// Sets back slots and floor in memory. Raises: the errors of ids_learn_ceiling(); it is called
-// again then, before the next ID.
+// Lowers slots and floor in memory. Raises: as ids_learn_ceiling(), which the next ID then calls
+// again.
 void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
-  // Slots that a sweep has removed may have been used by the right clock up to `resume`.
+  // The right clock may have used removed slots up to `resume`.
   const int64 resume_us = plan.resume.value;
   if (range_at(plan.skipped, shared_floor()) != nullptr || shared_floor() < plan.resume)
     shared_database->ceiling.floor_us.store(resume_us, std::memory_order_release);
   shared_database->swept_us.store(0, std::memory_order_release);
   shared_database->swept_ceiling_us.store(0, std::memory_order_release);
   shared_database->watermark_us.store(0, std::memory_order_release);
-  // Slots of released shards may be open until that is over.
+  // Until ids_learn_ceiling() below, slots of released shards may be open.
   database_doubt();
   ceiling_known = false;
   constexpr bool kWithCommon = true;
@@ -253,7 +250,7 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   if (has_own_ceiling())
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("cannot return to the clock in a transaction that has created the ceiling"));
-  // Slots are closed again as the rows say that this transaction sees, and may roll back.
+  // Slots are closed again according to rows that this transaction sees and may roll back.
   if (is_durable_commit_required())
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
             errmsg("cannot return to the clock in a transaction that has moved a shard or a "
@@ -263,7 +260,7 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   require_stated(plan, ceiling);
   const bool is_ahead = range_at(plan.skipped, ceiling) != nullptr && ceiling > plan.resume;
-  // Before anything is changed, since it may fail.
+  // Before any change, because it may fail.
   if (is_ahead) objectid_begin_setting_back();
   const XLogRecPtr lsn = ceiling_set_back(is_ahead ? plan.resume : ceiling, plan.skipped);
   if (is_ahead) {
@@ -276,7 +273,7 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   PG_RETURN_VOID();
 }
 
-// snowid.get_skipped_times() → tstzmultirange: those on the ceiling's page.
+// snowid.get_skipped_times() → tstzmultirange: the times on the ceiling's page.
 SNOWID_FUNCTION(snowid_get_skipped_times) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
   const core::SkippedTimes skipped = ceiling_read().skipped;

@@ -1,4 +1,4 @@
--- Reading the ceiling, and the times used by a clock that jumped forward
+-- The ceiling, and times used by a clock that jumped forward
 
 CREATE FUNCTION @extschema@.snowid_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
@@ -17,22 +17,22 @@ CREATE FUNCTION snowid.return_to_clock(used pg_catalog.tstzmultirange) RETURNS p
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_return_to_clock';
 COMMENT ON FUNCTION snowid.return_to_clock(pg_catalog.tstzmultirange) IS
   'Returns ID generation to the current clock, and skips the given times from then on.';
--- For superusers alone: the IDs of all databases that know no shard are set back, too.
+-- For superusers: it also lowers the common slots of all databases.
 
--- For PL/pgSQL, as snowid.timestamp_of() is. Not stored as a tree: without arguments, a function of another owner can
--- match as well.
+-- For PL/pgSQL, like snowid.timestamp_of(). Not stored as a tree: without arguments, a function of another owner could
+-- match.
 CREATE FUNCTION snowid.get_ceiling() RETURNS pg_catalog.timestamptz
   VOLATILE STRICT PARALLEL SAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_ceiling';
 COMMENT ON FUNCTION snowid.get_ceiling() IS 'Returns snowid_ceiling().';
 
--- Reads a table of any owner, as its owner, mostly for a superuser. Therefore it runs neither a view's code nor a
--- type's. Times in the query are written with their zones' offsets.
+-- Reads a user table as its owner, usually called by a superuser, and therefore runs no code of a view or a type. Times
+-- in the query have their zones' offsets.
 CREATE FUNCTION snowid.future_times(tbl pg_catalog.regclass, col pg_catalog.name,
     layout @extschema@.snowid_layout DEFAULT 'instagram', margin pg_catalog.interval DEFAULT '10 minutes')
   RETURNS pg_catalog.tstzmultirange
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET datestyle = iso AS $$
 DECLARE
-  -- A right clock's IDs may be as far ahead.
+  -- IDs of the right clock may be that far ahead.
   since CONSTANT timestamptz := clock_timestamp() + interval '2 s';
   ceiling CONSTANT timestamptz := snowid.get_ceiling();
   owner name;

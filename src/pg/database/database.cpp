@@ -1,4 +1,4 @@
-// Finding and making a database's entry; the node number in it; then its slots.
+// A database's entry, its node number, its slots.
 #include "pg/database/database.hpp"
 
 extern "C" {
@@ -16,14 +16,14 @@ Ceiling* my_ceiling = nullptr;
 
 namespace {
 
-// number_word before database_attach().
+// The value of number_word before database_attach().
 constinit std::atomic<uint64_t> own_number_word{0};
 
-// The xmin of the row of pg_database, and what database_may_be_another() returns.
+// The xmin of this database's row of pg_database, and the result of database_may_be_another().
 TransactionId row_xmin;
 bool may_be_another = false;
 
-// Whether this transaction has changed the node number.
+// Whether this transaction changed the node number.
 bool has_changed = false;
 
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
@@ -40,7 +40,7 @@ TransactionId find_row_xmin() {
   return xmin;
 }
 
-// Adds one to the changes, and forgets the number.
+// Increments the number of changes and clears the node number.
 void count_number_change() noexcept {
   uint64_t word = number_word->load(std::memory_order_relaxed);
   while (!number_word->compare_exchange_weak(word, (changes_of(word) + 1) << kSharedNumberBits,
@@ -48,7 +48,7 @@ void count_number_change() noexcept {
   }
 }
 
-// Whether the number of the word is not that of this transaction, or cannot be known to be.
+// Whether the word's number may differ from this transaction's.
 bool has_other_number() { return has_changed || IsParallelWorker() || RecoveryInProgress(); }
 
 }  // namespace
@@ -65,7 +65,7 @@ void database_attach() {
   table_attach(&databases);
   bool made;
   auto* database = static_cast<Database*>(table_find_or_make(databases, &MyDatabaseId, &made));
-  // With the partition's lock, which orders it with a sweep that is to remove the entry.
+  // Under the partition's lock, which orders it with a sweep about to remove the entry.
   database->users.fetch_add(1, std::memory_order_relaxed);
   if (made) database->row_xmin.store(row_xmin, std::memory_order_relaxed);
   may_be_another = database->row_xmin.load(std::memory_order_acquire) != row_xmin;
@@ -81,8 +81,8 @@ void slots_attach() {
   table_attach(&slots);
 }
 
-// `shared_database` stays set, since a transaction may still be open, which ends after this. The
-// entry exists until then: a database to which a process is connected cannot be dropped.
+// `shared_database` stays set for a transaction that ends later. The entry exists until then,
+// because a database with a connected process cannot be dropped.
 void at_exit_database() {
   Database* left = shared_database;
   let_go(left);
@@ -91,7 +91,7 @@ void at_exit_database() {
 bool database_may_be_another() { return may_be_another; }
 
 void database_confirm() {
-  // Released after the slots were closed: a session that acquires it finds them closed.
+  // Release after closing the slots: a session that acquires it finds them closed.
   shared_database->row_xmin.store(row_xmin, std::memory_order_release);
   may_be_another = false;
 }
@@ -107,7 +107,7 @@ void recheck_may_issue() {
   Ceiling* ceiling = &shared_database->ceiling;
   LWLockAcquire(&ceiling->lock, LW_EXCLUSIVE);
   shared_database->may_issue.store(false, std::memory_order_release);
-  // Makes the next ID of each session take the slow path, which checks.
+  // Forces each session's next ID to the slow path, which checks.
   ceiling->alert_us.store(0, std::memory_order_release);
   LWLockRelease(&ceiling->lock);
 }
@@ -146,10 +146,9 @@ void check_may_issue(bool fails) {
   for (bool is_noted = false; !is_noted;) {
     const uint64 changes = changes_of(number_word->load(std::memory_order_acquire));
     if (!node_may_issue(fails)) return;
-    // A transaction that has changed the number sees a value that other sessions do not see yet,
-    // and may never see.
+    // A transaction that changed the number sees a value that other sessions may never see.
     if (has_changed) return;
-    // If something has changed since, it is called again.
+    // After a change since, check again.
     LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
     is_noted = changes_of(number_word->load(std::memory_order_acquire)) == changes;
     if (is_noted) shared_database->may_issue.store(true, std::memory_order_release);
@@ -177,8 +176,8 @@ core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noe
   const core::Tick read = has_short_unit(layout) ? last_tick_at(layout, start.watermark)
                                                  : last_tick_before(layout, start.watermark);
   const core::Tick floor = std::max(last_tick_at(layout, start.floor), read);
-  // There is room for all of these, so sweeps need not remove them: those that start at the floor
-  // are not behind it.
+  // All of these fit in memory. Without the times of sweeps, a used slot is not behind its start,
+  // so sweeps do not remove it.
   if (layout.spec == core::kInstagram.spec) return floor;
   const core::Tick gone =
       std::min(last_tick_before(layout, start.swept), last_tick_at(layout, start.swept_ceiling));
@@ -192,9 +191,9 @@ core::Tick my_start_tick(const core::Layout& layout) noexcept {
 }
 
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
-  // A session that lifts the slots holds this lock, too. It was before this, and the floor is
-  // raised already; or it comes later, and finds the slot open. (A transaction's own ceiling has a
-  // lock of its own: see ceiling_hold().)
+  // A session that lifts slots holds this lock, too. It was earlier, and the floor is raised; or it
+  // comes later, and finds the slot open. (A transaction-local ceiling has its own lock: see
+  // ceiling_hold().)
   LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
   last = std::max(last, my_start_tick(layout));
   if (is_at_end(slot, layout))

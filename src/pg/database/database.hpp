@@ -1,24 +1,22 @@
-// The shared state of a database that issues IDs: its entry, with the ceiling, the node number and
-// counts; and its slots, each the state of a shard.
+// The shared state of a database: its entry, with the ceiling, the node number, and counts; and its
+// slots, one per shard.
 //
-// Used in this order: shared_number_recall(), which attaches, and, if that finds nothing,
-// shared_number_store(), by users of the node number; slots_attach(), by a session's first ID of a
-// named shard; start_tick_of() and my_start_tick(), by functions that make or remove slots
-// (ids/shards.cpp); lift_slots(), by the ceiling when it raises the floor; check_may_issue(), by an
-// ID on the slow path; open_slot(), by shards that move. What changes the node number, or what it
-// is learned from, calls shared_number_change_with_transaction(); what stops the node calls
-// recheck_may_issue().
+// In the order of use: shared_number_recall(), which attaches, else shared_number_store(), by users
+// of the node number; slots_attach(), by a session's first ID; start_tick_of() and my_start_tick(),
+// by functions that create or remove slots (ids/shards.cpp); lift_slots(), by the ceiling when it
+// raises the floor; check_may_issue(), by the slow path of an ID; open_slot(), by moves of shards.
+// A change of the node number, or of its sources, calls shared_number_change_with_transaction().
+// Stopping the node calls recheck_may_issue().
 //
-// Shared: Database, an entry of the table "databases" for each database, in which a session that
-// issues IDs counts as a user until it exits; and Slot, an entry of the table "slots" for each
-// (database, layout, shard), and a few that all databases share, for the kinds of ID that know no
-// shard. A session is a user of each slot that it keeps a pointer to; those that all databases
-// share have no users, and are never deleted. A slot's tick is moved as core/tick.hpp describes,
-// without a lock; a session that opens a closed slot holds Ceiling::lock, and the locks described
-// in ids/shards.hpp.
+// Shared: Database, an entry of the table "databases", with a session as a user from its first ID
+// to its exit; and Slot, an entry of the table "slots" for each (database, layout, shard). A
+// session is a user of each slot it has a pointer to. The common slots of all databases, for kinds
+// of ID without a shard, have no users and are never deleted. Ticks change as described in
+// core/tick.hpp, without a lock. A session that opens a closed slot holds Ceiling::lock, and the
+// locks described in ids/shards.hpp.
 //
-// Locks are taken in this order: Ceiling::lock, the partition of "databases", that of the usage of
-// slots (shmem/bounds.hpp), that of "slots".
+// Lock order: Ceiling::lock; a partition of "databases"; of the usage of slots (shmem/bounds.hpp);
+// of "slots".
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -36,7 +34,7 @@ extern "C" {
 #include "storage/lwlock.h"
 }
 
-// The ABI number of Database and Slot.
+// The ABI number of Database and Slot (shmem/shared_table.hpp).
 #ifndef SNOWID_IDS_ABI
 #define SNOWID_IDS_ABI 9
 #endif
@@ -44,44 +42,43 @@ extern "C" {
 namespace snowid::pg {
 
 struct Ceiling {
-  // Held, in exclusive mode, to raise the ceiling. It guards the next four fields and the storing
-  // of ceiling_us. The other times are also raised without it, by compare-and-swap; all are read
-  // without it.
+  // Held exclusively to raise the ceiling. Guards the next four fields and stores to ceiling_us.
+  // The other times are also raised without it, by compare-and-swap. All are read without it.
   LWLock lock;
-  Oid relation;      // the sequence that the ceiling is durable in, InvalidOid before the first use
-  FileNumber file;   // and its storage, which ALTER SEQUENCE may replace
-  int64 written_us;  // what the sequence holds, as far as this server knows; the ceiling or more
-  // The end of the WAL record of that, InvalidXLogRecPtr if there is none to wait for.
+  Oid relation;      // the sequence with the durable ceiling, InvalidOid before the first use
+  FileNumber file;   // its storage, which ALTER SEQUENCE may replace
+  int64 written_us;  // the sequence's value, as known to this server; at least the ceiling
+  // The end of the WAL record of written_us, InvalidXLogRecPtr if there is none to wait for.
   XLogRecPtr written_lsn;
-  // No ID may be issued with a time above this one. Durable before it is stored here.
+  // Upper bound on the time of all IDs. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
-  // Never above the ceiling. Before a session issues an ID with a time above this one it raises the
-  // ceiling, or has seen that another session does. It is released after ceiling_us, and after
-  // may_issue of the database: a session that acquires it sees those.
+  // At most the ceiling. Before a session issues an ID with a later time, it raises the ceiling, or
+  // sees that another session does. Stored with release after ceiling_us and may_issue: a session
+  // that acquires it sees those.
   std::atomic<int64_t> alert_us;
-  // The floor: every time up to this one may have been used, so a new slot starts above it.
+  // The low-water mark: every time up to it may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;
 };
 
-// The skipped times (core/skipped_times.hpp), copied from the ceiling's page. They are written by
-// the first session that reads the page, with the ceiling's lock held, and by ceiling_set_back()
-// while no other session is connected: once has_any is true they can be read without a lock.
+// The skipped times (core/skipped_times.hpp), copied from the ceiling's page. Written by the first
+// session that reads the page, under the ceiling's lock, and by ceiling_set_back() while no other
+// session is connected. Once has_any is true, they are read without a lock.
 struct SharedSkippedTimes {
   core::SkippedTimes times;
   std::atomic<bool> has_any;
 };
 
-// Counts since the start of the server or the last reset; and kinds of logged events
-// (ids/id_stats.hpp). No promise rests on them.
+// Counts since the server's start or the last reset, and kinds of logged events (ids/id_stats.hpp).
+// No promise depends on them.
 enum Count : uint8_t {
   kRaises,   // of the ceiling
-  kFlushes,  // of WAL that a session waited for to raise it
-  kFlushUs,  // for how long in all
+  kFlushes,  // waits for WAL in a raise
+  kFlushUs,  // duration of those
   kWaits,    // callers that waited for the clock
-  kWaitUs,   // for how long in all
+  kWaitUs,   // duration of those
   kErrors,   // callers that got an error instead of an ID
   kBackwardSteps,
-  kMaxLeadUs,  // how far ahead of the clock an ID was at most, of those of the slow path
+  kMaxLeadUs,  // greatest lead of an ID of the slow path
   kCounts
 };
 enum Logged : uint8_t {
@@ -98,54 +95,52 @@ struct Database {
   std::atomic<uint32_t> users;
 
   Ceiling ceiling;
-  // Sweeps may have removed slots whose last unit of time had ended by swept_us, and had begun by
-  // swept_ceiling_us, the ceiling when it was swept. A new slot starts above all of those. They
-  // and the floor only grow, except that snowid.return_to_clock() lowers them.
+  // Sweeps may have removed slots with a last unit of time that had ended by swept_us, and had
+  // begun by swept_ceiling_us, the ceiling at the sweep. A new slot starts above those units. Like
+  // the floor, only snowid.return_to_clock() lowers them.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
-  // How often the node number has changed, and the number if a session has stored it since:
-  // learning it reads several catalogs. A change of what it is learned from is counted at once, and
-  // a second time at the end of the transaction: a number that was learned before, and is stored
-  // after that, is not taken.
+  // The number of changes of the node number, and the number itself if a session has stored it
+  // since: learning it reads several catalogs. A change of its sources is counted at once and at
+  // the end of the transaction, so a number learned before and stored afterwards is ignored.
   std::atomic<uint64_t> number;
-  // The transaction that has written the row of pg_database, see database_may_be_another().
+  // The xmin of the row of pg_database (database_may_be_another).
   std::atomic<uint32_t> row_xmin;
-  // Statistics. Only the first, which hardly ever changes, is in the cache line of what every ID
-  // reads.
-  std::atomic<int64_t> reset_us;  // when they were reset, as Unix microseconds; 0 for never
-  std::atomic<int64_t> clock_us;  // about the latest time that any session has read from the clock
+  // Statistics. Only reset_us, which rarely changes, shares a cache line with fields read by every
+  // ID.
+  std::atomic<int64_t> reset_us;  // the last reset in Unix microseconds, 0 for none
+  std::atomic<int64_t> clock_us;  // about the latest reading of the clock by any session
   std::atomic<int64_t> counts[kCounts];
-  std::atomic<int64_t> logged_us[kLogged];  // when each was last logged, see may_log()
+  std::atomic<int64_t> logged_us[kLogged];  // the last message of each kind (may_log)
 
   SharedSkippedTimes skipped;
-  // The longest unit of time that any slot of it may have, in microseconds.
+  // The longest unit of time of any slot, in microseconds.
   std::atomic<int64_t> longest_unit_us;
-  // Whether it is known that this database may issue IDs, see check_may_issue().
+  // Whether this database is known to be allowed to issue IDs (check_may_issue).
   std::atomic<bool> may_issue;
-  // The time of the last watermark, see ids/watermark.cpp. A new slot starts above it, too.
+  // The time of the last watermark (ids/watermark.cpp). A new slot starts above it, too.
   std::atomic<int64_t> watermark_us;
 };
 
-// The key of a slot, compared as bytes.
 struct SlotKey {
   core::LayoutSpec layout;
   uint64 shard;
-  Oid database;  // InvalidOid for those that all databases share
+  Oid database;  // InvalidOid for common slots
 };
 inline constexpr Size kSlotKeySize = offsetof(SlotKey, database) + sizeof(Oid);
 
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  // How many sessions use it, in the low kUserBits; above them how many IDs it has issued, as far
-  // as sessions have added them (ids/session_cache.hpp).
+  // The number of users in the low kUserBits; above them the number of IDs issued, as added by
+  // sessions (ids/session_cache.hpp).
   std::atomic<uint64_t> uses;
 };
 
-// A session is a slot's user three times at most: in its cache, while its transaction moves the
+// A session is at most three times a user of a slot: in its cache, while its transaction moves the
 // shard (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
-// (MAX_BACKENDS in PostgreSQL's postmaster.c). The remaining bits count IDs for half a year at a
-// million per second, and then wrap. Tests have few users.
+// (MAX_BACKENDS in postmaster.c). The other bits count IDs for half a year at a million per second,
+// then wrap. Tests have few users.
 inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
@@ -154,89 +149,87 @@ SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN_SIZE(Database, kLockSize + 760);
 SNOWID_PIN_SIZE(SlotKey, 32);
 SNOWID_PIN(Slot, last_tick, 32);
-// With the 16 bytes that dshash puts before it an entry is one cache line, and dsa places entries
-// of that size on cache lines: no two shards share one.
+// With dshash's 16 bytes, an entry is one cache line, and dsa aligns entries of that size to cache
+// lines: no two shards share one.
 SNOWID_PIN_SIZE(Slot, 48);
 
-// The tables, of which sweeps and statistics look at all entries.
+// The tables. Sweeps and statistics scan them.
 extern SharedTable databases;
 extern SharedTable slots;
 
-// This session's database; nullptr before database_attach().
+// This session's database, nullptr before database_attach().
 extern Database* shared_database;
 
-// The ceiling that this session uses, from database_attach() on: that of the entry, or of its
-// transaction alone (ceiling/ceiling.hpp).
+// The ceiling used by this session after database_attach(): that of the entry, or a
+// transaction-local copy (ceiling/ceiling.hpp).
 extern Ceiling* my_ceiling;
 
-// Database::number of this database; before database_attach(), a word of this process's own. Below
-// the changes are kSharedNumberBits for the number plus 1, or 0 if it is not known.
+// Database::number of this database; before database_attach(), a word of this process. Below the
+// number of changes are kSharedNumberBits for the node number plus 1, or 0 if it is unknown.
 extern std::atomic<uint64_t>* number_word;
 constexpr int kSharedNumberBits = 16;
 constexpr uint64 changes_of(uint64 word) noexcept { return word >> kSharedNumberBits; }
 
-// Finds or makes the entry of this database, and counts this session in; slots_attach() also
-// attaches to the slots, which the functions of slots require. Later calls cost next to nothing.
-// Raises: 55000 if a library with another ABI number is in use; an error of class 53 if there is no
-// memory. They can be called again then.
+// Finds or creates the entry of this database, and counts this session in. slots_attach() also
+// attaches to the slots, which their functions require. Later calls cost next to nothing. Raise:
+// 55000 if a library with another ABI number is in use; class 53 if memory is short, after which
+// they can be called again.
 void database_attach();
 void slots_attach();
 
-// Whether the entry may be that of a dropped database which had the same OID as this one: CREATE
-// DATABASE may be given one. (After ALTER DATABASE this is true as well, which does no harm.) The
-// node number in the entry was then forgotten, and open slots may be of shards that are closed in
-// this database. database_confirm() notes that the caller has closed those; database_doubt(), that
-// they may be open.
+// Whether the entry may be that of a dropped database with the same OID, because CREATE DATABASE
+// may reuse one. (Also true after ALTER DATABASE, which is harmless.) Attaching then cleared the
+// entry's node number, and open slots may be of shards closed in this database. database_confirm():
+// the caller has closed those. database_doubt(): they may be open.
 bool database_may_be_another();
 void database_confirm();
 void database_doubt();
 
-// Makes every session check with its next ID whether this database may issue IDs, and learn the
-// node number again. Raises: as database_attach().
+// Makes the next ID of every session check whether this database may issue IDs, and learn the node
+// number again. Raises: as database_attach().
 void recheck_may_issue();
 
-// Whether this database may issue IDs, by what it knows of itself as a node. fails: whether to
-// raise 55000 if it may not. May look at catalogs. Defined in nodes/node_number.cpp.
+// Whether this database's state as a node allows IDs. May read catalogs. Defined in
+// nodes/node_number.cpp. Raises, if `fails`: 55000 instead of returning false.
 bool node_may_issue(bool fails);
 
-// Calls node_may_issue(), and notes in shared memory if it returns true: it need not be called
-// again before recheck_may_issue(). Raises, if `fails`: 55000 if this database may not issue IDs.
+// Calls node_may_issue(), and records true in shared memory, valid until recheck_may_issue().
+// Raises, if `fails`: 55000 if this database may not issue IDs.
 void check_may_issue(bool fails);
 
-// The node number that a session has stored since it changed last. Returns false if none has; in a
-// transaction that has changed it, which sees another one than other sessions; and in a parallel
-// worker and during recovery, in which it is not known whether it has. Raises: as
-// database_attach().
+// Sets *number to the node number in the word. Returns false if the word has none; in a transaction
+// that changed it, and sees another one than other sessions; in a parallel worker and during
+// recovery, where that is unknown. Raises: as database_attach().
 bool shared_number_recall(int64* number);
 
-// Stores the node number, unless it has changed since `changes` were counted. Requires: number is 0
-// or more; one that the word has no room for is not stored.
+// Stores the node number, unless it changed since `changes` were counted or does not fit. Requires:
+// number >= 0.
 void shared_number_store(uint64 changes, int64 number);
 
-// Counts a change now, which makes all sessions of this database learn the number again with their
-// next ID, even in the middle of a statement; and at the end of this transaction, when other
-// sessions see it. Requires: the caller does not let this transaction be prepared (xact.hpp), since
-// the commit of a prepared one is not noticed. Raises: as database_attach().
+// Counts a change at once, so all sessions of this database learn the number again with their next
+// ID, even within a statement; and at the end of this transaction, when other sessions see the
+// change. Requires: PREPARE TRANSACTION is prevented (xact.hpp), because no session of this
+// database notices COMMIT PREPARED. Raises: as database_attach().
 void shared_number_change_with_transaction();
 
 // Called by module.cpp.
 void at_eoxact_shared_number(XactEvent event);
 void at_exit_database();
 
-// Raises a time to `to_us`, unless it is at or above that. A process that reads the time with
-// memory_order_acquire sees what was written before it was raised.
+// Raises a time to at least to_us. A process that reads it with memory_order_acquire sees
+// everything written before.
 inline void raise_time(std::atomic<int64_t>* time_us, int64_t to_us) noexcept {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }
 }
 
-// Adds to a count of this database, and returns the sum.
+// Adds to a count of this database and returns the sum.
 inline int64 tally(Count what, int64 more = 1) noexcept {
   return shared_database->counts[what].fetch_add(more, std::memory_order_relaxed) + more;
 }
 
-// Counts this session in as a user of a slot; and out, as let_go() in shmem/shared_table.hpp does.
+// Counts this session in as a user of a slot, or out and clears the pointer.
 inline void hold(Slot* slot) noexcept { slot->uses.fetch_add(1, std::memory_order_relaxed); }
 inline void let_go(Slot*& slot) noexcept {
   if (slot == nullptr) return;
@@ -249,7 +242,7 @@ inline bool is_in_use(const Slot* slot) noexcept {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// How many IDs a slot has issued: reads the count, adds to it, and resets it.
+// How many IDs a slot has issued: reads, increases, and resets the count.
 inline uint64 issued_by(const Slot* slot) noexcept {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
@@ -260,13 +253,12 @@ inline void forget_issued(Slot* slot) noexcept {
   slot->uses.fetch_and(kUsersMask, std::memory_order_relaxed);
 }
 
-// The key of a shard of this database.
 SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept;
 
-// The layout of a slot. `recent` is that of the slot before, which is often the same.
+// The layout of a slot. recent: a cache of one layout, often the previous slot's.
 const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept;
 
-// The times above which slots of a database start, see Database.
+// The times above which slots of a database start (Database).
 struct SlotStart {
   core::UnixMicros floor;
   core::UnixMicros swept;
@@ -275,33 +267,32 @@ struct SlotStart {
 };
 SlotStart slot_start_of(const Database* database) noexcept;
 
-// Whether a watermark covers the unit of time of the last ID. Slots skip the rest of it, so it must
-// be short; of other layouts it covers the units that have ended.
+// Whether watermarks cover the unit of time of the last ID. Slots skip the rest of that unit, so it
+// must be short. In other layouts, they cover only units that have ended.
 constexpr bool has_short_unit(const core::Layout& layout) noexcept {
   return layout.unit_us <= 10'000;
 }
 
-// The last tick that a new slot begins with: above all times that may have been used, above all
-// that slots have issued which a sweep may have removed, and above the last watermark.
+// The first value of a new slot's tick: above all times possibly used, above all IDs of slots
+// possibly removed by sweeps, and above the last watermark.
 core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
-// The same for this database as this session sees it. The floor of a transaction's own ceiling
-// includes times that are in use only in this transaction, the shared one those of other sessions
-// meanwhile.
+// The same for this database as seen by this session: the floor of a transaction-local ceiling
+// includes times used in this transaction alone, the shared one those of other sessions.
 core::Tick my_start_tick(const core::Layout& layout) noexcept;
 
-// Whether nothing comes after the slot's last tick: it is closed, or the layout exhausted.
+// Whether the slot has no next tick: it is closed, or the layout exhausted.
 inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
   return slot->last_tick.load(std::memory_order_acquire) == end_of(layout).value;
 }
 
-// Opens a slot of this database that is closed, above `last` and above every time up to the floor.
-// last: as for core::open_tick(). Requires: no lock of snowid's is held. Raises nothing then; it
-// can be called at the end of a transaction.
+// Opens a closed slot of this database, above `last` and the floor. last: as for core::open_tick().
+// Requires: no lock of snowid is held. Then it raises no error, and can be called at the end of a
+// transaction.
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
-// Calls visit(slot, layout) for each slot of this database; with_common: and for those that all
-// databases share, whose key has no database. Requires: it takes no lock and raises no error.
+// Calls visit(slot, layout) for each slot of this database; with_common: and for the common slots.
+// Requires: `visit` takes no lock and raises no error.
 template <typename Visit>
 void for_each_slot(const Visit& visit, bool with_common = false) {
   dshash_seq_status scan;
@@ -313,9 +304,9 @@ void for_each_slot(const Visit& visit, bool with_common = false) {
   dshash_seq_term(&scan);
 }
 
-// Raises all slots of this database above a floor: none issues an ID with a time up to it any more.
-// Closed slots stay closed; open_slot() reads the floor. Requires: the floor was raised before, or
-// slots made later would not be above it; the ceiling's lock is held.
+// Raises all slots of this database above a floor: none issues an ID at or below it again. Closed
+// slots stay closed, because open_slot() reads the floor. Requires: the floor is already raised,
+// for slots created later; the ceiling's lock is held.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg
