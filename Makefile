@@ -1,15 +1,16 @@
-# snowid: a PGXS extension in C++. `make`, `make install`, `make installcheck` and PG_CONFIG= are as in
-# any other; `make demo` and `make test` do their own set-up on a machine that has nothing but make.
+# snowid: a PGXS extension in C++. `make`, `make install`, `make installcheck`, and PG_CONFIG= work as in any
+# other. All other targets set themselves up on a machine with nothing but make.
 
 EXTENSION = snowid
 
-# Where the sources are: here, or, in a VPATH build (make -f ../snowid/Makefile), elsewhere.
+# The source directory: this one or, in a VPATH build (make -f ../snowid/Makefile), another.
 TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 
-# The control file names the version. The other files that do must agree with it (scripts/metadata).
+# The version comes from the control file. The other files with a version must agree (scripts/metadata).
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(TOP)/snowid.control)
 
-# What needs no PostgreSQL to begin with, since it may install it. Goals that share a script are told to it.
+# Targets that need no PostgreSQL, because they may install it. A script shared by several gets the target's
+# name.
 TESTS = test test-all
 TESTS_OF_SERVER = test-server test-server-all
 BY_CHANCE = fuzz fuzz-calls test-cluster test-watermark torture smith
@@ -39,7 +40,7 @@ else
 
 # The modules of src/pg, each of which may include those before it (docs/design.md); and their SQL, in the
 # order of installation.
-ROOMS = shmem types database ceiling ids counters nodes tables
+MODULE_DIRS = shmem types database ceiling ids counters nodes tables
 SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/decode.sql ids/ids.sql ceiling/skipped_times.sql types/uuid.sql \
 	types/objectid.sql types/base62.sql types/series.sql counters/remote_source.sql counters/counters.sql counters/counter_stats.sql \
 	$(addprefix nodes/,node_number.sql registry.sql membership.sql) nodes/shard_moves.sql \
@@ -48,7 +49,7 @@ SQL = extension.sql types/layout.sql types/id_type.sql types/rows.sql types/deco
 	ids/id_stats.sql ceiling/ceiling.sql rights.sql
 
 MODULE_big = $(EXTENSION)
-SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(foreach room,$(ROOMS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(room)/*.cpp))))
+SOURCES = $(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/*.cpp))) $(foreach module,$(MODULE_DIRS),$(patsubst $(TOP)/%,%,$(sort $(wildcard $(TOP)/src/pg/$(module)/*.cpp))))
 OBJS = $(SOURCES:.cpp=.o)
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/src/upgrade/*.sql))
@@ -59,26 +60,25 @@ PG_CONFIG ?= pg_config
 
 # In this order: setup makes what the others use.
 REGRESS = setup extension untyped next session decode ranges layouts named uuid uuid_ids objectid series text scatter segments sections node moves columns adopt adopt_looks backfill partitions partitions_uuid statistics stat_counters families id_type
-# Whatever the encoding and the locale of the user's cluster.
+# Independent of the user's encoding and locale.
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = $(patsubst $(TOP)/test/specs/%.spec,%,$(sort $(wildcard $(TOP)/test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(TOP)/test --outputdir=output_iso --load-extension=snowid
-# make installcheck TAP=1: the TAP tests, too, where the server's makefiles have what they need; they start
-# servers of their own. PROVE_TESTS chooses among them. Not as root.
+# make installcheck TAP=1 also runs the TAP tests, if the server's makefiles support them. They start servers
+# and need another user than root. PROVE_TESTS selects some.
 ifdef TAP
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*/*.pl
 export PG_CONFIG
 endif
 
-# Defined before PGXS is read, so that its rules see them. PostgreSQL's headers count as the system's:
-# their warnings are not ours.
+# Defined before PGXS is included, whose rules use them. -isystem suppresses warnings of PostgreSQL's headers.
 PG_CPPFLAGS = -I$(TOP)/src -isystem $(shell $(PG_CONFIG) --includedir-server) \
 	-DSNOWID_VERSION='"$(EXTVERSION)"' $(SNOWID_CPPFLAGS)
 PG_CXXFLAGS = -std=c++20 -MMD -MP -Wall -Wextra -Wno-register -fno-exceptions -fno-rtti \
 	-fno-threadsafe-statics -fvisibility=hidden $(SNOWID_CXXFLAGS)
 
-# PGXS finds this out where PostgreSQL was itself built in a directory of its own, only.
+# PGXS sets it only if PostgreSQL itself was built out of tree.
 ifneq ($(TOP),.)
 VPATH := $(TOP)
 endif
@@ -90,7 +90,7 @@ or set PG_CONFIG to the pg_config of a server that has its headers. `make test` 
 endif
 include $(PGXS)
 
-# pg_regress would report only that it cannot connect. Its own options may name another server.
+# pg_regress would report only a failed connection. Its options may name another server.
 ifeq ($(filter --host% --port% --user% --temp-instance%,$(REGRESS_OPTS) $(EXTRA_REGRESS_OPTS)),)
 installcheck: superuser
 endif
@@ -105,13 +105,13 @@ endif
 	  "or create a role for this user: sudo -u postgres createuser --superuser $$(id -un)." \
 	  '`make test` starts servers of its own.' >&2; exit 1; }
 
-# PGXS sets it anew.
+# PGXS resets it.
 PROVE_FLAGS += -I $(TOP)/test/perl
 
-# PGXS hands PG_CXXFLAGS not to the compiler that makes the JIT's bitcode.
+# PGXS does not pass PG_CXXFLAGS to the compiler of the JIT's bitcode.
 COMPILE.cxx.bc += $(PG_CXXFLAGS) -MF $@.d
 
-# What each object includes, as the compiler has last written it down.
+# The headers included by each object, as written by the compiler.
 -include $(OBJS:.o=.d) $(OBJS:.o=.bc.d)
 $(OBJS) $(OBJS:.o=.bc): Makefile
 ifneq ($(TOP),.)

@@ -1,9 +1,9 @@
--- Has pg_tle (https://github.com/aws/pg_tle) know portable/snowid.sql as an extension. To be run in this directory, by
--- a member of pgtle_admin; then: CREATE EXTENSION snowid; SELECT snowid.create_shard(0).
+-- Registers portable/snowid.sql as an extension of pg_tle (https://github.com/aws/pg_tle). A member of pgtle_admin runs
+-- it in this directory, then CREATE EXTENSION snowid; SELECT snowid.create_shard(0).
 --
--- CREATE EXTENSION is a transaction of its own. Of its members pg_dump dumps only the rows of tables that are
--- named to it. So sequences of shards are no members, and the settings are named; create_shard() adds their row, since
--- one that the script adds would be in the way of that of a dump.
+-- Of an extension's members, pg_dump dumps only rows of configuration tables. Sequences of shards are therefore no
+-- members, and the settings are a configuration table. create_shard() adds their row, because a row added by the script
+-- would conflict with the dump's.
 
 \set ON_ERROR_STOP on
 \set dump 'SELECT pg_extension_config_dump(\'snowid.settings\', \'\');'

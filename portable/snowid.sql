@@ -1,28 +1,26 @@
--- snowid where no extension in C can be installed: the same functions in SQL and PL/pgSQL, for whoever may create
--- schemas in a database. Read it by `psql -f`, or have pg_tle install it: pg_tle.sql. docs/portable.md tells what it
--- promises, and what it does not.
+-- snowid without an extension in C: the same functions in SQL and PL/pgSQL, for roles that may create schemas. Run it
+-- by `psql -f`, or install it by pg_tle (pg_tle.sql). docs/portable.md has the guarantees.
 --
--- A shard is a sequence, whose value is the last tick: the milliseconds of the layout's time, and the sequence within
--- one in the lowest bits. A draw looks at it, and sets it to the next tick: the one after the last, or the clock's
--- where that is past it. Nobody else may draw between the look and the setting, so a draw holds the shard's gate.
+-- A shard is a sequence with the last tick as its value: the milliseconds of the layout's time, and the sequence in the
+-- lowest bits. take() reads it, and sets it to the greater of the next tick and the clock's. It holds the shard's gate,
+-- because no other session may issue IDs in between.
 --
--- The gate is a view without columns. It is locked within a subtransaction that is always rolled back, by an error
--- where by nothing else: that releases it, however the statement ends, and leaves the sequence as it is, since no
--- rollback sets that back.
+-- The gate is a view without columns. It is locked in a subtransaction that always fails: this releases the lock,
+-- however the statement ends, and keeps the sequence, which no rollback changes.
 --
--- Nobody else may keep a lock that a draw waits for:
--- - Anybody may take advisory locks.
--- - Whoever can name a relation can lock it, in any mode, before PostgreSQL looks at rights: CREATE RULE does. So the
---   sequences and gates are in a schema that others may not use.
--- - nextval() of any relation's OID locks it in ROW EXCLUSIVE mode until the transaction ends, also where it fails. So
---   the gate is locked in a mode that does not conflict with that one, but with itself.
--- - A message to a client that does not read waits for it. So nothing below ERROR is sent while the gate is held.
+-- No other role may block take():
+-- - Any role may take advisory locks, so none is used.
+-- - A role that can name a relation can lock it in any mode, because CREATE RULE checks rights later. Sequences and
+--   gates are therefore in a schema without USAGE for other roles.
+-- - nextval() of any OID holds ROW EXCLUSIVE until the transaction ends, even if it fails. The gate's mode therefore
+--   conflicts with itself, but not with that one.
+-- - A message waits for a client that does not read. Only errors are therefore sent while the gate is held.
 
 \set ON_ERROR_STOP on
 BEGIN;
 
 SET LOCAL search_path = pg_catalog, pg_temp;
--- Fails where there is a schema of this name: whatever is in it is somebody else's, or the extension's.
+-- Raises an error if the schema exists: it belongs to another role, or to the extension.
 CREATE SCHEMA snowid;
 COMMENT ON SCHEMA snowid IS 'settings, and functions that snowid''s other functions call';
 CREATE SCHEMA snowid_shards;
@@ -31,8 +29,8 @@ COMMENT ON SCHEMA snowid_shards IS 'sequences of shards and their gates, which o
 CREATE TYPE public.snowid_layout AS ENUM ('instagram', 'twitter', 'discord', 'leaf', 'pgedge', 'taobao', 'js53');
 COMMENT ON TYPE public.snowid_layout IS 'how time, shard and sequence share an ID, by name; each counts milliseconds';
 
--- Whoever may set a sequence can have IDs come again; whoever may make functions in these schemas can have his run with
--- the owner's rights.
+-- A role that may set a sequence could make IDs repeat. A role that may create functions in these schemas could run
+-- them with the owner's rights.
 CREATE FUNCTION snowid.make_private(object text, acl aclitem[]) RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,7 +65,7 @@ COMMENT ON COLUMN snowid.settings.max_wait IS
 COMMENT ON CONSTRAINT settings_pkey ON snowid.settings IS 'one row';
 COMMENT ON INDEX snowid.settings_pkey IS 'one row';
 
--- FOR ALL TABLES publishes them; but the number of a node is not another one's.
+-- FOR ALL TABLES publishes the settings, but each node has its own number.
 CREATE FUNCTION snowid.skip_row() RETURNS trigger
   VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 COMMENT ON FUNCTION snowid.skip_row() IS 'has a row stay as it is';
@@ -76,7 +74,7 @@ CREATE TRIGGER refuse_replication BEFORE INSERT OR UPDATE OR DELETE ON snowid.se
 ALTER TABLE snowid.settings ENABLE REPLICA TRIGGER refuse_replication;
 COMMENT ON TRIGGER refuse_replication ON snowid.settings IS 'logical replication brings no settings';
 
--- What layouts are. Not STRICT, or they would not be inlined.
+-- The properties of layouts. Not STRICT, to be inlined.
 
 CREATE FUNCTION snowid.epoch_ms(layout public.snowid_layout) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN CASE layout WHEN 'instagram' THEN 1314220021721 WHEN 'discord' THEN 1420070400000
@@ -105,13 +103,13 @@ CREATE FUNCTION snowid.clock(layout public.snowid_layout) RETURNS bigint VOLATIL
   RETURN floor(date_part('epoch', clock_timestamp()) * 1000)::bigint - snowid.epoch_ms(layout);
 COMMENT ON FUNCTION snowid.clock(public.snowid_layout) IS 'time unit that holds now; may be negative';
 
--- Twitter's has two names. (What makes text of an enum is not immutable, and would keep this from being inlined.)
+-- Twitter's layout has two names. (A cast of an enum to text is not immutable, and would not be inlined.)
 CREATE FUNCTION snowid.name_of(layout public.snowid_layout) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN CASE layout WHEN 'instagram' THEN 'instagram' WHEN 'discord' THEN 'discord' WHEN 'pgedge' THEN 'pgedge'
     WHEN 'taobao' THEN 'taobao' WHEN 'js53' THEN 'js53' ELSE 'twitter' END;
 COMMENT ON FUNCTION snowid.name_of(public.snowid_layout) IS 'name of a layout, the first one where it has two';
 
--- An interval of hours and seconds does not depend on the time zone, nor does a timestamp without one.
+-- Independent of the time zone: an interval of hours and seconds, and a timestamp without time zone.
 CREATE FUNCTION snowid.moment_of(us bigint) RETURNS timestamptz IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN timezone('UTC', timestamp '1970-01-01' + make_interval(hours => (us / 3600000000)::int,
     secs => (us % 3600000000)::double precision / 1000000));
@@ -134,7 +132,7 @@ CREATE FUNCTION snowid.mark_place_of(layout public.snowid_layout) RETURNS text I
 COMMENT ON FUNCTION snowid.mark_place_of(public.snowid_layout) IS
   'name of the sequence that has the last tick a watermark covers; that of its gate has _gate behind it';
 
--- What is refused. DateStyle, since the extension writes times in this style.
+-- Errors. DateStyle as in the extension's messages.
 
 CREATE FUNCTION snowid.refuse_read_only(caller text) RETURNS void
   STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
@@ -180,7 +178,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.refuse_setting(text, text, text) IS 'fails: a setting whose value is none';
 
--- Reading IDs, and making them from their parts
+-- Decoding and composing IDs
 
 CREATE FUNCTION snowid.checked(id bigint, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
@@ -318,8 +316,8 @@ END $$;
 COMMENT ON FUNCTION snowid.last_before(timestamptz, public.snowid_layout) IS
   'greatest ID with a time before a moment; -1 if there is none';
 
--- The planner inlines it, whatever the moments are, because each of them stands in it once, and it is not STRICT. A null
--- gives what it gives in id >= … AND id <= ….
+-- Inlined whatever the moments are, because each appears once, and it is not STRICT. A null has the same result as in
+-- id >= … AND id <= ….
 CREATE FUNCTION public.snowid_in_range(id bigint, since timestamptz, before timestamptz,
     layout public.snowid_layout DEFAULT 'instagram') RETURNS boolean IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN id >= snowid.first_from(since, layout) AND id <= snowid.last_before(before, layout);
@@ -382,8 +380,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.times(bigint, bigint) IS 'lowest 64 bits of a product';
 
--- UUIDs with these bits are stored in databases: what they are made of never changes. The constants of layouts are what
--- the extension makes of their epochs and fields; the rest is SplitMix64's last step (Steele, Lea and Flood, 2014).
+-- Databases store UUIDs with these bits: never change them. The constants are hashes of the layouts' epochs and fields,
+-- as in the extension. The rest is the last step of SplitMix64 (Steele, Lea, and Flood, 2014).
 CREATE FUNCTION snowid.check_of(id bigint, layout public.snowid_layout) RETURNS bigint
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
@@ -408,7 +406,7 @@ CREATE FUNCTION snowid.bits_of(uuid uuid, first int, count int) RETURNS bigint I
   RETURN ('x' || lpad(substr(encode(uuid_send(uuid), 'hex'), first, count), 16, '0'))::bit(64)::bigint;
 COMMENT ON FUNCTION snowid.bits_of(uuid, int, int) IS 'number of some of a UUID''s 32 hexadecimal digits, from 1 on';
 
--- Taobao's times go on after those of version 7 have ended; its IDs are in UUIDs of version 8.
+-- Taobao's IDs are in UUIDs of version 8, because its times outlast version 7.
 CREATE FUNCTION public.snowid_to_uuid(id bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS uuid
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
@@ -439,7 +437,7 @@ BEGIN
   ELSIF a BETWEEN snowid.epoch_ms(layout) AND snowid.epoch_ms(layout) + (snowid.max_id(layout) >> shift) THEN
     id := ((a - snowid.epoch_ms(layout)) << shift) | snowid.shift_right((b << 62) | c, 64 - shift);
   END IF;
-  -- Any other bit makes another UUID.
+  -- Any other bits are another UUID.
   IF id >= 0 AND id <= snowid.max_id(layout) AND public.snowid_to_uuid(id, layout) = uuid THEN RETURN id; END IF;
   RAISE 'UUID holds no ID of layout "%"', snowid.name_of(layout) USING ERRCODE = 'invalid_parameter_value',
     DETAIL = 'Only UUIDs returned by snowid_to_uuid() with this layout do.';
@@ -447,7 +445,7 @@ END $$;
 COMMENT ON FUNCTION public.snowid_from_uuid(uuid, public.snowid_layout) IS
   'Returns the ID in a UUID of snowid_to_uuid().';
 
--- Versions 1 and 6 count steps of 100 ns from 1582-10-15.
+-- Versions 1 and 6 count steps of 100 ns since 1582-10-15.
 CREATE FUNCTION public.snowid_uuid_timestamp(uuid uuid) RETURNS timestamptz
   IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp COST 1 LANGUAGE plpgsql AS $$
 DECLARE
@@ -524,7 +522,7 @@ END $$;
 COMMENT ON FUNCTION snowid.last_uuidv7_before(timestamptz) IS
   'greatest UUID of version 7 with a time before a moment; the least UUID if there is none';
 
--- Inlined as snowid_in_range() is. The bounds alone would let in UUIDs of other versions, which lie anywhere.
+-- Inlined like snowid_in_range(). The bounds alone would include UUIDs of other versions.
 CREATE FUNCTION public.snowid_uuidv7_in_range(uuid uuid, since timestamptz, before timestamptz) RETURNS boolean
   IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN uuid >= snowid.first_uuidv7_from(since) AND uuid <= snowid.last_uuidv7_before(before)
@@ -532,12 +530,12 @@ CREATE FUNCTION public.snowid_uuidv7_in_range(uuid uuid, since timestamptz, befo
 COMMENT ON FUNCTION public.snowid_uuidv7_in_range(uuid, timestamptz, timestamptz) IS
   'Returns whether a UUID is of version 7 with a time in [since, before); can use an index.';
 
--- Making IDs
+-- Generating IDs
 
 CREATE FUNCTION public.snowid_default_shard() RETURNS bigint
   STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  -- Empty where it was set before, and is no more.
+  -- Empty after a reset.
   given CONSTANT text := coalesce(current_setting('snowid.default_shard', true), '');
   shard bigint := -1;
 BEGIN
@@ -556,8 +554,8 @@ END $$;
 COMMENT ON FUNCTION public.snowid_default_shard() IS
   'Returns the default shard: the node number, or the setting snowid.default_shard.';
 
--- The sequence goes on from one unit to the next, so that the lowest bits of IDs are evenly spread; within a unit it
--- still only grows.
+-- The sequence continues from one unit to the next, which spreads the lowest bits evenly. Within a unit, it still
+-- increases.
 CREATE FUNCTION snowid.first_after(last bigint, clock bigint, bits int, wanted int, one_unit boolean) RETURNS bigint
   IMMUTABLE PARALLEL SAFE LANGUAGE sql
   RETURN CASE WHEN one_unit AND ((last + 1) & ((1 << bits) - 1)) + wanted > 1 << bits
@@ -567,8 +565,8 @@ CREATE FUNCTION snowid.first_after(last bigint, clock bigint, bits int, wanted i
 COMMENT ON FUNCTION snowid.first_after(bigint, bigint, int, int, boolean) IS
   'tick that comes after the last one, when the clock is in a unit: of so many, all in one unit or not';
 
--- Each draw checks the setting, since PostgreSQL checks none that it does not know: a value that is none would be a
--- surprise of the first draw that waits.
+-- Each call checks the setting, because PostgreSQL does not know it: otherwise, only a call that waits would reject an
+-- invalid value.
 CREATE FUNCTION snowid.max_wait() RETURNS int
   STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
@@ -604,7 +602,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.span_text(bigint) IS 'span of time as errors show it';
 
--- The hint has the statement that lets IDs be so far ahead, with a minute to spare.
+-- The hint has the statement that allows this lead, with a minute to spare.
 CREATE FUNCTION snowid.refuse_clock(ahead bigint, unit bigint, max_lead int, max_wait int, accepted boolean, shard bigint,
     layout public.snowid_layout) RETURNS void
   STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' LANGUAGE plpgsql AS $$
@@ -633,7 +631,7 @@ END $$;
 COMMENT ON FUNCTION snowid.refuse_clock(bigint, bigint, int, int, boolean, bigint, public.snowid_layout) IS
   'fails: the clock is too far behind the next ID, or behind one that is accepted';
 
--- The clock is read again after each nap: a corrected clock ends the wait.
+-- Reads the clock after each nap, so a corrected clock ends the wait.
 CREATE FUNCTION snowid.wait(tick bigint, clock bigint, waited int, accepted boolean, shard bigint,
     layout public.snowid_layout)
   RETURNS int VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
@@ -669,8 +667,8 @@ END $$;
 COMMENT ON FUNCTION snowid.wait(bigint, bigint, int, boolean, bigint, public.snowid_layout) IS
   'how long was waited for the clock to come near a tick; -1 where that is near; fails where the caller may not wait';
 
--- All of a session's IDs come from here. A tick is taken once, whatever becomes of the transaction. A commit waits
--- until its transaction's WAL is on disk, and setval writes some.
+-- Takes ticks, for all IDs. A tick is taken once, whatever becomes of the transaction. setval writes WAL, which the
+-- commit waits for.
 CREATE FUNCTION snowid.take(caller text, shard bigint, layout public.snowid_layout, wanted int, one_unit boolean)
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE
   SET search_path = pg_catalog, pg_temp SET client_min_messages = error LANGUAGE plpgsql AS $$
@@ -689,7 +687,7 @@ DECLARE
   nap int;
 BEGIN
   IF seq IS NULL THEN PERFORM snowid.refuse_place(caller, shard, layout); END IF;
-  -- What is plainly a span of time, or empty, needs no further look.
+  -- An empty or obviously valid setting needs no check.
   IF current_setting('snowid.max_wait', true) COLLATE "C" !~ '^([0-9]{1,6} ?(us|ms|s)?|[0-9]{1,4} ?min|)$' THEN
     PERFORM snowid.max_wait();
   END IF;
@@ -710,7 +708,7 @@ BEGIN
     EXIT WHEN is_taken;
     BEGIN
       EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
-      -- After what others have drawn since it was looked at first.
+      -- Read again, because other sessions may have issued IDs since.
       last := greatest(pg_sequence_last_value(seq), pg_sequence_last_value(mark));
       tick := snowid.first_after(last, clock, bits, wanted, one_unit);
       last := setval(seq, tick + wanted - 1);
@@ -721,7 +719,7 @@ BEGIN
         PERFORM snowid.refuse_read_only(caller);
         RAISE;
     END;
-    -- Or it is beyond what was allowed, since others have drawn.
+    -- Else other sessions have issued IDs, and the tick is beyond the limit.
     EXIT WHEN (tick + wanted - 1) >> bits <= allowed;
   END LOOP;
   RETURN tick;
@@ -744,7 +742,7 @@ COMMENT ON FUNCTION snowid.refuse_place(text, bigint, public.snowid_layout) IS
 CREATE FUNCTION public.snowid_next(shard bigint, layout public.snowid_layout) RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  -- Not within the call below: a volatile argument would keep that from being inlined.
+  -- Not inside the next call: a volatile argument would keep that one from being inlined.
   tick CONSTANT bigint := snowid.take('snowid_next()', shard, layout, 1, false);
 BEGIN
   RETURN snowid.id_of(tick, shard, layout);
@@ -812,7 +810,7 @@ CREATE FUNCTION public.snowid_reserve(count int) RETURNS bigint VOLATILE STRICT 
 COMMENT ON FUNCTION public.snowid_reserve(int) IS
   'Reserves consecutive IDs of the default shard, and returns the first.';
 
--- Shards: making them, and having them go on elsewhere
+-- Shards: creating and moving them
 
 CREATE FUNCTION snowid.create_place(place text, about text) RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
@@ -821,7 +819,7 @@ BEGIN
   BEGIN
     EXECUTE format('CREATE SEQUENCE %s MINVALUE 0 START 0', place);
   EXCEPTION WHEN unique_violation OR duplicate_table THEN
-    -- Another session has made it meanwhile, and this one has waited until that had committed.
+    -- Another session has created it, and committed.
     IF to_regclass(place) IS NULL THEN RAISE; END IF;
     RETURN;
   END;
@@ -834,7 +832,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.create_place(text, text) IS 'make a sequence and its gate; nothing where they are';
 
--- What it makes is this function's owner's, whoever calls it: functions that draw run with his rights.
+-- SECURITY DEFINER: the owner must be that of the functions that issue IDs.
 CREATE FUNCTION snowid.create_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS void
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 BEGIN
@@ -846,7 +844,7 @@ END $$;
 COMMENT ON FUNCTION snowid.create_shard(bigint, public.snowid_layout) IS
   'have a shard be there to be drawn from; nothing where it is';
 
--- A shard that is closed is known by a bit above all ticks: one setval, which no rollback takes back, has it be so.
+-- A bit above all ticks marks a closed shard. One setval sets it, which no rollback undoes.
 CREATE FUNCTION snowid.move_shard(caller text, shard bigint, layout public.snowid_layout, tick bigint, closes boolean)
   RETURNS bigint VOLATILE STRICT PARALLEL UNSAFE
   SET search_path = pg_catalog, pg_temp SET client_min_messages = error LANGUAGE plpgsql AS $$
@@ -867,7 +865,7 @@ BEGIN
         USING ERRCODE = 'object_not_in_prerequisite_state',
           HINT = 'Pass the ID that snowid.release_shard() has returned where the shard was open last.';
     END IF;
-    -- What is closed already stays as it is.
+    -- A closed shard stays unchanged.
     IF NOT closes OR value < closed THEN
       last := greatest(tick, last + closes::int);
       PERFORM setval(seq, CASE WHEN closes THEN last | closed ELSE last END);
@@ -887,7 +885,7 @@ COMMENT ON FUNCTION snowid.move_shard(text, bigint, public.snowid_layout, bigint
 CREATE FUNCTION snowid.release_shard(shard bigint, layout public.snowid_layout DEFAULT 'instagram') RETURNS bigint
   VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
-  -- Not before the clock, so that it is above what the other server was released with earlier.
+  -- At least the clock, to be above the other server's earlier release.
   last CONSTANT bigint := snowid.move_shard('snowid.release_shard()', shard, layout,
     snowid.clock(layout) << snowid.seq_bits(layout), true);
 BEGIN
@@ -917,8 +915,8 @@ END $$;
 COMMENT ON FUNCTION snowid.accept_shard(bigint, bigint, public.snowid_layout) IS
   'Opens a shard above an ID, at once and durably.';
 
--- Reading in order. A watermark is the last ID of the greatest unit of time that any shard has used. From then on draws
--- go on above it, since they read the mark's sequence, too. Who has read that before has locked his table before, and is
+-- Reading in order. A watermark is the last ID of the greatest unit of time used by any shard. Later IDs are above it,
+-- because take() reads the mark's sequence, too. A session that read it earlier had already locked the table, and is
 -- waited for.
 
 CREATE FUNCTION snowid.raise_mark(layout public.snowid_layout) RETURNS bigint
@@ -933,7 +931,7 @@ BEGIN
   IF seq IS NULL THEN RETURN 0; END IF;
   BEGIN
     EXECUTE 'LOCK TABLE ' || place || '_gate IN SHARE UPDATE EXCLUSIVE MODE';
-    -- Without the bit of those that are closed.
+    -- Without the bit of closed shards.
     SELECT max((pg_sequence_last_value(c.oid) & 4611686018427387903) >> bits) INTO unit FROM pg_class AS c
       WHERE c.relnamespace = 'snowid_shards'::regnamespace AND c.relkind = 'S'
         AND c.relname ~ ('^' || snowid.name_of(layout) || '_([0-9]+|mark)$');
@@ -1014,8 +1012,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.refuse_watermark(regclass) IS 'fails where no watermark can be computed';
 
--- Virtual transactions that may have written to one of the tables: those with a writer's lock; and those that have made a
--- partition, or attached one, which others do not see yet. Prepared ones have no process.
+-- Virtual transactions that may have written to one of the tables: those with a writer's lock, and those that created
+-- or attached a partition not yet visible to other sessions. Prepared ones have no process.
 CREATE FUNCTION snowid.writers_of(tables oid[]) RETURNS text[]
   VOLATILE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 BEGIN
@@ -1031,8 +1029,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION snowid.writers_of(oid[]) IS 'virtual transactions that may have written to one of these tables';
 
--- Not SECURITY DEFINER: it asks for the caller's rights. The wait is one by naps, since no lock may be taken for which
--- others would wait.
+-- Not SECURITY DEFINER, to check the caller's rights. It waits by naps, because a lock request would block other
+-- sessions.
 CREATE FUNCTION public.snowid_watermark(tbl regclass, layout public.snowid_layout) RETURNS SETOF bigint
   VOLATILE STRICT PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp LANGUAGE plpgsql AS $$
 DECLARE
@@ -1045,7 +1043,7 @@ DECLARE
 BEGIN
   PERFORM snowid.refuse_watermark(tbl);
   mark := snowid.raise_mark(layout);
-  -- A row that is inserted through the parent gets its ID before its partition is locked.
+  -- A row inserted through the parent gets its ID before its partition is locked.
   tables := snowid.family_of(tbl, true);
   writers := snowid.writers_of(tables);
   WHILE writers && snowid.writers_of(tables) LOOP
@@ -1079,6 +1077,6 @@ SELECT snowid.make_private('FUNCTION ' || oid::regprocedure, coalesce(proacl, ac
     'snowid.release_shard(bigint, public.snowid_layout)'::regprocedure,
     'snowid.accept_shard(bigint, bigint, public.snowid_layout)'::regprocedure);
 
--- The shard of a node that has no other number.
+-- The default shard of a node without a number.
 SELECT snowid.create_shard(0);
 COMMIT;

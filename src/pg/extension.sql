@@ -1,17 +1,16 @@
 -- The SQL interface of snowid.
 --
--- This script runs as superuser, in a schema that an attacker may have filled. Therefore each name is written with
--- its schema, each argument is of the exact type, and the script calls nothing but what is in pg_catalog or in the
--- two schemas that it creates. Three schemas hold its objects:
---   the extension's schema  what applications call;
---   snowid                  what administrators call, views, and what functions of all roles call;
---   snowid_internal         tables, sequences, and what snowid alone calls. PUBLIC has no USAGE there, because several
---                           statements lock a relation before they check the caller's rights on it.
+-- This script runs as superuser, in a schema that may contain an attacker's objects. It therefore qualifies every name,
+-- matches every argument's type exactly, and calls only functions of pg_catalog and of the two schemas created here.
+-- the extension's schema: functions for applications
+-- snowid: functions for administrators, views, functions called by those of all roles
+-- snowid_internal: tables, sequences, internal functions. PUBLIC has no USAGE, because several statements lock a
+-- relation before they check the caller's rights.
 -- rights.sql grants all rights.
 
 \echo Use "CREATE EXTENSION snowid" to load this file. \quit
 
--- These fail if a schema of that name exists, whatever it contains.
+-- Both fail if the schema exists, whatever it contains.
 CREATE SCHEMA snowid;
 COMMENT ON SCHEMA snowid IS 'administration and views of snowid';
 CREATE SCHEMA snowid_internal;

@@ -1,7 +1,7 @@
--- Rights and owners. Every object has the rights stated in this file, and no others: what default privileges have
--- granted, or taken from PUBLIC, is replaced. All roles named here exist in every cluster and cannot be dropped. The
--- same holds for the owner, which is the bootstrap superuser, whoever creates the extension: before PostgreSQL 17 the
--- OID of a dropped role stays in pg_init_privs, and pg_dump writes it into each dump.
+-- Rights and owners. Every object has the rights stated in this file and no others: those of default privileges are
+-- replaced. All roles in it exist in every cluster and cannot be dropped. The owner is the bootstrap superuser, whoever
+-- creates the extension: before PostgreSQL 17, the OID of a dropped role stays in pg_init_privs, and pg_dump writes it
+-- into each dump.
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 DO $$
@@ -26,10 +26,10 @@ BEGIN
         SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, true, coalesce(p.proacl, acldefault('f', p.proowner))
           FROM pg_proc AS p WHERE d.classid = 'pg_proc'::regclass AND p.oid = d.objid
         UNION ALL
-        -- Unchanged rights stay unchanged: pg_upgrade cannot transfer those of an extension's types.
+        -- Unchanged rights stay unchanged, because pg_upgrade cannot transfer those of an extension's types.
         SELECT format('TYPE %s', t.oid::regtype), t.typowner, t.typacl IS NOT NULL, t.typacl
           FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND t.typelem = 0
-            -- Since PostgreSQL 17 row types are members, too, and belong to whom their tables do.
+            -- Since PostgreSQL 17, row types are members, too. They have their tables' owners.
             AND t.typrelid NOT IN (SELECT c.oid FROM pg_class AS c WHERE c.relkind <> 'c')
         UNION ALL
         SELECT format('%s %s', i.type, i.identity), x.owner, false, NULL
@@ -50,7 +50,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Everyone
+-- PUBLIC
 GRANT USAGE ON SCHEMA snowid TO PUBLIC;
 GRANT SELECT ON snowid.layouts, snowid.skipped_times, snowid.node_status, snowid.released_shards, snowid.segment_sources,
   snowid.columns, snowid.partitions TO PUBLIC;
@@ -72,8 +72,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Administrators: they may grant it to others. Only superusers may execute return_to_clock() and its helpers: it also
--- sets back the IDs without a shard, of all databases.
+-- Administrators, with grant option. return_to_clock() and its helpers are for superusers, because they also lower the
+-- common slots of all databases.
 DO $$
 DECLARE
   administration CONSTANT regprocedure[] := ARRAY[
@@ -108,19 +108,19 @@ GRANT SELECT ON snowid.stat_counters, snowid.stat_database, snowid.stat_shards, 
   snowid.registry_usage
   TO pg_database_owner WITH GRANT OPTION;
 
--- Dumps: the owner of a database dumps and restores it, whoever created the extension there.
+-- Dumps: the owner of a database dumps and restores it, whoever created the extension.
 GRANT USAGE ON SCHEMA snowid_internal TO pg_database_owner;
 GRANT SELECT, INSERT ON snowid_internal.membership, snowid_internal.nodes, snowid_internal.registry_identities,
   snowid_internal.moved_shards, snowid_internal.segment_sources TO pg_database_owner;
 GRANT SELECT, UPDATE ON snowid_internal.ceiling TO pg_database_owner;
 
--- A comment belongs to the extension's owner: pg_dump would write one into each dump, which the owner of a database
--- cannot restore in a single transaction if a superuser created the extension. pg_available_extensions has it.
+-- No comment, because it belongs to the extension's owner: pg_dump would write it into each dump, and a database owner
+-- could not restore it in a single transaction if a superuser created the extension. pg_available_extensions has it.
 COMMENT ON EXTENSION snowid IS NULL;
 
--- The schema's owner can rename it at any time, and make another one of its name. Where that was done while this script ran,
--- things of his may be in the place of others, such as types that functions in C would take for theirs; or one has got the
--- owner that another one was to have.
+-- The schema's owner can rename it at any time and create another one of its name. If that happened during this script,
+-- objects of that role may have replaced others, such as types used by C functions, or an object may have the wrong
+-- owner.
 DO $$
 BEGIN
   IF EXISTS (
@@ -137,7 +137,7 @@ BEGIN
        AND NOT (d.refclassid = 'pg_type'::regclass AND d.refobjid IN (
          SELECT c.reltype FROM pg_class AS c JOIN member AS o ON o.classid = 'pg_class'::regclass AND o.objid = c.oid))
     UNION ALL
-    -- Of the bootstrap superuser nothing is recorded.
+    -- Nothing is recorded for the bootstrap superuser.
     SELECT FROM member AS m JOIN pg_shdepend AS s ON s.classid = m.classid AND s.objid = m.objid
      WHERE s.deptype = 'o' AND s.dbid = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
        AND EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = 10 AND r.rolsuper)) THEN

@@ -198,8 +198,8 @@ bool node_may_issue(bool fails);
 void check_may_issue(bool fails);
 
 // Sets *number to the node number in the word. Returns false if the word has none; in a transaction
-// that changed it, and sees another one than other sessions; in a parallel worker and during
-// recovery, where that is unknown. Raises: as database_attach().
+// that changed it, and sees another one than other sessions; and in a parallel worker and during
+// recovery, which cannot tell. Raises: as database_attach().
 bool shared_number_recall(int64* number);
 
 // Stores the node number, unless it changed since `changes` were counted or does not fit. Requires:

@@ -20,7 +20,7 @@ namespace snowid::pg {
 
 namespace {
 
-// "shard 1 of layout "instagram"", in the current memory context.
+// Such as: shard 1 of layout "instagram".
 const char* name_of(const EventOf& event) {
   if (!event.has_shard) return "a kind of ID without shards";
   return psprintf("shard " UINT64_FORMAT " of layout \"%s\"", event.shard.value,
@@ -37,8 +37,7 @@ Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1
 
 void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
                core::UnixMicros now) {
-  // Whether the last tick was an ID: the slot has issued one since its counts began, and is not
-  // closed.
+  // Whether the last tick was an ID: the slot issued one since its counts began, and is not closed.
   const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
   const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
   const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
@@ -54,7 +53,7 @@ void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& lay
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-// The tables of each family.
+// The tables of each module.
 constexpr const char* kOfIds[] = {"databases", "slots", "usage of shards", "usage of other shards"};
 constexpr const char* kOfKinds[] = {"objectid"};
 constexpr const char* kUsageOfKeys = "usage of keys";
@@ -67,9 +66,9 @@ int64 memory_of(const char* const (&names)[count]) {
   return bytes;
 }
 
-// The tables of keys of sections, which are no entries of one in the directory.
+// The memory of keys of sections, which are not in tables of the directory.
 int64 memory_of_keys() {
-  // To look must not make the table.
+  // Reading must not create the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
   Quota keys = make_quota(nullptr, kUsageOfKeys);
   quota_attach(&keys);
@@ -112,14 +111,14 @@ void note_end(const core::Layout& layout) {
 void note_clock() {
   constexpr int64 kClockNoiseUs = 5000;
   std::atomic<int64_t>& clock_us = shared_database->clock_us;
-  // Read before the clock, or a session that is delayed in between would compare its clock with a
-  // later time, seen by another session meanwhile.
+  // Before the clock: if delayed in between, a session would compare its clock with a later time
+  // stored by another one.
   int64_t seen = clock_us.load(std::memory_order_acquire);
   const core::UnixMicros now = unix_now();
-  // Not stored each time: every session reads it.
+  // Rarely stored, because every session reads it.
   if (now.value <= seen + kClockNoiseUs && now.value >= seen - kClockNoiseUs) return;
   const bool is_back = now.value < seen;
-  // Where the exchange fails, another session has seen the same, and counts it.
+  // If the exchange fails, another session has seen the same, and counts it.
   if (!clock_us.compare_exchange_strong(seen, now.value, std::memory_order_acq_rel)) return;
   if (!is_back) return;
   tally(kBackwardSteps);
@@ -145,8 +144,8 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
-  // Memory is not allocated while a partition is locked. Of slots that are made meanwhile those for
-  // which there is no room are shown next time.
+  // Memory cannot be allocated under a partition's lock. Slots created meanwhile without room are
+  // omitted.
   constexpr uint64 kSpare = 64;
   const uint64 room = count_of_slots() + kSpare;
   auto* shards = static_cast<ShardStats*>(

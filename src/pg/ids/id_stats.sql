@@ -4,7 +4,7 @@ CREATE FUNCTION snowid.reset_stats() RETURNS pg_catalog.void
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_reset_stats';
 COMMENT ON FUNCTION snowid.reset_stats() IS 'Resets all statistics of this database.';
 
--- Statistics of shards. A role that may read the view must be able to call its function, too.
+-- Statistics of shards. A role that may read the view must be allowed to call its function.
 
 CREATE FUNCTION snowid.shard_statistics(OUT layout @extschema@.snowid_layout, OUT shard bigint, OUT issued bigint,
     OUT last_id bigint, OUT last_time pg_catalog.timestamptz, OUT lead double precision,

@@ -1,4 +1,4 @@
--- Making IDs
+-- Generating IDs
 
 CREATE FUNCTION @extschema@.snowid_next() RETURNS bigint
   VOLATILE STRICT PARALLEL RESTRICTED LANGUAGE C AS 'MODULE_PATHNAME', 'snowid_next';

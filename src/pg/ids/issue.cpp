@@ -1,4 +1,4 @@
-// The slow path of issuing IDs, what it waits for, and its errors.
+// The slow path of issuing IDs, its waits, and its errors.
 #include "pg/ids/issue.hpp"
 
 #include "core/ceiling.hpp"
@@ -16,14 +16,12 @@ uint64 changes_seen = 0;
 
 namespace {
 
-// How often default_shard_forget() was called.
 uint64 times_forgotten = 0;
 
-// How long a caller waits before it looks at the clock again: a clock that is put right ends the
-// wait.
+// The longest nap: a corrected clock ends the wait.
 constexpr int64 kLongestNapUs = 100000;
-// WaitLatch() counts in milliseconds, too coarse to wait for the beginning of the next one. Waits
-// that are shorter than this use pg_usleep(), and are not interruptible.
+// WaitLatch() counts in milliseconds, too coarse to wait for the next one. Shorter waits use
+// pg_usleep(), uninterruptibly.
 constexpr int64 kShortestLatchUs = 2000;
 
 // A call on the slow path.
@@ -37,8 +35,7 @@ struct SlowDraw {
 
 constexpr int64 kMinuteUs = SECS_PER_MINUTE * USECS_PER_SEC;
 
-// The snowid.max_lead that lets an ID be as far ahead of the clock, with a minute to spare, in
-// minutes.
+// The snowid.max_lead in minutes that allows this lead, with a minute to spare.
 constexpr int64 lead_minutes(int64 ahead_us) noexcept { return ahead_us / kMinuteUs + 2; }
 
 // Whether the setting can have that value.
@@ -46,16 +43,15 @@ constexpr bool any_lead_allows(int64 ahead_us) noexcept {
   return lead_minutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
 }
 
-// The statement by which a superuser lets IDs be as far ahead of the clock. ALTER SYSTEM does not
-// know the setting before the library is loaded, up to PostgreSQL 16.
+// The statement by which a superuser allows this lead. Up to PostgreSQL 16, ALTER SYSTEM knows the
+// setting only after LOAD.
 const char* allow_text(int64 ahead_us) {
   return psprintf("LOAD 'snowid'; ALTER SYSTEM SET snowid.max_lead = '" INT64_FORMAT
                   "min'; SELECT pg_reload_conf();",
                   lead_minutes(ahead_us));
 }
 
-// The hint of the error: why the next ID is ahead of the clock, as far as that follows from the
-// layout, and what to do.
+// The hint: the reason for the next ID's lead, as far as the layout shows it, and the remedy.
 int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind_us) {
   if (next == layout.epoch) return errhint("The layout begins then.");
   const int64 unit_us = layout.unit_us;
@@ -92,8 +88,7 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
       allow_text(ahead_us));
 }
 
-// kClockBehind: the clock is `behind_us` behind the next ID's time, more than the caller may wait
-// for.
+// Raises: kClockBehind because the clock is `behind_us` behind the next ID's time.
 [[noreturn]] void report_clock_behind(const EventOf& of, core::UnixMicros next, int64 behind_us) {
   ereport(ERROR, errcode(kClockBehind),
           of.has_shard
@@ -107,8 +102,8 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
 }
 
 // Reads the clock, and returns how far IDs may go without a skipped time. Lifts this database's
-// slots over a range that is due, durably. IDs of a kind that all databases share follow the clock
-// alone, even through skipped times, since they have random bits.
+// slots, durably, over a range that is due. IDs of common slots follow the clock alone, because
+// they have random bits.
 core::IssueLimits limits_now(const EventOf& of) {
   constexpr core::UnixMicros kNever{PG_INT64_MAX};
   for (;;) {
@@ -119,7 +114,7 @@ core::IssueLimits limits_now(const EventOf& of) {
     const int64 early_us = lift_early_us();
     const core::SkippedRange* due = due_at(times, clock, floor, early_us);
     if (due != nullptr) {
-      // All slots are lifted at once: the floor then shows which ranges were stepped over.
+      // Lifts all slots at once: the floor then shows which ranges were stepped over.
       ceiling_lift(due->until);
       continue;
     }
@@ -131,21 +126,20 @@ core::IssueLimits limits_now(const EventOf& of) {
   }
 }
 
-// Makes sure that the ceiling allows an ID with the time `moment`, and that this database may issue
-// it. now: the clock. has_shard: false for IDs of a kind that all databases share, and that a copy
-// may issue, too.
+// Makes the ceiling allow an ID at `moment`, and checks that this database may issue it. has_shard:
+// false for common slots, whose IDs a copy may issue, too.
 void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool has_shard) {
   Ceiling* mine = my_ceiling;
   if (!shared_database->may_issue.load(std::memory_order_acquire)) check_may_issue(has_shard);
   int64_t alert = mine->alert_us.load(std::memory_order_acquire);
   if (moment.value <= alert) return;
   const int64 ceiling = mine->ceiling_us.load(std::memory_order_acquire);
-  // Within a day of skipped times the alert stays where it is, and the ceiling is not raised early.
+  // Within a day of skipped times, the alert is unchanged, and the ceiling is not raised early.
   const core::UnixMicros alert_end = last_alert();
   const bool is_before_skipped = moment > alert_end;
   if (is_before_skipped && moment.value <= ceiling) return;
-  // If this transaction has created the sequence, the ceiling that it raises counts as used when it
-  // commits, and the next caller has to wait for that. Therefore it goes no further than it must.
+  // If this transaction created the sequence, the ceiling counts as used when it commits, and the
+  // next caller waits for it: it is raised no further than necessary.
   const bool seldom =
       !has_own_ceiling() && !is_before_skipped && core::is_seldom(now, {alert}, ceiling_step_us());
   const core::CeilingWish wish = core::wish_of(moment, now, seldom, ceiling_step_us());
@@ -153,45 +147,42 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
-  // The ceiling is near, but not reached. The session that moves the alert raises the ceiling;
-  // other sessions continue. If that fails, the next one to reach the new alert tries again.
+  // The ceiling is near, but not reached. The session that moves the alert raises the ceiling while
+  // other sessions continue. If it fails, the next session to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  // Acquires the 0 that recheck_may_issue() has released, if that came before: then the next load
-  // of may_issue is false. Where the 0 comes later it stays.
+  // Acquires the 0 released by an earlier recheck_may_issue(): the next load of may_issue is then
+  // false. A later 0 stays.
   if (!mine->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                               std::memory_order_relaxed))
     return;
-  // recheck_may_issue() may have set the alert to 0 although it was 0 before: then the exchange did
-  // not fail.
+  // If the alert was 0 before recheck_may_issue() stored 0, the exchange succeeded nevertheless.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
     mine->alert_us.store(0, std::memory_order_release);
 }
 
-// Reports why the slot, whose last tick is `last`, has no next one; or returns if it has been
-// opened since.
+// Raises the error for a slot without a tick after `last`. Returns if the slot was opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
   if (last == end_of(draw.of.layout) && draw.of.has_shard) {
     refuse_released(draw.of.layout, draw.of.shard, draw.slot);
-    // It may have been opened and closed again since that was asked.
+    // It may have been opened and closed again since.
     if (!is_at_end(draw.slot, draw.of.layout) || !is_used_up(draw.of.layout)) return;
   }
   note_refusal(draw.of, "The layout is exhausted.");
   report_used_up(draw.of.layout);
 }
 
-// Whether a caller may wait `for_us` more: with what it has waited already no longer than
-// snowid.max_wait.
+// Whether a caller may wait `for_us` more, within snowid.max_wait in total.
 bool may_wait(ClockWait* wait, int64 for_us) noexcept {
   if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
   wait->has_begun = true;
   return for_us <= max_wait_us() - elapsed_us(wait->since);
 }
 
-// Waits a while for the clock, `wait_us` of it, to come to an ID with the time `next`; or reports
-// that this is longer than the caller may wait.
+// Sleeps once toward an ID at `next`, which is `wait_us` away. Raises: SN001 if the caller may not
+// wait that long.
 void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   ClockWait* wait = &draw->wait;
   if (!may_wait(wait, wait_us)) {
@@ -199,14 +190,14 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
     note_refusal(draw->of, psprintf("The clock is %s behind the next ID.", span_text(behind_us)));
     report_clock_behind(draw->of, next, behind_us);
   }
-  // Counted before the sleep, too: a caller that is cancelled during it has waited.
+  // Also before the sleep, for a caller canceled in it.
   note_wait(draw->of, wait, next);
   wait_a_while(wait_us);
   note_wait(draw->of, wait, next);
 }
 
-// Takes IDs, the first of which would have the time `next`. The count is 0 if another process has
-// taken that one, and the next one is beyond the limit.
+// Takes IDs, expecting the first at `next`. The count is 0 if another process took that one, and
+// the next one is beyond the limit.
 core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core::UnixMicros next) {
   const core::Layout& layout = draw.of.layout;
   const core::UnixMicros now = limits.clock;
@@ -233,15 +224,15 @@ void default_shard_forget() {
 }
 
 pg_noinline int64 shard_resolve() {
-  // In a session's first call before shared memory is attached, which reads a word of the session's
-  // own: then the second call learns the shard once more, if the server's word has ever changed. If
-  // it fails below, the session has no default shard, instead of the previous one. The changes are
-  // read first: the next caller notices one that comes meanwhile.
+  // Before shared memory is attached, changes_seen comes from this process's own word: the second
+  // call then resolves the shard again if the server's word ever changed. If shard_of_setting()
+  // fails, there is no default shard, instead of the previous one. The changes are read first: the
+  // next caller notices a later one.
   default_shard = kUnresolvedShard;
   changes_seen = changes_of(number_word->load(std::memory_order_acquire));
   const uint64 before = times_forgotten;
   const int64 shard = shard_of_setting();
-  // Unless default_shard_forget() was called meanwhile: then the answer may be another one by now.
+  // Unless default_shard_forget() was called meanwhile, which may change the result.
   if (times_forgotten == before) default_shard = shard;
   return shard;
 }
@@ -300,8 +291,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock();
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Read before the limits: a session that lifts slots over a skipped time raises the floor
-    // first.
+    // Read before the limits, because a session that lifts slots raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::IssueLimits limits = limits_now(draw.of);
     const core::Time now = time_at(layout, limits.clock);
@@ -328,8 +318,8 @@ void issue_only_above(core::UnixMicros moment) {
 
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start) {
   if (common->slot == nullptr) {
-    // Before a crash some database may have been ahead of the clock by snowid.max_lead. A superuser
-    // may have set that higher for one session alone; bounded, because callers have to wait for it.
+    // Before a crash, a database may have been ahead of the clock by snowid.max_lead. Bounded,
+    // because a superuser may have raised it in one session, and callers must wait that long.
     const core::UnixMicros used{unix_now().value +
                                 std::min(max_lead_us(), int64{kDefaultMaxWaitMs} * 1000)};
     const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};
@@ -342,15 +332,14 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     common->slot = slot;
   }
   const int64 floor_us = my_ceiling->floor_us.load(std::memory_order_acquire);
-  // A floor that is ahead because this database's slots were lifted over skipped times does not
-  // raise the slot that all databases share.
+  // A floor ahead of the clock because of skipped times does not raise the common slot.
   const core::UnixMicros clock = unix_now();
   if (floor_us > clock.value && floor_us <= lead_from_now(clock).value) {
     common->floor_us = floor_us;
     return;
   }
-  // A slot of its own takes the first tick above the floor. If that has to wait or fails, the
-  // common slot is as it was.
+  // A private slot takes the first tick above the floor. If that must wait or fails, the common
+  // slot is unchanged.
   Slot own{};
   own.last_tick.store(last_tick_at(layout, {floor_us}).value, std::memory_order_relaxed);
   const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;

@@ -1,6 +1,6 @@
-// The settings of IDs, the shard of functions that are given none, and the SQL functions that issue
-// IDs. Each of these raises an error in a read-only transaction, as nextval
-// does, finds the layout's cache and the shard, and calls issue_one() or issue() (issue.hpp).
+// The settings of IDs, and the SQL functions that issue IDs. Each raises 25006 in a read-only
+// transaction, finds the layout's cache and the shard, and calls issue_one() or issue()
+// (issue.hpp).
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -29,13 +29,12 @@ int max_wait_ms = kDefaultMaxWaitMs;
 
 namespace {
 
-// snowid.default_shard as it was given. It is a text because shards can be greater than an int, and
-// because PostgreSQL would replace an invalid number by the default, which may be another server's
-// shard.
+// snowid.default_shard, a text because shards can exceed an int, and because PostgreSQL would
+// replace an invalid number by the default, possibly another server's shard.
 char* shard_text = nullptr;
 bool is_registering = false;
 
-// Reads a shard, or kOwnNumber. Returns false if the text is neither.
+// Reads a shard or kOwnNumber. Returns false for other text.
 bool read_shard(std::string_view text, int64* shard) noexcept {
   while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
@@ -43,10 +42,10 @@ bool read_shard(std::string_view text, int64* shard) noexcept {
   return error == std::errc{} && rest == text.data() + text.size() && *shard >= kOwnNumber;
 }
 
-// Rejects an invalid value in SET, ALTER DATABASE, ALTER ROLE and ALTER SYSTEM. Accepts it if it
-// comes from the configuration file, or was stored before the library was loaded: PostgreSQL would
-// only warn, and use the default. The first use of the shard then fails. ALTER SYSTEM asks with the
-// file as the source; but while a statement is executed the file itself is not read.
+// Rejects an invalid value in SET, ALTER DATABASE, ALTER ROLE, and ALTER SYSTEM. Accepts one from
+// the configuration file, or stored before the library was loaded, because PostgreSQL would only
+// warn and use the default: the first use of the shard then raises an error. ALTER SYSTEM, too, has
+// PGC_S_FILE as the source, but the file itself is never read within a statement.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (read_shard(*value, &shard)) return true;
@@ -63,36 +62,35 @@ void assign_shard(const char* value, void*) {
   default_shard_forget();
 }
 
-// The state of a running snowid_next_batch: the IDs it has taken and not returned, and how many to
-// take.
+// The state of a running snowid_next_batch(): IDs taken and not returned, and how many to take.
 struct Batch {
   LayoutCache* cache;
   int64 shard;
   core::Tick next;
   uint32 buffered;
   int32 left;
-  bool is_own;     // whether the shard was the node's own number
-  uint64 changes;  // how often that had changed when it was
+  bool is_own;     // whether the shard is the node number
+  uint64 changes;  // of the node number
 };
 
-// The IDs that a call of snowid_next_batch() or snowid_reserve() asks for.
+// The IDs requested by snowid_next_batch() or snowid_reserve().
 struct Run {
   LayoutCache* cache;
   int64 shard;
   int32 count;
 };
 
-// The count of a call: of (count), or of (shard, count, layout).
+// The count of (count) or (shard, count, layout).
 int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
 
-// The arguments of a call. Raises: 55000 if there is no default shard; 22023 if it is none.
+// Raises: as shard_by_default().
 Run run_of(FunctionCallInfo fcinfo) {
   const int32 count = count_arg(fcinfo);
   if (PG_NARGS() == 1) return {&layout_caches, shard_by_default(), count};
   return {layout_cache_of(layout_spec_arg(fcinfo, 2)), PG_GETARG_INT64(0), count};
 }
 
-// 55000, as currval has it before nextval.
+// Raises: 55000, as currval does before nextval.
 [[noreturn]] void report_undefined(const char* function) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("%s is not yet defined in this session", function),
@@ -101,7 +99,7 @@ Run run_of(FunctionCallInfo fcinfo) {
                                          "not count: use RETURNING."));
 }
 
-// 55000: the batch is of the node's own number, and that is another one now.
+// Raises: 55000 if the batch is of the node number, and that has changed.
 void require_own(Batch* batch) {
   if (changes_of(number_word->load(std::memory_order_acquire)) == batch->changes) return;
   if (shard_by_default() != batch->shard)
@@ -171,16 +169,16 @@ SNOWID_FUNCTION(snowid_next_layout) {
 // snowid_next_batch(count int) → SETOF bigint
 // snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
 //
-// Takes up to a time unit's worth of IDs at once, so a batch that is not read to its end wastes
-// fewer than that, and the times of a long batch keep to the clock. An ID counts as issued when it
-// is taken: other calls get greater ones while the batch returns those it holds.
+// Takes up to a time unit's worth of IDs at once: a batch that is not read to its end wastes fewer,
+// and the times of a long one follow the clock. IDs count as issued when taken: other calls get
+// greater ones meanwhile.
 SNOWID_FUNCTION(snowid_next_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
     require_read_write("snowid_next_batch()");
     require_count(count_arg(fcinfo), 0, PG_INT32_MAX);
     const Run run = run_of(fcinfo);
-    cached_shard(run.cache, run.shard);  // fails if there is no such shard
+    cached_shard(run.cache, run.shard);  // raises 22023 if there is no such shard
     call = SRF_FIRSTCALL_INIT();
     auto* batch =
         static_cast<Batch*>(MemoryContextAlloc(call->multi_call_memory_ctx, sizeof(Batch)));

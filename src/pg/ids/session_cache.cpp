@@ -1,4 +1,4 @@
-// Bringing shards into the session's cache, and adding its counts to their slots.
+// Adding shards to the session's cache, and its counts to their slots.
 #include "pg/ids/session_cache.hpp"
 
 #include "pg/errors.hpp"
@@ -18,10 +18,9 @@ int64 session_last_id = kNoId;
 
 namespace {
 
-// The chunks of which this transaction got IDs.
 Uncounted* listed = nullptr;
 
-// Whether this transaction has got an ID.
+// Whether this transaction has issued an ID.
 bool has_begun = false;
 
 // An entry of LayoutCache::far.
@@ -41,7 +40,7 @@ CacheChunk* make_chunk() {
 void widen_cache(LayoutCache* cache, uint64 number) {
   uint32 capacity = std::max(cache->capacity, uint32{1});
   while (capacity <= number) capacity *= 2;
-  // Both arrays at once, before anything changes, since it may fail.
+  // Both arrays before any change, because allocation may fail.
   auto** pointers = static_cast<void**>(allocate_zeroed(2 * capacity * sizeof(void*)));
   auto** chunks = reinterpret_cast<CacheChunk**>(pointers);
   auto** uncounted = reinterpret_cast<Uncounted**>(pointers + capacity);
@@ -88,8 +87,8 @@ void for_each_chunk(void (*visit)(CacheChunk*)) {
   }
 }
 
-// For the first ID of a transaction. Looks at the clock once more: one that was set back by less
-// than what the lead allows would be noticed nowhere else.
+// For the first ID of a transaction. Checks the clock: a step backward within the lead would
+// otherwise go unnoticed.
 void begin_counting() {
   has_begun = true;
   note_clock();
@@ -126,7 +125,7 @@ CachedShard* cache_shard(LayoutCache* cache, int64 shard) {
   CacheChunk* chunk =
       number < LayoutCache::kNear ? near_chunk(cache, number) : far_chunk(cache, number);
   CachedShard* cached = &chunk->shards[static_cast<uint64>(shard) % CacheChunk::kShards];
-  // Last, since nothing may fail once this session is counted in.
+  // Last, because nothing may fail once this session is counted in.
   cached->slot = slot_of(cache->layout, shard);
   return cached;
 }
@@ -150,8 +149,7 @@ void counts_flush() noexcept {
     const LayoutCache* cache = uncounted->cache;
     cache->uncounted[uncounted->number] = nullptr;
     const CachedShard* shards = cache->chunks[uncounted->number]->shards;
-    // Slots of many shards may not be in the processor's cache: they are prefetched for the whole
-    // chunk.
+    // Prefetches the slots of the whole chunk, which may not be in the processor's cache.
     for (uint32 at = 0; at < CacheChunk::kShards; at++)
       if (uncounted->ids[at] > 0) __builtin_prefetch(shards[at].slot, kToWrite);
     for (uint32 at = 0; at < CacheChunk::kShards; at++) {

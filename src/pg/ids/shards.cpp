@@ -1,19 +1,17 @@
-// In the order of this file: slots are counted, removed by a sweep, and made; shards are locked,
-// and the table of those that have moved is read; slots of released shards are closed.
+// In this order: counting, sweeping, and creating slots; locking shards, and reading the table of
+// moved ones; closing slots of released shards.
 //
-// A sweep may remove a slot without users, if its tick is at or behind the one that a new slot
-// would start with. That start follows from the floor of the database, and from the times up to
-// which it was swept. A new slot therefore issues only IDs above those of the old one, by these
-// rules:
-//
-// - The times are stored before slots are looked at. They only grow, except that
+// A sweep may remove a slot without users if its tick is not after the start of a new slot, which
+// follows from the database's floor and the times up to which it was swept. A slot that is created
+// again therefore issues only greater IDs:
+// - The times are stored before slots are scanned. They only grow, except that
 //   snowid.return_to_clock() lowers them, so they are read again for each slot.
-// - A session that makes the slot again reads the times after the removal, with the slot's
-//   partition locked, and therefore reads these or higher ones.
-// - No process has a pointer to the old slot, or the slot would have a user.
+// - A session that creates the slot again reads the times under the partition's lock, after the
+//   removal, and therefore these or greater ones.
+// - No process has a pointer to the old slot, because the slot would have a user.
 //
-// Only units of time that have ended count. If the unit is an hour, for example, a slot that was
-// used in this hour stays: a new one could issue nothing until the next hour.
+// Only units of time that have ended count. With units of an hour, a slot used in this hour stays,
+// because a new one could issue nothing until the next hour.
 #include "pg/ids/shards.hpp"
 
 #include "core/objectid.hpp"
@@ -42,7 +40,7 @@ namespace snowid::pg {
 
 namespace {
 
-// The table that lock_shard_and_find() has locked last, with an object of it.
+// The table last locked by lock_shard_and_find().
 Oid locked_table = InvalidOid;
 
 bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
@@ -75,10 +73,10 @@ struct Swept {
   SlotStart start;
 };
 
-// Stores, in the databases that count for the bound, up to when they are swept, and returns a table
-// of Swept with all databases. That is up to a second ago, since a slot that was used since is
-// worth keeping; but not beyond the ceiling, or a clock that was ahead for a moment would keep new
-// slots from issuing anything.
+// Stores in the databases within the bound up to when they are swept, and returns a table of Swept
+// with all databases. The time is 1 s ago, because slots used since are worth keeping. It is not
+// beyond the ceiling, because new slots could otherwise issue nothing after a clock was ahead for a
+// moment.
 HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
   HTAB* found = make_hash<Oid, Swept>("snowid sweep", CurrentMemoryContext);
@@ -99,16 +97,15 @@ HTAB* sweep_databases(Bound bound) {
   return found;
 }
 
-// Whether the slot's tick allows removing it. That of a closed slot of a dropped database does: the
-// floor is above all that it has issued, see last_used().
+// Whether the slot's tick allows its removal. A closed slot of a dropped database qualifies,
+// because the floor is above all of its IDs (last_used).
 bool is_behind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
                bool is_dropped) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));
 }
 
-// A time that no ID of a slot is above. A closed slot has lost its last tick, so there it is the
-// ceiling.
+// Upper bound on the time of a slot's IDs: of a closed slot, whose last tick is lost, the ceiling.
 core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
                            const Swept& swept) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
@@ -116,9 +113,9 @@ core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
   return last == end_of(layout) ? std::min(moment, swept.ceiling) : moment;
 }
 
-// Finds the slots that may be removed: those that count for the bound, and those of dropped
-// databases; at most most_idle_shards of them. Raises the floors of dropped databases to the last
-// time that any of their slots has used: in `found` only, raise_floor_of() stores it.
+// Finds removable slots, at most most_idle_shards: those within the bound, and those of dropped
+// databases. Raises the floors of dropped databases to the last time used by their slots, in
+// `found` alone: raise_floor_of() stores it.
 uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -129,7 +126,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
     if (swept == nullptr || is_in_use(slot)) continue;
     const core::Layout& layout = slot_layout(slot, &recent);
     if (swept->is_dropped) {
-      // A slot at tick 0 has issued nothing, and its time may be an epoch that is yet to come.
+      // A slot at tick 0 has issued nothing, and its time may be a future epoch.
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
         swept->start.floor = std::max(swept->start.floor, last_used(slot, layout, *swept));
     } else if (!is_within(bound, slot->key.database) ||
@@ -142,8 +139,8 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   return count;
 }
 
-// Raises the floor of a dropped database above all that its slots have issued, in case a new
-// database gets its OID before the entry is removed.
+// Raises the floor of a dropped database above all IDs of its slots, in case a new database gets
+// its OID before the entry is removed.
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &swept.oid, false));
   if (database == nullptr) return;
@@ -151,8 +148,8 @@ void raise_floor_of(const Swept& swept) {
   dshash_release_lock(databases.attached, database);
 }
 
-// Reads the start of new slots again for each slot, since snowid.return_to_clock() may have lowered
-// it. Locked in this order: the database, as in remove_database(), its usage, slots.
+// Reads the start of new slots again, because snowid.return_to_clock() may have lowered it. Lock
+// order: the database, as in remove_database(), its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &idle.database, false));
   if (database == nullptr) return;
@@ -173,12 +170,11 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   dshash_release_lock(databases.attached, database);
 }
 
-// Removes the entry of a database that was dropped, if it has no slots left.
+// Removes the entry of a dropped database without slots.
 void remove_database(Oid oid) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &oid, true));
   if (database == nullptr) return;
-  // Only its users make slots of a database, so once it has none there are no more than are
-  // counted.
+  // Only users of a database create its slots: without any, the counts are final.
   if (database->users.load(std::memory_order_acquire) == 0 &&
       count_of_database(default_quota, oid) == 0 && count_of_database(other_quota, oid) == 0)
     table_delete(databases, database);
@@ -186,7 +182,7 @@ void remove_database(Oid oid) {
     dshash_release_lock(databases.attached, database);
 }
 
-// Removes slots without users that count for the bound, and those of dropped databases.
+// Removes unused slots within the bound, and those of dropped databases.
 void sweep_slots(Bound bound) {
   quota_attach(&default_quota);
   quota_attach(&other_quota);
@@ -216,7 +212,7 @@ void sweep_slots(Bound bound) {
   pfree(idle);
 }
 
-// Makes sure that this database may have another slot, which counts for the quota that is returned.
+// The quota of a new slot of this database. Raises: 53400 if it has no room.
 Quota& slots_require_room(const SlotKey& key) {
   if (!(key.layout == core::kInstagram.spec)) {
     const Bound bound = quota_make_room(&other_quota, sweep_slots);
@@ -233,7 +229,7 @@ Quota& slots_require_room(const SlotKey& key) {
   return quota_of(key);
 }
 
-// Finds the slot or makes it. Returns it with its partition locked.
+// Finds or creates the slot, and returns it with its partition locked.
 Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
   const Quota& quota = slots_require_room(key);
   Usage* usage = usage_lock(quota, MyDatabaseId);
@@ -287,7 +283,7 @@ void close_slot(const SlotKey& key, const core::Layout& layout) {
 
 bool moved_read(Relation table, HeapTuple row, Moved* moved) {
   using Column = MovedColumn;
-  // By number: columns may have been added, and dropped again.
+  // By number, because columns may have been added and dropped.
   Datum values[kMovedColumns + 1];
   bool nulls[kMovedColumns + 1];
   for (int i = 1; i <= kMovedColumns; i++)
@@ -303,8 +299,8 @@ bool moved_read(Relation table, HeapTuple row, Moved* moved) {
   return true;
 }
 
-// A transaction may move thousands of shards, and the server has room for some thousand locks.
-// Therefore shards share them.
+// Shards share 1,024 locks, because a transaction may move thousands of shards, and the server has
+// room for some thousand locks.
 Oid lock_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
   return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
@@ -323,7 +319,7 @@ bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* 
   assert_has_lock(RelationGetRelid(table), AccessShareLock);
   const Oid index = own_key_of(table);
   ScanKeyInit(&key, MovedColumn::kShard, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(shard));
-  // A snapshot of its own, since the caller's may be older than the row.
+  // With its own snapshot, because the caller's may be older than the row.
   SysScanDesc scan = systable_beginscan(table, index, OidIsValid(index), nullptr, 1, &key);
   for (HeapTuple row; !is_found && HeapTupleIsValid(row = systable_getnext(scan));) {
     require_no_null(table, kMovedShards, row);
@@ -354,10 +350,10 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
   auto* slot = static_cast<Slot*>(dshash_find(slots.attached, &key, false));
   const bool is_new = slot == nullptr;
-  // Done without a lock on a partition, since lock_shard() may wait for a transaction.
+  // Without a partition's lock, because lock_shard() may wait for a transaction.
   if (is_new) {
-    // Before the slot is made: a session that finds the slot, with its partition locked, sees this
-    // store, too.
+    // Before the slot is created: a session that finds it under its partition's lock sees this
+    // store.
     raise_time(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, lock_shard(layout, shard));
   }
@@ -372,7 +368,7 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
   Moved moved;
   const bool is_found = lock_shard_and_find(layout, number, &moved);
   // A slot can be closed without such a row: this transaction is to open it, or the extension was
-  // dropped and created again since it was closed.
+  // created again since.
   const bool is_closed =
       (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
   unlock_shard(layout, number);
@@ -390,8 +386,7 @@ void close_released() {
     if (!moved_read(table, row, &moved) || moved.is_open) continue;
     const core::Layout layout = core::make_layout(moved.layout);
     const SlotKey key = slot_key_of(layout, moved.shard);
-    // A slot that is closed already needs no lock, for which it would have to wait while another
-    // transaction moves the shard.
+    // A closed slot needs no lock, which might wait for a transaction that moves the shard.
     if (!is_slot_open(key, layout)) continue;
     if (lock_shard(layout, moved.shard)) close_slot(key, layout);
     unlock_shard(layout, moved.shard);

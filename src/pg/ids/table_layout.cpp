@@ -1,5 +1,4 @@
-// Reading the defaults of a table, as expression trees, and caching the result until the relation
-// changes.
+// Reads a table's defaults as expression trees, and caches the result until the relation changes.
 #include "pg/ids/table_layout.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -53,7 +52,7 @@ void add(const DefaultLayout& other, DefaultLayout* layout) noexcept {
   if (other.has_layout) layout->layout = other.layout;
 }
 
-// A walker: see expression_tree_walker() of PostgreSQL. found: a DefaultLayout.
+// A walker for expression_tree_walker(). found: a DefaultLayout.
 bool find_makers(Node* node, void* found) {
   if (node == nullptr) return false;
   auto* layout = static_cast<DefaultLayout*>(found);
@@ -68,7 +67,7 @@ bool find_makers(Node* node, void* found) {
   return walk_expression(node, find_makers, found);
 }
 
-// The default of a column of its own; nullptr if it has none.
+// The default of the column itself, or nullptr.
 Node* own_default(TupleDesc columns, AttrNumber number) {
   const TupleConstr* constraints = columns->constr;
   for (int i = 0; constraints != nullptr && i < constraints->num_defval; i++)
@@ -77,13 +76,13 @@ Node* own_default(TupleDesc columns, AttrNumber number) {
   return nullptr;
 }
 
-// Returns false if the answer must not be remembered: the relation is gone; or it is of a domain,
-// since ALTER DOMAIN changes a default without an invalidation of the relation.
+// Returns false if the result must not be cached: the relation is gone; or it depends on a domain,
+// because ALTER DOMAIN does not invalidate the relation.
 bool read_defaults(Oid relid, DefaultLayout* layout) {
   bool is_lasting = true;
   Relation relation = RelationIdGetRelation(relid);
   if (relation == nullptr) return false;
-  // A copy, since nothing is locked: each look into a catalog may bring what others have altered.
+  // A copy, because nothing is locked: each catalog access may process invalidations.
   TupleDesc columns = CreateTupleDescCopyConstr(RelationGetDescr(relation));
   RelationClose(relation);
   for (AttrNumber number = 1; number <= columns->natts; number++) {
@@ -114,7 +113,7 @@ void default_layout_add(Oid relid, DefaultLayout* layout) {
   entry->is_read = false;
   DefaultLayout found{};
   const bool is_lasting = read_defaults(relid, &found);
-  // It is gone if the relation was changed meanwhile.
+  // The entry is gone if the relation was changed meanwhile.
   entry = static_cast<Remembered*>(hash_search(remembered, &relid, HASH_FIND, nullptr));
   if (entry != nullptr && is_lasting) {
     entry->layout = found;

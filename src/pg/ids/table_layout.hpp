@@ -1,6 +1,5 @@
-// Which layout the IDs of a table have, by the defaults of its columns. Called by
-// snowid_watermark() for a table and each of its partitions. Belongs to one process; nothing here
-// is shared.
+// The layout of a table's IDs, by its columns' defaults: for snowid_watermark(), of a table and
+// each of its partitions.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -9,16 +8,16 @@
 
 namespace snowid::pg {
 
-// The layouts found in the defaults of bigint columns.
+// The layouts in the defaults of bigint columns.
 struct DefaultLayout {
-  bool has_layout;  // one makes IDs, of `layout`
-  bool is_mixed;    // they make IDs of several layouts, or one names its layout by an expression
-  bool is_other;    // one makes a number in another way: a sequence's, or a function's
+  bool has_layout;  // a default generates IDs of `layout`
+  bool is_mixed;    // several layouts, or one not given as a constant
+  bool is_other;    // a default is another sequence or function
   core::LayoutSpec layout;
 };
 
-// Adds those of the defaults of one relation, and of the domains of its columns. layout: begins
-// with all bytes zero. Locks nothing.
+// Adds those of a relation's defaults, including its columns' domains. layout: zeroed at first.
+// Locks nothing.
 void default_layout_add(Oid relid, DefaultLayout* layout);
 
 // Called by module.cpp.

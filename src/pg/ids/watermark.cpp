@@ -1,24 +1,23 @@
-// snowid_watermark: an ID such that each row of a table whose key is at or below it, and was made
-// in the statement that has inserted the row, is visible to every snapshot that is taken after the
-// call, or never will be.
+// snowid_watermark: an ID such that each row of a table with a key at or below it, generated in the
+// statement that inserted the row, is visible to every snapshot taken after the call, or never will
+// be.
 //
-// 1. The mark is the greatest ID that any shard of the database and layout has issued, or the last
-//    one of the time that has passed.
+// 1. The mark is the greatest ID issued by any shard of the database and layout, or the last one of
+//    the time that has passed.
 // 2. All shards are lifted above it. An ID at or below it was therefore issued before, by a
-//    statement that had locked the table already. Shards that are lifted ahead of the clock lose
-//    the time up to there; therefore the next call waits until the clock has reached that, or calls
-//    in a loop would drive all shards up to max_lead.
-// 3. Wait for the transactions that have a writer's lock on the table, or on what it is a partition
-//    of or has as partitions, at this moment. None that comes later has such an ID. No lock is
-//    taken, so no session queues behind the caller.
+//    statement that had already locked the table. Shards lifted ahead of the clock lose the time up
+//    to the mark. The next call waits until the clock has reached it, because calls in a loop would
+//    otherwise drive all shards to max_lead.
+// 3. Wait for the transactions that now hold a writer's lock on the table, its partitions, or its
+//    ancestors. No later one has such an ID. No lock is taken, so no session queues behind the
+//    caller.
 //
-// It is not done as CREATE INDEX CONCURRENTLY does, by GetLockConflicts(ShareLock): that would wait
-// for VACUUM, and deadlock with CREATE INDEX CONCURRENTLY itself. A writer always has
-// RowExclusiveLock, and what else is slow has not.
+// GetLockConflicts(ShareLock), as in CREATE INDEX CONCURRENTLY, would wait for VACUUM, and deadlock
+// with CREATE INDEX CONCURRENTLY. A writer always has RowExclusiveLock, and those have not.
 //
-// Shared: slots are lifted by compare-and-swap. Those that are made or opened meanwhile start above
-// Database::watermark_us, which is raised before slots are looked at. Ceiling::lock is held in
-// shared mode for that, since open_slot() reads it and opens the slot with that lock.
+// Shared: slots, lifted by compare-and-swap. Slots created or opened meanwhile start above
+// Database::watermark_us, raised before slots are scanned: under Ceiling::lock in shared mode,
+// because open_slot() reads it and opens the slot under that lock.
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -77,7 +76,7 @@ core::Id greatest_issued(const core::Layout& layout) {
   const core::Tick start = my_start_tick(layout);
   if (start.value > 0) greatest = last_id_of(layout, time_of(layout, start));
   for_each_slot([&](const Slot* slot, const core::Layout& of) {
-    // A closed slot issues nothing; it is opened above the mark.
+    // A closed slot issues nothing, and is opened above the mark.
     if (!(of == layout) || is_at_end(slot, of)) return;
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     greatest = std::max(greatest, id_of(of, {slot->key.shard}, last));
@@ -85,10 +84,10 @@ core::Id greatest_issued(const core::Layout& layout) {
   return greatest;
 }
 
-// The mark: the greatest ID, or the last one of the units of time that have ended, which covers the
-// IDs of a released shard once the clock has passed them. It must not be above the ceiling, which
-// is the start of slots after a crash. In a layout of long units the rest of the unit that the
-// clock is in, or an ID ahead of it, cannot be skipped.
+// The mark: the greatest ID, or the last one of the units that have ended, which covers the IDs of
+// a released shard once the clock has passed them. At most the ceiling, the start of slots after a
+// crash. In a layout of long units, the rest of the current unit, or an ID ahead of the clock,
+// cannot be skipped.
 core::Id choose_mark(const core::Layout& layout) {
   const core::Id greatest = greatest_issued(layout);
   const core::UnixMicros ceiling{my_ceiling->ceiling_us.load(std::memory_order_acquire)};
@@ -98,8 +97,8 @@ core::Id choose_mark(const core::Layout& layout) {
   return last_id_of(layout, std::max(core::Time{time_of_id(layout, greatest).value - 1}, ended));
 }
 
-// Raises Database::watermark_us to `start`, as soon as the clock has reached what it was before.
-// start: at most snowid.max_lead ahead of the clock, so the wait is no longer than that.
+// Raises Database::watermark_us to `start` once the clock has reached its previous value. start: at
+// most snowid.max_lead ahead of the clock, which bounds the wait.
 void raise_watermark(core::UnixMicros start) {
   std::atomic<int64_t>* shared = &shared_database->watermark_us;
   int64_t last = shared->load(std::memory_order_acquire);
@@ -116,8 +115,8 @@ void raise_watermark(core::UnixMicros start) {
   }
 }
 
-// Has all shards of this database and layout issue only IDs above the mark from now on. Raises
-// SN001 as wait_until_allowed() does.
+// Makes all shards of this database and layout issue only IDs above the mark. Raises: SN001, as
+// wait_until_allowed().
 void lift_above(const core::Layout& layout, core::Id mark) {
   core::Parts parts;
   if (decompose(layout, mark, &parts) != core::Status::kOk) return;
@@ -129,7 +128,7 @@ void lift_above(const core::Layout& layout, core::Id mark) {
   });
 }
 
-// Raises: 42P01, 42809, or 0A000 if the rows of a relation cannot be waited for.
+// Raises: 42P01, 42809, or 0A000 if the writers of a relation cannot be waited for.
 void require_readable_table(Oid relid) {
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (!HeapTupleIsValid(row)) report_no_relation(relid);
@@ -154,7 +153,7 @@ void require_select(Oid relid) {
   if (column != ACLCHECK_OK) aclcheck_error(column, OBJECT_TABLE, get_rel_name(relid));
 }
 
-// The table with its partitions and children: those whose rows a query of it reads.
+// The table, its partitions and children: the tables read by a query of it.
 List* tables_below(Oid relid) {
   List* tables = find_all_inheritors(relid, NoLock, nullptr);
   ListCell* cell;
@@ -162,9 +161,8 @@ List* tables_below(Oid relid) {
   return tables;
 }
 
-// The ancestors of the table, even during DETACH CONCURRENTLY: PostgreSQL's
-// get_partition_ancestors() leaves out a parent that the partition is being detached from, although
-// earlier writers of that parent still bring it rows.
+// The ancestors of the table. PostgreSQL's get_partition_ancestors() omits a parent during DETACH
+// CONCURRENTLY, although its earlier writers still insert into the partition.
 List* tables_above(Oid relid) {
   List* tables = NIL;
   Relation inherits = table_open(InheritsRelationId, AccessShareLock);
@@ -184,7 +182,7 @@ List* tables_above(Oid relid) {
   return tables;
 }
 
-// Raises: 0A000 if Citus has the table's rows on other nodes.
+// Raises: 0A000 if the table is distributed by Citus.
 void require_not_distributed(Oid relid) {
   const Oid catalog = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
   if (!OidIsValid(catalog)) return;
@@ -204,12 +202,12 @@ void require_not_distributed(Oid relid) {
             errhint("Call snowid_watermark() for each shard of the table, on its node."));
 }
 
-// Whether a statement of this session that has begun reads the relation, however deep in functions
-// that have called this one; or a cursor does.
+// Whether a running statement of this session, or a cursor, reads the relation, however deep in
+// functions.
 bool is_read(Oid relid) {
   Relation relation = RelationIdGetRelation(relid);
   if (relation == nullptr) return false;
-  // As CheckTableNotInUse() of PostgreSQL looks at it.
+  // Like PostgreSQL's CheckTableNotInUse().
   const int own = relation->rd_isnailed ? 2 : 1;
   const bool is_used = relation->rd_refcnt != own;
   RelationClose(relation);
@@ -224,8 +222,8 @@ bool is_read(Oid relid) {
                   qualified_name(relid)));
 }
 
-// Raises: 0A000 if the caller would continue with a snapshot older than the mark; 25001 if the
-// whole transaction would.
+// Raises: 0A000 if the caller would continue with a snapshot older than the mark; 25001 if its
+// transaction would.
 void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
@@ -243,8 +241,8 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
   foreach (cell, statement->es_range_table)
     if (static_cast<const RangeTblEntry*>(lfirst(cell))->rtekind == RTE_RELATION)
       report_statement(relid, "snowid_watermark() cannot run in a statement that reads a table");
-  // A function that is not VOLATILE has its caller's snapshot in all of its statements. Each of
-  // these has two references to it (CreateQueryDesc(), standard_ExecutorStart()), and EXECUTE one.
+  // All statements of a function that is not VOLATILE use its caller's snapshot. Each has two
+  // references to it (CreateQueryDesc(), standard_ExecutorStart()), and EXECUTE one.
   if (statement->es_snapshot->regd_count > 3)
     report_statement(relid, "snowid_watermark() cannot run in a function that is not VOLATILE");
   foreach (cell, tables)
@@ -254,7 +252,7 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
                        "statement that reads the table");
 }
 
-// Raises: 22023 if the layout of the table's IDs does not follow from the defaults.
+// The layout according to the defaults. Raises: 22023 if they are ambiguous.
 core::Layout layout_of_table(Oid relid, const List* tables) {
   DefaultLayout found{};
   ListCell* cell;
@@ -275,9 +273,9 @@ void require_time_order(const core::Layout& layout) {
           errdetail("The time is not its first field."));
 }
 
-// Waits for a transaction to end, if it has not ended yet. The wait is one for a lock: lock_timeout
-// and the detector of deadlocks apply. pg_stat_activity shows an event of its own in place of
-// "virtualxid", which PostgreSQL reports to another place meanwhile.
+// Waits for a transaction to end. The wait is one for a lock: lock_timeout and the deadlock
+// detector apply. pg_stat_activity shows snowid's event, because PostgreSQL's "virtualxid" is
+// redirected meanwhile.
 void wait_for(const VirtualTransactionId& writer) {
   // It has ended, and is about to release its locks.
   if (!VirtualTransactionIdIsValid(writer)) return;
@@ -305,9 +303,9 @@ bool is_locked(const LockInstanceData& lock, LOCKMODE mode) {
          lock.locktag.locktag_field1 == MyDatabaseId && (lock.holdMask & LOCKBIT_ON(mode)) != 0;
 }
 
-// Whether the holder of this lock on a table, or a partition of it, may have written rows of it. A
-// partition that other sessions do not see yet may have been written directly. Creating it leaves
-// AccessExclusiveLock on the table; attaching it, or creating a child, leaves that on the new one,
+// Whether the holder of this lock on a table or partition may have written its rows. A partition
+// not yet visible to other sessions may have been written directly. Creating it leaves
+// AccessExclusiveLock on the table. Attaching it, or creating a child, leaves that on the new one,
 // and ShareUpdateExclusiveLock on the table, as VACUUM and ANALYZE do.
 bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   if (is_locked(lock, RowExclusiveLock) || is_locked(lock, AccessExclusiveLock)) return true;
@@ -320,7 +318,7 @@ bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   return false;
 }
 
-// Waits for all transactions, prepared ones too, that may have written to one of the tables by now.
+// Waits for all transactions, including prepared ones, that may have written to the tables.
 void wait_for_writers(const List* tables) {
   const LockData* locks = GetLockStatusData();
   for (int i = 0; i < locks->nelements; i++) {
@@ -331,7 +329,7 @@ void wait_for_writers(const List* tables) {
   }
 }
 
-// stated: the layout; nullptr: that of the table's defaults.
+// stated: the layout, or nullptr for that of the defaults.
 int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* stated) {
   PreventCommandDuringRecovery("snowid_watermark()");
   require_readable_table(relid);
@@ -345,11 +343,10 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
 
   require_ceiling();
   const core::Id mark = choose_mark(layout);
-  // Before the layout's epoch there are no IDs.
+  // Before the layout's epoch, there are no IDs.
   if (mark.value > 0) lift_above(layout, mark);
-  // A row that is inserted through the parent gets its ID before its partition is locked. Looked up
-  // again, since a partition may have been attached, or the table dropped. That is read from a
-  // cache, too.
+  // Looked up again, because a partition may have been attached, or the table dropped: a row
+  // inserted through the parent gets its ID before its partition is locked.
   AcceptInvalidationMessages();
   require_readable_table(relid);
   tables = find_all_inheritors(relid, NoLock, nullptr);
@@ -362,7 +359,7 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
 // snowid_watermark(tbl regclass) → SETOF bigint
 // snowid_watermark(tbl regclass, layout snowid_layout) → SETOF bigint
 //
-// One row. Returning a set keeps it out of WHERE, and tells it of which statement it is a part.
+// Returns one row. A set cannot be in WHERE, and shows the statement that calls it.
 SNOWID_FUNCTION(snowid_watermark) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {
