@@ -5,7 +5,6 @@
 // Shared: the slots are in shared memory. Requires: the caller's lock excludes all other processes,
 // except in find_slot() and note_use(), which any number of processes may call at once, changing
 // the `last` of the keys found.
-// the `last` of the key that they have found. The caller's lock sees to that.
 #pragma once
 
 #include <atomic>

@@ -231,8 +231,8 @@ int refused_login(const ErrorData* error) noexcept {
   return 0;
 }
 
-// Whether the user administers this database: libpq's message may contain the server's address and a
-// user's name.
+// Whether the user administers this database: libpq's message may contain the server's address and
+// a user's name.
 bool may_see_cause() { return has_privs_of_role(GetUserId(), ROLE_PG_DATABASE_OWNER); }
 
 // Rewrites an error that the user can fix.

@@ -4,7 +4,6 @@
 // In the order of use: a function that stores a server's name calls require_connect_timeout().
 // remote_run() runs a statement and calls `read`, which reads the answer through RemoteAnswer.
 // is_unreachable() decides whether to retry.
-// RemoteAnswer. is_unreachable() tells whether to retry after an error.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -45,8 +44,8 @@ struct RemoteAnswer {
 // Whether an error of remote_run() means an unreachable server, or one that timed out.
 bool is_unreachable(const ErrorData* error) noexcept;
 
-// For ereport(): DETAIL of an error of remote_run(). The cause may contain an address and a user: it
-// goes to the server's log, and to a user with the rights of pg_database_owner.
+// errdetail() for an error of remote_run(). The cause may contain an address and a user name: only
+// the log and users with the rights of pg_database_owner see it.
 int errdetail_of_remote(const ErrorData* error);
 
 }  // namespace snowid::pg

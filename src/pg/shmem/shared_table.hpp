@@ -18,7 +18,6 @@
 // catalogs decide only what is worth deleting.
 //
 // Entries without a count are never deleted, or never pointed to without the partition's lock.
-// partition's lock.
 #pragma once
 
 #include "pg/postgres.hpp"
