@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use SnowidSessions;
 use Test::More;
 
-our @EXPORT = qw(section_of blocks_of follow said_in printed_by has_lines errcodes);
+our @EXPORT = qw(section_of blocks_of follow said_in printed_by has_lines messages_of leads_to errcodes);
 
 # What a page says below a heading of any level, up to the next one.
 sub section_of
@@ -74,6 +74,43 @@ sub has_lines
     {
         my $pattern = quotemeta($line) =~ s/\d+/[\\d.]+/gr;
         like($printed, qr/^(?:.* )?$pattern$/m, "$heading: $line");
+    }
+    return;
+}
+
+# The runbook's table of messages: of each, its text, in which "…" stands for anything, its SQLSTATEs or severity, and the entry.
+sub messages_of
+{
+    my ($page) = @_;
+    my @messages;
+    my %rows = section_of($page, 'Runbook') =~ /^\|([^|]*)\|([^|]*)\|$/mg;
+    foreach my $row (sort keys %rows)
+    {
+        foreach my $part (split /; /, $row)
+        {
+            my ($codes, $texts) = $part =~ /^([^`]*), (`.*)$/ or next;
+            push @messages, map { { text => $_, codes => [ split /, /, $codes ], entry => $rows{$row} } } $texts =~ /`([^`]*)`/g;
+        }
+    }
+    return @messages;
+}
+
+# Checks that the errors and warnings that were printed, with their SQLSTATEs, are in that table, and lead to an entry.
+sub leads_to
+{
+    my ($page, $heading, $printed) = @_;
+    my $anchor = lc($heading) =~ s/[^\w\- ]//gr =~ tr/ /-/r;
+    my @printed = $printed =~ /^(?:.* )?((?:ERROR|FATAL|WARNING|PANIC):  .*)$/mg;
+    cmp_ok(scalar(@printed), '>', 0, "$heading: messages");
+    foreach my $line (@printed)
+    {
+        my ($severity, $code, $text) = $line =~ /^(\w+):  (?:(\w{5}): )?(.*)$/;
+        my @found = grep {
+            my $message = $_;
+            my $pattern = join '.+', map { quotemeta } split /…/, $message->{text}, -1;
+            $text =~ /^$pattern/ && grep { $_ eq $severity || $_ eq ($code // '') } @{ $message->{codes} }
+        } messages_of($page);
+        ok((grep { $_->{entry} =~ /#$anchor\)/ } @found), "$heading: found by $line");
     }
     return;
 }
