@@ -46,7 +46,7 @@ WITH f AS (
 SQL
 my $signatures = rows("$functions SELECT name || '(' || regexp_replace(arguments, '(, )?OUT .*', '') || ') → '"
       . " || replace(result, 'record', '(' || coalesce(replace(substring(arguments FROM 'OUT .*'), 'OUT ', ''), '') || ')')"
-      . " || '` | ' || obj_description(oid, 'pg_proc') FROM f");
+      . " || '`|' || obj_description(oid, 'pg_proc') FROM f");
 my $properties = rows("$functions SELECT DISTINCT name || ': ' || CASE provolatile WHEN 'v' THEN 'volatile' WHEN 's' THEN 'stable'"
       . " ELSE 'immutable' END || CASE WHEN proisstrict THEN ', strict' ELSE '' END || ', parallel ' || CASE proparallel"
       . " WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END || '. ' || CASE WHEN proacl::text ~ '[{,]=X' THEN 'everyone'"
@@ -68,9 +68,9 @@ foreach my $title ('Generate IDs', 'Read IDs', 'Ranges of time', 'Watermark', 'U
     }
     is(substr($others, pos $others // 0), '', "$title: the first line has the properties alone");
     my %named;
-    foreach my $row ($group =~ /^\| (`[\w.]+\(.*) \|$/mg)
+    foreach my $row ($group =~ /^\|(`[\w.]+\(.*)\|$/mg)
     {
-        my ($signature, $errors) = $row =~ /^`(.*) \|(?: (.*))?$/ or die "no row: $row";
+        my ($signature, $errors) = $row =~ /^`([^|]*\|[^|]*)\|([^|]*)$/ or die "no row: $row";
         push @signatures, $signature;
         my ($name) = $signature =~ /^([\w.]+)/;
         $named{$name} = 1;
@@ -92,7 +92,7 @@ cmp_ok(scalar(@signatures), '>', 50, 'there are functions');
 sub said
 {
     my ($title) = @_;
-    return [ sort map { s/`\]\(#\w+\) \|/ |/r } section($title) =~ /^\| \[`(\w[\w.]*`\]\(#\w+\) \| [^|]+) \|/mg ];
+    return [ sort map { s/`\]\(#\w+\)//r } section($title) =~ /^\|\[`(\w[\w.]*`\]\(#\w+\)\|[^|]+)\|/mg ];
 }
 
 # Comments
@@ -102,8 +102,8 @@ my $wordy = rows("SELECT description FROM pg_description WHERE (classoid, objoid
 is_deeply($wordy, [], 'every comment is a sentence with a verb in the third person, or at most eight words');
 
 # Types
-is_deeply(said('Types'), rows("SELECT typname || ' | ' || obj_description(o.oid, 'pg_type') FROM @{[ members('pg_type') ]}"
-        . " WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace) AND typelem = 0 ORDER BY typname COLLATE \"C\""),
+is_deeply(said('Types'), [ sort @{ rows("SELECT typname || '|' || obj_description(o.oid, 'pg_type') FROM @{[ members('pg_type') ]}"
+            . " WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace) AND typelem = 0") } ],
     'every type is there, with its comment');
 is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
     [ @{ rows("SELECT typname FROM @{[ members('pg_type') ]} WHERE typnamespace NOT IN ('snowid'::regnamespace, 'snowid_internal'::regnamespace)"
@@ -112,10 +112,10 @@ is_deeply([ sort grep { !/\n/ } parts_of(section('Types')) ],
 
 # Settings
 my %who = (user => 'anyone', superuser => 'superusers', sighup => 'the configuration file');
-my @settings = section('Settings') =~ /^\| \[`(snowid.*) \|$/mg;
-my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ') | ' || short_desc || ' | `' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || ' | '"
+my @settings = section('Settings') =~ /^\|\[`(snowid.*)\|$/mg;
+my $settings = rows("SELECT name || '`](#' || replace(name, '.', '') || ')|' || short_desc || '|`' || coalesce(nullif(boot_val, ''), '''''') || '`' || coalesce(' ' || unit, '') || '|'"
       . " || CASE vartype WHEN 'bool' THEN 'on, off' WHEN 'string' THEN 'text' ELSE min_val || ' to ' || max_val END"
-      . " || ' | ' || context FROM pg_settings WHERE name LIKE 'snowid.%'");
+      . " || '|' || context FROM pg_settings WHERE name LIKE 'snowid.%'");
 is_deeply([ sort @settings ], [ sort map { s/(\w+)$/$who{$1} \/\/ $1/er } @$settings ],
     'every setting is there, with its description, default, range, and who may set it');
 my @told = grep { /^snowid[.]\w+$/ } parts_of(section('Settings'));
@@ -126,10 +126,10 @@ my @columns;
 my @relations = parts_of(section('Views'));
 while (my ($name, $text) = splice @relations, 0, 2)
 {
-    push @columns, map { "$name $_" } $text =~ /^\| (`\w+` \| [^|]+ \| [^|]+) \|$/mg;
+    push @columns, map { "$name $_" } $text =~ /^\|(`\w+`\|[^|]+\|[^|]+)\|$/mg;
 }
 is_deeply([ sort @columns ],
-    [ sort @{ rows("SELECT 'snowid.' || relname || ' `' || attname || '` | ' || format_type(atttypid, atttypmod) || ' | ' || col_description(c.oid, attnum)"
+    [ sort @{ rows("SELECT 'snowid.' || relname || ' `' || attname || '`|' || format_type(atttypid, atttypmod) || '|' || col_description(c.oid, attnum)"
             . " FROM pg_class AS c JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped"
             . " WHERE relnamespace = 'snowid'::regnamespace AND relkind IN ('r', 'v', 'S')"
             . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee <> relowner)") } ],
@@ -138,10 +138,10 @@ my %readers = map { split / / } @{ rows("SELECT 'snowid.' || relname || ' ' || C
             . " THEN 'everyone' WHEN EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_monitor'::regrole)"
             . " AND EXISTS (SELECT FROM aclexplode(relacl) AS a WHERE a.grantee = 'pg_database_owner'::regrole AND is_grantable)"
             . " THEN 'pg_monitor' ELSE 'none' END FROM pg_class WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v'") };
-is_deeply(said('Views'), rows("SELECT 'snowid.' || relname || ' | ' || obj_description(oid, 'pg_class') FROM pg_class"
-        . " WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v' ORDER BY relname COLLATE \"C\""),
+is_deeply(said('Views'), [ sort @{ rows("SELECT 'snowid.' || relname || '|' || obj_description(oid, 'pg_class') FROM pg_class"
+            . " WHERE relnamespace = 'snowid'::regnamespace AND relkind = 'v'") } ],
     'every view has its comment');
-is_deeply({ section('Views') =~ /^\| \[`(snowid\.\w+)`\].* \| `?(\w+)[^|]*\|$/mg }, \%readers, 'and who may read it');
+is_deeply({ section('Views') =~ /^\|\[`(snowid\.\w+)`\].*\|`?(\w+)[^|]*\|$/mg }, \%readers, 'and who may read it');
 
 # Names that any page uses, also of what only other functions call, and of files.
 my %known = map { $_ => 1 } @{ rows("SELECT DISTINCT proname FROM @{[ members('pg_proc') ]} UNION"

@@ -43,13 +43,13 @@ foreach my $section (split /^## /m, $reference =~ s/^## Types.*//msr)
 {
     my ($opening, @parts) = split /^### (.*)\n/m, $section;
     my %part = @parts;
-    foreach my $row ($opening =~ /^\| `.*$/mg)
+    foreach my $row ($opening =~ /^\|`.*$/mg)
     {
-        my ($name) = $row =~ /^\| `([\w.]+)/;
+        my ($name) = $row =~ /^\|`([\w.]+)/;
         $told{$name} .= $row;
     }
     my $all = $opening =~ s/^\|.*\n//gmr;
-    $told{$_} .= $all . ($part{$_} // '') foreach map { /^\| `([\w.]+)/ ? $1 : () } $opening =~ /^\| `.*$/mg;
+    $told{$_} .= $all . ($part{$_} // '') foreach map { /^\|`([\w.]+)/ ? $1 : () } $opening =~ /^\|`.*$/mg;
 }
 
 # Each line: the function, the SQLSTATE, the statement.
