@@ -24,7 +24,7 @@ foreach (
 {
     like(slurp_file($_->[0]), $_->[1], $_->[0]);
 }
-my @told = map { split /, / } slurp_file('docs/install.md') =~ /^[|] (\d\d(?:, \d\d)*) [|]/mg;
+my @told = map { split /, / } slurp_file('docs/install.md') =~ /^[|](\d\d(?:, \d\d)*)[|]/mg;
 is("@told", "@majors", 'the table of versions');
 
 foreach my $version ($oldest - 1 . '.5', "${next}devel", "${next}beta1", '9.6.24')
