@@ -8,16 +8,15 @@
 
 namespace snowid::core {
 
-// The state of a run. It begins zeroed.
 struct Backfill {
   bool begun;
   Tick last;  // the tick of the last ID, if begun
 };
 
-// Sets *tick to that of the next row's ID. A time unit begins with sequence 0: rows keep their unit
-// if it has room, and get the same IDs whether processed in parts or at once. If the unit is full
-// or was used, the tick follows the last one, so ticks increase whatever the times are. Fails with
-// kTimeOutOfRange, leaving the run unchanged.
+// Sets *tick to that of the next row. A time unit begins with sequence 0: rows keep their unit if
+// it has room, and get the same IDs in parts as at once. If the unit is full or used, the tick
+// follows the last one, so ticks always increase. Fails with kTimeOutOfRange, leaving the run
+// unchanged.
 constexpr Status next_of(const Layout& layout, UnixMicros moment, Backfill* run,
                          Tick* tick) noexcept {
   const Time time = time_at(layout, moment);

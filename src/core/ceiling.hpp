@@ -24,8 +24,7 @@ struct CeilingWish {
   UnixMicros enough;  // a ceiling that needs no raise: half a step less
 };
 
-// Whether IDs are rare: the clock is past the alert by more than a 64th of a step, so no ID was
-// issued meanwhile.
+// Whether IDs are rare: the clock passed the alert by over a 64th of a step, without an ID.
 constexpr bool is_seldom(UnixMicros now, UnixMicros alert, int64_t step_us) noexcept {
   return now.value - alert.value > step_us / 64;
 }
@@ -44,14 +43,14 @@ constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, bool seldom,
 // How far servers' clocks may differ, in microseconds: Twitter's check.
 inline constexpr int64_t kClocksDifferUs = 10000000;
 
-// The part of a ceiling set from outside that counts, if snowid last wrote `own`. most: the most
-// that counts of a value from another server.
+// The part that counts of a ceiling set from outside. own: last written by snowid. most: the bound
+// for a value from another server.
 constexpr UnixMillis set_ceiling(UnixMillis set, UnixMillis own, UnixMillis most) noexcept {
   return std::max(own, std::min(set, most));
 }
 
-// The ceiling as found by a session that may have to raise it, under its lock, after publishing
-// what an earlier session wrote and is durable.
+// The ceiling as found under its lock, after what an earlier session wrote is published, if
+// durable.
 struct CeilingFound {
   bool is_replaced;    // the durable ceiling is in another sequence
   bool was_ahead;      // an earlier session wrote ahead

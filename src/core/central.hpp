@@ -15,7 +15,6 @@ struct GivenBlocks {
   int64_t max;        // the remote sequence's maximum
 };
 
-// The local sequence.
 struct OwnNumbers {
   bool has_next;  // whether another block can begin
   int64_t next;   // the least number at which it can
@@ -38,13 +37,11 @@ struct TakenBlocks {
   int64_t says;   // then its value is that one, else its maximum
 };
 
-// The number at this distance above another. Requires: it fits a bigint.
 constexpr int64_t numbers_above(int64_t number, uint64_t distance) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(number) + distance);
 }
 
-// Uses the blocks that begin at or above own.next. The local sequence is then set above all their
-// numbers, whatever its increment.
+// Uses the blocks at or above own.next, and sets the local sequence above all of their numbers.
 constexpr TakenBlocks take_blocks(const GivenBlocks& given, const OwnNumbers& own) noexcept {
   const int64_t max = std::min(own.max, given.max);
   if (!own.has_next || own.next > max) return {Taking::kExhausted, 0, 0, 0, false, 0};

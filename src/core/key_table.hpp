@@ -55,9 +55,8 @@ inline void copy_slot(const KeySlot& from, KeySlot* to) noexcept {
   to->generation.store(from.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-// Removes the keys whose slots satisfy `leaves`, moves the others up to their places, and returns
-// the number removed. It begins behind an empty slot: then each key's probe sequence is visited
-// before the key.
+// Removes the keys with slots that satisfy `leaves`, moves the others up, and returns the number
+// removed. Begins behind an empty slot, to visit each key's probe sequence before the key.
 template <typename Predicate>
 uint32_t remove_keys_if(const KeyTable& table, const Predicate& leaves) noexcept {
   uint32_t begin = 0;
@@ -78,7 +77,6 @@ uint32_t remove_keys_if(const KeyTable& table, const Predicate& leaves) noexcept
   return removed;
 }
 
-// Copies all keys into an empty table with room for them.
 inline void copy_keys(const KeyTable& from, const KeyTable& to) noexcept {
   for (uint32_t at = 0; at < from.capacity; at++) {
     const KeySlot& slot = from.slots[at];

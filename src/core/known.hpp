@@ -2,8 +2,7 @@
 // the page in another state, the sequence was changed from outside, by setval or ALTER SEQUENCE for
 // example, and the numbers in memory are invalid.
 //
-// Shared: Known, of atomics. Only the process that changes the page changes it. Any process may
-// read it at any time.
+// Shared: Known, of atomics. Only the process that changes the page changes it. Any may read it.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,7 @@ struct SequenceValue {
 
 struct Known {
   std::atomic<uint32_t> file;  // the sequence's storage, 0 if the numbers in memory are invalid
-  // Last value and LSN of the page before the change under way, and after it. Equal if there is
-  // none.
+  // Last value and LSN of the page before the change under way, and after; equal if there is none.
   std::atomic<int64_t> before;
   std::atomic<int64_t> after;
   std::atomic<uint64_t> lsn_before;
@@ -34,7 +32,6 @@ struct Known {
   std::atomic<int64_t> log_cnt;  // the mark
 };
 
-// Whether the page of this storage is in the state after the last change.
 inline bool is_as_known(const Known& known, uint32_t file, const SequenceValue& page) noexcept {
   const uint64_t lsn = known.lsn_after.load(std::memory_order_acquire);
   return known.file.load(std::memory_order_acquire) == file &&
@@ -53,9 +50,8 @@ inline bool is_as_before(const Known& known, uint32_t file, const SequenceValue&
          known.file.load(std::memory_order_acquire) == file;
 }
 
-// The first of three steps of a change, before the page, which holds `page`, is changed to `last`
-// and is_called. If it was changed from outside, the numbers in memory are invalid from here until
-// settle().
+// The first of three steps of a change, before the page is changed from `page` to `last` and
+// is_called. After a change from outside, the numbers in memory are invalid until settle().
 inline void announce(Known& known, uint32_t file, const SequenceValue& page, int64_t last,
                      bool is_called) noexcept {
   if (!is_as_known(known, file, page)) known.file.store(0, std::memory_order_release);

@@ -1,5 +1,4 @@
-// Layouts: how time, shard, and sequence share the 64 bits of an ID; composing and decomposing IDs.
-// Pure functions.
+// Layouts: how time, shard, and sequence share the 64 bits of an ID. Pure functions.
 //
 // No ID is negative. If the fields take all 64 bits, the most significant field loses its top bit,
 // the sign of a bigint: IDs stay positive and keep their order.
@@ -19,7 +18,6 @@ inline constexpr uint64_t kLongestUnitUs = 86'400'000'000;  // a day
 inline constexpr UnixMicros kFirstEpoch{-62'135'596'800'000'000};
 inline constexpr UnixMicros kLastEpoch{253'402'300'799'999'999};
 
-// The fields of an ID.
 enum Field : uint8_t { kTimeField, kShardField, kSeqField };
 
 // The orders of the fields, most significant first. Databases store the numbers.
@@ -37,8 +35,7 @@ inline constexpr Field kFieldsInOrder[][3] = {
     {kSeqField, kTimeField, kShardField}, {kSeqField, kShardField, kTimeField},
 };
 
-// A layout as databases store it, and a part of a slot's key. 16 bytes without padding, compared as
-// bytes: layouts are equal if these are.
+// A layout as databases store it, and in a slot's key. 16 bytes without padding, compared as bytes.
 struct LayoutSpec {
   int64_t epoch_us;  // Unix microseconds of time 0
   uint64_t fields;   // the other values, in the bits below
@@ -63,7 +60,6 @@ struct LayoutSpec {
 };
 static_assert(sizeof(LayoutSpec) == 16);
 
-// Whether every field is in its range.
 constexpr bool is_valid(const LayoutSpec& spec) noexcept {
   return spec.epoch_us >= kFirstEpoch.value && spec.epoch_us <= kLastEpoch.value &&
          spec.unit_us() >= 1 && spec.unit_us() <= kLongestUnitUs && spec.time_bits() >= 1 &&
@@ -83,7 +79,6 @@ constexpr LayoutSpec canonical(LayoutSpec spec) noexcept {
   return spec;
 }
 
-// A layout prepared for computing.
 struct Layout {
   LayoutSpec spec;
   UnixMicros epoch;
@@ -187,8 +182,7 @@ constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   if (moment >= layout.end) [[unlikely]]
     return {layout.max_time.value + 1};
   if (moment < layout.epoch) [[unlikely]] {
-    // Division truncates toward zero, but a unit that began before the epoch is negative. The
-    // difference of two moments can exceed an int64_t.
+    // Division truncates toward zero. The difference of two moments can exceed an int64_t.
     const uint64_t before =
         static_cast<uint64_t>(layout.epoch.value) - static_cast<uint64_t>(moment.value);
     const uint64_t units = (before - 1) / static_cast<uint64_t>(layout.unit_us);
@@ -199,7 +193,7 @@ constexpr Time time_at(const Layout& layout, UnixMicros moment) noexcept {
   return {static_cast<int64_t>(Uint128{after} * layout.unit_reciprocal >> layout.unit_shift)};
 }
 
-// The ID with these parts. Requires: each is in the layout's range.
+// Requires: each part is in the layout's range.
 constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   const uint64_t bits = (static_cast<uint64_t>(parts.time.value) << layout.time_shift) |
                         (parts.shard.value << layout.shard_shift) |
@@ -207,8 +201,7 @@ constexpr Id compose(const Layout& layout, Parts parts) noexcept {
   return {static_cast<int64_t>(bits)};
 }
 
-// The parts of an ID. Fails with kNegativeId, with kIdOutOfRange, and with kTimeOutOfRange if
-// UnixMicros cannot hold the time.
+// Fails with kNegativeId, kIdOutOfRange, or kTimeOutOfRange (the time exceeds UnixMicros).
 constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   if (id.value < 0) return Status::kNegativeId;
   if (id > layout.max_id) return Status::kIdOutOfRange;
@@ -222,8 +215,7 @@ constexpr Status decompose(const Layout& layout, Id id, Parts* parts) noexcept {
   return parts->time > layout.max_time ? Status::kTimeOutOfRange : Status::kOk;
 }
 
-// The ID with the time of `moment`. Fails with kTimeOutOfRange, kShardOutOfRange, or
-// kSequenceOutOfRange.
+// Fails with kTimeOutOfRange, kShardOutOfRange, or kSequenceOutOfRange.
 constexpr Status encode(const Layout& layout, UnixMicros moment, int64_t shard, int64_t sequence,
                         Id* id) noexcept {
   const Time time = time_at(layout, moment);
@@ -252,18 +244,17 @@ constexpr Time first_unit_from(const Layout& layout, UnixMicros moment) noexcept
   return {time.value + (start_of(layout, time) < moment ? 1 : 0)};
 }
 
-// The place of an ID in the order of time: the ID itself if time_is_first, so an index on IDs can
-// be used; else its time unit, or -1 if it is no ID of the layout.
+// An ID's place in the order of time: the ID itself if time_is_first, so an index can be used; else
+// its time unit, or -1 if the layout has no such ID.
 constexpr int64_t time_key(const Layout& layout, Id id) noexcept {
   if (layout.time_is_first) return id.value;
   Parts parts{};
   return decompose(layout, id, &parts) == Status::kOk ? parts.time.value : -1;
 }
 
-// The least such key of the IDs whose unit begins at or after `moment`, INT64_MAX if there is none;
-// the greatest of the IDs whose unit begins before it, -1 if there is none. IDs between the two are
-// those of a range of time, except the ID INT64_MAX: no bound excludes it from a range that begins
-// after the layout's last unit.
+// The least such key of IDs with units from `moment` on, INT64_MAX if there is none; the greatest
+// of those with earlier units, -1 if there is none. The IDs in between are those of a range of
+// time. (The ID INT64_MAX is in every range after the layout's last unit.)
 constexpr int64_t first_key_from(const Layout& layout, UnixMicros moment) noexcept {
   const Time unit = first_unit_from(layout, moment);
   if (unit > layout.max_time) return INT64_MAX;

@@ -49,14 +49,13 @@ inline constexpr NamedLayout kNamedLayouts[] = {
     {"js53", {1767225600000000, 1000, 40, 5, 8, kTimeShardSeq}},
 };
 
-// The layout's name, empty if it has none.
+// Empty if the layout has no name.
 constexpr std::string_view unit_name(const LayoutSpec& spec) noexcept {
   for (const NamedLayout& named : kNamedLayouts)
     if (named.spec == spec) return named.name;
   return {};
 }
 
-// The faults of a layout's text.
 enum class LayoutFault : uint8_t {
   kNone,
   kUnknownName,  // one word, neither a name nor a part
@@ -80,8 +79,7 @@ struct LayoutError {
   std::string_view part;
 };
 
-// The size of a buffer for the text of any layout. The longest text has three fields, an epoch with
-// microseconds, and a unit with eleven digits.
+// Enough for any layout: the longest has three fields, microseconds, and a unit of eleven digits.
 inline constexpr size_t kLayoutTextSize = 96;
 
 namespace layout_text {
@@ -101,7 +99,7 @@ inline constexpr Unit kUnits[] = {{"d", 86'400'000'000}, {"h", 3'600'000'000}, {
 constexpr bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// Removes the first word from the text, with the spaces after it, and returns it.
+// Removes the first word and the spaces after it from the text.
 constexpr std::string_view cut_word(std::string_view* text) noexcept {
   size_t end = 0;
   while (end < text->size() && !is_space((*text)[end])) end++;
@@ -111,8 +109,7 @@ constexpr std::string_view cut_word(std::string_view* text) noexcept {
   return word;
 }
 
-// Reads digits. Fails with kMalformed if there are none. Fails with kNumberOutOfRange, after
-// reading them, if they exceed a uint64_t.
+// Fails with kMalformed without digits, and, after reading them, with kNumberOutOfRange.
 inline Status cut_number(std::string_view* text, uint64_t* number) noexcept {
   if (text->empty() || !is_digit(text->front())) return Status::kMalformed;
   const auto [rest, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
@@ -134,7 +131,7 @@ inline Status parse_unit(std::string_view text, uint64_t* unit_us) noexcept {
   return Status::kMalformed;
 }
 
-// Reads an epoch in Unix milliseconds, with a minus sign if it is before 1970.
+// Unix milliseconds, with a minus sign before 1970.
 inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   const bool is_negative = !text.empty() && text.front() == '-';
   if (is_negative) text.remove_prefix(1);
@@ -148,8 +145,7 @@ inline Status parse_unix_epoch(std::string_view text, int64_t* epoch_us) noexcep
   return Status::kOk;
 }
 
-// Reads an epoch: 2011-08-24T21:07:01.721Z, with up to six digits of fraction, or Unix
-// milliseconds.
+// 2011-08-24T21:07:01.721Z, with up to six digits of fraction, or Unix milliseconds.
 inline Status parse_epoch(std::string_view text, int64_t* epoch_us) noexcept {
   constexpr std::string_view kForm = "0000-00-00T00:00:00";
   if (text.empty() || text.back() != 'Z') return parse_unix_epoch(text, epoch_us);
@@ -229,7 +225,6 @@ inline void format_epoch(int64_t epoch_us, Writer* out) noexcept {
   out->put_field("Z");
 }
 
-// The values read from a specification.
 struct Words {
   uint64_t widths[3];
   uint64_t unit_us;
@@ -239,7 +234,6 @@ struct Words {
   unsigned seen;  // a bit for each key
 };
 
-// The fault of a part's value after reading it with this status.
 constexpr LayoutFault fault_of(Status status, LayoutFault form, LayoutFault range) noexcept {
   return status == Status::kOk ? LayoutFault::kNone : status == Status::kMalformed ? form : range;
 }

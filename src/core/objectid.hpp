@@ -26,7 +26,7 @@ struct ObjectId {
 };
 static_assert(sizeof(ObjectId) == kObjectIdBytes && alignof(ObjectId) == 1);
 
-// An ObjectID's parts, most significant first.
+// Most significant first.
 struct ObjectIdParts {
   uint32_t seconds;  // since 1970-01-01 00:00:00 UTC, until 2106-02-07 06:28:15 UTC
   uint64_t random;   // 0 to kMaxObjectIdRandom
@@ -35,7 +35,7 @@ struct ObjectIdParts {
 inline constexpr uint64_t kMaxObjectIdRandom = (uint64_t{1} << 40) - 1;
 inline constexpr uint32_t kMaxObjectIdCounter = (uint32_t{1} << 24) - 1;
 
-// The ObjectID with these parts. Requires: each is in its range.
+// Requires: each part is in its range.
 constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
   ObjectId id{};
   size_t place = 0;
@@ -52,8 +52,7 @@ constexpr ObjectId compose_object_id(const ObjectIdParts& parts) noexcept {
 // The layout of objectid_next()'s ticks: seconds, with the counter as the sequence.
 inline constexpr Layout kObjectIdLayout = make_layout({0, 1'000'000, 32, 0, 24, 0});
 
-// The ObjectID of a tick of kObjectIdLayout. With the same random number, a later tick's is
-// greater.
+// With the same random number, a later tick's ObjectID is greater.
 constexpr ObjectId object_id_of(Tick tick, uint64_t random) noexcept {
   return compose_object_id({static_cast<uint32_t>(time_of(kObjectIdLayout, tick).value), random,
                             static_cast<uint32_t>(sequence_of(kObjectIdLayout, tick).value)});
@@ -72,7 +71,7 @@ ObjectId next_object_id(ReadRandom read_random, TakeTick take_tick) {
   }
 }
 
-// The time of an ObjectID, to the second.
+// Rounded down to a second.
 constexpr UnixMicros time_of(const ObjectId& id) noexcept {
   int64_t seconds = 0;
   for (size_t place = 0; place < 4; place++) seconds = seconds << 8 | id.bytes[place];

@@ -1,8 +1,6 @@
-// Scattered IDs: the last decimal digits moved behind the first one, which spreads consecutive IDs.
-// Pure functions.
-//
-// TiDB's users do this, because increasing keys send all writes to one region. With the digit that
-// changes fastest in second place, they go to ten.
+// Scattered IDs: the last decimal digits moved behind the first one. Increasing keys send all
+// writes to one region of TiDB. With the digit that changes fastest in second place, they go to
+// ten. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +9,6 @@
 
 namespace snowid::core {
 
-// The most digits that can be moved.
 inline constexpr int kMostScatterDigits = 3;
 
 // The places at which an ID's decimal digits are cut.
@@ -34,15 +31,15 @@ constexpr Status cut_digits(Id id, int digits, DigitPlaces* places) noexcept {
   return Status::kOk;
 }
 
-// The ID with these digits. Fails with kResultOutOfRange: not all 19 digits are a bigint.
+// Fails with kResultOutOfRange: not all 19 digits are a bigint.
 constexpr Status join_digits(uint64_t digits, Id* id) noexcept {
   if (digits > uint64_t{INT64_MAX}) return Status::kResultOutOfRange;
   *id = {static_cast<int64_t>(digits)};
   return Status::kOk;
 }
 
-// Moves the last digits of an ID, in their order, behind its first digit. The number of digits
-// stays the same. Fails with kDigitsOutOfRange, kNegativeId, kTooFewDigits, or kResultOutOfRange.
+// Moves the last digits of an ID, in their order, behind its first digit. Fails with
+// kDigitsOutOfRange, kNegativeId, kTooFewDigits, or kResultOutOfRange.
 constexpr Status scatter(Id id, int digits, Id* scattered) noexcept {
   DigitPlaces places{};
   const Status status = cut_digits(id, digits, &places);
@@ -54,7 +51,7 @@ constexpr Status scatter(Id id, int digits, Id* scattered) noexcept {
   return join_digits(head + tail * (places.first / places.moved) + middle, scattered);
 }
 
-// The inverse of scatter() with the same `digits`. Fails with the same results.
+// The inverse of scatter(), with the same results on failure.
 constexpr Status unscatter(Id scattered, int digits, Id* id) noexcept {
   DigitPlaces places{};
   const Status status = cut_digits(scattered, digits, &places);

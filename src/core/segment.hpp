@@ -1,14 +1,12 @@
 // A segment: numbers allocated in blocks from a durable source and issued in order to any number of
 // processes. Double buffer and adapting step are those of Leaf, Meituan's ID service.
 //
-// Shared: a Segment is in shared memory. draw() advances `cursor` by compare-and-swap, without a
-// lock. Only the process that refills calls publish() and forget(), concurrently with any number of
-// draw()s.
+// Shared: a Segment is in shared memory. draw() advances `cursor` by compare-and-swap. Only the
+// process that refills calls publish() and forget(), concurrently with any number of draw()s.
 //
-// Why no lock is needed: positions count the numbers issued or discarded. They only grow. draw()
-// reads the number at a position and then advances the cursor from that position. A run is
-// overwritten, and the spacing changed, only after the cursor has left it forever. A draw() that
-// read a mixture of old and new therefore fails its compare-and-swap.
+// No lock is needed: positions count the numbers issued or discarded, and only grow. draw() reads
+// the number at a position, then advances the cursor from it. A run is overwritten, and the spacing
+// changed, only after the cursor has left it forever: a draw() that read old and new fails.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +19,7 @@ namespace snowid::core {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// The spacing of numbers: blocks of `size` consecutive ones, `increment` apart. 1 <= size <=
-// increment.
+// Blocks of `size` consecutive numbers, `increment` apart. 1 <= size <= increment.
 struct Spacing {
   uint64_t size;
   uint64_t increment;
@@ -48,14 +45,14 @@ constexpr uint64_t count_up_to(int64_t first, Spacing spacing, uint64_t blocks,
   return whole * spacing.size + std::min(room % spacing.increment + 1, spacing.size);
 }
 
-// Blocks allocated at once: the numbers at positions `begin` to `end` - 1.
+// Numbers allocated at once, at positions `begin` to `end` - 1.
 struct Run {
   std::atomic<uint64_t> begin;
   std::atomic<uint64_t> end;
   std::atomic<int64_t> first;
 };
 
-// A segment. Zeroed, it is empty.
+// Zeroed, it is empty.
 struct Segment {
   std::atomic<uint64_t> cursor;  // the position of the next number
   std::atomic<uint64_t> alert;   // from here on, is_low is returned
@@ -109,8 +106,8 @@ inline bool has_numbers(const Segment& segment) noexcept {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// The number of numbers issued. It only grows. Spins while another process is in forget(), a few
-// instructions: a count that decreased would look like one that was reset.
+// The number of numbers issued. Spins during forget(), a few instructions, because a count that
+// decreased would look like a reset.
 inline uint64_t given_by(const Segment& segment) noexcept {
   for (;;) {
     const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
@@ -185,8 +182,7 @@ inline void publish(Segment& segment, int64_t first, uint64_t count, Spacing spa
 // The most numbers of one publish(): positions never overflow.
 inline constexpr uint64_t kMostAtOnce = uint64_t{1} << 36;
 
-// Disables is_low: the source is exhausted, or too nearly so to allocate early. Requires: this
-// process refills.
+// Disables is_low: the source is (nearly) exhausted. Requires: this process refills.
 inline void stop_alert(Segment& segment) noexcept {
   segment.alert.store(UINT64_MAX, std::memory_order_relaxed);
 }
@@ -195,8 +191,8 @@ inline void stop_alert(Segment& segment) noexcept {
 // numbers issued so far, and of those left up to the maximum, is therefore allocated at once.
 inline constexpr uint64_t kPart = 16;
 
-// The number of blocks of `size` numbers to allocate: `blocks`, the adapting step, but at most the
-// part of the numbers issued; at least 1; enough for the `want` numbers requested.
+// The number of blocks of `size` to allocate: the adapting step, at most the part of the numbers
+// issued, at least 1, and enough for `want`.
 constexpr uint64_t blocks_within(uint64_t blocks, uint64_t size, uint64_t issued,
                                  uint64_t want) noexcept {
   return std::max({uint64_t{1}, std::min(blocks, issued / kPart / size), (want + size - 1) / size});
@@ -248,8 +244,7 @@ constexpr uint64_t adapted_blocks(uint64_t blocks, uint64_t size, int64_t lasted
 // How many numbers last without the source, at the rate of `used` numbers in lasted_us
 // microseconds. A burst counts as 10 s long: its rate does not last. At most 2^62.
 constexpr uint64_t numbers_ahead(uint64_t used, int64_t lasted_us) noexcept {
-  // A tenth is used before more is allocated. The rest lasts the promised 10 minutes even at five
-  // times the rate.
+  // A tenth is used before the next refill. The rest lasts 10 minutes even at five times the rate.
   constexpr double kAheadUs = 60 * 60e6;
   constexpr double kShortestUs = 10e6;
   const double ahead =

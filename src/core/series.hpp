@@ -17,8 +17,8 @@ struct Series {
   uint64_t step;  // the distance between neighbors; they descend if last < first
 };
 
-// The series of FROM x TO y. A descending one is the ascending one reversed: it ends at y. If the
-// step exceeds the difference, only x is left, in both directions. Fails with kStepOutOfRange.
+// The series of FROM x TO y: a descending one ends at y; a step above the difference leaves only x.
+// Fails with kStepOutOfRange.
 constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series) noexcept {
   if (step <= 0) return Status::kStepOutOfRange;
   const uint64_t width = static_cast<uint64_t>(step);
@@ -42,9 +42,8 @@ constexpr double count_of(const Series& series) noexcept {
   return static_cast<double>(difference / series.step) + 1;
 }
 
-// Reads seq_FROM_to_TO or seq_FROM_to_TO_step_STEP, in lower case, with numbers of digits alone.
-// Fails with kMalformed, with kNumberOutOfRange for a number above 2^63 - 1, and with
-// kStepOutOfRange for a step of 0.
+// Reads seq_FROM_to_TO[_step_STEP], in lower case, with numbers of digits alone. Fails with
+// kMalformed, kNumberOutOfRange (above 2^63 - 1), or kStepOutOfRange (0).
 inline Status parse_series_name(std::string_view name, Series* series) noexcept {
   const auto take_word = [&name](std::string_view word) {
     if (name.size() < word.size() || !std::equal(word.begin(), word.end(), name.begin()))

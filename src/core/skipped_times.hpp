@@ -15,7 +15,7 @@
 
 namespace snowid::core {
 
-// Times from `from` to `until`, inclusive.
+// Inclusive.
 struct SkippedRange {
   UnixMicros from;
   UnixMicros until;
@@ -26,32 +26,30 @@ struct SkippedRange {
   friend constexpr auto operator<=>(const SkippedRange&, const SkippedRange&) = default;
 };
 
-// The skipped times of a database, sorted, without overlaps.
+// Sorted, without overlaps.
 struct SkippedTimes {
   static constexpr int kMost = 32;
   int64_t count;
   SkippedRange at[kMost];
 };
 
-// How long before a range ticks are lifted over it, in addition to the longest unit in use, in
-// microseconds: as far as IDs and the ceiling usually are ahead of the clock. A constant, because
-// sessions have different settings.
+// How long before a range ticks are lifted over it, plus the longest unit in use, in microseconds:
+// the usual lead of IDs and ceiling. A constant, because sessions have different settings.
 inline constexpr int64_t kLiftEarlyUs = 10000000;
 
 // The most that the longest unit adds to that, in microseconds. Any role can use a layout of days,
 // which must not lift other layouts' IDs a day early. Such a layout waits.
 inline constexpr int64_t kMostUnitUs = 3600000000;
 
-// The greatest lead of IDs of the right clock when skipped times are stated, in microseconds. A
-// constant, whatever max_lead a session uses. snowid.future_times() has the same one.
+// The greatest lead of IDs of the right clock, in microseconds. A constant, whatever max_lead a
+// session uses. snowid.future_times() has the same one.
 inline constexpr int64_t kRightLeadUs = 2000000;
 
-// When new times are stated, ranges that ended longer ago than this plus lift_early_by() are
-// forgotten, in microseconds.
+// Ranges that ended longer ago than this plus lift_early_by() are forgotten, in microseconds.
 inline constexpr int64_t kForgetUs = 86400000000;
 
-// How long before a range ticks are lifted over it, in microseconds. longest_unit_us: the longest
-// unit in use. The result is early_us in the functions below.
+// How long before a range ticks are lifted over it, in microseconds: early_us in the functions
+// below. longest_unit_us: the longest unit in use.
 constexpr int64_t lift_early_by(int64_t longest_unit_us) noexcept {
   return kLiftEarlyUs + std::min(longest_unit_us, kMostUnitUs);
 }
@@ -59,13 +57,11 @@ constexpr int64_t lift_early_by(int64_t longest_unit_us) noexcept {
 // Upper bound on the time of IDs of the right clock at `now`.
 constexpr UnixMicros right_until(UnixMicros now) noexcept { return {now.value + kRightLeadUs}; }
 
-// Whether IDs of the right clock may have reached a range already, which therefore cannot be
-// stated.
+// Whether IDs of the right clock may have reached a range, which then cannot be stated.
 constexpr bool is_too_near(const SkippedRange& range, UnixMicros now) noexcept {
   return range.from.value - now.value <= kLiftEarlyUs;
 }
 
-// Whether a range is forgotten.
 constexpr bool is_long_past(const SkippedRange& range, UnixMicros clock,
                             int64_t early_us) noexcept {
   return clock.value - range.until.value > early_us + kForgetUs;
@@ -107,8 +103,7 @@ constexpr bool is_skipped_unit(const SkippedTimes& times, const Layout& layout,
   return false;
 }
 
-// Upper bound on the begin of units, in any layout, as long as no tick is lifted since the floor
-// was at `floor`.
+// Upper bound on the begin of units, in any layout, until a lift raises `floor`.
 constexpr UnixMicros unlifted_until(const SkippedTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until)
@@ -125,9 +120,8 @@ constexpr const SkippedRange* due_at(const SkippedTimes& times, UnixMicros clock
   return nullptr;
 }
 
-// The moment from which the lead of IDs counts: the clock, or, if IDs were lifted over a range that
-// the clock has not passed, the end of the range plus the time since. If the clock moves back a few
-// seconds after the lift, callers only wait.
+// The moment from which the lead of IDs counts: the clock, or, after a lift over a range not yet
+// passed, the range's end plus the time since. If the clock moves back a little, callers only wait.
 constexpr UnixMicros lead_begin(const SkippedTimes& times, UnixMicros clock, UnixMicros floor,
                                 int64_t early_us) noexcept {
   UnixMicros from = clock;
@@ -148,8 +142,8 @@ struct IssueLimits {
   UnixMicros limit_ends;  // until the clock reaches this
 };
 
-// How long the ID whose unit begins at `next` must wait for the clock, in microseconds; 0 or less
-// if it need not. lead_us: the allowed distance from limits.lead_from.
+// How long the ID with a unit from `next` on waits for the clock, in microseconds; not positive if
+// it need not. lead_us: the allowed distance from limits.lead_from.
 constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
                               int64_t lead_us) noexcept {
   const int64_t for_lead = next.value - limits.lead_from.value - lead_us;
@@ -157,8 +151,7 @@ constexpr int64_t wait_us_for(UnixMicros next, const IssueLimits& limits,
   return std::max(for_lead, limits.limit_ends.value - limits.clock.value);
 }
 
-// The first range that the clock has not reached and IDs were not lifted over, or nullptr.
-// Requires: none is due.
+// The first range neither reached by the clock nor lifted over, or nullptr. Requires: none is due.
 constexpr const SkippedRange* range_ahead(const SkippedTimes& times, UnixMicros floor) noexcept {
   for (int64_t i = 0; i < times.count; i++)
     if (floor < times.at[i].until) return &times.at[i];

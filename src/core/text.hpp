@@ -35,8 +35,8 @@ constexpr IdText format_text(Id id) noexcept {
   return text;
 }
 
-// Reads a text written by format_text. Fails with kMalformed unless there are exactly kTextLength
-// digits, and with kNumberOutOfRange if they exceed a bigint.
+// Fails with kMalformed unless there are kTextLength digits, and with kNumberOutOfRange if they
+// exceed a bigint.
 constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   if (text.size() != kTextLength) return Status::kMalformed;
   uint64_t number = 0;
@@ -44,7 +44,6 @@ constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   for (const char character : text) {
     const size_t digit = kTextDigits.find(character);
     if (digit == kTextDigits.npos) return Status::kMalformed;
-    // Eleven digits can exceed 64 bits.
     fits = fits && number <= (UINT64_MAX - digit) / kTextDigits.size();
     number = number * kTextDigits.size() + digit;
   }

@@ -53,9 +53,8 @@ constexpr Tick last_tick_before(const Layout& layout, UnixMicros moment) noexcep
   return make_tick(layout, {time.value - 1}, layout.max_sequence);
 }
 
-// The least tick above which all IDs of `shard` are greater than the ID with these parts, possibly
-// another shard's; tick 0 if that is before the first. Requires: time_is_first, or there may be no
-// such tick.
+// The least tick above which all IDs of `shard` exceed the ID with these parts; 0 if that is before
+// the first. Requires: time_is_first, or there may be no such tick.
 constexpr Tick tick_below(const Layout& layout, Shard shard, Parts parts) noexcept {
   const Tick same = make_tick(layout, parts.time, parts.sequence);
   if (shard == parts.shard) return same;
@@ -73,8 +72,7 @@ enum class Span : uint8_t {
   kOneUnit,  // consecutive in one unit, so their sequences are, too
 };
 
-// The first tick after `last` with the clock in unit `now`. A sequence that continues from one unit
-// to the next still increases within a unit.
+// The first tick after `last` with the clock in unit `now`.
 constexpr Tick first_tick(const Layout& layout, Tick last, Time now, uint32_t want,
                           Span span) noexcept {
   const bool fresh = now > time_of(layout, last);
@@ -89,8 +87,7 @@ constexpr Tick first_tick(const Layout& layout, Tick last, Time now, uint32_t wa
   return make_tick(layout, unit, {0});
 }
 
-// The result of take(): ticks first to first + count - 1. If count is 0, nothing was taken, and
-// `first` is the tick beyond the limit.
+// Ticks first to first + count - 1. If count is 0, `first` is the tick beyond the limit.
 struct Grant {
   Tick first;
   uint32_t count;
@@ -116,8 +113,7 @@ inline Grant take(std::atomic<uint64_t>& last_tick, const Layout& layout, Time n
   }
 }
 
-// Raises the word to `floor`, unless it is higher: only ticks above `floor` are issued from here
-// on.
+// Raises the word to `floor`, unless it is higher: later ticks are above `floor`.
 inline void raise_to(std::atomic<uint64_t>& last_tick, Tick floor) noexcept {
   uint64_t last = last_tick.load(std::memory_order_relaxed);
   while (last < floor.value &&
@@ -132,9 +128,8 @@ inline Tick close_tick(std::atomic<uint64_t>& last_tick, const Layout& layout) n
   return {last_tick.exchange(end_of(layout).value, std::memory_order_acq_rel)};
 }
 
-// Opens a closed word, which then issues only ticks above `last`. Requires: `last` is greater than
-// the tick returned by close_tick(). Then a take() that read the word before it was closed fails
-// its exchange.
+// Opens a closed word for ticks above `last`. Requires: `last` exceeds the result of close_tick(),
+// which makes a take() that read the word before it was closed fail.
 inline void open_tick(std::atomic<uint64_t>& last_tick, Tick last) noexcept {
   last_tick.store(last.value, std::memory_order_release);
 }

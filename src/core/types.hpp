@@ -1,5 +1,4 @@
-// The quantities of snowid, each a distinct type: a shard cannot be passed as a sequence, nor
-// milliseconds as microseconds.
+// Quantities as distinct types: no shard passes as a sequence, no milliseconds as microseconds.
 #pragma once
 
 #include <compare>
@@ -46,8 +45,8 @@ struct Id {
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-// Time and Sequence of a shard's last ID in one word, `time << seq_bits | sequence`. One
-// compare-and-swap advances both. A greater tick is a later ID.
+// Time and Sequence of a shard's last ID in one word, `time << seq_bits | sequence`, advanced by
+// one compare-and-swap. A greater tick is a later ID.
 struct Tick {
   uint64_t value;
   friend constexpr auto operator<=>(const Tick&, const Tick&) = default;

@@ -1,5 +1,4 @@
-// UUIDs (RFC 9562): those of version 7 made from ticks, and those that contain an ID. Pure
-// functions.
+// UUIDs (RFC 9562): of version 7 from ticks, and those that contain an ID. Pure functions.
 //
 // Version 7 is 48 bits of Unix milliseconds, 4 of version, 12 bits, 2 of variant, 62 bits. Version
 // 8 has no meaning for its 48 bits. Versions 1 and 6 have 60 bits of time around the version: 6
@@ -43,8 +42,7 @@ constexpr UnixMicros moment_of_steps(uint64_t steps) noexcept {
   return {kFirstDayUs + static_cast<int64_t>(steps / 10)};
 }
 
-// Spreads a difference in any bit over all bits: the last step of SplitMix64 (Steele, Lea, and
-// Flood, 2014).
+// The last step of SplitMix64 (Steele, Lea, and Flood, 2014), which spreads differences.
 constexpr uint64_t mix(uint64_t bits) noexcept {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
@@ -77,7 +75,6 @@ constexpr Uuid version7_of(const Layout& layout, Id id, Time time, uint64_t chec
                   static_cast<uint64_t>(bits));
 }
 
-// The ID in such a UUID, if it contains one.
 constexpr Id id_of_version7(const Layout& layout, Uuid uuid) noexcept {
   const Uint128 bits = Uint128{B(uuid)} << 62 | C(uuid);
   const int64_t start_us = static_cast<int64_t>(A(uuid)) * 1000 + static_cast<int64_t>(bits >> 64);
@@ -116,9 +113,8 @@ constexpr Uuid greatest_uuid7_of(Time time) noexcept {
   return uuid::assemble(7, static_cast<uint64_t>(time.value), 0xfff, UINT64_MAX);
 }
 
-// The least UUID of version 7 whose millisecond begins at or after `moment`, and the greatest whose
-// millisecond begins before it. If there is none, the greatest and the least of all UUIDs, which
-// have no version.
+// The least UUID of version 7 with a millisecond from `moment` on, and the greatest with an earlier
+// one; else the greatest and the least of all UUIDs, which have no version.
 constexpr Uuid first_uuid7_from(UnixMicros moment) noexcept {
   const Time time = first_unit_from(kUuid7, moment);
   return time > kUuid7.max_time ? Uuid{UINT64_MAX, UINT64_MAX} : least_uuid7_of(time);
