@@ -101,7 +101,6 @@ bool is_of(Form_pg_attribute column, Oid type, int16 own_type_length) noexcept {
          column->attbyval == (own_type_length <= static_cast<int16>(sizeof(Datum)));
 }
 
-// Columns that were added and dropped are harmless.
 void require_columns(Relation relation, const OwnTable& table) {
   TupleDesc columns = RelationGetDescr(relation);
   if (columns->natts < table.columns) report_missing(table.name);
@@ -174,8 +173,7 @@ void require_no_null(Relation relation, const OwnTable& table, HeapTuple row) {
 
 uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
                          Datum* values, const char* nulls) {
-  // Locked first: while the statement waits for the lock, a role allowed to drop the extension
-  // could create another table of that name, with triggers.
+  // Locked first: a role allowed to drop the extension could otherwise replace the table.
   Relation relation = own_relation_open(table, RowExclusiveLock);
   const Oid owner = relation->rd_rel->relowner;
   relation_close(relation, NoLock);

@@ -2,10 +2,9 @@
 // role may create one of the same name. C code reads the tables directly, whatever the caller's
 // rights and isolation level, as PostgreSQL reads its catalogs, and stores rows by SQL.
 //
-// In the order of use: own_table_open() finds a table by extension_relation() and checks it;
-// own_key_of() and require_no_null() serve its readers; own_table_execute() changes it. Some tables
-// describe this server: their triggers call require_own_trigger(), which keeps logical replication
-// from changing their rows.
+// In the order of use: own_table_open(), own_key_of() and require_no_null() by readers;
+// own_table_execute(). Triggers of tables that describe this server call require_own_trigger(),
+// which keeps logical replication from changing their rows.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -19,32 +18,30 @@ extern "C" {
 namespace snowid::pg {
 
 inline constexpr char kExtensionName[] = "snowid";
-// The schema of its tables and sequences. PUBLIC has no USAGE: a lock on one of them, which any
-// role could take by name, would block all IDs.
+// Its tables and sequences. PUBLIC has no USAGE: locking one by name would block all IDs.
 inline constexpr char kInternalSchemaName[] = "snowid_internal";
 
-// Whether an object, by catalog and OID, belongs to the extension of this name.
 bool belongs_to(Oid catalog, Oid object, const char* name);
 
-// Keeps an extension from being dropped until `lock` is released or the transaction ends.
-// Otherwise, a role allowed to drop it could replace its objects at any moment. Returns false if
-// there is none; without `waits`, also if a session is dropping it.
+// Keeps an extension from being dropped, and its objects from being replaced, until `lock` is
+// released or the transaction ends. Returns false if there is none; without `waits`, also if a
+// session is dropping it.
 bool extension_keep(const char* name, bool waits, LOCKTAG* lock);
 
-// The relation in snowid_internal of this name, or InvalidOid.
+// The relation in snowid_internal, or InvalidOid.
 Oid extension_relation(const char* name);
 
-// Whether the extension has this relation, in whatever schema.
+// Whatever its schema.
 bool is_own_relation(Oid relid);
 
-// Whether the extension has this C function, under this name. The extension's owner, perhaps the
-// database's, can add functions with arguments of any type, but only superusers create C functions.
+// Whether the extension has this C function, under this name. Its owner can add functions with any
+// arguments, but only superusers create C functions.
 bool is_own_function(Oid function, const char* name);
 
-// The schema-qualified name of a relation, quoted. Requires: it exists.
+// Schema-qualified and quoted. Requires: the relation exists.
 const char* qualified_name(Oid relid);
 
-// The owner of a relation. Requires: it exists.
+// Requires: the relation exists.
 Oid relation_owner(Oid relid);
 
 // A table as created by CREATE EXTENSION.
@@ -59,21 +56,20 @@ struct OwnTable {
 // Opens a relation of snowid_internal. Raises: 55000 if it is missing.
 Relation own_relation_open(const char* name, LOCKMODE lock);
 
-// Opens a table to read it. Raises: 55000 if it is missing or was altered.
+// Raises: 55000 if the table is missing or was altered.
 Relation own_table_open(const OwnTable& table, LOCKMODE lock);
 
-// Raises: 55000 if an open table is not a permanent heap with these columns. The hint undoes the
-// change.
+// Raises: 55000, with the remedy as hint, if it is not a permanent heap with these columns.
 void require_as_made(Relation relation, const OwnTable& table);
 
-// Whether a table has a row visible to a new snapshot.
+// Whether a new snapshot sees a row.
 bool has_row(Relation table);
 
-// The index of the primary key, or InvalidOid if it does not begin with the first column.
+// The primary key's index, or InvalidOid if it does not begin with the first column.
 Oid own_key_of(Relation relation);
 
-// Raises: 55000 if a row has a null in a column declared NOT NULL, because the table may lack the
-// constraint. C code must call this before it uses the row.
+// Raises: 55000 if the row has a null in a NOT NULL column, because the table may lack the
+// constraint. C code must call this before it uses a row.
 void require_no_null(Relation relation, const OwnTable& table, HeapTuple row);
 
 // Runs a statement as the table's owner, with a search_path of pg_catalog, on the current rows even
@@ -86,8 +82,7 @@ uint64 own_table_execute(const char* table, const char* statement, int count, Oi
 // Raises: 55000 because the table does not contain what was stored.
 [[noreturn]] void report_not_stored(const char* table);
 
-// Opens a permanent sequence of snowid_internal. Raises: 55000 if it is missing or is something
-// else.
+// Raises: 55000 if there is no such permanent sequence in snowid_internal.
 Relation own_sequence_open(const char* name, LOCKMODE lock);
 
 // The trigger calling this trigger function: BEFORE, for each row of a table of snowid. function:

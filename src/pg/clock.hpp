@@ -1,5 +1,4 @@
-// The clock, sleeping, and rate limits for log messages: one per log_every seconds, of all sessions
-// together.
+// The clock, sleeping, and a rate limit for log messages, which all sessions share.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -33,20 +32,17 @@ inline int64 elapsed_us(instr_time since) noexcept {
   return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
 }
 
-// Whether less than `for_us` has passed since a moment. Up to 1 s in the future counts as recent:
-// another session may have read the clock later. More than that means the clock moved backward, and
-// no caller may wait for it.
+// Whether less than `for_us` has passed since a moment, which another session may have read up to 1
+// s later. If it is even later, the clock moved backward, and no caller may wait for it.
 constexpr bool is_recent(core::UnixMicros since, int64 for_us, core::UnixMicros now) noexcept {
   const int64 passed_us = now.value - since.value;
   return passed_us > -USECS_PER_SEC && passed_us < for_us;
 }
 
-// Microseconds between the epochs of Unix and of PostgreSQL, 2000-01-01.
 inline constexpr int64 kPostgresEpochUs =
     int64{POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE} * SECS_PER_DAY * USECS_PER_SEC;
 
-// A timestamptz in Unix microseconds: -infinity is the least int64; infinity, and the last years of
-// timestamptz, which do not fit, are the greatest.
+// -infinity is the least int64. infinity, and the last years of timestamptz, are the greatest.
 inline core::UnixMicros from_timestamptz(TimestampTz moment) noexcept {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
@@ -59,14 +55,14 @@ inline TimestampTz to_timestamptz(core::UnixMicros moment) noexcept {
   return moment.value - kPostgresEpochUs;
 }
 
-// A moment as text for messages, in the current memory context.
+// In the current memory context.
 inline const char* moment_text(core::UnixMicros moment) {
-  // Copied: timestamptz_to_str() has one buffer, and a message may contain two times.
+  // timestamptz_to_str() has one buffer, and a message may contain two times.
   return pstrdup(timestamptz_to_str(to_timestamptz(moment)));
 }
 
-// A duration as text for messages, rounded up: milliseconds up to a minute, above that an interval
-// such as "2 days 03:04:05". In the current memory context. Requires: span_us >= 0.
+// Rounded up: milliseconds up to a minute, above that an interval such as "2 days 03:04:05". In the
+// current memory context. Requires: span_us >= 0.
 inline const char* span_text(int64 span_us) {
   if (span_us <= SECS_PER_MINUTE * USECS_PER_SEC)
     return psprintf(INT64_FORMAT " ms", (span_us + 999) / 1000);
@@ -79,8 +75,7 @@ inline const char* span_text(int64 span_us) {
   return psprintf(INT64_FORMAT " day%s %s", days, days == 1 ? "" : "s", time);
 }
 
-// Sleeps until the timeout or until the latch is set, then checks for interrupts. Requires: no
-// LWLock is held.
+// Sleeps until timeout or latch, and checks for interrupts. Requires: no LWLock is held.
 inline void nap(long timeout_ms, uint32 wait_event) {
   assert_holds_none();
   WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout_ms, wait_event);
@@ -88,7 +83,7 @@ inline void nap(long timeout_ms, uint32 wait_event) {
   CHECK_FOR_INTERRUPTS();
 }
 
-// The length of the next nap: doubled up to 10 ms, because most waits are short.
+// Doubled up to 10 ms, because most waits are short.
 constexpr long next_nap(long nap_ms) noexcept { return std::min(2 * nap_ms, 10L); }
 
 // Seconds between two log messages of one kind.
@@ -99,8 +94,7 @@ inline int64 log_every_us() noexcept { return log_every * USECS_PER_SEC; }
 // Longer waits for the clock or the disk are logged.
 inline constexpr int64 kLongWaitUs = USECS_PER_SEC;
 
-// Whether to log now, which is then recorded. logged_us: the monotonic time of the last message, 0
-// for never.
+// Whether to log, which is recorded. logged_us: monotonic time of the last message, 0 for never.
 inline bool may_log(std::atomic<int64_t>* logged_us, int64 every_us = log_every_us()) noexcept {
   instr_time now;
   INSTR_TIME_SET_CURRENT(now);

@@ -1,5 +1,4 @@
-// Differences between server versions 15 to 19, each with version and reason. Only this file
-// contains PG_VERSION_NUM.
+// Differences between server versions 15 to 19. Only this file contains PG_VERSION_NUM.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -78,8 +77,8 @@ inline AclResult check_usage_of_server(Oid server) {
 }
 #endif
 
-// A wait event of snowid. Since PostgreSQL 17, extensions name theirs; before, all of them appear
-// as "Extension". or_else: the event before 17.
+// PostgreSQL 17 lets extensions name wait events; before, they appear as "Extension". or_else: the
+// event before 17.
 inline uint32 wait_event([[maybe_unused]] const char* name,
                          [[maybe_unused]] uint32 or_else = PG_WAIT_EXTENSION) {
 #if PG_VERSION_NUM >= 170000
@@ -90,8 +89,8 @@ inline uint32 wait_event([[maybe_unused]] const char* name,
 }
 
 // Whether synchronous standbys are configured, as last read by the checkpointer. The minor releases
-// of May 2025 replaced a bool by flags at the same address; the bool's true is SYNC_STANDBY_INIT.
-// The library may run on an older or newer minor release than it was built for.
+// of May 2025 replaced a bool by flags at its address; the bool's true is SYNC_STANDBY_INIT. The
+// library may run on an older or newer minor release than its headers.
 inline bool has_synchronous_standbys() {
   constexpr uint8 kInit = 1 << 0;
   constexpr uint8 kDefined = 1 << 1;
@@ -114,8 +113,8 @@ inline bool has_synchronous_standbys() {
   return (status & kDefined) != 0;
 }
 
-// A new tranche of LWLocks. Up to PostgreSQL 18, each session registers its name. Since 19, its
-// creator names it for all, and at most 256 exist in a server (53400).
+// Up to PostgreSQL 18, each session names a tranche. Since 19, its creator does, and a server has
+// at most 256 (53400).
 #if PG_VERSION_NUM >= 190000
 inline int new_tranche(const char* name) { return LWLockNewTrancheId(name); }
 inline void name_tranche(int, const char*) {}
@@ -124,8 +123,7 @@ inline int new_tranche(const char*) { return LWLockNewTrancheId(); }
 inline void name_tranche(int tranche, const char* name) { LWLockRegisterTranche(tranche, name); }
 #endif
 
-// A page's LSN, read without the page's lock: until PostgreSQL 18 its halves may be of two moments.
-// PostgreSQL 19 stores one number.
+// Without the page's lock, its halves may be of two moments. PostgreSQL 19 has one number.
 inline XLogRecPtr lsn_of(const volatile PageHeaderData* page) noexcept {
 #if PG_VERSION_NUM >= 190000
   return PageXLogRecPtrGet(&page->pd_lsn);
@@ -144,7 +142,7 @@ using CacheNumber = SysCacheIdentifier;
 using CacheNumber = int;
 #endif
 
-// Bytes of memory of an area; -1 before PostgreSQL 17, which lacks the function.
+// -1 before PostgreSQL 17, which lacks the function.
 inline int64 area_size(dsa_area* area) {
 #if PG_VERSION_NUM >= 170000
   return static_cast<int64>(dsa_get_total_size(area));
@@ -194,8 +192,7 @@ inline bool has_lock(const LOCKTAG& tag, LOCKMODE mode) noexcept {
 #endif
 }
 
-// PostgreSQL 16 renamed pgstat_fetch_stat_local_beentry(), and gave make_range() an argument for
-// soft errors.
+// PostgreSQL 16 renamed this function, and gave make_range() an argument for soft errors.
 #if PG_VERSION_NUM >= 160000
 inline LocalPgBackendStatus* local_backend(int index) {
   return pgstat_get_local_beentry_by_index(index);
@@ -235,9 +232,8 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 #define SNOWID_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-// Defines a function callable by SQL. PostgreSQL 16 builds modules with hidden visibility, and
-// PG_FUNCTION_INFO_V1 exports the function. snowid is always built like that, and 15 does not
-// export it.
+// PostgreSQL 16 builds modules with hidden visibility, and PG_FUNCTION_INFO_V1 exports functions.
+// snowid is always built like that, and 15 does not export them.
 #define SNOWID_EXPORT __attribute__((visibility("default")))
 #define SNOWID_FUNCTION(name)                                        \
   extern "C" {                                                       \
@@ -247,8 +243,8 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
   }                                                                  \
   Datum name([[maybe_unused]] PG_FUNCTION_ARGS)
 
-// Raises a soft error in a type's input function (pg_input_is_valid): since PostgreSQL 16, it
-// returns from the function if the caller wants to be told. Requires: `fcinfo`.
+// Soft errors of input functions (pg_input_is_valid), since PostgreSQL 16. May return from the
+// function. Requires: `fcinfo`.
 #if PG_VERSION_NUM >= 160000
 #define SNOWID_INPUT_ERROR(...) ereturn(fcinfo->context, Datum{0}, __VA_ARGS__)
 #else
@@ -256,5 +252,5 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
 #endif
 
 // Since PostgreSQL 19, a TupleDesc created by hand needs TupleDescFinalize(), or the server
-// crashes, without a compiler warning. None is created here: columns come from catalogs.
+// crashes, without a compiler warning. Columns come from catalogs instead.
 #pragma GCC poison CreateTemplateTupleDesc TupleDescInitEntry

@@ -1,5 +1,5 @@
-// Bounds lowered by tests instead of filling a server: settings called snowid.debug_… in a library
-// built with SNOWID_DEBUG, constants in others. And assertions about locks held.
+// Bounds lowered by tests: settings called snowid.debug_… in a library built with SNOWID_DEBUG,
+// constants in others. Assertions about locks.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -26,14 +26,12 @@ inline constexpr bool kIsDebug = true;
 inline constexpr bool kIsDebug = false;
 #endif
 
-// Defines the setting of a bound if SNOWID_DEBUG is set.
 inline void bound_register(const char* setting, int* bound) {
   DefineCustomIntVariable(setting, "A bound that tests lower.", nullptr, bound, *bound, 0, INT_MAX,
                           PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr, nullptr);
 }
 inline void bound_register(const char*, const int*) {}
 
-// This process holds the LWLock, in any mode or exclusively.
 inline void assert_holds([[maybe_unused]] const LWLock& lock) noexcept {
   Assert(LWLockHeldByMe(const_cast<LWLock*>(&lock)));
 }
@@ -41,15 +39,14 @@ inline void assert_holds_exclusively([[maybe_unused]] const LWLock& lock) noexce
   Assert(LWLockHeldByMeInMode(const_cast<LWLock*>(&lock), LW_EXCLUSIVE));
 }
 
-// This process holds no LWLock or buffer content lock: it may wait, read catalogs, and raise
-// errors. PostgreSQL cannot tell directly, but each such lock holds interrupts off.
+// This process holds no LWLock or content lock: it may wait, read catalogs, and raise errors.
+// PostgreSQL cannot tell, but each such lock holds interrupts off.
 inline void assert_holds_none() noexcept { Assert(InterruptHoldoffCount == 0); }
 
 // This process holds a buffer's lock, or a dshash partition's, which cannot be named.
 inline void assert_holds_some() noexcept { Assert(InterruptHoldoffCount > 0); }
 
-// This transaction has the lock of a relation, or of an object as LockDatabaseObject() takes it, in
-// this mode or a stronger one.
+// In this mode or a stronger one. An object is locked as by LockDatabaseObject().
 inline void assert_has_lock([[maybe_unused]] Oid relid, [[maybe_unused]] LOCKMODE mode) noexcept {
 #ifdef USE_ASSERT_CHECKING
   LOCKTAG tag;
@@ -67,7 +64,7 @@ inline void assert_has_object_lock([[maybe_unused]] Oid relid, [[maybe_unused]] 
 #endif
 }
 
-// The same for an object that all databases share, such as a database.
+// An object that all databases share, such as a database.
 inline void assert_has_shared_object_lock(Oid relid, Oid object, LOCKMODE mode) noexcept {
   assert_has_object_lock(relid, object, mode, InvalidOid);
 }

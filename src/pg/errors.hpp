@@ -15,7 +15,7 @@ namespace snowid::pg {
 // Raises: 22008 for kTimeOutOfRange; 22023 for kNegativeId and kIdOutOfRange.
 [[noreturn]] void report_status(const core::Layout& layout, core::Status status);
 
-// The parts of an ID. Raises: 22008 or 22023 if the layout has no such ID.
+// Raises: 22008 or 22023 if the layout has no such ID.
 inline core::Parts parts_of(const core::Layout& layout, int64 id) {
   core::Parts parts;
   const core::Status status = decompose(layout, {id}, &parts);
@@ -27,7 +27,7 @@ inline core::Parts parts_of(const core::Layout& layout, int64 id) {
 [[noreturn]] void report_shard_out_of_range(const core::Layout& layout, int64 shard);
 [[noreturn]] void report_sequence_out_of_range(const core::Layout& layout, int64 sequence);
 
-// Raises: 22023 if the layout lacks this shard. Unsigned, a negative shard is too great.
+// Raises: 22023 if the layout lacks this shard. Unsigned, a negative one is too great.
 inline void require_shard(const core::Layout& layout, int64 shard) {
   if (static_cast<uint64>(shard) > layout.max_shard.value) report_shard_out_of_range(layout, shard);
 }
@@ -35,14 +35,13 @@ inline void require_shard(const core::Layout& layout, int64 shard) {
 // Raises: 22008 because no UUID of version 7 has this time.
 [[noreturn]] void report_uuid_time_out_of_range();
 
-// Raises: 22023 if `count`, the number of values requested, is not from `least` to `most`.
+// Raises: 22023 if `count` is not from `least` to `most`.
 void require_count(int32 count, int64 least, int64 most);
 
 // Raises: 42P01 because no relation has this OID.
 [[noreturn]] void report_no_relation(Oid relid);
 
-// Raises: 25006 because the transaction is read-only, as all are during recovery. function: its
-// name in the message.
+// Raises: 25006 because the transaction is read-only, or this is a standby.
 [[noreturn]] void report_read_only(const char* function);
 
 // Raises: 25006 in a read-only transaction, as nextval does: IDs change the server's state.

@@ -1,11 +1,8 @@
-// The module: magic block, _PG_init(), and callbacks: at the end of transactions, subtransactions,
-// and processes, after DISCARD, after changes of relations and of rows of pg_class. Each kind has
-// one callback, which lists the calls in their order, like CommitTransaction() in PostgreSQL's
-// xact.c. (All libraries together have room for ten relcache callbacks and twenty exit callbacks.)
-// Only this file includes headers of all modules.
+// The module: magic block, _PG_init(), and callbacks. Each kind has one callback, which lists the
+// calls in their order, like CommitTransaction() in PostgreSQL's xact.c. (All libraries share ten
+// relcache callbacks and twenty exit callbacks.) Only this file includes all modules.
 //
-// _PG_init() registers all but at_session_exit(), which shmem/shared_table.cpp registers. It
-// allocates no shared memory: shared_preload_libraries need not list the library.
+// _PG_init() allocates no shared memory: shared_preload_libraries need not list the library.
 #include "pg/postgres.hpp"
 
 #include "pg/ceiling/ceiling.hpp"
@@ -58,8 +55,8 @@ void on_syscache(Datum, CacheNumber, uint32 hash) { on_syscache_node_number(hash
 
 ProcessUtility_hook_type next_hook = nullptr;
 
-// DISCARD ALL and DISCARD SEQUENCES clear the session's last IDs, as they do lastval and currval: a
-// connection pooler hands the session to another client.
+// A connection pooler hands the session to another client: DISCARD ALL and DISCARD SEQUENCES clear
+// the last IDs, as they do lastval and currval.
 void process_utility(PlannedStmt* statement, const char* query, bool read_only_tree,
                      ProcessUtilityContext context, ParamListInfo parameters,
                      QueryEnvironment* environment, DestReceiver* receiver,
@@ -83,7 +80,7 @@ void callbacks_register() {
 
 }  // namespace
 
-// Runs before the end of an open transaction.
+// Runs before the end of an open transaction. Registered by shmem/shared_table.cpp.
 void at_session_exit(int, Datum) {
   at_exit_counters();
   counts_flush();

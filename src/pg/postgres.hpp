@@ -1,11 +1,9 @@
-// The first header of each file of src/pg, as postgres.h is in C files. Headers of the C++ library
-// are included here alone: PostgreSQL's headers redefine names of the C library, and must come
-// later. A file includes PostgreSQL's headers in one extern "C" block, because those of version 15
-// lack it.
+// The first header of each file of src/pg, like postgres.h. The C++ library's headers are included
+// here alone, because PostgreSQL's, which must come later, redefine names of the C library. Files
+// include PostgreSQL's headers in one extern "C" block, which those of version 15 lack.
 #pragma once
 
-// No run-time checks of the C++ library, which some distributions enable: they call its functions,
-// and PostgreSQL may not have loaded the library.
+// No run-time checks of the C++ library: they call it, and PostgreSQL may not have loaded it.
 #undef _GLIBCXX_ASSERTIONS
 #define _GLIBCXX_NO_ASSERTIONS
 

@@ -36,14 +36,13 @@ constexpr int kFirstMs = 1000;
 constexpr int kEveryMs = 100;
 TimeoutId timer = MAX_TIMEOUTS;
 
-// The start of the timer on the monotonic clock, the time after which it gives up, and whether it
-// did.
+// On the monotonic clock.
 instr_time started;
 int64 patience_us = 0;
 volatile bool has_given_up = false;
 
-// Which descriptors, 0 to `descriptors` - 1, were sockets before dblink connects. `descriptors` is
-// 0 at other times.
+// Which descriptors, 0 to `descriptors` - 1, are not dblink's. `descriptors` is 0 unless it
+// connects.
 bool* was_socket = nullptr;
 volatile int descriptors = 0;
 
@@ -81,8 +80,8 @@ void stop_timer() noexcept {
   descriptors = 0;
 }
 
-// Records the sockets: each new one is dblink's. A new descriptor is the least free one, and thus
-// less than the number of open files: those bounded by fd.c, plus a third as many known to it.
+// Each new socket is dblink's. Its descriptor is less than the number of open files: those bounded
+// by fd.c, plus a third as many known to it.
 void note_sockets() {
   const int files = atoi(GetConfigOption("max_files_per_process", false, false));
   const int most = 2 * std::min(files, 100000) + 100;
@@ -92,8 +91,7 @@ void note_sockets() {
   descriptors = most;
 }
 
-// Runs a statement with text parameters. Returns whether its result is a number other than 0.
-// Requires: SPI_connect().
+// Whether a statement with text parameters returns a number other than 0. Requires: SPI_connect().
 bool execute_with_texts(const char* statement, const char* first, const char* second = nullptr) {
   Oid types[] = {TEXTOID, TEXTOID};
   Datum values[] = {CStringGetTextDatum(first), Datum{0}};
@@ -133,8 +131,7 @@ struct Connection {
   bool may_be_there;   // whether to disconnect
 };
 
-// dblink's column definition list for the answer. All columns are text: the reader checks what
-// another server sent.
+// dblink's column definition list. All columns are text, checked by the reader.
 const char* column_list(int columns) {
   StringInfoData list;
   initStringInfo(&list);
@@ -143,9 +140,9 @@ const char* column_list(int columns) {
   return list.data;
 }
 
-// Runs the statement over its own connection and leaves the answer in SPI_tuptable. It polls for
-// the answer, because dblink's own wait ignores interrupts in PostgreSQL 15, and every second one
-// later. Requires: SPI_connect().
+// Runs the statement over its own connection and leaves the answer in SPI_tuptable. Polls, because
+// dblink's wait ignores interrupts in PostgreSQL 15, and every second one later. Requires:
+// SPI_connect().
 void ask_over_dblink(Connection* connection, const char* text, int columns) {
   const char* schema = dblink_schema();
   const char* name = connection->name;
@@ -169,7 +166,7 @@ void ask_over_dblink(Connection* connection, const char* text, int columns) {
       name);
 }
 
-// Closes the connection, if there is one. Requires: SPI_connect().
+// Requires: SPI_connect().
 void disconnect(const Connection& connection) {
   if (!connection.may_be_there) return;
   const char* schema = dblink_schema();
@@ -179,8 +176,7 @@ void disconnect(const Connection& connection) {
                      connection.name);
 }
 
-// Runs a step as the role, with SPI, in a subtransaction. Returns nullptr, or the error that rolled
-// it back.
+// Runs a step as the role, with SPI. Returns the error that rolled it back, or nullptr.
 ErrorData* try_as_role(Oid role, Step step) {
   return try_in_subtransaction([&] {
     const Caller caller =
@@ -194,8 +190,7 @@ ErrorData* try_as_role(Oid role, Step step) {
   });
 }
 
-// Whether this query was canceled. If the other server canceled its own, dblink reports the same
-// SQLSTATE.
+// Whether this query was canceled. dblink reports the same SQLSTATE if the other server's was.
 bool is_cancelled_here(const ErrorData* error) noexcept {
   return error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED &&
          (error->filename == nullptr || strcmp(error->filename, "dblink.c") != 0);
@@ -203,7 +198,6 @@ bool is_cancelled_here(const ErrorData* error) noexcept {
 
 constexpr char kConnectTimeout[] = "connect_timeout";
 
-// The option of a foreign server, or nullptr.
 const char* connect_timeout_of(const ForeignServer* server) {
   ListCell* cell;
   foreach (cell, server->options) {
@@ -213,9 +207,8 @@ const char* connect_timeout_of(const ForeignServer* server) {
   return nullptr;
 }
 
-// The SQLSTATE of a rejected login, or 0 for another error. Before a connection exists, dblink
-// passes on only an error's text. In another language than English, the server counts as
-// unreachable.
+// The SQLSTATE of a rejected login, else 0. Before a connection exists, dblink passes on only an
+// error's text. If that is not in English, the server counts as unreachable.
 int refused_login(const ErrorData* error) noexcept {
   // dblink requires a role that is not a superuser to connect with a password.
   if (error->sqlerrcode == ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED)
@@ -231,8 +224,7 @@ int refused_login(const ErrorData* error) noexcept {
   return 0;
 }
 
-// Whether the user administers this database: libpq's message may contain the server's address and
-// a user's name.
+// libpq's message may contain the server's address and a user's name.
 bool may_see_cause() { return has_privs_of_role(GetUserId(), ROLE_PG_DATABASE_OWNER); }
 
 // Rewrites an error that the user can fix.
@@ -285,8 +277,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   fetch_random(&random, sizeof(random));
   snprintf(connection.name, sizeof(connection.name), "snowid " UINT64_FORMAT, random);
   ErrorData* volatile tried = nullptr;
-  // Otherwise, the owner of dblink's schema could drop dblink during the wait and create functions
-  // of the same names, which would run with the role's rights.
+  // dblink's owner could otherwise replace its functions during the wait.
   LOCKTAG lock;
   const bool is_kept = extension_keep(kDblink, false, &lock);
   start_timer(10 + (option == nullptr ? 10 : std::clamp(atoi(option), 0, 600)));
@@ -304,8 +295,8 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   PG_END_TRY();
   ErrorData* error = tried;
   const bool is_cancelled = is_cancelled_here(error);
-  // If the server timed out, this became an error, unless the answer came at the same moment.
-  // (Another cancel at that moment is lost, because it looks the same.)
+  // An answer at the same moment prevents the error. (So does another cancel, which looks the
+  // same.)
   if (has_given_up && is_cancelled) error->message = pstrdup("the server does not answer");
   if (has_given_up && !is_cancelled) QueryCancelPending = false;
   // At once, because dblink's connections outlive the transaction.

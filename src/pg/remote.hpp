@@ -1,9 +1,5 @@
 // Statements on other servers, over dblink, as a role with a user mapping. Each statement has its
-// own connection.
-//
-// In the order of use: a function that stores a server's name calls require_connect_timeout().
-// remote_run() runs a statement and calls `read`, which reads the answer through RemoteAnswer.
-// is_unreachable() decides whether to retry.
+// own connection. Functions that store a server's name call require_connect_timeout().
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -12,13 +8,13 @@
 
 namespace snowid::pg {
 
-// Raises: 55000 if the server has no connect_timeout, or 0, which libpq treats as none. Without it,
-// a session waits for the system's timeout, perhaps minutes, when the server is gone.
+// Raises: 55000 if the server has no connect_timeout, or 0, which libpq treats as none. A session
+// would wait for the system's timeout, perhaps minutes, when the server is gone.
 void require_connect_timeout(Oid server);
 
-// Runs a statement and then `read` in a subtransaction, with the role's user mapping. columns: the
-// number of columns of the answer, at least 1, all of type text. server: an existing foreign
-// server.
+// Runs a statement and then `read`, which uses RemoteAnswer, in a subtransaction, with the role's
+// user mapping. columns: the number of columns of the answer, at least 1, all of type text. server:
+// an existing foreign server.
 //
 // Returns nullptr, or the error that rolled the subtransaction back. If the user can fix it, it
 // names the server and has a hint: a rejected login (28P01, 28000), a read-only server (25006), an
@@ -29,11 +25,11 @@ void require_connect_timeout(Oid server);
 // Requires: no LWLock is held; no parallel query.
 ErrorData* remote_run(Oid server, Oid role, const char* text, int columns, Step read);
 
-// The only row of the answer, SPI's result. Requires: called within `read`. column: from 1 on, as
-// text, or as a number from `least` to `most`. Every value is checked, because another server may
-// send anything. Raises: 08P01 if there is not one row, or the value is null or out of range.
+// The answer's only row, within `read`. column: from 1 on. Every value is checked, because another
+// server may send anything. Raises: 08P01 if there is not one row, or the value is null or out of
+// range.
 struct RemoteAnswer {
-  const char* server;  // its name in errors
+  const char* server;  // in errors
   const char* text(int column) const;
   int64 number(int column, int64 least = PG_INT64_MIN, int64 most = PG_INT64_MAX) const;
 };
@@ -44,8 +40,8 @@ struct RemoteAnswer {
 // Whether an error of remote_run() means an unreachable server, or one that timed out.
 bool is_unreachable(const ErrorData* error) noexcept;
 
-// errdetail() for an error of remote_run(). The cause may contain an address and a user name: only
-// the log and users with the rights of pg_database_owner see it.
+// errdetail() for an error of remote_run(). Only the log and roles with the rights of
+// pg_database_owner see the cause, because it may contain an address and a user name.
 int errdetail_of_remote(const ErrorData* error);
 
 }  // namespace snowid::pg

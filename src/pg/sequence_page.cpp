@@ -35,8 +35,7 @@ Form_pg_sequence_data sequence_data(Page page) noexcept {
   return reinterpret_cast<Form_pg_sequence_data>(reinterpret_cast<char*>(tuple) + tuple->t_hoff);
 }
 
-// Whether synchronous standbys have flushed the WAL up to `lsn`, or none are configured. WAL
-// senders track that even if no session waits.
+// WAL senders track this even if no session waits.
 bool is_replicated(XLogRecPtr lsn) {
   if (max_wal_senders == 0 || !has_synchronous_standbys()) return true;
   LWLockAcquire(SyncRepLock, LW_SHARED);

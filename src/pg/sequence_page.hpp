@@ -1,8 +1,7 @@
 // The page of a sequence. Changing it makes numbers durable.
 //
-// Shared: the page, in a buffer guarded by its content lock. Changes use the generic WAL API, which
-// needs no transaction ID. Like nextval's, they survive a rollback. They are durable after
-// sequence_make_durable().
+// Shared: the page, in a buffer guarded by its content lock. Changes use the generic WAL API, need
+// no transaction ID, survive a rollback, and are durable after sequence_make_durable().
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -37,12 +36,10 @@ SequencePage sequence_page_lock_of(Form_pg_class form);
 
 SequenceValue sequence_page_value(const SequencePage& page) noexcept;
 
-// The last value of a sequence, read under the page's lock.
 int64 sequence_last(Relation relation);
 
 // Stores a value in the page, and a mark if changes are not logged. Returns the end of the WAL
-// record, or InvalidXLogRecPtr if there is none to wait for: the relation is unlogged, or the
-// commit syncs its file.
+// record, InvalidXLogRecPtr if there is none to wait for (unlogged, or synced by the commit).
 XLogRecPtr sequence_page_set(const SequencePage& page, int64 last, bool is_called = true);
 
 // The same as a part of the caller's change.
@@ -62,13 +59,11 @@ SequenceValue peek_at_sequence(Buffer buffer) noexcept;
 // Whether the WAL up to `lsn` is flushed on this server and on synchronous standbys.
 bool sequence_is_durable(XLogRecPtr lsn);
 
-// Waits until it is. Ignores the session's synchronous_commit, because other sessions rely on the
-// value published next. Requires: no LWLock is held. Raises: 57014 if the wait is canceled; the
-// caller must then publish nothing.
+// Waits until it is, whatever the session's synchronous_commit, because other sessions rely on it.
+// Requires: no LWLock is held. Raises: 57014 if the wait is canceled; publish nothing then.
 void sequence_make_durable(XLogRecPtr lsn);
 
-// Raises: 42P01 if there is no such relation; 42809 if it is no sequence, or one with state of the
-// extension, such as the ceiling.
+// Raises: 42P01 if there is no such relation; 42809 if it is no sequence, or the extension's own.
 void require_sequence(Oid relid);
 
 // Raises: the same; 42501 if the user does not own the sequence.
@@ -79,8 +74,7 @@ struct SequenceOptions {
   int64 max;
 };
 
-// The options of a sequence. Raises: 55000 if it cycles, because numbers would repeat, or counts
-// down.
+// Raises: 55000 if the sequence cycles, because numbers would repeat, or counts down.
 SequenceOptions sequence_options(Oid relid);
 
 }  // namespace snowid::pg

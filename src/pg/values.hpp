@@ -18,8 +18,7 @@ extern "C" {
 
 namespace snowid::pg {
 
-// A view of an untoasted text (PG_GETARG_TEXT_PP), in the database's encoding, without a
-// terminator.
+// Requires: an untoasted text (PG_GETARG_TEXT_PP). Not terminated, in the database's encoding.
 inline std::string_view view_of(const text* value) {
   return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
@@ -38,7 +37,6 @@ inline core::Uuid uuid_arg(FunctionCallInfo fcinfo, int number) {
   return {pg_ntoh64(words[0]), pg_ntoh64(words[1])};
 }
 
-// A row of the function's result type.
 inline Datum row_datum(FunctionCallInfo fcinfo, Datum* values, bool* nulls) {
   TupleDesc columns;
   if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
@@ -78,7 +76,7 @@ std::strong_ordering order_of(FunctionCallInfo fcinfo) {
                              sizeof(Type), static_cast<uint64>(PG_GETARG_INT64(1)));             \
   }
 
-// A hash table in local memory. Requires: entries begin with their key.
+// Requires: entries begin with their key.
 template <typename Key, typename Entry>
 HTAB* make_hash(const char* name, MemoryContext context) {
   HASHCTL options{};
@@ -88,14 +86,14 @@ HTAB* make_hash(const char* name, MemoryContext context) {
   return hash_create(name, 64, &options, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-// Fills `size` bytes from PostgreSQL's strong source. Raises: XX000 if the source fails.
+// Raises: XX000 if PostgreSQL's strong source fails.
 inline void fetch_random(void* to, Size size) {
   if (unlikely(!pg_strong_random(to, size)))
     ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values"));
 }
 
-// Random numbers, fetched in batches because a fetch costs more than its bytes. Each is overwritten
-// after use. Zeroed, it is an empty pool.
+// Random numbers, each used once, fetched in batches because a fetch costs more than its bytes.
+// Zeroed, it is empty.
 class RandomPool {
  public:
   // Raises: XX000 if the random source fails.

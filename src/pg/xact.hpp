@@ -1,5 +1,4 @@
-// Transactions: calling code that may fail (try_in_subtransaction()), running code as another role
-// (role_enter(), role_leave()), and committing durably (require_durable_commit()).
+// Transactions: code that may fail, code as another role, and durable commits.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -28,23 +27,22 @@ class Step {
 // error releases all; no parallel query, in which PostgreSQL up to 16 forbids subtransactions.
 ErrorData* try_in_subtransaction(Step step);
 
-// The caller's role and settings, for role_leave().
+// For role_leave().
 struct Caller {
   Oid user;
   int security;
   int settings;
 };
 
-// Switches to a role, with a search_path of pg_catalog: no object of the caller is found with the
-// role's rights. security: SECURITY_... flags to add. A failed transaction or subtransaction
-// restores all of it.
+// Switches to a role, with a search_path of pg_catalog: the role's rights apply to no object of the
+// caller. security: SECURITY_... flags to add. The end of a failed (sub)transaction restores all.
 Caller role_enter(Oid role, int security);
 
 void role_leave(const Caller& caller);
 
-// Makes the commit of this transaction wait for the disk and for synchronous standbys, whatever the
-// session's synchronous_commit. Later, PREPARE TRANSACTION raises 0A000: COMMIT PREPARED would use
-// another session's settings, and locks would be held until then.
+// Makes this commit wait for disk and synchronous standbys, whatever synchronous_commit is. PREPARE
+// TRANSACTION then raises 0A000: COMMIT PREPARED would use another session's settings, and locks
+// would be held until then.
 void require_durable_commit();
 bool is_durable_commit_required() noexcept;
 

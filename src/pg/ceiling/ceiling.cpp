@@ -1,5 +1,5 @@
-// Locking the ceiling; writing it to the sequence; publishing it, which means storing it in shared
-// memory once durable; learning it; raising it; and its SQL functions. In this order.
+// In this order: locking, writing, publishing (storing in shared memory once durable), learning,
+// and raising the ceiling; its SQL functions.
 #include "pg/ceiling/ceiling.hpp"
 
 #include "pg/catalog_table.hpp"
@@ -46,8 +46,7 @@ struct LockedCeiling {
 LockedCeiling lock_ceiling_of(Relation relation) {
   constexpr core::UnixMillis kAll{PG_INT64_MAX};
   second_page_extend(relation);
-  // Before locking, because it reads a catalog. A subscription exists before it sets the sequence,
-  // so this finds it.
+  // Before locking, because it reads a catalog. A subscription exists before it sets the sequence.
   const core::UnixMillis most = is_set_by_subscription(relation)
                                     ? core::round_up({unix_now().value + core::kClocksDifferUs})
                                     : kAll;
@@ -55,8 +54,7 @@ LockedCeiling lock_ceiling_of(Relation relation) {
   return {relation, most};
 }
 
-// Opens the sequence and locks the ceiling. With kEarly, locks nothing if the relation's lock is
-// not free. Raises: as open_ceiling().
+// With kEarly, locks nothing if the relation's lock is not free. Raises: as open_ceiling().
 LockedCeiling lock_ceiling(Urgency urgency) {
   Relation relation = open_ceiling(urgency);
   if (relation == nullptr) return {};
@@ -95,7 +93,6 @@ void learn_skipped_times(const core::SkippedTimes& stored) {
   shared->has_any.store(true, std::memory_order_release);
 }
 
-// Raises the floor and all slots.
 void lift_slots_to(core::UnixMicros floor) {
   assert_holds_exclusively(my_ceiling->lock);
   // Stored before slots are scanned: a slot created meanwhile sees it.
@@ -103,9 +100,9 @@ void lift_slots_to(core::UnixMicros floor) {
   lift_slots(floor);
 }
 
-// Writes a ceiling of at least `target` to the sequence. IDs may use it after publish_ceiling(). If
-// the sequence holds more than this server wrote, slots are lifted to that. Raises: 0A000 if the
-// second page has another version.
+// Writes a ceiling of at least `target`, for publish_ceiling(). If the sequence holds more than
+// this server wrote, slots are lifted to that. Raises: 0A000 if the second page has another
+// version.
 void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   assert_holds_exclusively(my_ceiling->lock);
   const core::UnixMillis known{my_ceiling->written_us / 1000};
@@ -113,8 +110,7 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   const CeilingPages pages = lock_pages(locked.relation);
   const StoredCeiling found = read_pages(pages);
   const core::UnixMillis before = core::set_ceiling(found.ceiling, found.own, locked.most);
-  // A caller with target 0 raises nothing, but corrects a ceiling lowered by setval, or the part
-  // from another server that does not count.
+  // Target 0 only corrects a ceiling lowered by setval, or raised by another server too far.
   const bool is_to_be_raised =
       before < target || (before == target && !found.are_alike) || before < found.ceiling;
   // A value set from outside need not be durable.
@@ -125,27 +121,23 @@ void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
                          found.skipped.count > 0 ? found.skipped : skipped_times());
   unlock_pages(pages);
   learn_skipped_times(found.skipped);
-  // The server has started, a dump was restored, or setval was called: all times up to there may
-  // have been used.
+  // The server started, a dump was restored, or setval was called: these times may be used.
   if (before > known) lift_slots_to(micros_of(before));
   my_ceiling->written_us = micros_of(std::max(before, target)).value;
-  // Invalid if wal_level is minimal and this transaction created the sequence: its commit syncs the
-  // file.
+  // Invalid if wal_level is minimal and this transaction created the sequence: commit syncs it.
   if (!XLogRecPtrIsInvalid(lsn)) my_ceiling->written_lsn = lsn;
 }
 
-// Stores the alert: at most last_alert(), and 0 until this database is known to be allowed to issue
-// IDs.
+// Stores the alert: at most last_alert(), and 0 until it is known that IDs may be issued.
 void store_alert(int64 alert_us) {
   assert_holds_exclusively(my_ceiling->lock);
   if (!shared_database->may_issue.load(std::memory_order_relaxed)) alert_us = 0;
   my_ceiling->alert_us.store(std::min(alert_us, last_alert().value), std::memory_order_release);
 }
 
-// Makes the written ceiling durable and publishes it. Releases the lock while it waits for a
-// synchronous standby. If that wait fails, the published ceiling is unchanged, and the next session
-// waits for the same record. ceiling_raise() replaces the alert stored here. Raises: 57014 if the
-// wait is canceled.
+// Makes the written ceiling durable and publishes it. Releases the lock during a wait for a
+// synchronous standby. If that fails, the published ceiling is unchanged, and the next session
+// waits for the same record. Raises: 57014 if the wait is canceled.
 void publish_ceiling(Relation relation) {
   Ceiling* ceiling = my_ceiling;
   assert_holds_exclusively(ceiling->lock);
@@ -155,8 +147,7 @@ void publish_ceiling(Relation relation) {
     instr_time since;
     INSTR_TIME_SET_CURRENT(since);
     const bool is_to_wait = !sequence_is_durable(lsn);
-    // Flushed under the lock: processes waiting for it need not flush again. The wait without the
-    // lock is for standbys.
+    // Under the lock: processes waiting for it need not flush. Standbys are waited for without it.
     XLogFlush(lsn);
     LWLockRelease(&ceiling->lock);
     sequence_make_durable(lsn);
@@ -176,8 +167,8 @@ void publish_ceiling(Relation relation) {
   store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
-// Sets `my_ceiling` to the transaction-local one, a copy of the shared one, durable in no sequence;
-// or to the shared one. Requires: neither is locked.
+// Selects the transaction-local ceiling, a copy of the shared one, durable in no sequence; or the
+// shared one. Requires: neither is locked.
 void use_own_ceiling(bool wanted) {
   Ceiling* shared = &shared_database->ceiling;
   if (wanted && !has_own_ceiling()) {
@@ -204,9 +195,9 @@ Oid shared_relid() {
   return relid;
 }
 
-// Whether a row of pg_class is that of the shared ceiling's sequence, and the sequence holds the
-// value last written by this server. Membership in the extension is not checked: only a superuser
-// can remove the sequence from it, and then it keeps the ceiling until carry_ceiling_over().
+// Whether a row of pg_class is that of the shared ceiling's sequence, with the value last written
+// by this server. Membership in the extension is not checked: only a superuser can remove the
+// sequence from it, and then it keeps the ceiling until carry_ceiling_over().
 bool is_as_shared(HeapTuple row) {
   Ceiling* shared = &shared_database->ceiling;
   auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(row));
@@ -225,8 +216,7 @@ bool is_as_shared(HeapTuple row) {
 }
 
 // Sets `ceiling_known` if nothing changed since another session learned the ceiling. Reads one
-// catalog row. Opening the extension's sequence reads a dozen, most of the cost of a session's
-// first ID.
+// catalog row; opening the sequence reads a dozen, most of the cost of a session's first ID.
 void recognize_ceiling() {
   const Oid relid = shared_relid();
   if (!OidIsValid(relid)) return;
@@ -244,8 +234,7 @@ void recognize_ceiling() {
   UnlockRelationOid(relid, RowExclusiveLock);
 }
 
-// Raises: 55000. A rollback of this transaction, or a part of it, would return to a ceiling below
-// the IDs it has shown.
+// Raises: 55000. A rollback would return to a ceiling below the IDs shown.
 [[noreturn]] void report_altered() {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("cannot generate IDs in a transaction that has altered or dropped sequence "
@@ -263,9 +252,9 @@ bool has_dropped_shared() {
   return OidIsValid(relid) && has_lock(tag, AccessExclusiveLock);
 }
 
-// Makes sure that the ceiling in memory is durable in the extension's sequence, and sets
-// `ceiling_known`, unless this transaction created the sequence: such a transaction, for example a
-// restore, may call setval later, so it looks again for each ID. Raises: as ceiling_learn().
+// Makes the ceiling in memory durable in the extension's sequence, and sets `ceiling_known`, unless
+// this transaction created it: then setval may follow, for example in a restore, so each ID looks
+// again. Raises: as ceiling_learn().
 void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
   if (has_new_storage(relation)) report_altered();
@@ -356,13 +345,12 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& s
   shared->times = skipped;
   shared->has_any.store(skipped.count > 0, std::memory_order_release);
   ceiling->written_us = micros_of(target).value;
-  // At most the durable ceiling. An ID above it waits for the previous record, which held at least
-  // as much, or for its own.
+  // At most the durable one. An ID above it waits for the previous record, which held as much, or
+  // its own.
   const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   ceiling->ceiling_us.store(std::min(durable_us, micros_of(target).value),
                             std::memory_order_release);
-  // Forces the next ID to the slow path, even if skipped times were added and the ceiling is no
-  // lower.
+  // Forces the next ID to the slow path, even with a ceiling that is no lower.
   ceiling->alert_us.store(0, std::memory_order_release);
   unlock_ceiling(locked);
   return lsn;
@@ -383,7 +371,7 @@ void ceiling_register() {
 }
 
 // snowid_internal.carry_ceiling_over() → void: stores this server's ceiling in the extension's
-// sequence, in place of the previous one, possibly dropped by this transaction.
+// sequence, in place of one possibly dropped by this transaction.
 SNOWID_FUNCTION(snowid_carry_ceiling_over) {
   require_can_issue();
   slots_attach();

@@ -1,16 +1,14 @@
-// The storage of the ceiling: the sequence snowid_internal.ceiling, and a second page in the same
-// file.
+// The storage of the ceiling: the sequence snowid_internal.ceiling, and a second page in its file.
 //
-// pg_dump restores the sequence's own page by setval: restoring old data into a database in use
-// lowers it. No setval and no dump changes the second page. One WAL record raises both, and the
-// greater value counts. The second page also holds the skipped times.
+// pg_dump restores the sequence's own page by setval, which may lower it in a database in use. No
+// setval and no dump changes the second page. One WAL record raises both, and the greater value
+// counts. The second page also holds the skipped times.
 //
-// In the order of use: open_ceiling(), second_page_extend() of sequence_page.hpp, lock_pages(),
-// read_pages(), store_on_pages(), unlock_pages().
+// In the order of use: open_ceiling(), second_page_extend(), lock_pages(), read_pages(),
+// store_on_pages(), unlock_pages().
 //
-// Shared: both pages, guarded by the content locks of their buffers, taken in the order of blocks.
-// The first session that writes the ceiling to a storage creates the second page, under the
-// relation's extension lock.
+// Shared: both pages, guarded by their content locks, taken in the order of blocks. The first
+// writer to a storage creates the second page, under the relation's extension lock.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -31,8 +29,8 @@ inline constexpr char kCeilingName[] = "ceiling";
 // The sequence used by this session, InvalidOid to look it up.
 extern Oid ceiling_relid;
 
-// Opens the sequence in RowExclusiveLock. Returns nullptr with kEarly if it would have to wait for
-// the lock. Raises: 55000 if the sequence is missing or not permanent.
+// Opens the sequence in RowExclusiveLock, or returns nullptr with kEarly if the lock is not free.
+// Raises: 55000 if the sequence is missing or not permanent.
 Relation open_ceiling(Urgency urgency);
 
 // Whether this transaction created the sequence, which no other session sees.
@@ -40,7 +38,7 @@ inline bool is_made_here(Relation relation) {
   return relation->rd_createSubid != InvalidSubTransactionId;
 }
 
-// Whether a subscription replicates the sequence's value. Reads a catalog.
+// Reads a catalog.
 bool is_set_by_subscription(Relation relation);
 
 struct CeilingPages {
@@ -48,8 +46,8 @@ struct CeilingPages {
   Buffer second;  // InvalidBuffer if there is none
 };
 
-// Pins and exclusively locks both pages; and the reverse. Requires: only read_pages() and
-// store_on_pages() are called in between.
+// Pins and exclusively locks both pages; and the reverse. Only read_pages() and store_on_pages()
+// may be called in between.
 CeilingPages lock_pages(Relation relation);
 void unlock_pages(const CeilingPages& pages);
 
@@ -63,14 +61,13 @@ struct StoredCeiling {
 // Raises: 0A000 if the second page has another version.
 StoredCeiling read_pages(const CeilingPages& pages);
 
-// Stores a ceiling in both pages, and skipped times in the second, replacing the previous ones.
-// Returns the end of the WAL record for sequence_make_durable(), InvalidXLogRecPtr if the commit
-// syncs the file. Raises: errors of the generic WAL API.
+// Replaces the ceiling on both pages, and the skipped times on the second. Returns the WAL record's
+// end for sequence_make_durable(), InvalidXLogRecPtr if the commit syncs the file. Raises: errors
+// of the generic WAL API.
 XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
                           const core::SkippedTimes& skipped);
 
-// Opens the sequence and reads its pages; on a standby, as replayed so far. Raises: as
-// open_ceiling() and read_pages().
+// On a standby, as replayed so far. Raises: as open_ceiling() and read_pages().
 StoredCeiling ceiling_read();
 
 }  // namespace snowid::pg

@@ -1,8 +1,7 @@
-// Skipped times (core/skipped_times.hpp): the SQL functions by which a superuser states and reads
-// them.
+// The SQL functions by which a superuser states and reads skipped times (core/skipped_times.hpp).
 //
-// snowid.return_to_clock() lowers values that otherwise only grow. No other session may therefore
-// be connected to the database, or begin: no process has read an outdated clock or ceiling. In this
+// snowid.return_to_clock() lowers values that otherwise only grow. No other session may be
+// connected to the database, or begin: no process then has an outdated clock or ceiling. In this
 // order, it locks the database (lock_database()), reads the ranges (plan_of()), checks everything
 // that may fail (require_stated()), changes the ceiling's pages (ceiling_set_back()) and memory
 // (set_memory_back()), unlocks the database, and waits until the change is durable. A rollback does
@@ -55,7 +54,6 @@ LOCKTAG database_lock() {
   return tag;
 }
 
-// The process IDs of other sessions in this database, as text.
 const char* others_text() {
   StringInfoData text;
   initStringInfo(&text);
@@ -70,8 +68,8 @@ const char* others_text() {
   return text.data;
 }
 
-// Keeps sessions from beginning, and checks that none is connected. Raises: 55P03 if the lock is
-// not free for 5 s; 55006 if there are other sessions or prepared transactions.
+// Keeps sessions out. Raises: 55P03 if the lock is not free for 5 s; 55006 if there are other
+// sessions or prepared transactions.
 void lock_database() {
   // As long as CountOtherDBBackends().
   constexpr int kTries = 50;
@@ -127,7 +125,7 @@ bool is_known(const core::SkippedRange& range) noexcept {
   return around != nullptr && range.until <= around->until;
 }
 
-// Reads the argument, and adds the known ranges that are not long past. Raises: 22023 if it is
+// Reads the argument, and adds the known ranges, except long past ones. Raises: 22023 if it is
 // empty, a range is too near, or there are too many.
 ReturnPlan plan_of(FunctionCallInfo fcinfo) {
   const core::UnixMicros clock = unix_now();
@@ -205,8 +203,8 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
                  contradicts.shard, layout_text(contradicts.layout), moment_text(used)));
 }
 
-// Lowers a slot with a last tick in a skipped time to `resume`, and opens one at its end. (Closed
-// ones are closed again.)
+// Lowers a slot in a skipped time to `resume`, and opens one at its end. (Closed ones are closed
+// again.)
 void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& plan) noexcept {
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
   const core::Tick resume = last_tick_at(layout, plan.resume);
@@ -220,8 +218,7 @@ void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& pla
     slot->last_tick.compare_exchange_strong(last, resume.value);
 }
 
-// Lowers slots and floor in memory. Raises: as ids_learn_ceiling(), which the next ID then calls
-// again.
+// Lowers slots and floor in memory. Raises: as ids_learn_ceiling(), which the next ID calls again.
 void set_memory_back(const ReturnPlan& plan) {
   assert_has_shared_object_lock(DatabaseRelationId, MyDatabaseId, AccessExclusiveLock);
   // The right clock may have used removed slots up to `resume`.

@@ -23,7 +23,6 @@ constinit std::atomic<uint64_t> own_number_word{0};
 TransactionId row_xmin;
 bool may_be_another = false;
 
-// Whether this transaction changed the node number.
 bool has_changed = false;
 
 constexpr uint64 kNumberMask = (uint64{1} << kSharedNumberBits) - 1;
@@ -81,8 +80,8 @@ void slots_attach() {
   table_attach(&slots);
 }
 
-// `shared_database` stays set for a transaction that ends later. The entry exists until then,
-// because a database with a connected process cannot be dropped.
+// An open transaction ends later: `shared_database` stays set. Its entry exists until then, because
+// a database with a connected process cannot be dropped.
 void at_exit_database() {
   Database* left = shared_database;
   let_go(left);
@@ -191,9 +190,8 @@ core::Tick my_start_tick(const core::Layout& layout) noexcept {
 }
 
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last) {
-  // A session that lifts slots holds this lock, too. It was earlier, and the floor is raised; or it
-  // comes later, and finds the slot open. (A transaction-local ceiling has its own lock: see
-  // ceiling_hold().)
+  // A session that lifts slots holds this lock, too: it was earlier, and the floor is raised, or
+  // comes later, and finds the slot open. (A transaction-local ceiling: see ceiling_hold().)
   LWLockAcquire(&shared_database->ceiling.lock, LW_EXCLUSIVE);
   last = std::max(last, my_start_tick(layout));
   if (is_at_end(slot, layout))

@@ -1,22 +1,20 @@
 // The shared state of a database: its entry, with the ceiling, the node number, and counts; and its
 // slots, one per shard.
 //
-// In the order of use: shared_number_recall(), which attaches, else shared_number_store(), by users
-// of the node number; slots_attach(), by a session's first ID; start_tick_of() and my_start_tick(),
-// by functions that create or remove slots (ids/shards.cpp); lift_slots(), by the ceiling when it
-// raises the floor; check_may_issue(), by the slow path of an ID; open_slot(), by moves of shards.
-// A change of the node number, or of its sources, calls shared_number_change_with_transaction().
-// Stopping the node calls recheck_may_issue().
+// In the order of use: slots_attach(), by a session's first ID; start_tick_of() and
+// my_start_tick(), by functions that create or remove slots (ids/shards.cpp); lift_slots(), by the
+// ceiling when it raises the floor; check_may_issue(), by the slow path of an ID; open_slot(), by
+// moves. Users of the node number call shared_number_recall(), else shared_number_store(). A change
+// of it, or of its sources, calls shared_number_change_with_transaction(). Stopping the node calls
+// recheck_may_issue().
 //
-// Shared: Database, an entry of the table "databases", with a session as a user from its first ID
-// to its exit; and Slot, an entry of the table "slots" for each (database, layout, shard). A
-// session is a user of each slot it has a pointer to. The common slots of all databases, for kinds
-// of ID without a shard, have no users and are never deleted. Ticks change as described in
-// core/tick.hpp, without a lock. A session that opens a closed slot holds Ceiling::lock, and the
-// locks described in ids/shards.hpp.
+// Shared: Database, an entry of the table "databases", used by a session from its first ID to its
+// exit; and Slot, an entry of the table "slots" for each (database, layout, shard), used by a
+// session that has a pointer to it. The common slots of all databases, for kinds of ID without a
+// shard, have no users and are never deleted. Ticks change without a lock (core/tick.hpp). A
+// session that opens a closed slot holds Ceiling::lock, and the locks described in ids/shards.hpp.
 //
-// Lock order: Ceiling::lock; a partition of "databases"; of the usage of slots (shmem/bounds.hpp);
-// of "slots".
+// Lock order: Ceiling::lock; a partition of "databases", of the usage of slots, of "slots".
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -52,24 +50,23 @@ struct Ceiling {
   XLogRecPtr written_lsn;
   // Upper bound on the time of all IDs. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
-  // At most the ceiling. Before a session issues an ID with a later time, it raises the ceiling, or
-  // sees that another session does. Stored with release after ceiling_us and may_issue: a session
-  // that acquires it sees those.
+  // At most the ceiling. A session with a later ID first raises the ceiling, or sees another
+  // session do so. Stored with release after ceiling_us and may_issue, which are visible to who
+  // acquires it.
   std::atomic<int64_t> alert_us;
   // The low-water mark: every time up to it may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;
 };
 
-// The skipped times (core/skipped_times.hpp), copied from the ceiling's page. Written by the first
-// session that reads the page, under the ceiling's lock, and by ceiling_set_back() while no other
-// session is connected. Once has_any is true, they are read without a lock.
+// The skipped times of the ceiling's page. Written by the first session that reads the page, under
+// the ceiling's lock, and by ceiling_set_back() while no other session is connected. Read without a
+// lock once has_any is true.
 struct SharedSkippedTimes {
   core::SkippedTimes times;
   std::atomic<bool> has_any;
 };
 
-// Counts since the server's start or the last reset, and kinds of logged events (ids/id_stats.hpp).
-// No promise depends on them.
+// Since the server's start or the last reset (ids/id_stats.hpp). No promise depends on them.
 enum Count : uint8_t {
   kRaises,   // of the ceiling
   kFlushes,  // waits for WAL in a raise
@@ -95,19 +92,18 @@ struct Database {
   std::atomic<uint32_t> users;
 
   Ceiling ceiling;
-  // Sweeps may have removed slots with a last unit of time that had ended by swept_us, and had
-  // begun by swept_ceiling_us, the ceiling at the sweep. A new slot starts above those units. Like
-  // the floor, only snowid.return_to_clock() lowers them.
+  // Sweeps may have removed slots with a last unit that had ended by swept_us, and had begun by
+  // swept_ceiling_us, the ceiling at the sweep. New slots start above those units. Like the floor,
+  // only snowid.return_to_clock() lowers them.
   std::atomic<int64_t> swept_us;
   std::atomic<int64_t> swept_ceiling_us;
-  // The number of changes of the node number, and the number itself if a session has stored it
-  // since: learning it reads several catalogs. A change of its sources is counted at once and at
-  // the end of the transaction, so a number learned before and stored afterwards is ignored.
+  // The number of changes of the node number, and the number if a session stored it since: learning
+  // it reads several catalogs. A change of its sources is counted at once and at the end of the
+  // transaction, so a number learned before and stored after is ignored.
   std::atomic<uint64_t> number;
   // The xmin of the row of pg_database (database_may_be_another).
   std::atomic<uint32_t> row_xmin;
-  // Statistics. Only reset_us, which rarely changes, shares a cache line with fields read by every
-  // ID.
+  // Statistics. Only reset_us, which rarely changes, shares a cache line with hot fields.
   std::atomic<int64_t> reset_us;  // the last reset in Unix microseconds, 0 for none
   std::atomic<int64_t> clock_us;  // about the latest reading of the clock by any session
   std::atomic<int64_t> counts[kCounts];
@@ -118,7 +114,7 @@ struct Database {
   std::atomic<int64_t> longest_unit_us;
   // Whether this database is known to be allowed to issue IDs (check_may_issue).
   std::atomic<bool> may_issue;
-  // The time of the last watermark (ids/watermark.cpp). A new slot starts above it, too.
+  // The last watermark's time (ids/watermark.cpp). A new slot starts above it, too.
   std::atomic<int64_t> watermark_us;
 };
 
@@ -132,15 +128,13 @@ inline constexpr Size kSlotKeySize = offsetof(SlotKey, database) + sizeof(Oid);
 struct Slot {
   SlotKey key;
   std::atomic<uint64_t> last_tick;  // see core/tick.hpp
-  // The number of users in the low kUserBits; above them the number of IDs issued, as added by
-  // sessions (ids/session_cache.hpp).
+  // The number of users in the low kUserBits; above them that of IDs (ids/session_cache.hpp).
   std::atomic<uint64_t> uses;
 };
 
-// A session is at most three times a user of a slot: in its cache, while its transaction moves the
-// shard (nodes/shard_moves.cpp), and for a moment. No server has a quarter as many processes
-// (MAX_BACKENDS in postmaster.c). The other bits count IDs for half a year at a million per second,
-// then wrap. Tests have few users.
+// A session uses a slot at most three times: in its cache, in a move (nodes/shard_moves.cpp), and
+// for a moment. No server has a quarter as many processes (MAX_BACKENDS in postmaster.c). The other
+// bits count IDs for half a year at a million per second, then wrap.
 inline constexpr int kUserBits = kIsDebug ? 10 : 20;
 inline constexpr uint64 kUsersMask = (uint64{1} << kUserBits) - 1;
 
@@ -149,87 +143,79 @@ SNOWID_PIN(Database, reset_us, kLockSize + 88);
 SNOWID_PIN_SIZE(Database, kLockSize + 760);
 SNOWID_PIN_SIZE(SlotKey, 32);
 SNOWID_PIN(Slot, last_tick, 32);
-// With dshash's 16 bytes, an entry is one cache line, and dsa aligns entries of that size to cache
-// lines: no two shards share one.
+// With dshash's 16 bytes, one cache line, as aligned by dsa: no two shards share one.
 SNOWID_PIN_SIZE(Slot, 48);
 
-// The tables. Sweeps and statistics scan them.
+// Scanned by sweeps and statistics.
 extern SharedTable databases;
 extern SharedTable slots;
 
-// This session's database, nullptr before database_attach().
+// nullptr before database_attach().
 extern Database* shared_database;
 
-// The ceiling used by this session after database_attach(): that of the entry, or a
-// transaction-local copy (ceiling/ceiling.hpp).
+// This session's ceiling after database_attach(): the entry's, or a transaction-local copy.
 extern Ceiling* my_ceiling;
 
-// Database::number of this database; before database_attach(), a word of this process. Below the
-// number of changes are kSharedNumberBits for the node number plus 1, or 0 if it is unknown.
+// Database::number; before database_attach(), a word of this process. The changes are above
+// kSharedNumberBits for the node number plus 1, or 0 if it is unknown.
 extern std::atomic<uint64_t>* number_word;
 constexpr int kSharedNumberBits = 16;
 constexpr uint64 changes_of(uint64 word) noexcept { return word >> kSharedNumberBits; }
 
-// Finds or creates the entry of this database, and counts this session in. slots_attach() also
-// attaches to the slots, which their functions require. Later calls cost next to nothing. Raise:
-// 55000 if a library with another ABI number is in use; class 53 if memory is short, after which
-// they can be called again.
+// Finds or creates the entry of this database, and counts this session in; slots_attach() also
+// attaches to the slots. Later calls cost next to nothing. Raise: 55000 if a library with another
+// ABI number is in use; class 53 if memory is short, to be called again.
 void database_attach();
 void slots_attach();
 
-// Whether the entry may be that of a dropped database with the same OID, because CREATE DATABASE
-// may reuse one. (Also true after ALTER DATABASE, which is harmless.) Attaching then cleared the
-// entry's node number, and open slots may be of shards closed in this database. database_confirm():
-// the caller has closed those. database_doubt(): they may be open.
+// Whether the entry may be that of a dropped database with the same OID. (Also true after ALTER
+// DATABASE, which is harmless.) Attaching then cleared the node number, and open slots may be of
+// shards closed in this database. database_confirm(): the caller has closed those.
+// database_doubt(): they may be open.
 bool database_may_be_another();
 void database_confirm();
 void database_doubt();
 
-// Makes the next ID of every session check whether this database may issue IDs, and learn the node
-// number again. Raises: as database_attach().
+// Makes every session's next ID check whether this database may issue IDs, and learn the node
+// number. Raises: as database_attach().
 void recheck_may_issue();
 
-// Whether this database's state as a node allows IDs. May read catalogs. Defined in
-// nodes/node_number.cpp. Raises, if `fails`: 55000 instead of returning false.
+// Whether this node may issue IDs. May read catalogs. Defined in nodes/node_number.cpp. Raises, if
+// `fails`: 55000 instead of returning false.
 bool node_may_issue(bool fails);
 
-// Calls node_may_issue(), and records true in shared memory, valid until recheck_may_issue().
-// Raises, if `fails`: 55000 if this database may not issue IDs.
+// Calls node_may_issue(), and records true until recheck_may_issue(). Raises, if `fails`: 55000.
 void check_may_issue(bool fails);
 
-// Sets *number to the node number in the word. Returns false if the word has none; in a transaction
-// that changed it, and sees another one than other sessions; and in a parallel worker and during
-// recovery, which cannot tell. Raises: as database_attach().
+// Sets *number to the word's node number. Returns false if it has none; in a transaction that
+// changed it; in a parallel worker and during recovery. Raises: as database_attach().
 bool shared_number_recall(int64* number);
 
-// Stores the node number, unless it changed since `changes` were counted or does not fit. Requires:
-// number >= 0.
+// Stores the node number, unless it changed since `changes` or does not fit. Requires: number >= 0.
 void shared_number_store(uint64 changes, int64 number);
 
-// Counts a change at once, so all sessions of this database learn the number again with their next
-// ID, even within a statement; and at the end of this transaction, when other sessions see the
-// change. Requires: PREPARE TRANSACTION is prevented (xact.hpp), because no session of this
-// database notices COMMIT PREPARED. Raises: as database_attach().
+// Counts a change at once, so all sessions of this database learn the number again, even within a
+// statement; and at the end of this transaction, when they see the change. Requires: PREPARE
+// TRANSACTION is prevented (xact.hpp), because COMMIT PREPARED goes unnoticed. Raises: as
+// database_attach().
 void shared_number_change_with_transaction();
 
 // Called by module.cpp.
 void at_eoxact_shared_number(XactEvent event);
 void at_exit_database();
 
-// Raises a time to at least to_us. A process that reads it with memory_order_acquire sees
-// everything written before.
+// Raises a time to at least to_us, and releases everything written before.
 inline void raise_time(std::atomic<int64_t>* time_us, int64_t to_us) noexcept {
   int64_t was = time_us->load(std::memory_order_relaxed);
   while (was < to_us && !time_us->compare_exchange_weak(was, to_us, std::memory_order_acq_rel)) {
   }
 }
 
-// Adds to a count of this database and returns the sum.
 inline int64 tally(Count what, int64 more = 1) noexcept {
   return shared_database->counts[what].fetch_add(more, std::memory_order_relaxed) + more;
 }
 
-// Counts this session in as a user of a slot, or out and clears the pointer.
+// Counts this session in as a user of a slot; or out, and clears the pointer.
 inline void hold(Slot* slot) noexcept { slot->uses.fetch_add(1, std::memory_order_relaxed); }
 inline void let_go(Slot*& slot) noexcept {
   if (slot == nullptr) return;
@@ -242,7 +228,6 @@ inline bool is_in_use(const Slot* slot) noexcept {
   return (slot->uses.load(std::memory_order_acquire) & kUsersMask) > 0;
 }
 
-// How many IDs a slot has issued: reads, increases, and resets the count.
 inline uint64 issued_by(const Slot* slot) noexcept {
   return slot->uses.load(std::memory_order_relaxed) >> kUserBits;
 }
@@ -255,7 +240,7 @@ inline void forget_issued(Slot* slot) noexcept {
 
 SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept;
 
-// The layout of a slot. recent: a cache of one layout, often the previous slot's.
+// recent: a cache of one layout, often the previous slot's.
 const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept;
 
 // The times above which slots of a database start (Database).
@@ -267,18 +252,18 @@ struct SlotStart {
 };
 SlotStart slot_start_of(const Database* database) noexcept;
 
-// Whether watermarks cover the unit of time of the last ID. Slots skip the rest of that unit, so it
-// must be short. In other layouts, they cover only units that have ended.
+// Whether watermarks cover the unit of the last ID. Slots skip the rest of that unit, so it must be
+// short. In other layouts, watermarks cover units that have ended.
 constexpr bool has_short_unit(const core::Layout& layout) noexcept {
   return layout.unit_us <= 10'000;
 }
 
-// The first value of a new slot's tick: above all times possibly used, above all IDs of slots
-// possibly removed by sweeps, and above the last watermark.
+// The first tick of a new slot: above all times possibly used, all IDs of slots possibly removed by
+// sweeps, and the last watermark.
 core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
-// The same for this database as seen by this session: the floor of a transaction-local ceiling
-// includes times used in this transaction alone, the shared one those of other sessions.
+// The same as seen by this session: a transaction-local floor includes times used in this
+// transaction alone, the shared one those of other sessions.
 core::Tick my_start_tick(const core::Layout& layout) noexcept;
 
 // Whether the slot has no next tick: it is closed, or the layout exhausted.
@@ -286,9 +271,8 @@ inline bool is_at_end(const Slot* slot, const core::Layout& layout) noexcept {
   return slot->last_tick.load(std::memory_order_acquire) == end_of(layout).value;
 }
 
-// Opens a closed slot of this database, above `last` and the floor. last: as for core::open_tick().
-// Requires: no lock of snowid is held. Then it raises no error, and can be called at the end of a
-// transaction.
+// Opens a closed slot above the floor and `last`, which is as for core::open_tick(). Requires: no
+// lock of snowid is held. Raises nothing: callable at the end of a transaction.
 void open_slot(Slot* slot, const core::Layout& layout, core::Tick last);
 
 // Calls visit(slot, layout) for each slot of this database; with_common: and for the common slots.
@@ -304,9 +288,9 @@ void for_each_slot(const Visit& visit, bool with_common = false) {
   dshash_seq_term(&scan);
 }
 
-// Raises all slots of this database above a floor: none issues an ID at or below it again. Closed
-// slots stay closed, because open_slot() reads the floor. Requires: the floor is already raised,
-// for slots created later; the ceiling's lock is held.
+// Raises all slots of this database: none issues an ID at or below the floor again. Closed ones
+// stay closed, because open_slot() reads the floor. Requires: the ceiling's lock is held, and the
+// floor already raised, for new slots.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg

@@ -20,7 +20,6 @@ namespace snowid::pg {
 
 namespace {
 
-// Such as: shard 1 of layout "instagram".
 const char* name_of(const EventOf& event) {
   if (!event.has_shard) return "a kind of ID without shards";
   return psprintf("shard " UINT64_FORMAT " of layout \"%s\"", event.shard.value,
@@ -37,7 +36,7 @@ Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1
 
 void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
                core::UnixMicros now) {
-  // Whether the last tick was an ID: the slot issued one since its counts began, and is not closed.
+  // Whether the last tick was an ID: one was issued since the counts began, and the slot is open.
   const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
   const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
   const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;
@@ -66,7 +65,7 @@ int64 memory_of(const char* const (&names)[count]) {
   return bytes;
 }
 
-// The memory of keys of sections, which are not in tables of the directory.
+// Keys of sections are not in tables of the directory.
 int64 memory_of_keys() {
   // Reading must not create the table.
   if (table_memory(kUsageOfKeys) == 0) return 0;
@@ -111,8 +110,7 @@ void note_end(const core::Layout& layout) {
 void note_clock() {
   constexpr int64 kClockNoiseUs = 5000;
   std::atomic<int64_t>& clock_us = shared_database->clock_us;
-  // Before the clock: if delayed in between, a session would compare its clock with a later time
-  // stored by another one.
+  // Before the clock: another session may store a later time in between.
   int64_t seen = clock_us.load(std::memory_order_acquire);
   const core::UnixMicros now = unix_now();
   // Rarely stored, because every session reads it.
@@ -137,15 +135,13 @@ void reset_id_stats() {
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 
-// snowid.shard_statistics() → SETOF (layout snowid_layout, shard bigint, issued bigint, last_id
-// bigint, last_time timestamptz, lead double precision, expires_at timestamptz)
+// snowid.shard_statistics() → SETOF record: the columns of snowid.stat_shards
 SNOWID_FUNCTION(snowid_shard_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   slots_attach();
   counts_flush();
-  // Memory cannot be allocated under a partition's lock. Slots created meanwhile without room are
-  // omitted.
+  // No memory can be allocated under a partition's lock. Slots beyond the room are omitted.
   constexpr uint64 kSpare = 64;
   const uint64 room = count_of_slots() + kSpare;
   auto* shards = static_cast<ShardStats*>(
@@ -167,10 +163,7 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   PG_RETURN_NULL();
 }
 
-// snowid.database_statistics() → (ceiling timestamptz, ceiling_raises bigint, wal_flushes bigint,
-// wal_flush_time double precision, waits bigint, wait_time double precision, errors bigint,
-// backward_clock_steps bigint, max_lead double precision, ids_memory bigint, kinds_memory bigint,
-// counters_memory bigint, total_memory bigint, stats_reset timestamptz)
+// snowid.database_statistics() → record: the columns of snowid.stat_database after the first
 SNOWID_FUNCTION(snowid_database_statistics) {
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   slots_attach();

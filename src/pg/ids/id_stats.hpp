@@ -1,10 +1,9 @@
-// Statistics of IDs and their log messages: callers that wait for the clock or get an error, a
-// clock that moved backward, and layouts near their end, which are only logged. Events are recorded
-// on the slow path or once per transaction. The views snowid.stat_shards and snowid.stat_database
-// show the counts.
+// Statistics of IDs and their log messages: waits for the clock, errors, backward steps of the
+// clock, and, only logged, layouts near their end. Recorded on the slow path or once per
+// transaction, shown by the views snowid.stat_shards and snowid.stat_database.
 //
-// Shared: counts and logged_us of the database's entry, and Slot::uses: independent atomics. No
-// promise depends on them.
+// Shared: counts and logged_us of the database's entry, and Slot::uses: independent atomics, on
+// which no promise depends.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -47,12 +46,11 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
 }
 void note_end(const core::Layout& layout);
 
-// Checks whether the clock moved backward since any session of this database checked. Less than 5
-// ms is ignored: processors' clocks may differ.
+// Checks whether the clock moved backward since any session checked. Less than 5 ms is ignored:
+// processors' clocks may differ.
 void note_clock();
 
-// Resets all counts of this database except those of counters (counters/counter_stats.hpp). Raises:
-// as slots_attach().
+// Except those of counters (counters/counter_stats.hpp). Raises: as slots_attach().
 void reset_id_stats();
 
 }  // namespace snowid::pg

@@ -20,11 +20,9 @@ uint64 times_forgotten = 0;
 
 // The longest nap: a corrected clock ends the wait.
 constexpr int64 kLongestNapUs = 100000;
-// WaitLatch() counts in milliseconds, too coarse to wait for the next one. Shorter waits use
-// pg_usleep(), uninterruptibly.
+// WaitLatch() counts in ms, too coarse for the next one. Shorter waits use pg_usleep().
 constexpr int64 kShortestLatchUs = 2000;
 
-// A call on the slow path.
 struct SlowDraw {
   EventOf of;
   Slot* slot;
@@ -38,20 +36,18 @@ constexpr int64 kMinuteUs = SECS_PER_MINUTE * USECS_PER_SEC;
 // The snowid.max_lead in minutes that allows this lead, with a minute to spare.
 constexpr int64 lead_minutes(int64 ahead_us) noexcept { return ahead_us / kMinuteUs + 2; }
 
-// Whether the setting can have that value.
 constexpr bool any_lead_allows(int64 ahead_us) noexcept {
   return lead_minutes(ahead_us) <= PG_INT32_MAX * int64{1000} / kMinuteUs;
 }
 
-// The statement by which a superuser allows this lead. Up to PostgreSQL 16, ALTER SYSTEM knows the
-// setting only after LOAD.
+// The statement that allows this lead. Up to PostgreSQL 16, ALTER SYSTEM needs LOAD.
 const char* allow_text(int64 ahead_us) {
   return psprintf("LOAD 'snowid'; ALTER SYSTEM SET snowid.max_lead = '" INT64_FORMAT
                   "min'; SELECT pg_reload_conf();",
                   lead_minutes(ahead_us));
 }
 
-// The hint: the reason for the next ID's lead, as far as the layout shows it, and the remedy.
+// The reason for the next ID's lead, as far as the layout shows it, and the remedy.
 int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind_us) {
   if (next == layout.epoch) return errhint("The layout begins then.");
   const int64 unit_us = layout.unit_us;
@@ -102,8 +98,8 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
 }
 
 // Reads the clock, and returns how far IDs may go without a skipped time. Lifts this database's
-// slots, durably, over a range that is due. IDs of common slots follow the clock alone, because
-// they have random bits.
+// slots durably over a range that is due. Common slots follow the clock alone: their IDs have
+// random bits.
 core::IssueLimits limits_now(const EventOf& of) {
   constexpr core::UnixMicros kNever{PG_INT64_MAX};
   for (;;) {
@@ -114,7 +110,7 @@ core::IssueLimits limits_now(const EventOf& of) {
     const int64 early_us = lift_early_us();
     const core::SkippedRange* due = due_at(times, clock, floor, early_us);
     if (due != nullptr) {
-      // Lifts all slots at once: the floor then shows which ranges were stepped over.
+      // All slots at once: the floor then shows which ranges were stepped over.
       ceiling_lift(due->until);
       continue;
     }
@@ -126,7 +122,7 @@ core::IssueLimits limits_now(const EventOf& of) {
   }
 }
 
-// Makes the ceiling allow an ID at `moment`, and checks that this database may issue it. has_shard:
+// Makes the ceiling allow an ID at `moment`, and checks that this node may issue it. has_shard:
 // false for common slots, whose IDs a copy may issue, too.
 void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool has_shard) {
   Ceiling* mine = my_ceiling;
@@ -138,8 +134,8 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   const core::UnixMicros alert_end = last_alert();
   const bool is_before_skipped = moment > alert_end;
   if (is_before_skipped && moment.value <= ceiling) return;
-  // If this transaction created the sequence, the ceiling counts as used when it commits, and the
-  // next caller waits for it: it is raised no further than necessary.
+  // If this transaction created the sequence, its commit makes the ceiling count as used, and the
+  // next caller waits for it.
   const bool seldom =
       !has_own_ceiling() && !is_before_skipped && core::is_seldom(now, {alert}, ceiling_step_us());
   const core::CeilingWish wish = core::wish_of(moment, now, seldom, ceiling_step_us());
@@ -147,23 +143,22 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
     ceiling_raise(moment, wish, Urgency::kMust);
     return;
   }
-  // The ceiling is near, but not reached. The session that moves the alert raises the ceiling while
-  // other sessions continue. If it fails, the next session to reach the new alert tries again.
+  // The session that moves the alert raises the ceiling while other sessions continue. If it fails,
+  // the next session to reach the new alert tries again.
   const int64_t next_alert = std::min({next_alert_us(moment), ceiling, alert_end.value});
   if (!shared_database->may_issue.load(std::memory_order_acquire)) return;
-  // Acquires the 0 released by an earlier recheck_may_issue(): the next load of may_issue is then
-  // false. A later 0 stays.
+  // Acquires the 0 of an earlier recheck_may_issue(), and may_issue with it. A later 0 stays.
   if (!mine->alert_us.compare_exchange_strong(alert, next_alert, std::memory_order_acq_rel,
                                               std::memory_order_relaxed))
     return;
-  // If the alert was 0 before recheck_may_issue() stored 0, the exchange succeeded nevertheless.
+  // If the alert was 0 before recheck_may_issue(), the exchange succeeded nevertheless.
   if (shared_database->may_issue.load(std::memory_order_acquire))
     ceiling_raise(moment, wish, Urgency::kEarly);
   else
     mine->alert_us.store(0, std::memory_order_release);
 }
 
-// Raises the error for a slot without a tick after `last`. Returns if the slot was opened since.
+// Raises the error for a slot at its end, unless it was opened since.
 void refuse_at_end(const SlowDraw& draw, core::Tick last) {
   if (last == end_of(draw.of.layout) && draw.of.has_shard) {
     refuse_released(draw.of.layout, draw.of.shard, draw.slot);
@@ -174,15 +169,14 @@ void refuse_at_end(const SlowDraw& draw, core::Tick last) {
   report_used_up(draw.of.layout);
 }
 
-// Whether a caller may wait `for_us` more, within snowid.max_wait in total.
+// Within snowid.max_wait in total.
 bool may_wait(ClockWait* wait, int64 for_us) noexcept {
   if (!wait->has_begun) INSTR_TIME_SET_CURRENT(wait->since);
   wait->has_begun = true;
   return for_us <= max_wait_us() - elapsed_us(wait->since);
 }
 
-// Sleeps once toward an ID at `next`, which is `wait_us` away. Raises: SN001 if the caller may not
-// wait that long.
+// Sleeps once toward an ID at `next`, `wait_us` away. Raises: SN001 if that is too long.
 void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   ClockWait* wait = &draw->wait;
   if (!may_wait(wait, wait_us)) {
@@ -196,8 +190,7 @@ void wait_for_clock(SlowDraw* draw, core::UnixMicros next, int64 wait_us) {
   note_wait(draw->of, wait, next);
 }
 
-// Takes IDs, expecting the first at `next`. The count is 0 if another process took that one, and
-// the next one is beyond the limit.
+// Takes IDs, the first at `next`, or none if another process was faster and the limit is reached.
 core::Grant take_ids(const SlowDraw& draw, const core::IssueLimits& limits, core::UnixMicros next) {
   const core::Layout& layout = draw.of.layout;
   const core::UnixMicros now = limits.clock;
@@ -225,9 +218,8 @@ void default_shard_forget() {
 
 pg_noinline int64 shard_resolve() {
   // Before shared memory is attached, changes_seen comes from this process's own word: the second
-  // call then resolves the shard again if the server's word ever changed. If shard_of_setting()
-  // fails, there is no default shard, instead of the previous one. The changes are read first: the
-  // next caller notices a later one.
+  // call then resolves the shard again. The changes are read first, so the next caller notices a
+  // later one. If shard_of_setting() fails, the previous shard is no longer used.
   default_shard = kUnresolvedShard;
   changes_seen = changes_of(number_word->load(std::memory_order_acquire));
   const uint64 before = times_forgotten;
@@ -291,7 +283,7 @@ core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* sl
   note_clock();
   for (;;) {
     CHECK_FOR_INTERRUPTS();
-    // Read before the limits, because a session that lifts slots raises the floor first.
+    // Read before the limits: a session that lifts slots raises the floor first.
     const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
     const core::IssueLimits limits = limits_now(draw.of);
     const core::Time now = time_at(layout, limits.clock);
@@ -318,8 +310,8 @@ void issue_only_above(core::UnixMicros moment) {
 
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start) {
   if (common->slot == nullptr) {
-    // Before a crash, a database may have been ahead of the clock by snowid.max_lead. Bounded,
-    // because a superuser may have raised it in one session, and callers must wait that long.
+    // Before a crash, a database may have been ahead of the clock by max_lead. Bounded, because a
+    // superuser may have raised it in one session, and callers must wait that long.
     const core::UnixMicros used{unix_now().value +
                                 std::min(max_lead_us(), int64{kDefaultMaxWaitMs} * 1000)};
     const core::Time unused{std::min(time_at(layout, used), layout.max_time).value + 1};
@@ -338,8 +330,7 @@ void common_make_ready(const core::Layout& layout, CommonShard* common, core::Se
     common->floor_us = floor_us;
     return;
   }
-  // A private slot takes the first tick above the floor. If that must wait or fails, the common
-  // slot is unchanged.
+  // A private slot takes the first tick above the floor, and may have to wait or fail.
   Slot own{};
   own.last_tick.store(last_tick_at(layout, {floor_us}).value, std::memory_order_relaxed);
   const core::Tick above = issue(layout, {0}, &own, 1, core::Span::kAny).first;

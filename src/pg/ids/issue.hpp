@@ -1,17 +1,16 @@
 // Issuing IDs: clock, tick, and ceiling together. The path of every ID.
 //
-// issue_one() calls, in this order: require_ceiling(); find_cached() and, for the first ID of a
-// shard, cache_shard() (session_cache.hpp); issue(), with a fast path of the clock, a load, and a
-// compare-and-swap, and issue_slowly() if that takes nothing; remember() and count_one(). Kinds of
-// ID without a shard call common_is_ready(), common_make_ready(), and issue_common().
+// issue_one() calls, in this order: require_ceiling(); find_cached(), else cache_shard()
+// (session_cache.hpp); issue(), with a fast path of clock, load, and compare-and-swap, else
+// issue_slowly(); remember() and count_one(). Kinds of ID without a shard call common_is_ready(),
+// common_make_ready(), and issue_common().
 //
 // The slow path avoids skipped times (core/skipped_times.hpp): before the clock reaches a range,
-// the first session to ask lifts all slots of the database over it. The fast path need not check
-// ranges, because the alert is at least a day before them (last_alert).
+// the first session to ask lifts all slots of the database over it. The alert is at least a day
+// before a range (last_alert), so the fast path need not check.
 //
 // Shared: the slot's tick, changed as described in core/tick.hpp; my_ceiling->alert_us and
-// Database::number, read. The fast path takes no lock. The slow path waits for the clock and raises
-// the ceiling.
+// Database::number, read. The fast path takes no lock.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -39,25 +38,24 @@ extern int64 shard_setting;
 inline constexpr int64 kOwnNumber = -1;     // the node number
 inline constexpr int64 kRefusedShard = -2;  // an invalid value
 
-// Defines the settings. Called once, when the library is loaded.
 void id_settings_register();
 
-// The default shard as known to this session, or kUnresolvedShard; and the changes of the node
-// number when it was resolved. The layout's range is checked on use.
+// This session's default shard, or kUnresolvedShard; and the changes of the node number when it was
+// resolved. The layout's range is checked on use.
 extern int64 default_shard;
 inline constexpr int64 kUnresolvedShard = -1;
 extern uint64 changes_seen;
 
-// The shard selected by the setting, valid until default_shard_forget(), which never fails and
-// reads no catalog. Defined in nodes/node_number.cpp. Raises: 55000 if there is none, or if a Citus
-// node has the setting; 22023 if the setting is no shard.
+// The shard selected by the setting, until default_shard_forget(), which never fails. Defined in
+// nodes/node_number.cpp. Raises: 55000 if there is none, or a Citus node has the setting; 22023 if
+// it is no shard.
 int64 shard_of_setting();
 void default_shard_forget();
 
 // Raises: 22023 because snowid.default_shard is no shard.
 [[noreturn]] void report_refused_shard();
 
-// The default shard; shard_resolve() if it is unknown. Raises: as shard_of_setting().
+// Raises: as shard_of_setting().
 int64 shard_resolve();
 inline int64 shard_by_default() {
   const int64 shard = default_shard;
@@ -65,28 +63,27 @@ inline int64 shard_by_default() {
   return likely(shard >= 0 && is_current) ? shard : shard_resolve();
 }
 
-// The clock is too far behind: trying again later helps. Its own SQLSTATE, because other errors do
-// not pass by waiting. Classes I to Z are for implementations; PostgreSQL's begin with 5, F, H, P,
-// and X.
+// The clock is too far behind: trying again later helps, unlike with other SQLSTATEs. Classes I to
+// Z are for implementations; PostgreSQL's begin with 5, F, H, P, and X.
 inline constexpr int kClockBehind = MAKE_SQLSTATE('S', 'N', '0', '0', '1');
 
 // Raises: 2200H because the layout is exhausted.
 [[noreturn]] void report_used_up(const core::Layout& layout);
 
-// Raises: kClockBehind because a requested ID or moment is `ahead_us` ahead of the clock. what:
-// "ID" or "moment". wait_ms: how long the caller may wait, 0 for not at all.
+// Raises: SN001 because a requested ID or moment is too far ahead of the clock. what: "ID" or
+// "moment". wait_ms: how long the caller may wait, 0 for not at all.
 [[noreturn]] void report_ahead(const char* what, int64 ahead_us, int wait_ms);
 
-// Learns the ceiling. If the entries in memory may be those of a dropped database, first closes the
-// slots of released shards. Raises: 25006, 25000 (require_can_issue); class 53 and 55000
-// (slots_attach, close_released); 55000, 0A000, 57014 (ceiling_learn).
+// Learns the ceiling. If the entries in memory may be a dropped database's, first closes the slots
+// of released shards. Raises: 25006, 25000 (require_can_issue); class 53, 55000 (slots_attach,
+// close_released); 55000, 0A000, 57014 (ceiling_learn).
 void ids_learn_ceiling();
 inline void require_ceiling() {
   if (unlikely(!ceiling_known)) ids_learn_ceiling();
 }
 
-// A shard in the session's cache, ready to issue. Raises: 22023 if the layout has no such shard;
-// 53400 if there are too many; and as ids_learn_ceiling().
+// A cached shard, ready to issue. Raises: 22023 if the layout has no such shard; 53400 if there are
+// too many; and as ids_learn_ceiling().
 static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, int64 shard) {
   require_ceiling();
   CachedShard* cached = find_cached(cache, shard);
@@ -98,15 +95,13 @@ static pg_attribute_always_inline CachedShard* cached_shard(LayoutCache* cache, 
   return cached;
 }
 
-// The slow path of issue(): waits for the clock, raises the ceiling, and takes at least one ID.
-// Raises: as issue().
+// Waits for the clock, raises the ceiling, and takes at least one ID. Raises: as issue().
 core::Grant issue_slowly(const core::Layout& layout, core::Shard shard, Slot* slot, uint32 want,
                          core::Span span);
 
 // Takes at least one and up to `want` IDs of a shard. Inlined: a constant layout costs no division.
 // Requires: the ceiling is known. Raises: 2200H if the layout is exhausted; 55000 if the shard was
-// released, or the database may not issue IDs; SN001 if the clock is too far behind; and as
-// ceiling_raise().
+// released, or the node may not issue IDs; SN001; and as ceiling_raise().
 static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, core::Shard shard,
                                                     Slot* slot, uint32 want, core::Span span) {
   // Fetches the cache line while the clock is read.
@@ -121,7 +116,7 @@ static pg_attribute_always_inline core::Grant issue(const core::Layout& layout, 
   return grant;
 }
 
-// The shard's next ID. layout: the cache's, or an equal constant.
+// layout: the cache's, or an equal constant.
 static pg_attribute_always_inline int64 issue_one(LayoutCache* cache, const core::Layout& layout,
                                                   int64 shard) {
   CachedShard* cached = cached_shard(cache, shard);
@@ -133,23 +128,22 @@ static pg_attribute_always_inline int64 issue_one(LayoutCache* cache, const core
   return id;
 }
 
-// How long before skipped times slots are lifted over them, in microseconds. Requires, like the
-// next function: the ceiling is known.
+// How long before skipped times slots are lifted, in microseconds. Requires, like the next
+// function: the ceiling is known.
 inline int64 lift_early_us() noexcept {
   return core::lift_early_by(shared_database->longest_unit_us.load(std::memory_order_acquire));
 }
 
-// The moment from which the lead of IDs counts: core::lead_begin().
+// core::lead_begin() of this database.
 inline core::UnixMicros lead_from_now(core::UnixMicros clock) noexcept {
   return lead_begin(skipped_times(), clock, shared_floor(), lift_early_us());
 }
 
-// Sleeps for at most `for_us`, interruptibly.
+// Interruptible.
 void wait_a_while(int64 for_us);
 
-// Waits until IDs at `moment` are allowed, snowid.max_lead ahead of the clock. what: "ID" or
-// "moment". Raises: SN001, at once, if that would exceed snowid.max_wait; and as
-// ids_learn_ceiling().
+// Waits until IDs at `moment` are allowed. what: "ID" or "moment". Raises: SN001, at once, if that
+// would exceed snowid.max_wait; and as ids_learn_ceiling().
 void wait_until_allowed(const char* what, core::UnixMicros moment);
 
 // ceiling_lift() in a session that may not know the ceiling. Raises: as ids_learn_ceiling().
@@ -161,8 +155,8 @@ struct CommonShard {
   int64 floor_us;  // the database's floor in the last common_make_ready()
 };
 
-// Learns the ceiling, and returns whether common_make_ready() was called since the database's floor
-// was last raised. Raises: as ids_learn_ceiling().
+// Learns the ceiling, and returns whether common_make_ready() was called since the floor was last
+// raised. Raises: as ids_learn_ceiling().
 inline bool common_is_ready(const CommonShard& common) {
   require_ceiling();
   return common.slot != nullptr &&
@@ -170,14 +164,13 @@ inline bool common_is_ready(const CommonShard& common) {
 }
 
 // Lifts the common slot above this database's floor. A new slot is also above every time used by
-// other databases, if the clock was right. Because a database's owner can set its floor, and other
-// databases must not wait for it, the caller waits or fails before the slot is changed. start: the
-// first sequence of a new slot. Requires: common_is_ready() was called. Raises: SN001 if the floor
-// is too far ahead of the clock; class 53 if memory is short.
+// other databases, if the clock was right. The caller waits or fails before the slot is changed,
+// because any database's owner can set its floor. start: the first sequence of a new slot.
+// Requires: common_is_ready() was called. Raises: SN001 if the floor is too far ahead of the clock;
+// class 53 if memory is short.
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
 
-// Takes one tick. Requires: common_is_ready(), or common_make_ready() was called. Raises: as
-// issue().
+// Requires: common_is_ready() is true, or common_make_ready() was called. Raises: as issue().
 static pg_attribute_always_inline core::Tick issue_common(const core::Layout& layout,
                                                           const CommonShard& common) {
   return issue(layout, {0}, common.slot, 1, core::Span::kAny).first;

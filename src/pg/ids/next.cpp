@@ -1,6 +1,5 @@
 // The settings of IDs, and the SQL functions that issue IDs. Each raises 25006 in a read-only
-// transaction, finds the layout's cache and the shard, and calls issue_one() or issue()
-// (issue.hpp).
+// transaction, finds cache and shard, and calls issue_one() or issue() (issue.hpp).
 #include "pg/postgres.hpp"
 
 #include "core/layout.hpp"
@@ -29,8 +28,8 @@ int max_wait_ms = kDefaultMaxWaitMs;
 
 namespace {
 
-// snowid.default_shard, a text because shards can exceed an int, and because PostgreSQL would
-// replace an invalid number by the default, possibly another server's shard.
+// snowid.default_shard: a text, because shards can exceed an int, and PostgreSQL would replace an
+// invalid number by the default, possibly another server's shard.
 char* shard_text = nullptr;
 bool is_registering = false;
 
@@ -43,9 +42,9 @@ bool read_shard(std::string_view text, int64* shard) noexcept {
 }
 
 // Rejects an invalid value in SET, ALTER DATABASE, ALTER ROLE, and ALTER SYSTEM. Accepts one from
-// the configuration file, or stored before the library was loaded, because PostgreSQL would only
-// warn and use the default: the first use of the shard then raises an error. ALTER SYSTEM, too, has
-// PGC_S_FILE as the source, but the file itself is never read within a statement.
+// the configuration file, or stored before the library was loaded: PostgreSQL would only warn and
+// use the default, but the first use raises an error. ALTER SYSTEM has source PGC_S_FILE, but no
+// statement reads the file.
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (read_shard(*value, &shard)) return true;
@@ -62,7 +61,7 @@ void assign_shard(const char* value, void*) {
   default_shard_forget();
 }
 
-// The state of a running snowid_next_batch(): IDs taken and not returned, and how many to take.
+// IDs taken and not returned, and how many to take.
 struct Batch {
   LayoutCache* cache;
   int64 shard;
@@ -73,14 +72,12 @@ struct Batch {
   uint64 changes;  // of the node number
 };
 
-// The IDs requested by snowid_next_batch() or snowid_reserve().
 struct Run {
   LayoutCache* cache;
   int64 shard;
   int32 count;
 };
 
-// The count of (count) or (shard, count, layout).
 int32 count_arg(FunctionCallInfo fcinfo) { return PG_GETARG_INT32(PG_NARGS() == 1 ? 0 : 1); }
 
 // Raises: as shard_by_default().
@@ -169,9 +166,9 @@ SNOWID_FUNCTION(snowid_next_layout) {
 // snowid_next_batch(count int) → SETOF bigint
 // snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
 //
-// Takes up to a time unit's worth of IDs at once: a batch that is not read to its end wastes fewer,
-// and the times of a long one follow the clock. IDs count as issued when taken: other calls get
-// greater ones meanwhile.
+// Takes up to a time unit's worth of IDs at once: a partly read batch wastes fewer, and the times
+// of a long one follow the clock. IDs are issued when taken: other calls get greater ones
+// meanwhile.
 SNOWID_FUNCTION(snowid_next_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {

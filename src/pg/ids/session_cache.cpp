@@ -20,10 +20,8 @@ namespace {
 
 Uncounted* listed = nullptr;
 
-// Whether this transaction has issued an ID.
 bool has_begun = false;
 
-// An entry of LayoutCache::far.
 struct FarChunk {
   uint64 number;  // the key
   CacheChunk* chunk;
@@ -87,8 +85,7 @@ void for_each_chunk(void (*visit)(CacheChunk*)) {
   }
 }
 
-// For the first ID of a transaction. Checks the clock: a step backward within the lead would
-// otherwise go unnoticed.
+// Otherwise, a backward step of the clock within the lead would go unnoticed.
 void begin_counting() {
   has_begun = true;
   note_clock();
@@ -149,7 +146,7 @@ void counts_flush() noexcept {
     const LayoutCache* cache = uncounted->cache;
     cache->uncounted[uncounted->number] = nullptr;
     const CachedShard* shards = cache->chunks[uncounted->number]->shards;
-    // Prefetches the slots of the whole chunk, which may not be in the processor's cache.
+    // The slots of the whole chunk, which may not be in the processor's cache.
     for (uint32 at = 0; at < CacheChunk::kShards; at++)
       if (uncounted->ids[at] > 0) __builtin_prefetch(shards[at].slot, kToWrite);
     for (uint32 at = 0; at < CacheChunk::kShards; at++) {

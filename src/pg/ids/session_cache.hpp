@@ -1,14 +1,12 @@
-// A session's cache of shards: a pointer to each shard's slot, the last ID, and the number of IDs
-// in this transaction.
+// A session's cache of shards: pointer to the slot, last ID, number of IDs in this transaction.
 //
-// Finding a cached shard takes two loads and no hash, however many shards are in use: the shards of
-// a layout are in chunks, by number. Only shards above a million are hashed. IDs are counted in the
-// session's memory, a byte per shard, and added to the slots at the end of the transaction,
-// committed or not.
+// Finding a cached shard takes two loads and no hash, however many are in use: a layout's shards
+// are in chunks, by number, and only those above a million are hashed. IDs are counted in the
+// session's memory, a byte per shard, and added to the slots when the transaction ends.
 //
 // In the order of use: layout_cache_of(), once per call; find_cached(); cache_shard(), for the
-// first ID of a shard (issue.hpp); count_one() or count_many(), for each ID; counts_flush(), at the
-// end of the transaction; forget_last_ids(), by DISCARD.
+// first ID of a shard; count_one() or count_many(); counts_flush(), when the transaction ends;
+// forget_last_ids(), by DISCARD.
 //
 // Shared: Slot::uses, increased. All else is local to the process, and never freed.
 #pragma once
@@ -43,8 +41,7 @@ struct CacheChunk {
   Uncounted* counts;  // nullptr for a far chunk
 };
 
-// IDs of a chunk's shards not yet added to their slots. Separate, so the counts of a chunk share a
-// cache line.
+// IDs not yet added to their slots. Separate, so a chunk's counts share a cache line.
 struct Uncounted {
   uint8 ids[CacheChunk::kShards];
   LayoutCache* cache;  // the owner
@@ -67,26 +64,22 @@ struct LayoutCache {
 // The list. Its head, always present, is that of core::kInstagram.
 extern LayoutCache layout_caches;
 
-// The last result of layout_cache_of().
 extern LayoutCache* recent_cache;
 
 // The last ID of this session, of any shard; kNoId before the first.
 extern int64 session_last_id;
 
-// The cache of a layout, or nullptr.
 LayoutCache* find_layout_cache(const core::LayoutSpec& layout) noexcept;
 
-// Finds or creates the cache of a layout. Raises: 53200.
+// Raises: 53200.
 LayoutCache* layout_cache_find_or_make(const core::LayoutSpec& layout);
 inline LayoutCache* layout_cache_of(const core::LayoutSpec& layout) {
   return likely(layout == recent_cache->layout.spec) ? recent_cache
                                                      : layout_cache_find_or_make(layout);
 }
 
-// A far chunk by number, or nullptr.
 CacheChunk* find_far_chunk(const LayoutCache* cache, uint64 number) noexcept;
 
-// A shard in the cache, or nullptr.
 inline CachedShard* find_cached(const LayoutCache* cache, int64 shard) noexcept {
   // A negative shard has a number beyond all chunks.
   const uint64 number = static_cast<uint64>(shard) / CacheChunk::kShards;
@@ -100,11 +93,10 @@ inline CachedShard* find_cached(const LayoutCache* cache, int64 shard) noexcept 
   return &chunk->shards[at];
 }
 
-// Adds a shard to the cache. Requires: the ceiling is known. Raises: 22023 if the layout has no
-// such shard; and as slot_of().
+// Requires: the ceiling is known. Raises: 22023 if the layout has no such shard; as slot_of().
 CachedShard* cache_shard(LayoutCache* cache, int64 shard);
 
-// Stores the results of snowid_currval() and snowid_lastval().
+// For snowid_currval() and snowid_lastval().
 inline void remember(CachedShard* cached, int64 id) {
   cached->last_id = id;
   session_last_id = id;
@@ -113,7 +105,6 @@ inline void remember(CachedShard* cached, int64 id) {
 // Lists the counts of a chunk, for its first ID in this transaction.
 Uncounted* begin_count(const LayoutCache* cache, uint64 number);
 
-// Counts IDs in the slot at once.
 void count_many(Slot* slot, uint32 count);
 
 // Counts an ID of a shard; of a far one in the slot at once.
@@ -128,7 +119,6 @@ inline void count_one(const LayoutCache* cache, const CachedShard* cached, int64
 
 void counts_flush() noexcept;
 
-// Makes snowid_currval() and snowid_lastval() undefined.
 void forget_last_ids();
 
 // Called by module.cpp.

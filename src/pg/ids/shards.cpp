@@ -6,12 +6,11 @@
 // again therefore issues only greater IDs:
 // - The times are stored before slots are scanned. They only grow, except that
 //   snowid.return_to_clock() lowers them, so they are read again for each slot.
-// - A session that creates the slot again reads the times under the partition's lock, after the
-//   removal, and therefore these or greater ones.
+// - A session that creates the slot again reads these times, or greater ones, under its partition's
+//   lock, after the removal.
 // - No process has a pointer to the old slot, because the slot would have a user.
 //
-// Only units of time that have ended count. With units of an hour, a slot used in this hour stays,
-// because a new one could issue nothing until the next hour.
+// Units of time that have not ended do not count: a new slot could issue nothing until they end.
 #include "pg/ids/shards.hpp"
 
 #include "core/objectid.hpp"
@@ -65,7 +64,6 @@ Quota& quota_of(const SlotKey& key) {
   return key.layout == core::kInstagram.spec ? default_quota : other_quota;
 }
 
-// A database during a sweep.
 struct Swept {
   Oid oid;  // the key
   bool is_dropped;
@@ -74,9 +72,8 @@ struct Swept {
 };
 
 // Stores in the databases within the bound up to when they are swept, and returns a table of Swept
-// with all databases. The time is 1 s ago, because slots used since are worth keeping. It is not
-// beyond the ceiling, because new slots could otherwise issue nothing after a clock was ahead for a
-// moment.
+// with all databases. The time is 1 s ago, because slots used since are worth keeping, and at most
+// the ceiling, or new slots could issue nothing after a clock was ahead for a moment.
 HTAB* sweep_databases(Bound bound) {
   const int64 past_us = unix_now().value - USECS_PER_SEC;
   HTAB* found = make_hash<Oid, Swept>("snowid sweep", CurrentMemoryContext);
@@ -97,15 +94,14 @@ HTAB* sweep_databases(Bound bound) {
   return found;
 }
 
-// Whether the slot's tick allows its removal. A closed slot of a dropped database qualifies,
-// because the floor is above all of its IDs (last_used).
+// A closed slot of a dropped database qualifies: the floor is above all of its IDs (last_used).
 bool is_behind(const Slot* slot, const core::Layout& layout, const SlotStart& start,
                bool is_dropped) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
   return last <= start_tick_of(layout, start) || (is_dropped && last == end_of(layout));
 }
 
-// Upper bound on the time of a slot's IDs: of a closed slot, whose last tick is lost, the ceiling.
+// Upper bound on the time of a slot's IDs; of a closed one, with its last tick lost, the ceiling.
 core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
                            const Swept& swept) noexcept {
   const core::Tick last{slot->last_tick.load(std::memory_order_acquire)};
@@ -113,9 +109,8 @@ core::UnixMicros last_used(const Slot* slot, const core::Layout& layout,
   return last == end_of(layout) ? std::min(moment, swept.ceiling) : moment;
 }
 
-// Finds removable slots, at most most_idle_shards: those within the bound, and those of dropped
-// databases. Raises the floors of dropped databases to the last time used by their slots, in
-// `found` alone: raise_floor_of() stores it.
+// Finds at most most_idle_shards removable slots: within the bound, or of dropped databases. Raises
+// the latter's floors to the last time used, in `found` alone: raise_floor_of() stores it.
 uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   uint32 count = 0;
   dshash_seq_status scan;
@@ -139,8 +134,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
   return count;
 }
 
-// Raises the floor of a dropped database above all IDs of its slots, in case a new database gets
-// its OID before the entry is removed.
+// In case a new database gets the OID before the entry is removed.
 void raise_floor_of(const Swept& swept) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &swept.oid, false));
   if (database == nullptr) return;
@@ -149,7 +143,7 @@ void raise_floor_of(const Swept& swept) {
 }
 
 // Reads the start of new slots again, because snowid.return_to_clock() may have lowered it. Lock
-// order: the database, as in remove_database(), its usage, slots.
+// order: the database, its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &idle.database, false));
   if (database == nullptr) return;
@@ -170,7 +164,6 @@ void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   dshash_release_lock(databases.attached, database);
 }
 
-// Removes the entry of a dropped database without slots.
 void remove_database(Oid oid) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &oid, true));
   if (database == nullptr) return;
@@ -212,7 +205,7 @@ void sweep_slots(Bound bound) {
   pfree(idle);
 }
 
-// The quota of a new slot of this database. Raises: 53400 if it has no room.
+// Raises: 53400 if this database has no room for the slot.
 Quota& slots_require_room(const SlotKey& key) {
   if (!(key.layout == core::kInstagram.spec)) {
     const Bound bound = quota_make_room(&other_quota, sweep_slots);
@@ -229,7 +222,7 @@ Quota& slots_require_room(const SlotKey& key) {
   return quota_of(key);
 }
 
-// Finds or creates the slot, and returns it with its partition locked.
+// Returns the slot, found or created, with its partition locked.
 Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) {
   const Quota& quota = slots_require_room(key);
   Usage* usage = usage_lock(quota, MyDatabaseId);
@@ -299,8 +292,7 @@ bool moved_read(Relation table, HeapTuple row, Moved* moved) {
   return true;
 }
 
-// Shards share 1,024 locks, because a transaction may move thousands of shards, and the server has
-// room for some thousand locks.
+// Shards share 1,024 locks: a transaction may move thousands, and the server has few locks.
 Oid lock_of(const core::Layout& layout, int64 shard) {
   const SlotKey key = slot_key_of(layout, shard);
   return hash_bytes(reinterpret_cast<const unsigned char*>(&key), kSlotKeySize) % 1024;
@@ -352,8 +344,7 @@ Slot* slot_of(const core::Layout& layout, int64 shard) {
   const bool is_new = slot == nullptr;
   // Without a partition's lock, because lock_shard() may wait for a transaction.
   if (is_new) {
-    // Before the slot is created: a session that finds it under its partition's lock sees this
-    // store.
+    // Before the slot is created: a session that finds it sees this store.
     raise_time(&shared_database->longest_unit_us, layout.unit_us);
     slot = make_slot(layout, key, lock_shard(layout, shard));
   }
@@ -367,8 +358,7 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
   const int64 number = static_cast<int64>(shard.value);
   Moved moved;
   const bool is_found = lock_shard_and_find(layout, number, &moved);
-  // A slot can be closed without such a row: this transaction is to open it, or the extension was
-  // created again since.
+  // Closed without such a row: this transaction is to open it, or the extension was created again.
   const bool is_closed =
       (is_found && !moved.is_open) || (is_at_end(slot, layout) && !is_used_up(layout));
   unlock_shard(layout, number);

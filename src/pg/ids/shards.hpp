@@ -1,11 +1,10 @@
-// Slots of shards (database/database.hpp): finding, creating, and removing them. Moved shards,
-// which issue no IDs on this server.
+// Slots of shards (database/database.hpp): finding, creating, and removing them. Moved shards.
 //
 // The table snowid_internal.moved_shards has a row per shard released or accepted on this server,
 // with the ID of the last move, which never decreases. nodes/shard_moves.cpp stores the rows. The
 // slot of a released shard is closed: it holds the layout's last tick, so every call takes the slow
-// path, which reads the table for the error. The table is also read when a slot is created, because
-// memory is empty after a start, and when the entries in memory may be those of a dropped database.
+// path, which reads the table for the error. It is also read when a slot is created, because memory
+// is empty after a start, and when the entries in memory may be those of a dropped database.
 //
 // In the order of use: close_released(), for a database that may be another one; slot_of();
 // refuse_released(), for a slot at its end; moved_lock() and moved_find(), by moves.
@@ -31,23 +30,22 @@ extern "C" {
 
 namespace snowid::pg {
 
-// Finds or creates the slot of a shard, and counts this session in. A new slot of a released shard
-// is closed. shard: 0 to the layout's max_shard. Requires: the ceiling is known. Raises: 53400 if
-// there are too many shards; 53200 or 53100 if memory is short; 55000 if the table of moved shards
-// is missing or was altered.
+// Finds or creates the slot of a shard, closed if the shard is, and counts this session in. shard:
+// 0 to the layout's max_shard. Requires: the ceiling is known. Raises: 53400 if there are too many
+// shards; class 53 if memory is short; 55000 if the table of moved shards is missing or was
+// altered.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
-// The number of slots of this database. Raises: 55000 if another library created shared memory;
-// 53200 or 53100 if memory is short.
+// Raises: 55000 if another library created shared memory; class 53 if memory is short.
 uint64 count_of_slots();
 
-// Bounds on slots of other layouts (shmem/bounds.hpp), of a server and of a database. All 8,192
-// shards of the default layout have room in each database.
+// Bounds on slots of other layouts (shmem/bounds.hpp). The 8,192 shards of the default layout have
+// room in each database.
 SNOWID_BOUND(max_shards, 1000000);
 SNOWID_BOUND(max_shards_of_database, 250000);
-// The number of new slots of the default layout between searches for dropped databases.
+// New slots of the default layout between searches for dropped databases.
 SNOWID_BOUND(shards_between_sweeps, 10000);
-// The most slots removed by one sweep, which bounds its memory.
+// The most slots removed by a sweep, which bounds its memory.
 SNOWID_BOUND(most_idle_shards, 1 << 16);
 
 struct MovedColumn {
@@ -72,34 +70,34 @@ struct Moved {
   TimestampTz moved_at;
 };
 
-// Reads a row, with texts in the current memory context. Returns false if its shard, layout, or
-// state is null, which the table rejects unless it was altered.
+// Texts are in the current memory context. Returns false if shard, layout, or state is null, which
+// the table rejects unless it was altered.
 bool moved_read(Relation table, HeapTuple row, Moved* moved);
 
-// Finds a shard's row, ignoring the caller's snapshot.
+// Ignores the caller's snapshot.
 bool moved_find(Relation table, const core::Layout& layout, int64 shard, Moved* moved);
 
 // The object of the table that is locked for a shard.
 Oid lock_of(const core::Layout& layout, int64 shard);
 
-// Locks a shard, and opens the table to change its row. Both locks last until the end of the
-// transaction. Raises: 55000 if the table is missing or was altered.
+// Locks a shard, and opens the table to change its row, until the end of the transaction. Raises:
+// 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
 
-// Keeps other sessions from closing or opening a shard until unlock_shard() or the end of the
-// transaction. Returns whether it was released. May wait for a transaction that moves the shard.
-// Raises: 55000 if the table is missing or was altered.
+// Keeps a shard from being closed or opened until unlock_shard() or the end of the transaction.
+// Returns whether it was released. May wait for a transaction that moves it. Raises: 55000 if the
+// table is missing or was altered.
 bool lock_shard(const core::Layout& layout, int64 shard);
 void unlock_shard(const core::Layout& layout, int64 shard);
 
-// For a slot found at its end. Returns if it is open again, or the layout is exhausted. Raises:
-// 55000 if the shard was released, or the table is missing or was altered.
+// For a slot found at its end. Returns if it is open again, or the layout exhausted. Raises: 55000
+// if the shard was released, or the table is missing or was altered.
 void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* slot);
 
 // Closes the slots of all released shards. Raises: 55000 if the table was altered.
 void close_released();
 
-// Whether IDs with the layout's last time are possible. If not, a slot at its end is closed.
+// If not, a slot at its end is closed.
 inline bool is_used_up(const core::Layout& layout) noexcept {
   return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }

@@ -67,7 +67,6 @@ bool find_makers(Node* node, void* found) {
   return walk_expression(node, find_makers, found);
 }
 
-// The default of the column itself, or nullptr.
 Node* own_default(TupleDesc columns, AttrNumber number) {
   const TupleConstr* constraints = columns->constr;
   for (int i = 0; constraints != nullptr && i < constraints->num_defval; i++)
@@ -76,8 +75,8 @@ Node* own_default(TupleDesc columns, AttrNumber number) {
   return nullptr;
 }
 
-// Returns false if the result must not be cached: the relation is gone; or it depends on a domain,
-// because ALTER DOMAIN does not invalidate the relation.
+// Returns false if the result must not be cached: the relation is gone, or has a domain, because
+// ALTER DOMAIN does not invalidate the relation.
 bool read_defaults(Oid relid, DefaultLayout* layout) {
   bool is_lasting = true;
   Relation relation = RelationIdGetRelation(relid);

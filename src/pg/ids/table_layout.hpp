@@ -1,5 +1,4 @@
-// The layout of a table's IDs, by its columns' defaults: for snowid_watermark(), of a table and
-// each of its partitions.
+// The layout of a table's IDs, by its columns' defaults, for snowid_watermark().
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -8,7 +7,6 @@
 
 namespace snowid::pg {
 
-// The layouts in the defaults of bigint columns.
 struct DefaultLayout {
   bool has_layout;  // a default generates IDs of `layout`
   bool is_mixed;    // several layouts, or one not given as a constant
@@ -16,8 +14,7 @@ struct DefaultLayout {
   core::LayoutSpec layout;
 };
 
-// Adds those of a relation's defaults, including its columns' domains. layout: zeroed at first.
-// Locks nothing.
+// Adds those of a relation's columns and their domains. layout: zeroed at first. Locks nothing.
 void default_layout_add(Oid relid, DefaultLayout* layout);
 
 // Called by module.cpp.

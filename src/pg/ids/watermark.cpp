@@ -1,16 +1,14 @@
 // snowid_watermark: an ID such that each row of a table with a key at or below it, generated in the
-// statement that inserted the row, is visible to every snapshot taken after the call, or never will
-// be.
+// statement that inserted the row, is visible to all later snapshots, or never will be.
 //
-// 1. The mark is the greatest ID issued by any shard of the database and layout, or the last one of
-//    the time that has passed.
+// 1. The mark is the greatest ID issued in this database and layout, or the last one of the time
+//    that has passed.
 // 2. All shards are lifted above it. An ID at or below it was therefore issued before, by a
 //    statement that had already locked the table. Shards lifted ahead of the clock lose the time up
 //    to the mark. The next call waits until the clock has reached it, because calls in a loop would
 //    otherwise drive all shards to max_lead.
 // 3. Wait for the transactions that now hold a writer's lock on the table, its partitions, or its
-//    ancestors. No later one has such an ID. No lock is taken, so no session queues behind the
-//    caller.
+//    ancestors. No later one has such an ID. No lock is taken, so no session queues behind it.
 //
 // GetLockConflicts(ShareLock), as in CREATE INDEX CONCURRENTLY, would wait for VACUUM, and deadlock
 // with CREATE INDEX CONCURRENTLY. A writer always has RowExclusiveLock, and those have not.
@@ -84,10 +82,9 @@ core::Id greatest_issued(const core::Layout& layout) {
   return greatest;
 }
 
-// The mark: the greatest ID, or the last one of the units that have ended, which covers the IDs of
-// a released shard once the clock has passed them. At most the ceiling, the start of slots after a
-// crash. In a layout of long units, the rest of the current unit, or an ID ahead of the clock,
-// cannot be skipped.
+// The greatest ID, or the last one of the units that have ended, which covers the IDs of a released
+// shard once the clock has passed them. At most the ceiling, the start of slots after a crash. In a
+// layout of long units, the current unit, or an ID ahead of the clock, cannot be skipped.
 core::Id choose_mark(const core::Layout& layout) {
   const core::Id greatest = greatest_issued(layout);
   const core::UnixMicros ceiling{my_ceiling->ceiling_us.load(std::memory_order_acquire)};
@@ -97,8 +94,8 @@ core::Id choose_mark(const core::Layout& layout) {
   return last_id_of(layout, std::max(core::Time{time_of_id(layout, greatest).value - 1}, ended));
 }
 
-// Raises Database::watermark_us to `start` once the clock has reached its previous value. start: at
-// most snowid.max_lead ahead of the clock, which bounds the wait.
+// Raises Database::watermark_us to `start`, at most snowid.max_lead ahead of the clock, once the
+// clock has reached its previous value.
 void raise_watermark(core::UnixMicros start) {
   std::atomic<int64_t>* shared = &shared_database->watermark_us;
   int64_t last = shared->load(std::memory_order_acquire);
@@ -115,8 +112,7 @@ void raise_watermark(core::UnixMicros start) {
   }
 }
 
-// Makes all shards of this database and layout issue only IDs above the mark. Raises: SN001, as
-// wait_until_allowed().
+// Raises: SN001, as wait_until_allowed().
 void lift_above(const core::Layout& layout, core::Id mark) {
   core::Parts parts;
   if (decompose(layout, mark, &parts) != core::Status::kOk) return;
@@ -128,7 +124,7 @@ void lift_above(const core::Layout& layout, core::Id mark) {
   });
 }
 
-// Raises: 42P01, 42809, or 0A000 if the writers of a relation cannot be waited for.
+// Raises: 42P01, 42809, or 0A000 if writers of the relation cannot be waited for.
 void require_readable_table(Oid relid) {
   HeapTuple row = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
   if (!HeapTupleIsValid(row)) report_no_relation(relid);
@@ -153,7 +149,7 @@ void require_select(Oid relid) {
   if (column != ACLCHECK_OK) aclcheck_error(column, OBJECT_TABLE, get_rel_name(relid));
 }
 
-// The table, its partitions and children: the tables read by a query of it.
+// The tables read by a query of the table.
 List* tables_below(Oid relid) {
   List* tables = find_all_inheritors(relid, NoLock, nullptr);
   ListCell* cell;
@@ -161,8 +157,8 @@ List* tables_below(Oid relid) {
   return tables;
 }
 
-// The ancestors of the table. PostgreSQL's get_partition_ancestors() omits a parent during DETACH
-// CONCURRENTLY, although its earlier writers still insert into the partition.
+// PostgreSQL's get_partition_ancestors() omits a parent during DETACH CONCURRENTLY, although its
+// earlier writers still insert into the partition.
 List* tables_above(Oid relid) {
   List* tables = NIL;
   Relation inherits = table_open(InheritsRelationId, AccessShareLock);
@@ -202,8 +198,7 @@ void require_not_distributed(Oid relid) {
             errhint("Call snowid_watermark() for each shard of the table, on its node."));
 }
 
-// Whether a running statement of this session, or a cursor, reads the relation, however deep in
-// functions.
+// Whether a running statement of this session, however deep, or a cursor reads the relation.
 bool is_read(Oid relid) {
   Relation relation = RelationIdGetRelation(relid);
   if (relation == nullptr) return false;
@@ -222,8 +217,8 @@ bool is_read(Oid relid) {
                   qualified_name(relid)));
 }
 
-// Raises: 0A000 if the caller would continue with a snapshot older than the mark; 25001 if its
-// transaction would.
+// Raises: 0A000 if the caller's snapshot would be older than the mark; 25001 if the transaction's
+// would.
 void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
@@ -241,7 +236,7 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
   foreach (cell, statement->es_range_table)
     if (static_cast<const RangeTblEntry*>(lfirst(cell))->rtekind == RTE_RELATION)
       report_statement(relid, "snowid_watermark() cannot run in a statement that reads a table");
-  // All statements of a function that is not VOLATILE use its caller's snapshot. Each has two
+  // A function that is not VOLATILE uses its caller's snapshot. Each of its statements has two
   // references to it (CreateQueryDesc(), standard_ExecutorStart()), and EXECUTE one.
   if (statement->es_snapshot->regd_count > 3)
     report_statement(relid, "snowid_watermark() cannot run in a function that is not VOLATILE");
@@ -252,7 +247,7 @@ void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* table
                        "statement that reads the table");
 }
 
-// The layout according to the defaults. Raises: 22023 if they are ambiguous.
+// Raises: 22023 if the defaults are ambiguous.
 core::Layout layout_of_table(Oid relid, const List* tables) {
   DefaultLayout found{};
   ListCell* cell;
@@ -273,9 +268,8 @@ void require_time_order(const core::Layout& layout) {
           errdetail("The time is not its first field."));
 }
 
-// Waits for a transaction to end. The wait is one for a lock: lock_timeout and the deadlock
-// detector apply. pg_stat_activity shows snowid's event, because PostgreSQL's "virtualxid" is
-// redirected meanwhile.
+// The wait is one for a lock: lock_timeout and the deadlock detector apply. pg_stat_activity shows
+// snowid's event, because PostgreSQL's "virtualxid" is redirected meanwhile.
 void wait_for(const VirtualTransactionId& writer) {
   // It has ended, and is about to release its locks.
   if (!VirtualTransactionIdIsValid(writer)) return;
@@ -297,16 +291,15 @@ void wait_for(const VirtualTransactionId& writer) {
   PG_END_TRY();
 }
 
-// Whether a relation is locked in a mode.
 bool is_locked(const LockInstanceData& lock, LOCKMODE mode) {
   return lock.locktag.locktag_type == LOCKTAG_RELATION &&
          lock.locktag.locktag_field1 == MyDatabaseId && (lock.holdMask & LOCKBIT_ON(mode)) != 0;
 }
 
-// Whether the holder of this lock on a table or partition may have written its rows. A partition
-// not yet visible to other sessions may have been written directly. Creating it leaves
-// AccessExclusiveLock on the table. Attaching it, or creating a child, leaves that on the new one,
-// and ShareUpdateExclusiveLock on the table, as VACUUM and ANALYZE do.
+// Whether the holder of this lock may have written rows. A partition invisible to other sessions
+// may have been written directly. Creating it leaves AccessExclusiveLock on the table; attaching
+// it, or creating a child, leaves that on the new one, and ShareUpdateExclusiveLock on the table,
+// as VACUUM and ANALYZE do.
 bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   if (is_locked(lock, RowExclusiveLock) || is_locked(lock, AccessExclusiveLock)) return true;
   if (!is_locked(lock, ShareUpdateExclusiveLock)) return false;
@@ -318,7 +311,7 @@ bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   return false;
 }
 
-// Waits for all transactions, including prepared ones, that may have written to the tables.
+// Including prepared ones.
 void wait_for_writers(const List* tables) {
   const LockData* locks = GetLockStatusData();
   for (int i = 0; i < locks->nelements; i++) {
@@ -329,7 +322,7 @@ void wait_for_writers(const List* tables) {
   }
 }
 
-// stated: the layout, or nullptr for that of the defaults.
+// stated: the layout, or nullptr for the defaults'.
 int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* stated) {
   PreventCommandDuringRecovery("snowid_watermark()");
   require_readable_table(relid);

@@ -1,6 +1,5 @@
-// Shared: Root, created by ShmemInitStruct under AddinShmemInitLock. `abi`, its first word, is set
-// before that lock is released and never changes, nor do the tranches. `lock` guards the rest,
-// which never changes once written.
+// Shared: Root, created under AddinShmemInitLock. Its first word, `abi`, and the tranches never
+// change after that lock is released. `lock` guards the rest, which never changes once written.
 #include "pg/shmem/shared_table.hpp"
 
 #include "pg/compat.hpp"
@@ -21,8 +20,7 @@ namespace {
 constexpr char kRootName[] = "snowid";
 constexpr const char* kTrancheNames[] = {"SnowidCeiling", "SnowidSection", "SnowidShared"};
 
-// Must never change: ShmemInitStruct fails if the size differs, and a new library could not read an
-// old one's root.
+// Never changes: ShmemInitStruct would fail, and a new library could not read an old root.
 constexpr Size kRootSize = 2048;
 
 constexpr Size kNameSize = 32;
@@ -106,7 +104,7 @@ void attach_area() {
   root = found;
 }
 
-// The table of this name, or nullptr. Requires: the root is locked.
+// Requires: the root is locked.
 Listed* find_listed(const char* name) noexcept {
   assert_holds(root->lock);
   for (uint32 i = 0; i < root->count; i++)
@@ -114,8 +112,8 @@ Listed* find_listed(const char* name) noexcept {
   return nullptr;
 }
 
-// Creates a table, sets *made to it, and lists it. Requires: the root is locked exclusively. The
-// count is raised last: a table left incomplete by an error is not listed.
+// Requires: the root is locked exclusively. The count is raised last: a table left incomplete by an
+// error is not listed.
 Listed* make_table(const SharedTable& table, const dshash_parameters& parameters,
                    dshash_table** made) {
   assert_holds_exclusively(root->lock);

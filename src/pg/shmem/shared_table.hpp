@@ -1,23 +1,20 @@
-// Hash tables in shared memory, used by all sessions of a server. A module declares each with an
-// ABI number for the form of its entries: a session rejects a table created by a library with
-// another number, and continues to use the other tables. The idea is PostgreSQL's dsm_registry.c.
+// Hash tables in shared memory. A module declares each with an ABI number for the form of its
+// entries: a session rejects a table created by a library with another number, and continues to use
+// the others. The idea is PostgreSQL's dsm_registry.c.
 //
 // In the order of use: table_attach(), when a session first needs the table; dshash_find() or
-// table_find_or_make(), which lock the entry's partition; dshash_release_lock() or table_delete(),
-// which unlock it.
+// table_find_or_make(), which lock the entry's partition; dshash_release_lock() or table_delete().
 //
-// Shared: the root, one per server (shared_table.cpp). It holds the handle of a DSA area and a
-// directory of the dshash tables in it. To avoid deadlocks, a session locks partitions of several
-// tables in the order stated in the module's header, and never two of one table.
+// Shared: the root, one per server (shared_table.cpp), with the handle of a DSA area and a
+// directory of its dshash tables. To avoid deadlocks, a session locks partitions of several tables
+// in the order stated in the module's header, and never two of one table.
 //
 // Why sessions may keep plain pointers: dshash never moves entries, and each entry counts its
-// users. A session counts itself in while it holds the lock of the entry's partition, and out, by
-// let_go(), after it has dropped the pointer, at the latest when its process exits. An entry is
-// deleted only under the exclusive partition lock, and only if the count is 0. A process that skips
-// its exit callbacks has crashed, and the postmaster then resets shared memory. Relation locks and
-// catalogs decide only what is worth deleting.
-//
-// Entries without a count are never deleted, or never pointed to without the partition's lock.
+// users. A session counts itself in under the partition's lock, and out (let_go) after dropping the
+// pointer, at the latest when its process exits. An entry is deleted only under the exclusive
+// partition lock, and only if the count is 0. A process that skips its exit callbacks has crashed,
+// and the postmaster then resets shared memory. Entries without a count are never deleted, or never
+// pointed to without the partition's lock.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -29,29 +26,27 @@ extern "C" {
 #include "storage/lwlock.h"
 }
 
-// The ABI number of Root and Listed in shared_table.cpp and of Usage in bounds.hpp. Raise it when a
-// pinned size or offset changes, or the meaning of a field.
+// The ABI number of Root, Listed, and Usage (bounds.hpp). Raise it when a pinned size or offset
+// changes, or the meaning of a field.
 #ifndef SNOWID_SHARED_ABI
 #define SNOWID_SHARED_ABI 9
 #endif
 
-// Pins the size of a type, or the offset of a field, in shared memory: a change does not compile
-// until the ABI number is reconsidered.
+// A change of a pinned size or offset does not compile until the ABI number is reconsidered.
 #define SNOWID_PIN_SIZE(type, size) static_assert(sizeof(type) == (size))
 #define SNOWID_PIN(type, field, offset) static_assert(offsetof(type, field) == (offset))
 
 namespace snowid::pg {
 
-// For offsets behind a lock: its size depends on the server's build.
+// For offsets behind a lock, which depends on the server's build.
 inline constexpr Size kLockSize = sizeof(LWLock);
 
-// Processes can share only lock-free atomics. Entries contain these.
+// Processes can share only lock-free atomics.
 static_assert(std::atomic<int32_t>::is_always_lock_free &&
               std::atomic<uint32_t>::is_always_lock_free &&
               std::atomic<int64_t>::is_always_lock_free &&
               std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-// A table, as declared by its module and attached by this session.
 struct SharedTable {
   const char* name;  // unique, up to 31 bytes
   uint32 abi;        // stands for the form of the entries
@@ -66,40 +61,37 @@ struct SharedTable {
 
 // Attaches to the table, created if there is none. Later calls cost next to nothing. Requires: no
 // LWLock is held. Raises: 55000 if a library with another ABI number created the table or the root;
-// class 53 if memory is short, after which it can be called again. Ends the session (54000) if
-// there is no room for an exit callback.
+// class 53 if memory is short, to be called again. Ends the session (54000) without room for an
+// exit callback.
 void table_attach_now(SharedTable* table);
 inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
 }
 
-// Attaches, then finds or creates an entry that is never deleted, and returns it unlocked. The
-// functions below require table_attach().
+// Attaches, as the functions below require, and returns an entry that is never deleted, unlocked.
 void* table_attach_entry(SharedTable* table, const void* key);
 
-// Finds or creates an entry, with its partition locked exclusively. Sets *made, unless nullptr, to
-// whether it was created. Raises: class 53 if memory is short.
+// Finds or creates an entry, with its partition locked exclusively. *made: whether it was created.
+// Raises: class 53 if memory is short.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
-// Deletes an exclusively locked entry and unlocks its partition.
+// Requires: the entry is locked exclusively. Unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
 
-// The bytes of all entries of a table with dshash's headers, without its bucket arrays; 0 if there
-// is no such table. Requires: this session is attached to a table.
+// The bytes of all entries, without bucket arrays; 0 if there is no such table. Requires: this
+// session is attached to a table.
 int64 table_memory(const char* name);
 
-// Makes table_memory() count the entries in a library for tests, to check the stored counts.
+// Makes table_memory() count the entries, to test the stored counts.
 SNOWID_BOUND(walk_tables, 0);
 
-// Runs at the exit of a session attached to a table (before_shmem_exit(), not inherited by children
-// of the postmaster). Defined in module.cpp.
+// A before_shmem_exit() callback of sessions attached to a table. Defined in module.cpp.
 void at_session_exit(int code, Datum argument);
 
 // The area of the tables, nullptr until this session is attached to one.
 extern dsa_area* shared_area;
 
-// The tranches of snowid's LWLocks, as pg_stat_activity shows them. Known once this session is
-// attached to a table.
+// The tranches of snowid's LWLocks, shown by pg_stat_activity. Known once a table is attached.
 enum class Tranche : uint8_t {
   kCeiling,  // SnowidCeiling: raising the ceiling, and flushing its WAL
   kSection,  // SnowidSection: microseconds, or milliseconds while keys are evicted
@@ -107,7 +99,7 @@ enum class Tranche : uint8_t {
 };
 int tranche_of(Tranche tranche) noexcept;
 
-// Counts this session out of an entry and clears the pointer. Does nothing for nullptr.
+// Counts this session out of an entry and clears the pointer.
 template <typename Entry>
 inline void let_go(Entry*& entry) noexcept {
   if (entry == nullptr) return;
