@@ -7,6 +7,6 @@ use warnings;
 use SnowidClients;
 
 try_page(<<'END');
+comments.id: snowid_next((42)::bigint, 'twitter'::snowid_layout)
 photos.id: snowid_next()
-tags.id: snowid_next((42)::bigint, 'twitter'::snowid_layout)
 END

@@ -1,5 +1,6 @@
 # Kysely: IDs are strings, also in JSON that PostgreSQL makes, if the columns are of type snowid.
-# Npm: kysely@0.28.19 pg@8.23.1 tsx@4.23.15
+# Debian: forky
+# Npm: kysely@0.29.9 pg@8.23.1 tsx@4.23.15
 
 use strict;
 use warnings;
@@ -7,6 +8,6 @@ use warnings;
 use SnowidClients;
 
 try_page(<<'END');
+comments.id: snowid_next((42)::bigint, 'twitter'::snowid_layout)
 photos.id: snowid_next()
-tags.id: snowid_next((42)::bigint, 'twitter'::snowid_layout)
 END

@@ -4,7 +4,7 @@
 use Snowid;
 
 my $node = ready_server('policies', sql => 'CREATE ROLE reader');
-my ($block) = grep { /POLICY/ } blocks_of('docs/clients/README.md', 'What holds for all of them');
+my ($block) = grep { /POLICY/ } blocks_of('docs/clients/README.md', 'Row-level security');
 my ($search) = $block =~ /^(SELECT .*);$/m;
 is(attempt($node, $block), '', 'the page runs');
 $node->safe_psql('postgres', <<'SQL');
