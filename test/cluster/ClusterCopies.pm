@@ -122,7 +122,8 @@ sub clone_promoted
     {
         take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node));
         check_node($cluster, $node, 'after it was stated to be the node');
-        check_warned($cluster, $clone, $node->{number}, $was_promoted, 'as a clone that is not the node');
+        check_stopped($cluster, $clone, 'a clone that is not the node');
+        check_node($cluster, $node, 'after that clone has asked');
         take_over($cluster, $node->{server}, $node->{number}, shards_of($cluster, $node));
         drop_server($cluster, $clone);
     }
@@ -251,8 +252,11 @@ sub keep_backup
     if (@{ $cluster->{backups} } >= 2) { drop_server($cluster, shift(@{ $cluster->{backups} })->{server}) }
     my $node = pick_node($cluster);
     my $is_archive = chance(0.5);
+    # What was asked for before is finished.
+    check_node($cluster, $node, 'before a backup of it is kept');
     push @{ $cluster->{backups} }, {
-        node => $node, number => $node->{number}, is_archive => $is_archive, registries => $cluster->{registries}, identity => identity($cluster),
+        node => $node, number => $node->{number}, is_archive => $is_archive, registries => $cluster->{registries},
+        exchange => at_registry($cluster, "SELECT exchange FROM snowid_internal.nodes WHERE node_number = $node->{number}"), identity => identity($cluster),
         mark => mark_of($cluster->{oracle}), server => copy_of($cluster, $node->{server}, 'kept', archive => $is_archive) };
     event($cluster, "a backup of $node->{name} is kept", $node->{number});
     draw($cluster, $node, layout => $_, count => 2000) foreach @{ LAYOUTS() };
@@ -280,7 +284,9 @@ sub start_backup
     if (chance(0.5)) { record_loosely($cluster, $server, $kept->{mark}, $number) }
     my $timeline = query($server, q(SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int));
     my $is_later = at_registry($cluster, "SELECT timeline < $timeline AND system_identifier = "
-          . query($server, 'SELECT system_identifier FROM pg_control_system()') . " FROM snowid_internal.nodes WHERE node_number = $number AND retired IS NULL");
+          . query($server, 'SELECT system_identifier FROM pg_control_system()') . " FROM snowid_internal.nodes WHERE node_number = $number AND retired IS NULL"
+          # If the node has been stated since, the backup is none.
+          . " AND taken_over <= $kept->{exchange}");
     if (identity($cluster) eq $kept->{identity} && $cluster->{registries} != $kept->{registries})
     {
         # The registry does not know that it was set back, nor how far.

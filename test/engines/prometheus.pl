@@ -41,7 +41,7 @@ CREATE SEQUENCE orders INCREMENT 100 MAXVALUE 1000;
 CREATE SEQUENCE tickets;
 CREATE SEQUENCE keys INCREMENT 1000;
 -- It is a registry, too.
-INSERT INTO snowid_internal.nodes VALUES (1, gen_random_uuid(), 'other', 'd', 0, 1, 1, 1, 1, 1, now(), 'r', NULL, now(), NULL, NULL);
+INSERT INTO snowid_internal.nodes VALUES (1, gen_random_uuid(), 'other', 'd', 0, 1, 0, 1, 1, 1, 1, now(), 'r', NULL, now(), NULL, NULL);
 SQL
 add_source($node, $hub, dbname => 'app');
 is(attempt($node, q(SELECT snowid.join('central', 'app')), dbname => 'app'), '1', 'joined');

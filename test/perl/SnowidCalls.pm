@@ -70,8 +70,8 @@ INSERT INTO edges SELECT type::regtype, value FROM (VALUES
   ('objectid', ARRAY[NULL, '000000000000000000000000', 'ffffffffffffffffffffffff']),
   ('regclass', ARRAY[NULL, '0', '4294967295', 'plain', 'plain_pkey', 'seen', 'pg_class', 'plain_seq', 'open_seq', 'short_seq', 'parted', 'parted_old',
                      'falling_seq', 'cycling_seq', 'unlogged_seq', 'greatest_seq', 'snowid_internal.ceiling', 'snowid_internal.segment_sources']),
-  ('snowid_internal.nodes', ARRAY[NULL, '(,,,,,,,,,,,,,,,)', '(8191,00000000-0000-4000-8000-000000000001,a,d,0,0,1,1,1,0,2026-01-01Z,r,1,infinity,,-infinity)',
-                         '(-9223372036854775808,00000000-0000-4000-8000-000000000002,a,d,9223372036854775807,-1,-1,-1,-1,-1,infinity,r,,2026-01-01Z,-infinity,)'])
+  ('snowid_internal.nodes', ARRAY[NULL, '(,,,,,,,,,,,,,,,,)', '(8191,00000000-0000-4000-8000-000000000001,a,d,0,0,0,1,1,1,0,2026-01-01Z,r,1,infinity,,-infinity)',
+                         '(-9223372036854775808,00000000-0000-4000-8000-000000000002,a,d,9223372036854775807,-1,-1,-1,-1,-1,-1,infinity,r,,2026-01-01Z,-infinity,)'])
   ) AS t (type, list), unnest(list) AS value;
 GRANT SELECT ON edges TO PUBLIC;
 

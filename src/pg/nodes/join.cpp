@@ -258,7 +258,8 @@ void leave(Membership* member) {
   ErrorData* error = try_in_subtransaction([&] {
     const ForeignServer* registry = registry_of(member->server, member->node);
     const Verdict verdict = exchange(registry, kLeave, member).verdict;
-    if (verdict != Verdict::kHeld && verdict != Verdict::kRetired)
+    // A copy's number is not retired.
+    if (verdict != Verdict::kHeld && verdict != Verdict::kRetired && verdict != Verdict::kCopy)
       report_refused(registry, *member, verdict);
   });
   if (error == nullptr) {
@@ -267,11 +268,11 @@ void leave(Membership* member) {
     return;
   }
   if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
-  ereport(
-      WARNING, errmsg("registry was not told that node \"%s\" has left", member->node),
-      errdetail_internal("%s", error->message),
-      errhint("Use snowid.leave() again, or snowid.retire_node(" INT64_FORMAT ") on the registry.",
-              member->number));
+  ereport(WARNING, errmsg("registry was not told that node \"%s\" has left", member->node),
+          errdetail_internal("%s", error->message),
+          errhint("Use snowid.leave() again. If no other server has the number, use "
+                  "snowid.retire_node(" INT64_FORMAT ") on the registry.",
+                  member->number));
 }
 
 // Issues IDs only above the returned time: an upper bound on the times of the other server's IDs,

@@ -239,10 +239,10 @@ void report_state(const Membership& member) {
 
 // Raises: 55000 if a registry's table is not as created: after a crash it could have lost numbers.
 SNOWID_FUNCTION(snowid_require_registry) {
-  static constexpr Oid kNodes[] = {INT8OID, UUIDOID,        TEXTOID,        TEXTOID,
-                                   INT8OID, INT8OID,        INT8OID,        INT8OID,
-                                   INT8OID, INT8OID,        TIMESTAMPTZOID, TEXTOID,
-                                   XID8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+  static constexpr Oid kNodes[] = {INT8OID,        UUIDOID,        TEXTOID, TEXTOID, INT8OID,
+                                   INT8OID,        INT8OID,        INT8OID, INT8OID, INT8OID,
+                                   INT8OID,        TIMESTAMPTZOID, TEXTOID, XID8OID, TIMESTAMPTZOID,
+                                   TIMESTAMPTZOID, TIMESTAMPTZOID};
   static constexpr Oid kIdentities[] = {TEXTOID, INT8OID};
   static constexpr OwnTable kTables[] = {
       {"nodes", kNodes, lengthof(kNodes), 0, 0},

@@ -50,6 +50,7 @@ bool no_deadlock = true;      // a node that was not replaced, or not accepted y
 // fault ANY_TOKEN: the registry exchanges any token; found by no_deadlock
 // fault TOKEN_ALONE: an exchange does not compare the count of exchanges; found by one_confirmed
 // fault EARLIER_TIMELINE: a server of an earlier timeline that takes over sets the row's timeline back; found by one_confirmed
+// fault STATED_FORGOTTEN: a server of a later timeline goes on, although the other one has taken over since; found by one_confirmed
 // fault LATER_TIMELINE: an exchange by a server of a later timeline moves the token; found by no_deadlock
 // fault ACCEPT_TAKES_OVER: accepting by a server of a later timeline moves the token; found by no_deadlock
 // fault TAKES_ANY: taking over does not compare the token that was looked at; found by no_deadlock
@@ -94,6 +95,7 @@ typedef Registry {
   bit recovered; // the identity in registry_identities
   byte exchange;
   byte token;
+  byte taken_over; // what `exchange` was when a server took over last
   bit timeline;
   bool is_retired
 };
@@ -181,6 +183,12 @@ byte n, m;
 #define IS_LATER(r) (r.kind != TAKE_OVER && r.timeline > registry.timeline)
 #endif
 #endif
+// Of a server of a later timeline: whether nobody has taken over since.
+#ifdef FAULT_STATED_FORGOTTEN
+#define IS_UNSTATED(r) true
+#else
+#define IS_UNSTATED(r) (r.exchange >= registry.taken_over || r.next == registry.token)
+#endif
 #ifdef FAULT_TOKEN_ALONE
 #define IS_TOKEN(r) (r.token == registry.token)
 #else
@@ -236,6 +244,7 @@ inline copy_registry(to, from) {
   to.recovered = from.recovered;
   to.exchange = from.exchange;
   to.token = from.token;
+  to.taken_over = from.taken_over;
   to.timeline = from.timeline;
   to.is_retired = from.is_retired
 }
@@ -247,6 +256,7 @@ inline clear_registry(x) {
   x.recovered = 0;
   x.exchange = 0;
   x.token = 0;
+  x.taken_over = 0;
   x.timeline = 0;
   x.is_retired = false
 }
@@ -265,6 +275,7 @@ inline swap_registries() {
   swap(registry.recovered, other.recovered);
   swap(registry.exchange, other.exchange);
   swap(registry.token, other.token);
+  swap(registry.taken_over, other.taken_over);
   swap(registry.timeline, other.timeline);
   swap(registry.is_retired, other.is_retired)
 }
@@ -332,7 +343,7 @@ inline moves(r) {
      is_outdated[1 - r.by] = true;
      if
      :: IS_STATED(r) ->
-        is_replaced[1 - r.by] = is_replaced[1 - r.by] || holder == 2 - r.by;
+        is_replaced[1 - r.by] = is_replaced[1 - r.by] || holder == 2 - r.by || (r.kind == TAKE_OVER && MAKER(r.next) == 1 + r.by);
         is_replaced[r.by] = false;
         holder = 1 + r.by
      :: else
@@ -343,7 +354,7 @@ inline moves(r) {
 
 inline compare_and_swap(r) {
   if
-  :: IS_LATER(r) -> verdict = PROMOTED
+  :: IS_LATER(r) -> verdict = (IS_UNSTATED(r) -> PROMOTED : COPY)
   :: !IS_LATER(r) && IS_SWAPPED(r) ->
      verdict = HELD;
      if
@@ -359,6 +370,10 @@ inline compare_and_swap(r) {
         moves(r);
         registry.exchange = MAX(registry.exchange, r.exchange) + 1;
         registry.token = r.next
+     :: else
+     fi;
+     if
+     :: r.kind == TAKE_OVER -> registry.taken_over = registry.exchange
      :: else
      fi;
      if
@@ -391,6 +406,7 @@ inline execute(r) {
         give(NODE);
         registry.exchange = 0;
         registry.token = 0;
+        registry.taken_over = 0;
         registry.timeline = r.timeline;
         registry.is_retired = false
      fi
@@ -403,6 +419,7 @@ inline execute(r) {
         assert(one_claim);
         registry.owner[r.number] = NODE;
         registry.token = 0;
+        registry.taken_over = 0;
         registry.timeline = r.timeline;
         moves(r);
         registry.exchange = r.exchange + 1;
@@ -543,6 +560,8 @@ inline end_step() {
      m = (m == 255 -> 0 : m);
      registry.exchange = MAX(registry.exchange, m) - m;
      other.exchange = MAX(other.exchange, m) - m;
+     registry.taken_over = MAX(registry.taken_over, m) - m;
+     other.taken_over = MAX(other.taken_over, m) - m;
      server[0].exchange = MAX(server[0].exchange, m) - m;
      server[1].exchange = MAX(server[1].exchange, m) - m;
      late.exchange = MAX(late.exchange, m) - m;
@@ -712,9 +731,11 @@ end:
        n = 0;
        registry.exchange = 0;
        registry.token = 0;
+       registry.taken_over = 0;
        registry.is_retired = false;
        other.exchange = 0;
        other.token = 0;
+       other.taken_over = 0;
        other.is_retired = false;
        is_retired = false;
        server[0].is = CLAIMING;

@@ -12,6 +12,7 @@ CREATE TABLE snowid_internal.nodes (
   database pg_catalog.text NOT NULL,
   exchange bigint NOT NULL,
   token bigint NOT NULL,
+  taken_over bigint NOT NULL,
   system_identifier bigint NOT NULL,
   database_oid bigint NOT NULL,
   timeline bigint NOT NULL,
@@ -30,6 +31,7 @@ COMMENT ON COLUMN snowid_internal.nodes.node_name IS 'label of the node';
 COMMENT ON COLUMN snowid_internal.nodes.database IS 'name of the node''s database';
 COMMENT ON COLUMN snowid_internal.nodes.exchange IS 'number of token exchanges';
 COMMENT ON COLUMN snowid_internal.nodes.token IS 'random number of the last token exchange';
+COMMENT ON COLUMN snowid_internal.nodes.taken_over IS 'number of token exchanges at the last snowid.take_over_node()';
 COMMENT ON COLUMN snowid_internal.nodes.system_identifier IS 'system identifier of the node''s server';
 COMMENT ON COLUMN snowid_internal.nodes.database_oid IS 'OID of the node''s database';
 COMMENT ON COLUMN snowid_internal.nodes.timeline IS 'timeline of the node''s WAL';
@@ -240,7 +242,7 @@ COMMENT ON FUNCTION snowid_internal.accept_node(snowid_internal.nodes) IS 'Resto
 -- Called by nodes over dblink. exchange, token: the node's; next: stored by the node, and to replace the token.
 -- Verdicts: held: the row has `next`; moved: another registry than the node's; unknown: no row of the claim and the
 -- number; behind: the registry has lost exchanges; promoted: the row is of an earlier timeline, nothing has changed;
--- retired; copy: another server has exchanged tokens since.
+-- retired; copy: another server has exchanged tokens since, or has taken over since this one was promoted.
 CREATE FUNCTION snowid_internal.answer_request(request pg_catalog.text, registry_identity pg_catalog.text, claim pg_catalog.uuid,
     node_number bigint, exchange bigint, token bigint, next bigint, node_name pg_catalog.text, database pg_catalog.text,
     system_identifier bigint, database_oid bigint, timeline bigint, max_lead bigint,
@@ -248,7 +250,7 @@ CREATE FUNCTION snowid_internal.answer_request(request pg_catalog.text, registry
     OUT held_token bigint, OUT held_max_lead bigint, OUT is_promoted boolean, OUT identity pg_catalog.text)
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  asking snowid_internal.nodes := ROW(node_number, claim, node_name, database, exchange + 1, next, system_identifier, database_oid,
+  asking snowid_internal.nodes := ROW(node_number, claim, node_name, database, exchange + 1, next, 0, system_identifier, database_oid,
     timeline, max_lead, NULL, session_user, NULL, clock_timestamp(), NULL, NULL);
   held snowid_internal.nodes;
   is_stated CONSTANT boolean := request IN ('take over', 'accept');
@@ -285,11 +287,11 @@ BEGIN
        WHERE n.claim = answer_request.claim AND n.node_number = answer_request.node_number FOR UPDATE;
       IF held.claim IS NULL AND request = 'accept' THEN held := snowid_internal.accept_node(asking); END IF;
     END IF;
-    is_later := timeline > held.timeline AND system_identifier = held.system_identifier AND database_oid = held.database_oid;
+    is_later := request <> 'take over' AND timeline > held.timeline AND system_identifier = held.system_identifier AND database_oid = held.database_oid;
     verdict := CASE WHEN held.claim IS NULL THEN 'unknown'
       WHEN held.retired IS NOT NULL THEN 'retired'
       WHEN request = 'claim' THEN 'held'
-      WHEN is_later AND request <> 'take over' THEN 'promoted'
+      WHEN is_later THEN CASE WHEN exchange >= held.taken_over OR next = held.token THEN 'promoted' ELSE 'copy' END
       WHEN next = held.token OR (token = held.token AND (is_stated OR exchange = held.exchange)) THEN 'held'
       WHEN exchange > held.exchange THEN 'behind'
       ELSE 'copy' END;
@@ -300,6 +302,8 @@ BEGIN
   ELSIF verdict = 'held' AND next <> 0 THEN
     UPDATE snowid_internal.nodes AS n
        SET exchange = CASE n.token WHEN next THEN n.exchange ELSE greatest(n.exchange, answer_request.exchange) + 1 END, token = next,
+           taken_over = CASE WHEN request <> 'take over' THEN n.taken_over WHEN n.token = next THEN n.exchange
+             ELSE greatest(n.exchange, answer_request.exchange) + 1 END,
            node_name = asking.node_name, database = asking.database, last_seen = asking.last_seen,
            -- Until the clock has passed them, there may be IDs allowed by a greater setting.
            max_lead = greatest(asking.max_lead,

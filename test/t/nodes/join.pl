@@ -67,7 +67,7 @@ is(on_registry("TRUNCATE snowid_internal.$_"), 'ERROR 0A000', "TRUNCATE of $_") 
 
 # All given: it says what to do, and who has a number keeps it.
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO snowid_internal.nodes SELECT g, gen_random_uuid(), 'taken', 'd', 0, 0, 1, 1, 1, 0, now(), 'x', NULL, now() FROM generate_series(5, 8190) AS g
+INSERT INTO snowid_internal.nodes SELECT g, gen_random_uuid(), 'taken', 'd', 0, 0, 0, 1, 1, 1, 0, now(), 'x', NULL, now() FROM generate_series(5, 8190) AS g
 SQL
 is(at('last', q(SELECT snowid.join('registry'); SELECT snowid_shard(snowid_next()))), "8191\n8191", 'the last one is a shard of the layout');
 $node->safe_psql('postgres', 'SELECT snowid.retire_node(8190)');

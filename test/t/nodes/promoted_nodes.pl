@@ -45,21 +45,34 @@ foreach my $dbname ('postgres', 'moved', 'postgres')
 }
 
 # It is stated: the old primary, the promoted one, and the old one once more.
-is(take_over($original) . check_node($original) . problem_of($original), '11', 'the old primary is stated to be the node');
-like(message_of($standby, 'SELECT snowid.check_node()'), qr/WARNING:/, 'the promoted one is warned as before');
-foreach my $pair ([ $standby, $original ], [ $original, $standby ])
+foreach my $pair ([ $original, $standby ], [ $standby, $original ], [ $original, $standby ])
 {
     my ($stated, $other) = @$pair;
     is(take_over($stated) . check_node($stated) . problem_of($stated), '11', $stated->name . ' is stated, and nothing is wrong');
     is(attempt($other, "SELECT $_"), 'ERROR 55000', $other->name . ": $_") foreach 'snowid.check_node()', 'snowid_next()', 'snowid_next(7)';
+    is(message_of($stated, 'SELECT snowid.check_node()'), '', $stated->name . ' hears nothing of that');
 }
 
+# A server that was promoted later than that has not been replaced: it is warned. One that was promoted before has nothing to give back.
+is(join_as($standby, 'another name'), '2', 'the promoted one joins');
+is(check_node($original), '1', 'the node checks');
+my %is_of = (claim => $registry->safe_psql('postgres', 'SELECT claim FROM snowid_internal.nodes WHERE node_number = 1'), node_number => 1,
+    system_identifier => $original->safe_psql('postgres', 'SELECT system_identifier FROM pg_control_system()'),
+    database_oid => $original->safe_psql('postgres', q(SELECT oid FROM pg_database WHERE datname = 'postgres')));
+my ($at, $taken_over) = split /\|/, $registry->safe_psql('postgres', 'SELECT exchange, taken_over FROM snowid_internal.nodes WHERE node_number = 1');
+foreach my $step ([ $taken_over, 'promoted|1' ], [ $taken_over - 1, 'copy|1' ], [ 0, 'copy|1' ])
+{
+    is(attempt($registry, request($_, %is_of, timeline => 9, exchange => $step->[0], token => 5)), $step->[1], "$_: $step->[0] of $at exchanges, $taken_over when it was stated")
+      foreach 'exchange', 'accept', 'leave';
+}
+is($registry->safe_psql('postgres', 'SELECT retired IS NULL FROM snowid.registry WHERE node_number = 1'), 't', 'nothing is retired');
+
 # After pg_upgrade timelines begin anew.
-my %is_at = (claim => claim_of(9), node_number => 2);
+my %is_at = (claim => claim_of(9), node_number => 3);
 sub at_registry { return attempt($registry, request(@_, %is_at)) }
-is(at_registry('claim', timeline => 3), 'held|2', 'a node on timeline 3');
-is(at_registry('take over', timeline => 1, system_identifier => 2, next => 5), 'held|2', 'is upgraded');
-is(at_registry('exchange', timeline => 2, system_identifier => 2, exchange => 1, token => 5, next => 6), 'promoted|2', 'and promoted: replaces nobody');
-is(at_registry('exchange', timeline => 1, system_identifier => 2, exchange => 1, token => 5, next => 7), 'held|2', 'the upgraded one goes on');
+is(at_registry('claim', timeline => 3), 'held|3', 'a node on timeline 3');
+is(at_registry('take over', timeline => 1, system_identifier => 2, next => 5), 'held|3', 'is upgraded');
+is(at_registry('exchange', timeline => 2, system_identifier => 2, exchange => 1, token => 5, next => 6), 'promoted|3', 'and promoted: replaces nobody');
+is(at_registry('exchange', timeline => 1, system_identifier => 2, exchange => 1, token => 5, next => 7), 'held|3', 'the upgraded one goes on');
 $_->stop foreach $standby, $original;
 end_test($registry);

@@ -74,7 +74,7 @@ is(mallory('claim', claim => claim_of(6)), 'held|7', 'one more, in a transaction
 # A role gets so many a day.
 $node->safe_psql('postgres', <<'SQL');
 INSERT INTO snowid_internal.nodes
-SELECT g, gen_random_uuid(), 'many ' || g, 'd', 0, 0, 1, 1, 1, 0, now(), 'mallory', '3', now() FROM generate_series(2002, 2499) AS g
+SELECT g, gen_random_uuid(), 'many ' || g, 'd', 0, 0, 0, 1, 1, 1, 0, now(), 'mallory', '3', now() FROM generate_series(2002, 2499) AS g
 SQL
 is(mallory('claim', claim => claim_of(7)), 'ERROR 53400', '500 within a day: refused');
 is(mallory('exchange', %his, exchange => (1 << 40) + 2, token => 17, next => 18), 'held|3', 'who has a number checks');

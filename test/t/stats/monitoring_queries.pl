@@ -19,7 +19,7 @@ SELECT apart.snowid_next(3, 'twitter');
 SELECT apart.snowid_segment_next('orders') FROM generate_series(1, 250);
 SELECT apart.snowid_section_next('keys', key) FROM generate_series(1, 7) AS key;
 INSERT INTO snowid_internal.nodes
-  SELECT number, gen_random_uuid(), name, 'd', 0, 1, 1, 1, 1, 1, now(), 'r', NULL, now() - age, NULL, retired
+  SELECT number, gen_random_uuid(), name, 'd', 0, 1, 0, 1, 1, 1, 1, now(), 'r', NULL, now() - age, NULL, retired
     FROM (VALUES (1, 'a', interval '1 hour', NULL::timestamptz), (2, 'b', '0', NULL), (3, 'c', '0', now())) AS n (number, name, age, retired);
 SQL
 
