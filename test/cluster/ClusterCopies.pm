@@ -294,7 +294,7 @@ sub start_backup
     }
     elsif (identity($cluster) ne $kept->{identity})
     {
-        check_warned($cluster, $server, $number, qr/^DETAIL:  Registry was restored/m, 'as a backup that knows another registry');
+        check_warned($cluster, $server, $number, qr/^DETAIL:  The registry was restored/m, 'as a backup that knows another registry');
         expect(query($server, 'SELECT snowid.take_over_node()'), 'ERROR 55000', "$server->{name} takes over at a registry that it does not know");
     }
     elsif ($is_later eq '1')
