@@ -171,6 +171,7 @@ CREATE FUNCTION snowid_internal.give_number(asking snowid_internal.nodes) RETURN
   VOLATILE STRICT PARALLEL UNSAFE LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
   given snowid_internal.nodes;
+  is_stored boolean;
   deadline CONSTANT timestamptz := clock_timestamp() + interval '8 s';
 BEGIN
   SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim;
@@ -184,11 +185,13 @@ BEGIN
   LOOP
     BEGIN
       INSERT INTO snowid_internal.nodes SELECT asking.* ON CONFLICT DO NOTHING RETURNING * INTO given;
+      is_stored := CASE WHEN FOUND THEN given = asking
+        ELSE EXISTS (SELECT FROM snowid_internal.nodes AS n WHERE n.node_number = asking.node_number OR n.claim = asking.claim) END;
     EXCEPTION WHEN lock_not_available THEN
       -- The number is being assigned, or the same claim arrived before and its transaction is open.
-      NULL;
+      is_stored := true;
     END;
-    PERFORM snowid_internal.require_stored(given.claim IS NULL OR given = asking);
+    PERFORM snowid_internal.require_stored(is_stored);
     IF given.claim IS NULL THEN SELECT * INTO given FROM snowid_internal.nodes AS n WHERE n.claim = asking.claim; END IF;
     IF given.claim IS NOT NULL THEN RETURN given; END IF;
     -- After one wait the others are skipped fast, within the node's timeout.
@@ -231,6 +234,8 @@ BEGIN
   END IF;
   INSERT INTO snowid_internal.nodes SELECT asking.* ON CONFLICT DO NOTHING RETURNING * INTO accepted;
   IF NOT FOUND THEN
+    PERFORM snowid_internal.require_stored(EXISTS
+      (SELECT FROM snowid_internal.nodes AS n WHERE n.node_number = asking.node_number OR n.claim = asking.claim));
     RAISE 'number % of node "%" belongs to node "%" of the registry', asking.node_number, asking.node_name,
       (SELECT n.node_name FROM snowid_internal.nodes AS n WHERE n.node_number = asking.node_number)
       USING ERRCODE = 'unique_violation', HINT = 'One of the two nodes must join again to get another number.';

@@ -29,14 +29,17 @@ foreach my $table ('nodes', 'registry_identities')
 close_session($admin);
 
 # What a trigger stores.
-foreach my $by ([ 'UPDATE', 'NEW.token := 5' ], [ 'UPDATE', 'RETURN NULL' ], [ 'INSERT', 'NEW.node_number := 77' ], [ 'INSERT', 'NEW.claim := gen_random_uuid()' ])
+foreach my $by ([ 'UPDATE', 'NEW.token := 5' ], [ 'UPDATE', 'RETURN NULL' ], [ 'INSERT', 'NEW.node_number := 77' ], [ 'INSERT', 'NEW.claim := gen_random_uuid()' ],
+    [ 'INSERT', 'RETURN NULL' ])
 {
     my ($event, $does) = @$by;
     $registry->safe_psql('postgres', "CREATE FUNCTION does() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN $does; RETURN NEW; END'");
     $registry->safe_psql('postgres', "CREATE TRIGGER does BEFORE $event ON snowid_internal.nodes FOR EACH ROW EXECUTE FUNCTION does()");
-    is($event eq 'UPDATE' ? check_node($registry, 'a') : attempt($registry, request('claim')), 'ERROR 55000', "a trigger by $event: $does");
+    my @asked = $event eq 'UPDATE' ? () : (request('claim'), 'SELECT snowid.recover_registry(5); ' . request('accept', claim => claim_of(2), node_number => 5));
+    is(check_node($registry, 'a'), 'ERROR 55000', "a trigger by $event: $does") if !@asked;
+    is(attempt($registry, $_), 'ERROR 55000', "a trigger by $event: $does: $_") foreach @asked;
     $registry->safe_psql('postgres', 'DROP FUNCTION does CASCADE');
     is(check_node($registry, 'a'), '1', 'it is dropped: the node is the node');
 }
-is(attempt($registry, request('claim')), 'held|2', 'and the next number is given');
+is(attempt($registry, request('claim')), 'held|6', 'and the next number is given');
 end_test($registry);
