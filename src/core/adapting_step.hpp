@@ -16,9 +16,8 @@ struct Lasting {
   int64_t most_us;
 };
 
-// The number of blocks of `size` numbers to allocate next, when the last `blocks` lasted lasted_us:
-// twice as many if that was too short, up to kMostNumbers numbers; half, but at least one, if it
-// was too long. blocks: at least 1.
+// The number of blocks of `size` numbers to allocate after `blocks`, at least 1, lasted lasted_us:
+// doubled if too short, up to kMostNumbers numbers; halved, but at least one, if too long.
 constexpr uint64_t adapted_step(uint64_t blocks, uint64_t size, int64_t lasted_us,
                                 Lasting wanted) noexcept {
   if (lasted_us < wanted.least_us) {

@@ -1,5 +1,4 @@
-// IDs for existing rows, with the rows' own times (snowid_backfill): ticks of one shard, row after
-// row. Pure functions.
+// IDs for existing rows, with the rows' own times (snowid_backfill). Pure functions.
 #pragma once
 
 #include "core/layout.hpp"
@@ -15,8 +14,7 @@ struct Backfill {
 
 // Sets *tick to that of the next row. A time unit begins with sequence 0: rows keep their unit if
 // it has room, and get the same IDs in parts as at once. If the unit is full or used, the tick
-// follows the last one, so ticks always increase. Fails with kTimeOutOfRange, leaving the run
-// unchanged.
+// follows the last one. Fails with kTimeOutOfRange, leaving the run unchanged.
 constexpr Status next_of(const Layout& layout, UnixMicros moment, Backfill* run,
                          Tick* tick) noexcept {
   const Time time = time_at(layout, moment);

@@ -12,9 +12,8 @@
 
 namespace snowid::core {
 
-// If IDs are rare, the ceiling is this many steps, as a fraction, above the clock, up to
-// kFarthestUs or one step if that is more. With a step and a max_lead of 1 s, the first ID after a
-// crash waits at most 1.4 s.
+// If IDs are rare, the ceiling is this fraction of steps above the clock, up to kFarthestUs or one
+// step. With a step and a max_lead of 1 s, the first ID after a crash waits at most 1.4 s.
 inline constexpr int64_t kSeldomNumerator = 12;
 inline constexpr int64_t kSeldomDenominator = 5;
 inline constexpr int64_t kFarthestUs = 5000000;
@@ -43,14 +42,12 @@ constexpr CeilingWish wish_of(UnixMicros moment, UnixMicros now, bool seldom,
 // How far servers' clocks may differ, in microseconds: Twitter's check.
 inline constexpr int64_t kClocksDifferUs = 10000000;
 
-// The part that counts of a ceiling set from outside. own: last written by snowid. most: the bound
-// for a value from another server.
+// The part of a ceiling `set` from outside that counts. own: the value of snowid.
 constexpr UnixMillis set_ceiling(UnixMillis set, UnixMillis own, UnixMillis most) noexcept {
   return std::max(own, std::min(set, most));
 }
 
-// The ceiling as found under its lock, after what an earlier session wrote is published, if
-// durable.
+// The ceiling under its lock, after a durable write of an earlier session was published.
 struct CeilingFound {
   bool is_replaced;    // the durable ceiling is in another sequence
   bool was_ahead;      // an earlier session wrote ahead

@@ -1,10 +1,8 @@
 // A hash table of numbers with open addressing and linear probing: the keys of a section
-// (pg/counters/keyed_counter.cpp). A key is in the first cache line or the next one, unlike in a
-// chained table.
+// (pg/counters/keyed_counter.cpp). A key is in the first cache line or the next one.
 //
-// Shared: the slots are in shared memory. Requires: the caller's lock excludes all other processes,
-// except in find_slot() and note_use(), which any number of processes may call at once, changing
-// the `last` of the keys found.
+// Shared: the slots are in shared memory. Requires: the caller's lock excludes other processes,
+// except in find_slot(), note_use(), and changes of the `last` of a key found.
 #pragma once
 
 #include <atomic>

@@ -11,8 +11,7 @@
 namespace snowid::core {
 
 // The contents of a sequence's page. The last two fields show a change from outside, even to the
-// same value: PostgreSQL logs each change, which moves the page's LSN; in unlogged sequences, it
-// overwrites the mark in log_cnt.
+// same value: PostgreSQL logs it, which moves the LSN, or overwrites the mark if unlogged.
 struct SequenceValue {
   int64_t last;     // the last value, or the next one if is_called is false
   bool is_called;   // whether nextval returned `last`

@@ -285,8 +285,7 @@ inline LayoutError parse_spec(std::string_view text, LayoutSpec* spec) noexcept 
 
 }  // namespace layout_text
 
-// Writes the canonical specification of a valid layout to a buffer of kLayoutTextSize, without a
-// terminator. Returns its length.
+// Writes a valid layout, without a terminator, to a buffer of kLayoutTextSize; returns the length.
 inline size_t format_layout_spec(const LayoutSpec& spec, char* text) noexcept {
   using namespace layout_text;
   Writer out{text};
@@ -318,8 +317,7 @@ inline size_t format_layout(const LayoutSpec& spec, char* text) noexcept {
 }
 
 // Reads a name or a specification: time, shard, seq, unit, and epoch, each once, in any order. The
-// order of the first three is that of the fields. Spaces around parts are ignored. Leaves *spec
-// unchanged on a fault.
+// order of the first three is that of the fields. Leaves *spec unchanged on a fault.
 inline LayoutError parse_layout(std::string_view text, LayoutSpec* spec) noexcept {
   while (!text.empty() && layout_text::is_space(text.front())) text.remove_prefix(1);
   std::string_view rest = text;

@@ -1,6 +1,5 @@
-// Scattered IDs: the last decimal digits moved behind the first one. Increasing keys send all
-// writes to one region of TiDB. With the digit that changes fastest in second place, they go to
-// ten. Pure functions.
+// Scattered IDs: the last decimal digits behind the first one. Increasing keys send all writes to
+// one region of TiDB; with the digit that changes fastest in second place, to ten. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -106,8 +106,7 @@ inline bool has_numbers(const Segment& segment) noexcept {
                        segment.runs[1].end.load(std::memory_order_acquire));
 }
 
-// The number of numbers issued. Spins during forget(), a few instructions, because a count that
-// decreased would look like a reset.
+// The count of issued numbers. Spins during forget(): a decrease would look like a reset.
 inline uint64_t given_by(const Segment& segment) noexcept {
   for (;;) {
     const uint64_t given_up = segment.given_up.load(std::memory_order_acquire);
@@ -124,9 +123,8 @@ inline uint64_t left_in(const Segment& segment) noexcept {
   return end - std::min(at, end);
 }
 
-// Sets *number to the last number issued or discarded. Returns false if memory does not know it.
-// Requires: this process refills, and no other one calls draw(); after a publish() with another
-// spacing, a number was issued.
+// Sets *number to the last number issued or discarded. Returns false if unknown. Requires: this
+// process refills, without draw()s; a number was issued since the spacing changed.
 inline bool last_given(const Segment& segment, int64_t* number) noexcept {
   const uint64_t next = segment.cursor.load(std::memory_order_acquire);
   for (const Run& run : segment.runs) {

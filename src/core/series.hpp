@@ -17,8 +17,7 @@ struct Series {
   uint64_t step;  // the distance between neighbors; they descend if last < first
 };
 
-// The series of FROM x TO y: a descending one ends at y; a step above the difference leaves only x.
-// Fails with kStepOutOfRange.
+// FROM x TO y. A descending series ends at y. A great step leaves only x. Fails: kStepOutOfRange.
 constexpr Status make_series(int64_t x, int64_t y, int64_t step, Series* series) noexcept {
   if (step <= 0) return Status::kStepOutOfRange;
   const uint64_t width = static_cast<uint64_t>(step);

@@ -35,8 +35,7 @@ constexpr IdText format_text(Id id) noexcept {
   return text;
 }
 
-// Fails with kMalformed unless there are kTextLength digits, and with kNumberOutOfRange if they
-// exceed a bigint.
+// Fails with kMalformed without kTextLength digits, kNumberOutOfRange if they exceed a bigint.
 constexpr Status parse_text(std::string_view text, Id* id) noexcept {
   if (text.size() != kTextLength) return Status::kMalformed;
   uint64_t number = 0;

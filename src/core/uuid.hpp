@@ -165,8 +165,7 @@ constexpr Status to_uuid(const Layout& layout, Id id, Uuid* out) noexcept {
   return Status::kOk;
 }
 
-// The ID in a UUID of to_uuid(). Fails with kForeignUuid for any other, except at most one in 2^24
-// of those with a time of the layout.
+// Fails with kForeignUuid for other UUIDs, except one in 2^24 of those with a time of the layout.
 constexpr Status from_uuid(const Layout& layout, Uuid uuid, Id* id) noexcept {
   *id = uuid::is_fit_for_version7(layout) ? uuid::id_of_version7(layout, uuid)
                                           : uuid::id_of_version8(uuid);

@@ -23,9 +23,8 @@ inline constexpr char kInternalSchemaName[] = "snowid_internal";
 
 bool belongs_to(Oid catalog, Oid object, const char* name);
 
-// Keeps an extension from being dropped, and its objects from being replaced, until `lock` is
-// released or the transaction ends. Returns false if there is none; without `waits`, also if a
-// session is dropping it.
+// Keeps an extension and its objects from being dropped or replaced until `lock` is released or the
+// transaction ends. Returns false if there is none, or, without `waits`, it is being dropped.
 bool extension_keep(const char* name, bool waits, LOCKTAG* lock);
 
 // The relation in snowid_internal, or InvalidOid.
@@ -73,9 +72,8 @@ Oid own_key_of(Relation relation);
 void require_no_null(Relation relation, const OwnTable& table, HeapTuple row);
 
 // Runs a statement as the table's owner, with a search_path of pg_catalog, on the current rows even
-// in a REPEATABLE READ transaction. Requires: the statement names the table with its schema.
-// Returns the number of rows changed: a superuser's rule or trigger may change other rows, or none.
-// Raises: 55000 if the table is missing.
+// in a REPEATABLE READ transaction. Requires: the table's name is qualified. Returns the number of
+// rows changed, possibly other ones (rules, triggers). Raises: 55000 if the table is missing.
 uint64 own_table_execute(const char* table, const char* statement, int count, Oid* types,
                          Datum* values, const char* nulls);
 

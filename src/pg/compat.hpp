@@ -77,8 +77,7 @@ inline AclResult check_usage_of_server(Oid server) {
 }
 #endif
 
-// PostgreSQL 17 lets extensions name wait events; before, they appear as "Extension". or_else: the
-// event before 17.
+// PostgreSQL 17 lets extensions name wait events. or_else: the event before 17.
 inline uint32 wait_event([[maybe_unused]] const char* name,
                          [[maybe_unused]] uint32 or_else = PG_WAIT_EXTENSION) {
 #if PG_VERSION_NUM >= 170000
@@ -113,8 +112,7 @@ inline bool has_synchronous_standbys() {
   return (status & kDefined) != 0;
 }
 
-// Up to PostgreSQL 18, each session names a tranche. Since 19, its creator does, and a server has
-// at most 256 (53400).
+// Since 19, its creator names a tranche, not each session, and at most 256 exist (53400).
 #if PG_VERSION_NUM >= 190000
 inline int new_tranche(const char* name) { return LWLockNewTrancheId(name); }
 inline void name_tranche(int, const char*) {}
@@ -243,8 +241,7 @@ inline dshash_parameters byte_keyed(size_t key_size, size_t entry_size, int tran
   }                                                                  \
   Datum name([[maybe_unused]] PG_FUNCTION_ARGS)
 
-// Soft errors of input functions (pg_input_is_valid), since PostgreSQL 16. May return from the
-// function. Requires: `fcinfo`.
+// Soft errors of input functions, since PostgreSQL 16. May return. Requires: `fcinfo`.
 #if PG_VERSION_NUM >= 160000
 #define SNOWID_INPUT_ERROR(...) ereturn(fcinfo->context, Datum{0}, __VA_ARGS__)
 #else

@@ -41,7 +41,7 @@ instr_time started;
 int64 patience_us = 0;
 volatile bool has_given_up = false;
 
-// Which descriptors, 0 to `descriptors` - 1, are not dblink's. `descriptors` is 0 unless it
+// Which descriptors, 0 to `descriptors` - 1, are not dblink's. `descriptors` is 0 unless dblink
 // connects.
 bool* was_socket = nullptr;
 volatile int descriptors = 0;
@@ -140,9 +140,8 @@ const char* column_list(int columns) {
   return list.data;
 }
 
-// Runs the statement over its own connection and leaves the answer in SPI_tuptable. Polls, because
-// dblink's wait ignores interrupts in PostgreSQL 15, and every second one later. Requires:
-// SPI_connect().
+// Runs the statement over its own connection, with the answer in SPI_tuptable. Polls: dblink's wait
+// ignores interrupts in PostgreSQL 15, every second one later. Requires: SPI_connect().
 void ask_over_dblink(Connection* connection, const char* text, int columns) {
   const char* schema = dblink_schema();
   const char* name = connection->name;
@@ -295,8 +294,7 @@ ErrorData* remote_run(Oid oid, Oid role, const char* text, int columns, Step rea
   PG_END_TRY();
   ErrorData* error = tried;
   const bool is_cancelled = is_cancelled_here(error);
-  // An answer at the same moment prevents the error. (So does another cancel, which looks the
-  // same.)
+  // An answer at the same moment prevents the error. Another cancel is then lost.
   if (has_given_up && is_cancelled) error->message = pstrdup("the server does not answer");
   if (has_given_up && !is_cancelled) QueryCancelPending = false;
   // At once, because dblink's connections outlive the transaction.

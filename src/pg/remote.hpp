@@ -13,8 +13,7 @@ namespace snowid::pg {
 void require_connect_timeout(Oid server);
 
 // Runs a statement and then `read`, which uses RemoteAnswer, in a subtransaction, with the role's
-// user mapping. columns: the number of columns of the answer, at least 1, all of type text. server:
-// an existing foreign server.
+// user mapping. columns: of the answer, at least 1, of type text. server: must exist.
 //
 // Returns nullptr, or the error that rolled the subtransaction back. If the user can fix it, it
 // names the server and has a hint: a rejected login (28P01, 28000), a read-only server (25006), an
@@ -25,9 +24,8 @@ void require_connect_timeout(Oid server);
 // Requires: no LWLock is held; no parallel query.
 ErrorData* remote_run(Oid server, Oid role, const char* text, int columns, Step read);
 
-// The answer's only row, within `read`. column: from 1 on. Every value is checked, because another
-// server may send anything. Raises: 08P01 if there is not one row, or the value is null or out of
-// range.
+// The answer's only row, within `read`. column: from 1 on. Every value is checked: another server
+// may send anything. Raises: 08P01 if there is not one row, or a value is null or out of range.
 struct RemoteAnswer {
   const char* server;  // in errors
   const char* text(int column) const;

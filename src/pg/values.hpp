@@ -92,8 +92,7 @@ inline void fetch_random(void* to, Size size) {
     ereport(ERROR, errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values"));
 }
 
-// Random numbers, each used once, fetched in batches because a fetch costs more than its bytes.
-// Zeroed, it is empty.
+// Random numbers, each used once, fetched in batches for speed. Zeroed at first.
 class RandomPool {
  public:
   // Raises: XX000 if the random source fails.

@@ -41,8 +41,7 @@ Caller role_enter(Oid role, int security);
 void role_leave(const Caller& caller);
 
 // Makes this commit wait for disk and synchronous standbys, whatever synchronous_commit is. PREPARE
-// TRANSACTION then raises 0A000: COMMIT PREPARED would use another session's settings, and locks
-// would be held until then.
+// TRANSACTION raises 0A000: COMMIT PREPARED would use another session's settings.
 void require_durable_commit();
 bool is_durable_commit_required() noexcept;
 

@@ -100,9 +100,8 @@ void lift_slots_to(core::UnixMicros floor) {
   lift_slots(floor);
 }
 
-// Writes a ceiling of at least `target`, for publish_ceiling(). If the sequence holds more than
-// this server wrote, slots are lifted to that. Raises: 0A000 if the second page has another
-// version.
+// Writes a ceiling of at least `target`, for publish_ceiling(). Lifts slots if the sequence holds
+// more than this server wrote. Raises: 0A000 if the second page has another version.
 void write_ceiling(const LockedCeiling& locked, core::UnixMillis target) {
   assert_holds_exclusively(my_ceiling->lock);
   const core::UnixMillis known{my_ceiling->written_us / 1000};
@@ -167,8 +166,7 @@ void publish_ceiling(Relation relation) {
   store_alert(ceiling_us - ceiling_step_us() / 2);
 }
 
-// Selects the transaction-local ceiling, a copy of the shared one, durable in no sequence; or the
-// shared one. Requires: neither is locked.
+// Selects the transaction-local copy, or the shared ceiling. Requires: neither is locked.
 void use_own_ceiling(bool wanted) {
   Ceiling* shared = &shared_database->ceiling;
   if (wanted && !has_own_ceiling()) {
@@ -253,8 +251,7 @@ bool has_dropped_shared() {
 }
 
 // Makes the ceiling in memory durable in the extension's sequence, and sets `ceiling_known`, unless
-// this transaction created it: then setval may follow, for example in a restore, so each ID looks
-// again. Raises: as ceiling_learn().
+// this transaction created it: setval may follow. Raises: as ceiling_learn().
 void look_at_ceiling() {
   Relation relation = open_ceiling(Urgency::kMust);
   if (has_new_storage(relation)) report_altered();
@@ -345,8 +342,7 @@ XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& s
   shared->times = skipped;
   shared->has_any.store(skipped.count > 0, std::memory_order_release);
   ceiling->written_us = micros_of(target).value;
-  // At most the durable one. An ID above it waits for the previous record, which held as much, or
-  // its own.
+  // At most the durable one. A greater ID waits for the previous record, which held as much.
   const int64 durable_us = ceiling->ceiling_us.load(std::memory_order_relaxed);
   ceiling->ceiling_us.store(std::min(durable_us, micros_of(target).value),
                             std::memory_order_release);

@@ -7,8 +7,7 @@
 // and ceiling_hold(), by moves; ceiling_lift(), for skipped times and for IDs above a moment;
 // ceiling_set_back(), by snowid.return_to_clock(). ceiling_storage.hpp is for this module alone.
 //
-// Shared: Ceiling of the database's entry. Lock order: the relation, with a wait; Ceiling::lock;
-// buffers, or partitions of tables.
+// Shared: Ceiling of the entry. Lock order: relation, Ceiling::lock, buffers or partitions.
 //
 // A transaction that created the sequence, as CREATE EXTENSION does, uses a transaction-local copy,
 // because the sequence is invisible to other sessions, and may be rolled back.
@@ -52,8 +51,7 @@ void require_can_issue();
 // Raises: 55000 if this transaction replaced the sequence's storage, or dropped the previous one.
 //
 // Like all functions below, which require it, it also raises: 55000 if the sequence is missing or
-// not permanent; 0A000 if its page has another version; 57014 if the wait for a standby is
-// canceled.
+// not permanent; 0A000 if its page has another version; 57014 if a wait for standbys is canceled.
 void ceiling_learn();
 
 inline const core::SkippedTimes& skipped_times() noexcept {
@@ -67,8 +65,7 @@ inline core::UnixMicros shared_floor() noexcept {
   return {shared_database->ceiling.floor_us.load(std::memory_order_acquire)};
 }
 
-// Upper bound on the alert: a day before the next skipped times, which spares the fast path a
-// check.
+// Upper bound on the alert: a day before the next skipped times, which the fast path ignores.
 inline core::UnixMicros last_alert() noexcept {
   return unlifted_until(skipped_times(), shared_floor());
 }
@@ -92,9 +89,8 @@ void ceiling_lift(core::UnixMicros moment);
 
 // Stores a ceiling, possibly a lower one, and the skipped times. Survives a rollback, like setval.
 // Returns the WAL record's end, for sequence_make_durable(). IDs may be issued before: if a crash
-// loses the record, the previous ceiling counts, which is no lower, or was not above what was
-// durable then. Requires: AccessExclusiveLock on the database, without other sessions; no
-// transaction-local ceiling.
+// loses the record, the previous ceiling counts, no lower, or not above what was durable then.
+// Requires: AccessExclusiveLock on the database, no other sessions, no transaction-local ceiling.
 XLogRecPtr ceiling_set_back(core::UnixMicros moment, const core::SkippedTimes& skipped);
 
 // Keeps other transactions from replacing the sequence until this one ends.

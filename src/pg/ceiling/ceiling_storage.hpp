@@ -4,8 +4,7 @@
 // setval and no dump changes the second page. One WAL record raises both, and the greater value
 // counts. The second page also holds the skipped times.
 //
-// In the order of use: open_ceiling(), second_page_extend(), lock_pages(), read_pages(),
-// store_on_pages(), unlock_pages().
+// Used in this order: open_ceiling(), second_page_extend(), lock_pages(), and the rest.
 //
 // Shared: both pages, guarded by their content locks, taken in the order of blocks. The first
 // writer to a storage creates the second page, under the relation's extension lock.
@@ -46,8 +45,7 @@ struct CeilingPages {
   Buffer second;  // InvalidBuffer if there is none
 };
 
-// Pins and exclusively locks both pages; and the reverse. Only read_pages() and store_on_pages()
-// may be called in between.
+// Pins and exclusively locks both pages, for read_pages() and store_on_pages(); the reverse.
 CeilingPages lock_pages(Relation relation);
 void unlock_pages(const CeilingPages& pages);
 
@@ -62,8 +60,7 @@ struct StoredCeiling {
 StoredCeiling read_pages(const CeilingPages& pages);
 
 // Replaces the ceiling on both pages, and the skipped times on the second. Returns the WAL record's
-// end for sequence_make_durable(), InvalidXLogRecPtr if the commit syncs the file. Raises: errors
-// of the generic WAL API.
+// end for sequence_make_durable(), InvalidXLogRecPtr if the commit syncs the file.
 XLogRecPtr store_on_pages(const CeilingPages& pages, core::UnixMillis ceiling,
                           const core::SkippedTimes& skipped);
 

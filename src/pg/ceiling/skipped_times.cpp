@@ -1,11 +1,10 @@
 // The SQL functions by which a superuser states and reads skipped times (core/skipped_times.hpp).
 //
-// snowid.return_to_clock() lowers values that otherwise only grow. No other session may be
-// connected to the database, or begin: no process then has an outdated clock or ceiling. In this
-// order, it locks the database (lock_database()), reads the ranges (plan_of()), checks everything
-// that may fail (require_stated()), changes the ceiling's pages (ceiling_set_back()) and memory
-// (set_memory_back()), unlocks the database, and waits until the change is durable. A rollback does
-// not undo it.
+// snowid.return_to_clock() lowers values that otherwise only grow, with no other session connected:
+// no process has an outdated clock or ceiling. It locks the database (lock_database()), reads the
+// ranges (plan_of()), checks all that may fail (require_stated()), changes the ceiling's pages
+// (ceiling_set_back()) and memory (set_memory_back()), unlocks the database, and waits until the
+// change is durable. A rollback does not undo it.
 //
 // Shared: Database and its slots, used by no other session then; and the common slots, which other
 // databases keep using: their ticks may repeat, so ObjectIDs get another random number.
@@ -68,8 +67,7 @@ const char* others_text() {
   return text.data;
 }
 
-// Keeps sessions out. Raises: 55P03 if the lock is not free for 5 s; 55006 if there are other
-// sessions or prepared transactions.
+// Keeps sessions out. Raises: 55P03 if the lock is not free for 5 s; 55006 if sessions are left.
 void lock_database() {
   // As long as CountOtherDBBackends().
   constexpr int kTries = 50;
@@ -203,8 +201,7 @@ void require_stated(const ReturnPlan& plan, core::UnixMicros ceiling) {
                  contradicts.shard, layout_text(contradicts.layout), moment_text(used)));
 }
 
-// Lowers a slot in a skipped time to `resume`, and opens one at its end. (Closed ones are closed
-// again.)
+// Lowers a slot in a skipped time. Opens one at its end, closed again if it was released.
 void set_slot_back(Slot* slot, const core::Layout& layout, const ReturnPlan& plan) noexcept {
   uint64_t last = slot->last_tick.load(std::memory_order_acquire);
   const core::Tick resume = last_tick_at(layout, plan.resume);

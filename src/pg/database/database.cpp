@@ -175,8 +175,7 @@ core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noe
   const core::Tick read = has_short_unit(layout) ? last_tick_at(layout, start.watermark)
                                                  : last_tick_before(layout, start.watermark);
   const core::Tick floor = std::max(last_tick_at(layout, start.floor), read);
-  // All of these fit in memory. Without the times of sweeps, a used slot is not behind its start,
-  // so sweeps do not remove it.
+  // All of these fit in memory: sweeps need not remove them.
   if (layout.spec == core::kInstagram.spec) return floor;
   const core::Tick gone =
       std::min(last_tick_before(layout, start.swept), last_tick_at(layout, start.swept_ceiling));

@@ -1,12 +1,10 @@
-// The shared state of a database: its entry, with the ceiling, the node number, and counts; and its
-// slots, one per shard.
+// The shared state of a database: entry, with ceiling, node number, and counts; and slots.
 //
 // In the order of use: slots_attach(), by a session's first ID; start_tick_of() and
-// my_start_tick(), by functions that create or remove slots (ids/shards.cpp); lift_slots(), by the
-// ceiling when it raises the floor; check_may_issue(), by the slow path of an ID; open_slot(), by
-// moves. Users of the node number call shared_number_recall(), else shared_number_store(). A change
-// of it, or of its sources, calls shared_number_change_with_transaction(). Stopping the node calls
-// recheck_may_issue().
+// my_start_tick(), when slots are created or removed (ids/shards.cpp); lift_slots(), when the floor
+// is raised; check_may_issue(), by the slow path; open_slot(), by moves. Users of the node number
+// call shared_number_recall(), else shared_number_store(). A change of it, or of its sources, calls
+// shared_number_change_with_transaction(). Stopping the node calls recheck_may_issue().
 //
 // Shared: Database, an entry of the table "databases", used by a session from its first ID to its
 // exit; and Slot, an entry of the table "slots" for each (database, layout, shard), used by a
@@ -50,17 +48,15 @@ struct Ceiling {
   XLogRecPtr written_lsn;
   // Upper bound on the time of all IDs. Durable before it is stored here.
   std::atomic<int64_t> ceiling_us;
-  // At most the ceiling. A session with a later ID first raises the ceiling, or sees another
-  // session do so. Stored with release after ceiling_us and may_issue, which are visible to who
-  // acquires it.
+  // At most the ceiling. A session with a later ID first raises the ceiling, or sees another one do
+  // so. Stored with release after ceiling_us and may_issue: acquiring it makes those visible.
   std::atomic<int64_t> alert_us;
   // The low-water mark: every time up to it may have been used, so a new slot starts above it.
   std::atomic<int64_t> floor_us;
 };
 
-// The skipped times of the ceiling's page. Written by the first session that reads the page, under
-// the ceiling's lock, and by ceiling_set_back() while no other session is connected. Read without a
-// lock once has_any is true.
+// The skipped times of the ceiling's page. Written under the ceiling's lock when the page is first
+// read, and by ceiling_set_back() without other sessions. Read without a lock if has_any.
 struct SharedSkippedTimes {
   core::SkippedTimes times;
   std::atomic<bool> has_any;
@@ -169,15 +165,13 @@ void database_attach();
 void slots_attach();
 
 // Whether the entry may be that of a dropped database with the same OID. (Also true after ALTER
-// DATABASE, which is harmless.) Attaching then cleared the node number, and open slots may be of
-// shards closed in this database. database_confirm(): the caller has closed those.
-// database_doubt(): they may be open.
+// DATABASE, which is harmless.) Attaching then cleared the node number, and slots of shards closed
+// in this database may be open. database_confirm(): they are closed. database_doubt(): the reverse.
 bool database_may_be_another();
 void database_confirm();
 void database_doubt();
 
-// Makes every session's next ID check whether this database may issue IDs, and learn the node
-// number. Raises: as database_attach().
+// Makes every session check may_issue and the node number again. Raises: as database_attach().
 void recheck_may_issue();
 
 // Whether this node may issue IDs. May read catalogs. Defined in nodes/node_number.cpp. Raises, if
@@ -195,9 +189,8 @@ bool shared_number_recall(int64* number);
 void shared_number_store(uint64 changes, int64 number);
 
 // Counts a change at once, so all sessions of this database learn the number again, even within a
-// statement; and at the end of this transaction, when they see the change. Requires: PREPARE
-// TRANSACTION is prevented (xact.hpp), because COMMIT PREPARED goes unnoticed. Raises: as
-// database_attach().
+// statement; and at the end of this transaction, when they see it. Requires: PREPARE TRANSACTION is
+// prevented (xact.hpp): COMMIT PREPARED goes unnoticed. Raises: as database_attach().
 void shared_number_change_with_transaction();
 
 // Called by module.cpp.
@@ -258,8 +251,7 @@ constexpr bool has_short_unit(const core::Layout& layout) noexcept {
   return layout.unit_us <= 10'000;
 }
 
-// The first tick of a new slot: above all times possibly used, all IDs of slots possibly removed by
-// sweeps, and the last watermark.
+// A new slot's first tick: above times used, IDs of swept slots, and the last watermark.
 core::Tick start_tick_of(const core::Layout& layout, const SlotStart& start) noexcept;
 
 // The same as seen by this session: a transaction-local floor includes times used in this
@@ -289,8 +281,7 @@ void for_each_slot(const Visit& visit, bool with_common = false) {
 }
 
 // Raises all slots of this database: none issues an ID at or below the floor again. Closed ones
-// stay closed, because open_slot() reads the floor. Requires: the ceiling's lock is held, and the
-// floor already raised, for new slots.
+// stay closed (open_slot() reads the floor). Requires: the ceiling's lock; the floor is raised.
 void lift_slots(core::UnixMicros floor);
 
 }  // namespace snowid::pg

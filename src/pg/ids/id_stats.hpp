@@ -2,8 +2,7 @@
 // clock, and, only logged, layouts near their end. Recorded on the slow path or once per
 // transaction, shown by the views snowid.stat_shards and snowid.stat_database.
 //
-// Shared: counts and logged_us of the database's entry, and Slot::uses: independent atomics, on
-// which no promise depends.
+// Shared: counts and logged_us of the database's entry, and Slot::uses: independent atomics.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -46,8 +45,7 @@ constexpr core::UnixMicros warn_from(const core::Layout& layout) {
 }
 void note_end(const core::Layout& layout);
 
-// Checks whether the clock moved backward since any session checked. Less than 5 ms is ignored:
-// processors' clocks may differ.
+// Logs and counts a backward step of the clock of 5 ms or more: processors' clocks may differ.
 void note_clock();
 
 // Except those of counters (counters/counter_stats.hpp). Raises: as slots_attach().

@@ -98,8 +98,7 @@ int hint_at_ahead(int64 ahead_us, int wait_ms) {
 }
 
 // Reads the clock, and returns how far IDs may go without a skipped time. Lifts this database's
-// slots durably over a range that is due. Common slots follow the clock alone: their IDs have
-// random bits.
+// slots durably over a range that is due. Common slots, with random bits, follow the clock alone.
 core::IssueLimits limits_now(const EventOf& of) {
   constexpr core::UnixMicros kNever{PG_INT64_MAX};
   for (;;) {
@@ -134,8 +133,7 @@ void make_room_below_ceiling(core::UnixMicros moment, core::UnixMicros now, bool
   const core::UnixMicros alert_end = last_alert();
   const bool is_before_skipped = moment > alert_end;
   if (is_before_skipped && moment.value <= ceiling) return;
-  // If this transaction created the sequence, its commit makes the ceiling count as used, and the
-  // next caller waits for it.
+  // If this transaction created the sequence, the next caller after its commit waits for that.
   const bool seldom =
       !has_own_ceiling() && !is_before_skipped && core::is_seldom(now, {alert}, ceiling_step_us());
   const core::CeilingWish wish = core::wish_of(moment, now, seldom, ceiling_step_us());

@@ -2,8 +2,7 @@
 //
 // issue_one() calls, in this order: require_ceiling(); find_cached(), else cache_shard()
 // (session_cache.hpp); issue(), with a fast path of clock, load, and compare-and-swap, else
-// issue_slowly(); remember() and count_one(). Kinds of ID without a shard call common_is_ready(),
-// common_make_ready(), and issue_common().
+// issue_slowly(); remember(); count_one(). IDs without a shard begin with common_is_ready().
 //
 // The slow path avoids skipped times (core/skipped_times.hpp): before the clock reaches a range,
 // the first session to ask lifts all slots of the database over it. The alert is at least a day
@@ -128,8 +127,7 @@ static pg_attribute_always_inline int64 issue_one(LayoutCache* cache, const core
   return id;
 }
 
-// How long before skipped times slots are lifted, in microseconds. Requires, like the next
-// function: the ceiling is known.
+// How long before skipped times slots are lifted, in microseconds. Requires: a known ceiling.
 inline int64 lift_early_us() noexcept {
   return core::lift_early_by(shared_database->longest_unit_us.load(std::memory_order_acquire));
 }
@@ -155,8 +153,7 @@ struct CommonShard {
   int64 floor_us;  // the database's floor in the last common_make_ready()
 };
 
-// Learns the ceiling, and returns whether common_make_ready() was called since the floor was last
-// raised. Raises: as ids_learn_ceiling().
+// Whether common_make_ready() was called with this floor. Raises: as ids_learn_ceiling().
 inline bool common_is_ready(const CommonShard& common) {
   require_ceiling();
   return common.slot != nullptr &&
@@ -166,8 +163,7 @@ inline bool common_is_ready(const CommonShard& common) {
 // Lifts the common slot above this database's floor. A new slot is also above every time used by
 // other databases, if the clock was right. The caller waits or fails before the slot is changed,
 // because any database's owner can set its floor. start: the first sequence of a new slot.
-// Requires: common_is_ready() was called. Raises: SN001 if the floor is too far ahead of the clock;
-// class 53 if memory is short.
+// Requires: common_is_ready() was called. Raises: SN001 if the floor is too far ahead; class 53.
 void common_make_ready(const core::Layout& layout, CommonShard* common, core::Sequence start);
 
 // Requires: common_is_ready() is true, or common_make_ready() was called. Raises: as issue().

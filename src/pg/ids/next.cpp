@@ -43,8 +43,7 @@ bool read_shard(std::string_view text, int64* shard) noexcept {
 
 // Rejects an invalid value in SET, ALTER DATABASE, ALTER ROLE, and ALTER SYSTEM. Accepts one from
 // the configuration file, or stored before the library was loaded: PostgreSQL would only warn and
-// use the default, but the first use raises an error. ALTER SYSTEM has source PGC_S_FILE, but no
-// statement reads the file.
+// use the default, but the first use raises an error. (ALTER SYSTEM has PGC_S_FILE, too.)
 bool check_shard(char** value, void**, GucSource source) {
   int64 shard;
   if (read_shard(*value, &shard)) return true;
@@ -166,9 +165,8 @@ SNOWID_FUNCTION(snowid_next_layout) {
 // snowid_next_batch(count int) → SETOF bigint
 // snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
 //
-// Takes up to a time unit's worth of IDs at once: a partly read batch wastes fewer, and the times
-// of a long one follow the clock. IDs are issued when taken: other calls get greater ones
-// meanwhile.
+// Takes up to a time unit's worth of IDs at once, issued when taken: a partly read batch wastes
+// fewer, the times of a long one follow the clock, and other calls meanwhile get greater ones.
 SNOWID_FUNCTION(snowid_next_batch) {
   FuncCallContext* call;
   if (SRF_IS_FIRSTCALL()) {

@@ -4,9 +4,8 @@
 // are in chunks, by number, and only those above a million are hashed. IDs are counted in the
 // session's memory, a byte per shard, and added to the slots when the transaction ends.
 //
-// In the order of use: layout_cache_of(), once per call; find_cached(); cache_shard(), for the
-// first ID of a shard; count_one() or count_many(); counts_flush(), when the transaction ends;
-// forget_last_ids(), by DISCARD.
+// In the order of use: layout_cache_of(), find_cached(), cache_shard() for the first ID of a shard,
+// count_one() or count_many(), counts_flush() when the transaction ends, forget_last_ids().
 //
 // Shared: Slot::uses, increased. All else is local to the process, and never freed.
 #pragma once

@@ -142,8 +142,7 @@ void raise_floor_of(const Swept& swept) {
   dshash_release_lock(databases.attached, database);
 }
 
-// Reads the start of new slots again, because snowid.return_to_clock() may have lowered it. Lock
-// order: the database, its usage, slots.
+// snowid.return_to_clock() may have lowered the start. Lock order: database, its usage, slots.
 void remove_if_idle(const SlotKey& idle, bool is_dropped) {
   auto* database = static_cast<Database*>(dshash_find(databases.attached, &idle.database, false));
   if (database == nullptr) return;

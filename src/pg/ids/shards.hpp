@@ -31,16 +31,14 @@ extern "C" {
 namespace snowid::pg {
 
 // Finds or creates the slot of a shard, closed if the shard is, and counts this session in. shard:
-// 0 to the layout's max_shard. Requires: the ceiling is known. Raises: 53400 if there are too many
-// shards; class 53 if memory is short; 55000 if the table of moved shards is missing or was
-// altered.
+// 0 to max_shard. Requires: the ceiling is known. Raises: 53400 if there are too many shards; class
+// 53 if memory is short; 55000 if the table of moved shards is missing or was altered.
 Slot* slot_of(const core::Layout& layout, int64 shard);
 
 // Raises: 55000 if another library created shared memory; class 53 if memory is short.
 uint64 count_of_slots();
 
-// Bounds on slots of other layouts (shmem/bounds.hpp). The 8,192 shards of the default layout have
-// room in each database.
+// Bounds on slots of other layouts (shmem/bounds.hpp). The default layout's 8,192 always fit.
 SNOWID_BOUND(max_shards, 1000000);
 SNOWID_BOUND(max_shards_of_database, 250000);
 // New slots of the default layout between searches for dropped databases.
@@ -70,8 +68,7 @@ struct Moved {
   TimestampTz moved_at;
 };
 
-// Texts are in the current memory context. Returns false if shard, layout, or state is null, which
-// the table rejects unless it was altered.
+// Texts are in the current memory context. Returns false if shard, layout, or state is null.
 bool moved_read(Relation table, HeapTuple row, Moved* moved);
 
 // Ignores the caller's snapshot.
@@ -84,9 +81,8 @@ Oid lock_of(const core::Layout& layout, int64 shard);
 // 55000 if the table is missing or was altered.
 Relation moved_lock(const core::Layout& layout, int64 shard);
 
-// Keeps a shard from being closed or opened until unlock_shard() or the end of the transaction.
-// Returns whether it was released. May wait for a transaction that moves it. Raises: 55000 if the
-// table is missing or was altered.
+// Keeps a shard from being closed or opened until unlock_shard() or the end of the transaction, and
+// returns whether it was released. May wait for a move. Raises: 55000 as moved_lock().
 bool lock_shard(const core::Layout& layout, int64 shard);
 void unlock_shard(const core::Layout& layout, int64 shard);
 

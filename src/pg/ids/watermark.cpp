@@ -94,8 +94,7 @@ core::Id choose_mark(const core::Layout& layout) {
   return last_id_of(layout, std::max(core::Time{time_of_id(layout, greatest).value - 1}, ended));
 }
 
-// Raises Database::watermark_us to `start`, at most snowid.max_lead ahead of the clock, once the
-// clock has reached its previous value.
+// Raises watermark_us to `start`, at most max_lead ahead, once the clock has reached the old one.
 void raise_watermark(core::UnixMicros start) {
   std::atomic<int64_t>* shared = &shared_database->watermark_us;
   int64_t last = shared->load(std::memory_order_acquire);
@@ -217,8 +216,7 @@ bool is_read(Oid relid) {
                   qualified_name(relid)));
 }
 
-// Raises: 0A000 if the caller's snapshot would be older than the mark; 25001 if the transaction's
-// would.
+// Raises: 0A000 if the caller's snapshot is older than the mark; 25001 if its transaction's is.
 void require_own_statement(FunctionCallInfo fcinfo, Oid relid, const List* tables) {
   if (IsolationUsesXactSnapshot())
     ereport(ERROR, errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
@@ -298,8 +296,7 @@ bool is_locked(const LockInstanceData& lock, LOCKMODE mode) {
 
 // Whether the holder of this lock may have written rows. A partition invisible to other sessions
 // may have been written directly. Creating it leaves AccessExclusiveLock on the table; attaching
-// it, or creating a child, leaves that on the new one, and ShareUpdateExclusiveLock on the table,
-// as VACUUM and ANALYZE do.
+// it, or a child, that on the new one, and ShareUpdateExclusiveLock on the table, as VACUUM does.
 bool may_have_written(const LockData* locks, const LockInstanceData& lock) {
   if (is_locked(lock, RowExclusiveLock) || is_locked(lock, AccessExclusiveLock)) return true;
   if (!is_locked(lock, ShareUpdateExclusiveLock)) return false;

@@ -1,5 +1,4 @@
-// Bounds on the shared memory of a database and of the server, because users choose shards and
-// sequences.
+// Bounds on the shared memory of a database and of the server: users choose shards and sequences.
 //
 // In the order of use: quota_attach(); quota_make_room(), or bound_of() and begin_sweep();
 // usage_lock(), count_made() or count_gone(), usage_unlock().
@@ -59,15 +58,13 @@ enum class Bound : uint8_t { kNone, kDatabase, kServer };
 Bound bound_of(const Quota& quota, uint64 more = 1);
 
 // Attaches, and returns the bound that another entry would exceed, after `sweep` if begin_sweep()
-// allows it. The sweep removes unused entries for which is_within() is true. Raises: as
-// quota_attach().
+// allows it, which removes unused entries with is_within(). Raises: as quota_attach().
 Bound quota_make_room(Quota* quota, void (*sweep)(Bound bound));
 
 // errdetail() and errhint() of the error 53400 for this bound.
 int errdetail_full(const Quota& quota, Bound bound);
 
-// Whether this session may sweep for a bound; then no other one, of any or of this database, may
-// for 100 ms.
+// Whether this session may sweep for a bound: one may every 100 ms, per database or server.
 bool begin_sweep(const Quota& quota, Bound bound);
 
 // Whether an entry of a database counts toward the bound reached. A sweep removes only those, and

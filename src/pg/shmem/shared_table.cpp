@@ -112,8 +112,7 @@ Listed* find_listed(const char* name) noexcept {
   return nullptr;
 }
 
-// Requires: the root is locked exclusively. The count is raised last: a table left incomplete by an
-// error is not listed.
+// Requires: the root is locked exclusively. The count is raised last, in case of an error.
 Listed* make_table(const SharedTable& table, const dshash_parameters& parameters,
                    dshash_table** made) {
   assert_holds_exclusively(root->lock);

@@ -13,8 +13,7 @@
 // users. A session counts itself in under the partition's lock, and out (let_go) after dropping the
 // pointer, at the latest when its process exits. An entry is deleted only under the exclusive
 // partition lock, and only if the count is 0. A process that skips its exit callbacks has crashed,
-// and the postmaster then resets shared memory. Entries without a count are never deleted, or never
-// pointed to without the partition's lock.
+// and the postmaster resets shared memory. Uncounted entries are never deleted, or used locked.
 #pragma once
 
 #include "pg/postgres.hpp"
@@ -26,8 +25,7 @@ extern "C" {
 #include "storage/lwlock.h"
 }
 
-// The ABI number of Root, Listed, and Usage (bounds.hpp). Raise it when a pinned size or offset
-// changes, or the meaning of a field.
+// The ABI number of Root, Listed, and Usage. Raise it when a size, offset, or meaning changes.
 #ifndef SNOWID_SHARED_ABI
 #define SNOWID_SHARED_ABI 9
 #endif
@@ -61,8 +59,7 @@ struct SharedTable {
 
 // Attaches to the table, created if there is none. Later calls cost next to nothing. Requires: no
 // LWLock is held. Raises: 55000 if a library with another ABI number created the table or the root;
-// class 53 if memory is short, to be called again. Ends the session (54000) without room for an
-// exit callback.
+// class 53, to be called again. Ends the session (54000) without room for an exit callback.
 void table_attach_now(SharedTable* table);
 inline void table_attach(SharedTable* table) {
   if (unlikely(table->attached == nullptr)) table_attach_now(table);
@@ -71,15 +68,13 @@ inline void table_attach(SharedTable* table) {
 // Attaches, as the functions below require, and returns an entry that is never deleted, unlocked.
 void* table_attach_entry(SharedTable* table, const void* key);
 
-// Finds or creates an entry, with its partition locked exclusively. *made: whether it was created.
-// Raises: class 53 if memory is short.
+// Finds or creates (*made) an entry, locked exclusively. Raises: class 53 if memory is short.
 void* table_find_or_make(const SharedTable& table, const void* key, bool* made);
 
 // Requires: the entry is locked exclusively. Unlocks its partition.
 void table_delete(const SharedTable& table, void* entry);
 
-// The bytes of all entries, without bucket arrays; 0 if there is no such table. Requires: this
-// session is attached to a table.
+// The bytes of all entries, 0 if there is no such table. Requires: a table is attached.
 int64 table_memory(const char* name);
 
 // Makes table_memory() count the entries, to test the stored counts.
