@@ -719,7 +719,7 @@ BEGIN
         PERFORM snowid.refuse_read_only(caller);
         RAISE;
     END;
-    -- Else other sessions have issued IDs, and the tick is beyond the limit.
+    -- Else other sessions took ticks, and this one is beyond the limit.
     EXIT WHEN (tick + wanted - 1) >> bits <= allowed;
   END LOOP;
   RETURN tick;

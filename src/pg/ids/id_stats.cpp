@@ -36,7 +36,7 @@ Datum millis_datum(int64 us) { return Float8GetDatum(static_cast<double>(us) / 1
 
 void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& layout,
                core::UnixMicros now) {
-  // Whether the last tick was an ID: one was issued since the counts began, and the slot is open.
+  // Whether the last tick was an ID: the counts include one, and the slot is open.
   const bool has_last = shard->issued > 0 && (shard->last != end_of(layout) || is_used_up(layout));
   const core::UnixMicros last_time = start_of(layout, time_of(layout, shard->last));
   const int64 lead_us = has_last ? std::max(int64{0}, last_time.value - now.value) : 0;

@@ -121,7 +121,7 @@ uint32 find_idle(HTAB* found, Bound bound, SlotKey* idle) {
     if (swept == nullptr || is_in_use(slot)) continue;
     const core::Layout& layout = slot_layout(slot, &recent);
     if (swept->is_dropped) {
-      // A slot at tick 0 has issued nothing, and its time may be a future epoch.
+      // A slot at tick 0 is unused, and its time may be a future epoch.
       if (slot->last_tick.load(std::memory_order_acquire) > 0)
         swept->start.floor = std::max(swept->start.floor, last_used(slot, layout, *swept));
     } else if (!is_within(bound, slot->key.database) ||
