@@ -205,7 +205,6 @@ Relation own_sequence_open(const char* name, LOCKMODE lock) {
   return relation;
 }
 
-// snowid_internal.keep_extension() → void
 SNOWID_FUNCTION(snowid_keep_extension) {
   LOCKTAG lock;
   if (!extension_keep(kExtensionName, true, &lock))

@@ -82,7 +82,6 @@ void at_eoxact_durable_commit(XactEvent event) {
   }
 }
 
-// snowid_internal.commit_durably() → void
 SNOWID_FUNCTION(snowid_commit_durably) {
   require_durable_commit();
   PG_RETURN_VOID();

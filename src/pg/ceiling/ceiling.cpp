@@ -366,8 +366,7 @@ void ceiling_register() {
       &ceiling_step_ms, 1000, 10, 5000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
-// snowid_internal.carry_ceiling_over() → void: stores this server's ceiling in the extension's
-// sequence, in place of one possibly dropped by this transaction.
+// This transaction may have dropped the previous sequence.
 SNOWID_FUNCTION(snowid_carry_ceiling_over) {
   require_can_issue();
   slots_attach();
@@ -377,7 +376,6 @@ SNOWID_FUNCTION(snowid_carry_ceiling_over) {
   PG_RETURN_VOID();
 }
 
-// snowid_ceiling() → timestamptz
 SNOWID_FUNCTION(snowid_ceiling) {
   PG_RETURN_TIMESTAMPTZ(to_timestamptz(micros_of(ceiling_read().ceiling)));
 }

@@ -236,7 +236,6 @@ void set_memory_back(const ReturnPlan& plan) {
 
 }  // namespace
 
-// snowid.return_to_clock(used tstzmultirange) → void
 SNOWID_FUNCTION(snowid_return_to_clock) {
   require_nextval("snowid.return_to_clock()");
   lock_database();
@@ -267,7 +266,6 @@ SNOWID_FUNCTION(snowid_return_to_clock) {
   PG_RETURN_VOID();
 }
 
-// snowid.get_skipped_times() → tstzmultirange: the times on the ceiling's page.
 SNOWID_FUNCTION(snowid_get_skipped_times) {
   TypeCacheEntry* type = multirange_get_typcache(fcinfo, TSTZMULTIRANGEOID);
   const core::SkippedTimes skipped = ceiling_read().skipped;

@@ -135,7 +135,6 @@ void reset_id_stats() {
   shared_database->reset_us.store(unix_now().value, std::memory_order_relaxed);
 }
 
-// snowid.shard_statistics() → SETOF record: the columns of snowid.stat_shards
 SNOWID_FUNCTION(snowid_shard_statistics) {
   InitMaterializedSRF(fcinfo, 0);
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
@@ -163,7 +162,6 @@ SNOWID_FUNCTION(snowid_shard_statistics) {
   PG_RETURN_NULL();
 }
 
-// snowid.database_statistics() → record: the columns of snowid.stat_database after the first
 SNOWID_FUNCTION(snowid_database_statistics) {
   const core::UnixMicros ceiling = micros_of(ceiling_read().ceiling);
   slots_attach();

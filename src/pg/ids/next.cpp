@@ -140,31 +140,24 @@ void id_settings_register() {
   bound_register("snowid.debug_walk_tables", &walk_tables);
 }
 
-// snowid_next() → bigint
 SNOWID_FUNCTION(snowid_next) {
   require_read_write("snowid_next()");
   PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, shard_by_default()));
 }
 
-// snowid_next(shard bigint) → bigint
 SNOWID_FUNCTION(snowid_next_shard) {
   require_read_write("snowid_next()");
   PG_RETURN_INT64(issue_one(&layout_caches, core::kInstagram, PG_GETARG_INT64(0)));
 }
 
-// snowid_default_shard() → bigint
 SNOWID_FUNCTION(snowid_default_shard) { PG_RETURN_INT64(shard_by_default()); }
 
-// snowid_next(shard bigint, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_next_layout) {
   require_read_write("snowid_next()");
   LayoutCache* cache = layout_cache_of(layout_spec_arg(fcinfo, 1));
   PG_RETURN_INT64(issue_one(cache, cache->layout, PG_GETARG_INT64(0)));
 }
 
-// snowid_next_batch(count int) → SETOF bigint
-// snowid_next_batch(shard bigint, count int, layout snowid_layout) → SETOF bigint
-//
 // Takes up to a time unit's worth of IDs at once, issued when taken: a partly read batch wastes
 // fewer, the times of a long one follow the clock, and other calls meanwhile get greater ones.
 SNOWID_FUNCTION(snowid_next_batch) {
@@ -203,8 +196,6 @@ SNOWID_FUNCTION(snowid_next_batch) {
   SRF_RETURN_NEXT(call, Int64GetDatum(id));
 }
 
-// snowid_reserve(count int) → bigint
-// snowid_reserve(shard bigint, count int, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_reserve) {
   require_read_write("snowid_reserve()");
   const auto [cache, shard, count] = run_of(fcinfo);
@@ -226,13 +217,11 @@ SNOWID_FUNCTION(snowid_reserve) {
   PG_RETURN_INT64(first);
 }
 
-// snowid_lastval() → bigint
 SNOWID_FUNCTION(snowid_lastval) {
   if (session_last_id == kNoId) report_undefined("snowid_lastval()");
   PG_RETURN_INT64(session_last_id);
 }
 
-// snowid_currval(shard bigint, layout snowid_layout) → bigint
 SNOWID_FUNCTION(snowid_currval) {
   const int64 shard = PG_GETARG_INT64(0);
   const core::Layout& layout = layout_arg(fcinfo, 1);

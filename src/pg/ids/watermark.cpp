@@ -346,9 +346,6 @@ int64 watermark_of(FunctionCallInfo fcinfo, Oid relid, const core::LayoutSpec* s
 
 }  // namespace
 
-// snowid_watermark(tbl regclass) → SETOF bigint
-// snowid_watermark(tbl regclass, layout snowid_layout) → SETOF bigint
-//
 // Returns one row. A set cannot be in WHERE, and shows the statement that calls it.
 SNOWID_FUNCTION(snowid_watermark) {
   FuncCallContext* call;
