@@ -1,4 +1,4 @@
-# Converting tables under load: the steps of docs/converting.md and docs/rewriting-keys.md, four tables with 100,000 rows, and sessions
+# Converting tables under load: the steps of docs/converting.md, four tables with 100,000 rows, and sessions
 # that insert, update and delete meanwhile and note what they were given. They are of the role app, which owns nothing and
 # has some grants; the tables are published. Not part of Snowid: the tests of these pages use it.
 package SnowidMigration;
@@ -21,8 +21,9 @@ our @TABLES = qw(customers orders items payments);
 my $sessions = 3;
 my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
-# The examples of the pages by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
-# all ways share it. One of these, "list", sets psql's variables for the others.
+# The examples of the page by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
+# all ways share it. One of these, "list", sets psql's variables for the others. A script that an example runs by \i
+# stands in its place.
 my (%step, @names);
 
 # The tables of the examples.
@@ -45,8 +46,9 @@ SQL
 sub page_steps
 {
     return @names if @names;
-    foreach my $example (map { slurp_file($_) =~ /^```sql\n(.*?)^```$/msg } 'docs/converting.md', 'docs/rewriting-keys.md')
+    foreach my $example (slurp_file('docs/converting.md') =~ /^```sql\n(.*?)^```$/msg)
     {
+        $example =~ s/^\\i (\S+)\n/slurp_file($1)/mge;
         my ($name) = $example =~ /\A-- (.*)\n/ or die "an example without a name: $example";
         die "two examples are called $name" if $step{$name};
         $step{$name} = $example;
@@ -60,7 +62,7 @@ sub step_of
 {
     my ($name) = @_;
     page_steps();
-    return $step{$name} // die "the pages have no step $name";
+    return $step{$name} // die "the page has no step $name";
 }
 
 # A server, started, with the clients' role, that can publish tables.
@@ -74,7 +76,7 @@ sub new_migration_server
     return $node;
 }
 
-# The names of a way's steps, in the order of the pages, and of what they have after "WAY: ".
+# The names of a way's steps, in the order of the page, and of what they have after "WAY: ".
 sub steps_of
 {
     my ($way) = @_;

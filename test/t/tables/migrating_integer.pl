@@ -1,4 +1,4 @@
-# docs/rewriting-keys.md, from an integer serial, where keys get 8 bytes before they can be IDs, as in migrating_bigserial.pl: by new columns,
+# docs/converting.md, from an integer serial, where keys get 8 bytes before they can be IDs, as in migrating_bigserial.pl: by new columns,
 # which are filled and swapped in, and taken back at any time before; and the short way, which locks more.
 #
 # Runs in make test-all: it takes two ways of the page under load.
@@ -22,13 +22,12 @@ check_above($load, 'adopt', 'adopting');
 check_above($load, 'back', 'going back');
 check_rows($node, 'short');
 
-my @begin = ('definitions', 'new columns');
+my @begin = ('columns');
 my @columns = ('fill', 'indexes', 'constraints', 'validate', 'check');
 is_deeply([ sort { $a cmp $b } steps_of('integer') ], [ sort @begin, @columns, 'back', 'swap', 'check again' ], 'all steps of the page');
 set_up($node, 'integer', key => 'serial', old => 'n', then => setvals());
 $load = start_load($node, 'integer');
 sub sql { return $node->safe_psql('integer', $_[0]) }
-run_step($load, 'fill');
 my $catalog = 'SELECT attrelid::regclass, attname, atttypid FROM pg_attribute JOIN pg_class c ON c.oid = attrelid'
   . " WHERE relnamespace = 'public'::regnamespace AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2";
 my $as_before = sql($catalog);

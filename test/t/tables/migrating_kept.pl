@@ -1,4 +1,4 @@
-# docs/rewriting-keys.md, from an integer serial, on tables that have more than the page's: what hangs on the old columns. The swap
+# docs/converting.md, from an integer serial, on tables that have more than the page's: what hangs on the old columns. The swap
 # refuses, with a list, as long as the new columns lack some of it, and changes nothing. With what the page says to add,
 # all of it is there afterwards, and published tables can be updated all the time. Where the sequences are gone, the way
 # back is the page's, too.
@@ -40,8 +40,7 @@ my $all = 'customers i orders d|customers|payments|created_at customer_id|1|500 
 is($node->safe_psql('kept', $catalogs), $all, 'what there is');
 
 my $load = start_load($node, 'kept');
-run_step($load, 'fill');
-run_step($load, "integer: $_") foreach 'definitions', 'new columns', 'fill', 'indexes', 'constraints', 'validate', 'check';
+run_step($load, "integer: $_") foreach 'columns', 'fill', 'indexes', 'constraints', 'validate', 'check';
 my $asker = open_session($node, dbname => 'kept');
 ask($asker, step_of('list') . 'SET client_min_messages = error');
 my ($answer, $message);

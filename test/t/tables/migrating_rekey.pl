@@ -1,4 +1,4 @@
-# docs/rewriting-keys.md, new keys for old rows, as in migrating_bigserial.pl: these have the rows' times, and references follow; so do
+# docs/converting.md, new keys for old rows, as in migrating_bigserial.pl: these have the rows' times, and references follow; so do
 # negative keys, and rows of the layout's first days; rows that are older keep theirs. A row that a client has is rekeyed when he
 # lets it go.
 #
