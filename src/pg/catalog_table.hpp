@@ -89,7 +89,6 @@ Relation own_sequence_open(const char* name, LOCKMODE lock);
 const TriggerData* require_own_trigger(FunctionCallInfo fcinfo, const char* function,
                                        const char* truncate_hint);
 
-// The row for a BEFORE trigger to return.
 HeapTuple row_of(const TriggerData* trigger);
 
 }  // namespace snowid::pg

@@ -95,7 +95,7 @@ inline void fetch_random(void* to, Size size) {
 // Random numbers, each used once, fetched in batches for speed. Zeroed at first.
 class RandomPool {
  public:
-  // Raises: XX000 if the random source fails.
+  // Raises: XX000, as fetch_random().
   uint64 take() {
     if (unlikely(left_ == 0)) {
       fetch_random(numbers_, sizeof(numbers_));

@@ -27,7 +27,6 @@ class Step {
 // error releases all; no parallel query, in which PostgreSQL up to 16 forbids subtransactions.
 ErrorData* try_in_subtransaction(Step step);
 
-// For role_leave().
 struct Caller {
   Oid user;
   int security;

@@ -36,7 +36,6 @@ Ceiling own_ceiling;
 // The duration of this session's last flush of a ceiling; 0 if already logged.
 int64 last_flush_us = 0;
 
-// The ceiling, locked exclusively.
 struct LockedCeiling {
   Relation relation;  // nullptr if not locked
   // The part that counts of the sequence's own page, which setval and subscriptions can set.
@@ -184,7 +183,6 @@ void use_own_ceiling(bool wanted) {
   my_ceiling = wanted ? &own_ceiling : shared;
 }
 
-// The sequence of the shared ceiling.
 Oid shared_relid() {
   Ceiling* shared = &shared_database->ceiling;
   LWLockAcquire(&shared->lock, LW_SHARED);

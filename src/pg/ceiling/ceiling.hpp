@@ -65,7 +65,7 @@ inline core::UnixMicros shared_floor() noexcept {
   return {shared_database->ceiling.floor_us.load(std::memory_order_acquire)};
 }
 
-// Upper bound on the alert: a day before the next skipped times, which the fast path ignores.
+// Upper bound on the alert: a day before the next skipped times, unchecked by the fast path.
 inline core::UnixMicros last_alert() noexcept {
   return unlifted_until(skipped_times(), shared_floor());
 }

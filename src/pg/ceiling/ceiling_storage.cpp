@@ -1,4 +1,3 @@
-// Finding the ceiling's sequence; reading and changing its pages.
 #include "pg/ceiling/ceiling_storage.hpp"
 
 #include "pg/catalog_table.hpp"

@@ -102,7 +102,6 @@ void lock_database() {
                   "snowid.future_times() returns them."));
 }
 
-// The result of checking a call.
 struct ReturnPlan {
   core::SkippedTimes skipped;
   // The new start of IDs: the upper bound for the right clock, as stated.

@@ -1,4 +1,3 @@
-// A database's entry, its node number, its slots.
 #include "pg/database/database.hpp"
 
 extern "C" {

@@ -193,7 +193,6 @@ void shared_number_store(uint64 changes, int64 number);
 // prevented (xact.hpp): COMMIT PREPARED goes unnoticed. Raises: as database_attach().
 void shared_number_change_with_transaction();
 
-// Called by module.cpp.
 void at_eoxact_shared_number(XactEvent event);
 void at_exit_database();
 
@@ -236,7 +235,6 @@ SlotKey slot_key_of(const core::Layout& layout, int64 shard) noexcept;
 // recent: a cache of one layout, often the previous slot's.
 const core::Layout& slot_layout(const Slot* slot, core::Layout* recent) noexcept;
 
-// The times above which slots of a database start (Database).
 struct SlotStart {
   core::UnixMicros floor;
   core::UnixMicros swept;

@@ -52,7 +52,6 @@ void put_shard(ReturnSetInfo* result, ShardStats* shard, const core::Layout& lay
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-// The tables of each module.
 constexpr const char* kOfIds[] = {"databases", "slots", "usage of shards", "usage of other shards"};
 constexpr const char* kOfKinds[] = {"objectid"};
 constexpr const char* kUsageOfKeys = "usage of keys";

@@ -1,4 +1,3 @@
-// The slow path of issuing IDs, its waits, and its errors.
 #include "pg/ids/issue.hpp"
 
 #include "core/ceiling.hpp"

@@ -1,4 +1,3 @@
-// Adding shards to the session's cache, and its counts to their slots.
 #include "pg/ids/session_cache.hpp"
 
 #include "pg/errors.hpp"

@@ -33,7 +33,6 @@ struct CachedShard {
 struct Uncounted;
 struct LayoutCache;
 
-// Shards with consecutive numbers.
 struct CacheChunk {
   static constexpr uint32 kShards = 64;
   CachedShard shards[kShards];
@@ -95,7 +94,6 @@ inline CachedShard* find_cached(const LayoutCache* cache, int64 shard) noexcept 
 // Requires: the ceiling is known. Raises: 22023 if the layout has no such shard; as slot_of().
 CachedShard* cache_shard(LayoutCache* cache, int64 shard);
 
-// For snowid_currval() and snowid_lastval().
 inline void remember(CachedShard* cached, int64 id) {
   cached->last_id = id;
   session_last_id = id;
@@ -120,7 +118,6 @@ void counts_flush() noexcept;
 
 void forget_last_ids();
 
-// Called by module.cpp.
 void at_eoxact_counts(XactEvent event);
 void at_exit_session_cache();
 

@@ -39,7 +39,6 @@ namespace snowid::pg {
 
 namespace {
 
-// The table last locked by lock_shard_and_find().
 Oid locked_table = InvalidOid;
 
 bool lock_shard_and_find(const core::Layout& layout, int64 shard, Moved* moved) {
@@ -236,7 +235,6 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
   return slot;
 }
 
-// row: nullptr if there is none.
 [[noreturn]] void report_released(const core::Layout& layout, core::Shard shard, const Moved* row) {
   const bool is_accepted = row != nullptr && row->is_open;
   ereport(

@@ -93,7 +93,7 @@ void refuse_released(const core::Layout& layout, core::Shard shard, const Slot* 
 // Closes the slots of all released shards. Raises: 55000 if the table was altered.
 void close_released();
 
-// If not, a slot at its end is closed.
+// Whether the layout's last IDs may be issued. If not, a slot at its end is closed.
 inline bool is_used_up(const core::Layout& layout) noexcept {
   return my_ceiling->ceiling_us.load(std::memory_order_acquire) >= layout.last_start.value;
 }

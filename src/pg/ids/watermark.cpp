@@ -148,7 +148,6 @@ void require_select(Oid relid) {
   if (column != ACLCHECK_OK) aclcheck_error(column, OBJECT_TABLE, get_rel_name(relid));
 }
 
-// The tables read by a query of the table.
 List* tables_below(Oid relid) {
   List* tables = find_all_inheritors(relid, NoLock, nullptr);
   ListCell* cell;
