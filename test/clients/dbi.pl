@@ -1,4 +1,5 @@
-# DBI with DBD::Pg: what the page does leaves its rows, in order, and none of the IDs is lossy.
+# DBI with DBD::Pg: the page's rows have IDs in order, and none of them is lossy; a snowid is a string of digits.
+# Debian: forky
 # Needs: libdbi-perl libdbd-pg-perl
 
 use strict;
@@ -9,11 +10,21 @@ use Test::More;
 
 # Debian's packages are for Debian's Perl, whatever else there is.
 my $recipe = new_recipe(env => { PATH => "/usr/bin:$ENV{PATH}" });
+names_version($recipe, 'DBD::Pg', 'dpkg-query -W libdbd-pg-perl');
 run_page($recipe);
 
-is(asked_as_app($recipe, q(SELECT count(*) FROM (SELECT title, row_number() OVER (ORDER BY id) - 1 AS place FROM photos
-    WHERE title ~ '^photo') rows WHERE title = 'photo ' || place)), '1000', 'IDs are in the order of the rows');
-is(asked_as_app($recipe, q(SELECT count(*) FROM photos WHERE title = 'copy ' || id)), '1000', 'each row of COPY has the ID that was drawn for it');
+run_shell($recipe, <<'END', "22 1\nno ID\n");
+cat photos.pl - >more.pl <<'PERL'
+print scalar(@$page), ' ', $id > 2**53, "\n";
+$db->{PrintError} = 0;
+print eval { $db->last_insert_id(undef, undef, 'photos', undef) } ? "an ID\n" : "no ID\n";
+PERL
+sed -i 's/LIMIT 20/LIMIT 22/' more.pl
+perl more.pl
+END
+is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos WHERE title !~ '\d')), 'sunrise noon sunset', 'IDs are in order');
+is(asked_as_app($recipe, q(SELECT count(*), min(id) > 2::bigint ^ 53 FROM photos WHERE title = 'photo ' || id)), '1000|t', 'COPY');
+run_shell($recipe, q(perl -MDBI -e 'print DBI->connect("dbi:Pg:")->selectrow_array(q(SELECT 11637205501278089::snowid)), "\n"'), "11637205501278089\n");
 
 $recipe->{node}->stop;
 done_testing();

@@ -1,6 +1,7 @@
 # IDs shown in public: what the page makes of an ID is AES of it, as openssl does it, and comes back as that ID. What was
 # changed, invented or made with another key is NULL. Only those who were granted the functions may call them, and they
 # cannot read the key.
+# Debian: forky
 # Needs: openssl
 
 use strict;
@@ -13,6 +14,7 @@ use Test::More;
 my $recipe = new_recipe();
 my $node = $recipe->{node};
 $node->safe_psql('postgres', 'ALTER ROLE app CREATEROLE');
+names_version($recipe, 'PostgreSQL', 'psql --version');
 run_page($recipe);
 
 sub error_of
