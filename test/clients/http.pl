@@ -1,6 +1,7 @@
-# IDs over HTTP: what the page sets up gives IDs, in order, and its role may call the one function. Tables of IDs are read
-# and written by PostgREST's queries.
-# Npm: postgraphile@4.14.1
+# IDs over HTTP: what the page sets up gives IDs, in order, and its role may call the one function; a bigint is a string.
+# Tables of IDs are read and written by PostgREST's queries.
+# Debian: forky
+# Npm: postgraphile@5.1.5
 
 use strict;
 use warnings;
@@ -11,7 +12,35 @@ use Test::More;
 
 my $recipe = new_recipe(port => 5678);
 $recipe->{node}->safe_psql('postgres', 'ALTER ROLE app CREATEROLE');
-run_page($recipe);
+names_version($recipe, 'PostGraphile', q(node -p 'require("./node_modules/postgraphile/package.json").version'));
+my @blocks = grep { $_->{language} !~ /^(?:text)?$/ } blocks_of('docs/clients/http.md');
+my ($server) = grep { $_->{language} eq 'console' } @blocks;
+run_blocks($recipe, grep { $_ != $server } @blocks);
+# A table that the role may read, too.
+asked_as_app($recipe, q(CREATE TABLE api.photos (id bigint PRIMARY KEY); INSERT INTO api.photos VALUES (11637205501278089); GRANT SELECT ON api.photos TO web));
+run_blocks($recipe, $server);
+put_file($recipe, 'js', <<'END');
+// client.mjs
+const ask = async (query) => {
+  const answer = await fetch(`http://127.0.0.1:${process.argv[2]}/graphql`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+    body: JSON.stringify({ query }),
+  });
+  return answer.json();
+};
+
+const { data } = await ask('mutation { nextIds(input: { count: 1000 }) { result } }');
+const ids = data.nextIds.result;
+console.log(ids.length, new Set(ids).size, typeof ids[0]);
+console.log(ids.every((id, n) => n === 0 || BigInt(ids[n - 1]) < BigInt(id)));
+const refused = await ask('mutation { nextIds(input: { count: 1000000 }) { result } }');
+console.log(refused.data.nextIds, refused.errors.length);
+const { data: { __schema: schema } } = await ask('{ __schema { mutationType { fields { name } } } }');
+console.log(schema.mutationType.fields.map((field) => field.name).join(' '));
+console.log(JSON.stringify((await ask('{ allPhotos { nodes { rowId } } }')).data.allPhotos.nodes));
+END
+run_shell($recipe, "node client.mjs $recipe->{port}", qq(1000 1000 string\ntrue\nnull 1\nnextIds\n[{"rowId":"11637205501278089"}]\n));
 
 is($recipe->{node}->safe_psql('app', <<'SQL'), 'api.next_ids(integer)', 'all that the role may call and that changes anything');
 -- What runs with its rights and is no C does nothing that it could not do itself.

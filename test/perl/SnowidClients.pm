@@ -45,7 +45,7 @@ sub new_recipe
     $node->start;
     # In another database than the recipe's, whose tools may look at all that is there, or drop it.
     $node->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements') if $options{statements};
-    $node->safe_psql('postgres', q(CREATE ROLE app LOGIN PASSWORD 'secret'; CREATE DATABASE app OWNER app));
+    $node->safe_psql('postgres', q(CREATE ROLE app LOGIN PASSWORD 'secret'; CREATE DATABASE app OWNER app TEMPLATE template0 ENCODING 'UTF8'));
     my $dir = abs_path(PostgreSQL::Test::Utils::tempdir());
     my $recipe = { name => $name, node => $node, dir => $dir, env => $options{env} // {}, ports => { 5432 => $node->port } };
     if ($options{port})
