@@ -11,11 +11,11 @@ use Test::More;
 
 our @EXPORT = qw(copy_of_scripts says make_with_version);
 
-# Makes a copy of the scripts and the Makefile, and goes there. Returns where it is.
+# Makes a copy of the scripts and the Makefile, and of what they read, and goes there. Returns where it is.
 sub copy_of_scripts
 {
     my $dir = PostgreSQL::Test::Utils::tempdir();
-    system_or_bail('cp', '-a', 'scripts', 'Makefile', $dir);
+    system_or_bail(qw(cp -a scripts Makefile snowid.control META.json), $dir);
     chdir $dir or die "$dir: $!";
     return $dir;
 }
