@@ -18,8 +18,9 @@ HARD = check-hard check-memory
 DEMOS = demo demo-stop demo-cluster
 OTHERS = test-engines test-monitoring test-clients
 PACKAGES = deb dist docs test-docs
-ROOTS = matrix test-deb test-upgrade
-SETUP_GOALS = $(TESTS) $(TESTS_OF_SERVER) bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(ROOTS)
+RELEASE = rpm image-root test-release
+ROOTS = matrix test-deb test-image test-upgrade
+SETUP_GOALS = $(TESTS) $(TESTS_OF_SERVER) bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(RELEASE) $(ROOTS)
 .PHONY: $(SETUP_GOALS) help
 
 ifneq ($(filter $(SETUP_GOALS) help,$(MAKECMDGOALS)),)
@@ -32,6 +33,7 @@ $(HARD): SCRIPT = check-hard
 $(DEMOS): SCRIPT = demo
 $(OTHERS): SCRIPT = others
 $(PACKAGES): SCRIPT = package
+$(RELEASE): SCRIPT = release
 $(ROOTS): SCRIPT = roots
 $(SETUP_GOALS):
 	@$(TOP)/scripts/$(SCRIPT) $@
@@ -166,13 +168,17 @@ Test with other software
 
 Package
   make deb              builds Debian packages for the PostgreSQL version of this release
-  make dist             builds the PGXN archive from the committed files
+  make rpm              builds RPM packages for PGDG's PostgreSQL; PG_MAJOR selects its version
+  make image-root       builds the tree of an extension image, for PostgreSQL 18 and later
+  make dist             builds the source archives and the bill of materials from the committed files
+  make test-release     runs a release without publishing it
   make docs             builds the documentation site
   make test-docs        builds the documentation site and opens it in a browser
 
 Test on bare machines. These targets need root; MATRIX selects the releases.
   make matrix           runs make demo and make test-server-all on each supported release
   make test-deb         builds, installs, upgrades, and purges the packages on each supported release
+  make test-image       starts PostgreSQL 18 and 19 with the tree of an extension image
   make test-upgrade     runs pg_upgrade from PostgreSQL 15 to 17, 18, and 19
 endef
 help:

@@ -210,7 +210,7 @@ make_work() {
 # copy_checkout DIR: makes DIR, with the checkout in it but for what builds and make dist leave.
 copy_checkout() {
   mkdir "$1"
-  tar -C "$SOURCE" --exclude=./.git --exclude=./deb --exclude='./output_*' --exclude='./*.zip' --exclude='*.o' \
+  tar -C "$SOURCE" --exclude=./.git --exclude=./{deb,rpm,image-root} --exclude='./output_*' --exclude='./*.'{zip,tar.gz,cdx.json} --exclude='*.o' \
     --exclude='*.bc' --exclude='*.so' --exclude='*.d' -cf - . | tar -C "$1" -xf -
 }
 

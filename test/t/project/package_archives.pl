@@ -1,5 +1,5 @@
 # Package archives are those of apt's configuration, or as a variable names them; else the scripts say what is missing. No script
-# names a host.
+# names a host, except PostgreSQL's and PGXN's, and snowid's own.
 #
 # Runs in make test-all: make test has the main tests of its module.
 
@@ -7,7 +7,9 @@ use Snowid;
 use SnowidScripts;
 
 my ($with_hosts) = run_command([ qw(grep -rnE), '://[a-z0-9.-]+[.][a-z]|^FROM [^ ]*/', qw(Makefile scripts packaging .ci .github) ]);
-is(join("\n", grep { !m{https://wiki[.]postgresql[.]org/} } split /\n/, $with_hosts), '', 'no script names a host');
+chomp(my $homepage = `scripts/metadata homepage`);
+my @unknown = grep { !m{https://(?:\w+[.]postgresql[.]org/|manager[.]pgxn[.]org/upload$)|\Q$homepage\E$} } split /\n/, $with_hosts;
+is(join("\n", @unknown), '', 'no script names a host');
 if (-x '/usr/bin/apt-get')
 {
     # Lists as apt-get update leaves them.

@@ -20,7 +20,7 @@ foreach (
     [ 'CHANGELOG.md', qr/PostgreSQL $oldest to $newest\b/ ],
     [ 'META.json', qr/"PostgreSQL": "$oldest\.0\.0"/ ],
     [ 'debian/pgversions', qr/\A$oldest\+\n\z/ ],
-    map { [ ".github/workflows/$_.yml", qr/^ +postgres: \[$list\]$/m ] } 'ci', 'nightly')
+    map { [ ".github/workflows/$_.yml", qr/^ +postgres: \[$list\]$/m ] } 'ci', 'nightly', 'release')
 {
     like(slurp_file($_->[0]), $_->[1], $_->[0]);
 }
