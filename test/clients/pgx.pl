@@ -1,5 +1,6 @@
-# pgx: rows, batches and COPY from Go have IDs in order; layouts and times go as parameters.
-# Needs: golang-go golang-github-jackc-pgx-v4-dev
+# pgx: an ID is an int64, of either type, also in COPY and in JSON.
+# Debian: forky
+# Needs: golang-go golang-github-jackc-pgx-v5-dev
 
 use strict;
 use warnings;
@@ -9,17 +10,42 @@ use Test::More;
 
 # Debian's packages are sources, without modules. Nothing is fetched.
 my $recipe = new_recipe(env => { GO111MODULE => 'off', GOPATH => '/usr/share/gocode', CGO_ENABLED => '0' });
-# The page's last program reads the outbox of another page.
-run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up');
 run_page($recipe);
+is(asked_as_app($recipe, 'SELECT count(*) FROM comments WHERE id > 9007199254740991'), '1002', 'IDs that a number would round');
 
-is(asked_as_app($recipe, q(SELECT string_agg(title, ' ' ORDER BY id) FROM photos WHERE title !~ '\d')), 'sunrise noon sunset night',
-    'IDs are in the order of an array');
-is(asked_as_app($recipe, q(SELECT count(*) FROM (SELECT title, row_number() OVER (PARTITION BY title ~ 'copy' ORDER BY id) - 1 AS place
-    FROM photos WHERE title ~ '\d') rows WHERE title ~ ('^(batch|copy) ' || place || '$'))), '1100', 'and in that of a batch, and of COPY');
+put_file($recipe, 'go', <<'GO');
+// types.go
+package main
 
-is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
-    'an outbox: the position is at the last message');
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	db, err := pgx.Connect(ctx, "")
+	check(err)
+	var id int64
+	var any any
+	var all []int64
+	var count int
+	check(db.QueryRow(ctx, "SELECT min(id), array_agg(id) FROM comments").Scan(&id, &all))
+	check(db.QueryRow(ctx, "SELECT id FROM comments WHERE id = $1", id).Scan(&any))
+	check(db.QueryRow(ctx, "SELECT count(*) FROM comments WHERE id = ANY ($1)", all).Scan(&count))
+	fmt.Printf("%T %d\n", any, count)
+}
+GO
+run_shell($recipe, 'go run types.go', "string 1002\n");
 
 $recipe->{node}->stop;
 done_testing();
