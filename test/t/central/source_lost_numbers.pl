@@ -7,7 +7,8 @@
 use Snowid;
 
 my ($page, $section) = ('docs/runbook.md', 'A remote sequence was restored or promoted');
-my ($look, $set, $attach, $verify) = blocks_of($page, $section);
+my ($look, $set, $attach) = blocks_of($page, $section);
+my $verify = said_in($page, $section, q(SELECT snowid_segment_next('shipment_seq')));
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $hub = new_server('hub', allows_streaming => 1);
 $hub->start;
