@@ -1,6 +1,6 @@
 # The pages hold together: each link from one Markdown file of the tree to another, and to a heading, leads somewhere;
-# and each page of docs/ begins with a table of contents that lists its sections, in order. Anchors are made as git
-# hosts make them.
+# and a page of docs/ that takes long to scroll begins with a table of contents, which lists its sections, in order. Anchors
+# are made as git hosts make them.
 
 use Encode 'decode_utf8';
 use File::Basename;
@@ -70,6 +70,7 @@ foreach my $page (grep { m{^docs/[^/]+$} } @pages)
 {
     my ($opening) = split /^## /m, text_of($page), 2;
     my @listed = map { lc plain($_) } $opening =~ /^- (\[[^]]*\]\(#[^)]*\))/mg;
+    next if !@listed && (() = slurp_file($page) =~ /\S+/g) < 1_100;
     is_deeply(\@listed, [ map { lc plain($_) } headings_of($page, 2) ], "$page: its table of contents lists its sections");
 }
 cmp_ok(scalar(grep { m{^docs/[^/]+$} } @pages), '>', 5, 'there are pages');
