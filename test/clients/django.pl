@@ -47,6 +47,13 @@ class PhotoTest(TestCase):
         self.assertLess(ids[0], ids[1])
 END
 run_page($recipe);
+run_shell($recipe, q(cat >>album/models.py <<'END'
+
+
+class Comment(models.Model):
+    photo = models.ForeignKey(Photo, on_delete=models.CASCADE)
+    body = models.TextField()
+END));
 
 run_shell($recipe, 'python3 manage.py makemigrations album --name photos');
 run_shell($recipe, 'python3 manage.py migrate --verbosity 0');

@@ -15,6 +15,15 @@ $node->safe_psql('postgres', 'ALTER ROLE app CREATEDB');
 names_version($recipe, 'PostgreSQL', 'psql --version');
 run_page($recipe);
 
+# In pgbench's prepared mode, parameters have no type.
+put_file($recipe, 'pgbench', <<'END');
+-- photos.pgbench
+INSERT INTO photos (title) VALUES (gen_random_uuid()) RETURNING id AS photo \gset
+UPDATE photos SET seen = :client_id WHERE id = :photo;
+SELECT snowid_next(:client_id);
+END
+run_shell($recipe, 'pgbench -n -c 4 -j 2 -t 250 -M prepared -f photos.pgbench');
+
 # Dumps of all formats, of all sections, and of a table.
 run_blocks($recipe, { language => 'console', text => $_ }) foreach (<<'FORMATS', <<'SECTIONS', <<'TABLE');
 $ pg_dump -Fp -f photos.sql
