@@ -82,6 +82,17 @@ system_or_bail('psql', '-XAtq1', '-v', 'ON_ERROR_STOP=1', '-o', "$dump.out", '-d
 is(accepted($east, 1, $first, 'restored'), 'ERROR 55000', 'restored: a stale ID');
 is(attempt($east, "SELECT snowid_next(1) > $third", dbname => 'restored'), 't', 'restored: it is open');
 
+# A move that is cancelled as the page says, also of a shard whose IDs were ahead of the clock.
+my ($cancel) = map { s/\b42\b/43/gr } grep { /snowid_encode/ } blocks_of('docs/moving-shards.md', 'Moving a shard');
+is(attempt($west, <<"SQL"), "800000\nt", 'cancelled: open again, above what was issued');
+SELECT count(*) FROM snowid_next_batch(43, 800000);
+SELECT snowid.release_shard(43) AS handed_over \\gset
+\\o /dev/null
+$cancel
+\\o
+SELECT snowid_next(43) > :handed_over;
+SQL
+
 # A ceiling that was restored meanwhile counts for a shard that comes back, too.
 released($east, 50);
 my $restored = $east->safe_psql('postgres', q(SELECT setval('snowid_internal.ceiling', (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 600000)));
