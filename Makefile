@@ -15,12 +15,12 @@ TESTS = test test-all
 TESTS_OF_SERVER = test-server test-server-all
 BY_CHANCE = fuzz fuzz-calls test-cluster test-watermark torture smith
 HARD = check-hard check-memory
-DEMOS = demo demo-stop demo-cluster
+DEMOS = demo demo-stop
 OTHERS = test-engines test-monitoring test-clients
 PACKAGES = deb dist docs test-docs
 RELEASE = rpm image-root test-release
 ROOTS = matrix test-deb test-image test-upgrade
-SETUP_GOALS = $(TESTS) $(TESTS_OF_SERVER) bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(RELEASE) $(ROOTS)
+SETUP_GOALS = $(TESTS) $(TESTS_OF_SERVER) demo-cluster bench model mutants check-style $(BY_CHANCE) $(HARD) $(DEMOS) $(OTHERS) $(PACKAGES) $(RELEASE) $(ROOTS)
 .PHONY: $(SETUP_GOALS) help
 
 ifneq ($(filter $(SETUP_GOALS) help,$(MAKECMDGOALS)),)

@@ -67,11 +67,47 @@ quietly() {
   rm -f "$log"
 }
 
+# quietly_with_progress STEP COMMAND...: as quietly, with a bar if there is a terminal. STEP LINE is called for each line
+# that the command prints, and may set PERCENT and WHAT is being done.
+quietly_with_progress() {
+  local step=$1 line log PERCENT=0 WHAT="" bar=########################################
+  shift
+  if [ ! -t 1 ]; then
+    quietly "$@"
+    return
+  fi
+  log=$(mktemp)
+  if ! "$@" 2>&1 | tee "$log" | while read -r line; do
+    "$step" "$line"
+    printf '\r\033[K%-12s [%-40s] %3d%%' "$WHAT" "${bar:0:PERCENT * 2 / 5}" "$PERCENT"
+  done; then
+    say
+    cat "$log" >&2
+    die "This failed: $*"
+  fi
+  printf '\r\033[K'
+  rm -f "$log"
+}
+
+# apt_get ARGUMENT...: as root.
+apt_get() {
+  quietly_with_progress apt_step as_root env DEBIAN_FRONTEND=noninteractive apt-get -o APT::Status-Fd=1 "$@"
+}
+apt_step() {
+  case $1 in
+    dlstatus:*) WHAT=Downloading ;;
+    pmstatus:*) WHAT=Installing ;;
+    *) return 0 ;;
+  esac
+  IFS=: read -r _ _ PERCENT _ <<<"$1"
+  PERCENT=${PERCENT%.*}
+}
+
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 
 update_package_lists() {
   [ -z "${LISTS_UPDATED:-}" ] || return 0
-  quietly as_root apt-get update
+  apt_get update
   LISTS_UPDATED=1
 }
 
@@ -114,7 +150,7 @@ install_packages() {
   say "Installing ${missing[*]}"
   update_package_lists
   apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null | grep '^Need to get ' || true
-  (without_cluster quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}") || exit
+  (without_cluster apt_get install -y --no-install-recommends "${missing[@]}") || exit
 }
 
 # without_cluster COMMAND...: has a server's package that is installed not make and start a cluster of its own, which
@@ -276,7 +312,10 @@ build_and_install() {
   BUILD=$WORK/build-$MAJOR
   if [ -d "${KEEP_BUILD:-}" ]; then cp -a "$KEEP_BUILD" "$BUILD"; else copy_checkout "$BUILD"; fi
   [ -z "${MUTANT:-}" ] || put_fault "$MUTANT" "$BUILD"
-  quietly make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
+  FILES=$(find "$BUILD/src/pg" -name '*.cpp' | wc -l)
+  COMPILED=0
+  quietly_with_progress make_step \
+    make -C "$BUILD" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" SNOWID_CXXFLAGS="${SNOWID_CXXFLAGS:-}" "$@"
   [ -z "${KEEP_BUILD:-}" ] || [ -d "$KEEP_BUILD" ] || cp -a "$BUILD" "$KEEP_BUILD"
   quietly make -C "$BUILD" install PG_CONFIG="$PG_CONFIG" "$@"
   # The tests write there. (Not in PREFIX, which is full of links.)
@@ -284,6 +323,13 @@ build_and_install() {
     chown "$SERVER_USER": "$WORK"
     chown -R "$SERVER_USER": "$BUILD"
   fi
+}
+
+make_step() {
+  [[ $1 =~ \ -c\ .*[.]cpp ]] || return 0
+  WHAT=Compiling
+  PERCENT=$((100 * COMPILED / FILES))
+  COMPILED=$((COMPILED + 1))
 }
 
 # Installs what is missing (the server, the compilers, and the packages named), says which server it is, and makes WORK.
