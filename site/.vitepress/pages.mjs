@@ -4,8 +4,8 @@ import { basename, join } from 'node:path'
 
 // The order, by groups. A name that ends with / is all pages of that directory that no other line names.
 const ORDER = [
-  ['snowid', ['README.md', 'docs/tutorial.md', 'docs/install.md', 'docs/guarantees.md', 'docs/reference.md',
-    'docs/layouts.md', 'docs/json.md', 'docs/counters.md', 'docs/read-in-order.md', 'docs/node-numbers.md',
+  ['snowid', ['README.md', 'docs/tutorial.md', 'docs/first-day.md', 'docs/install.md', 'docs/guarantees.md',
+    'docs/reference.md', 'docs/layouts.md', 'docs/json.md', 'docs/counters.md', 'docs/read-in-order.md', 'docs/node-numbers.md',
     'docs/citus.md', 'docs/moving-shards.md', 'docs/partitions.md', 'docs/portable.md']],
   ['Running it', ['docs/runbook.md', 'docs/replication.md', 'docs/monitoring.md', 'docs/converting.md']],
   ['Clients', ['docs/clients/README.md', 'docs/clients/']],

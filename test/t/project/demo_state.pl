@@ -44,7 +44,7 @@ ok($second->finish, 'and goes on');
 like($said, qr/\nNo demo is running[.]\n\z/, 'when the first one is done');
 
 # A bar shows how far a command is, on a terminal only; what it prints is shown if it fails.
-my $compile = q(. scripts/common.sh; FILES=4; COMPILED=0; compile() { printf "g++ -c a%s.cpp\\n" 1 2 3; [ -z "$1" ]; }; quietly_with_progress make_step compile);
+my $compile = q(. scripts/common.sh; FILES=4; COMPILED=0; compile() { printf "g++ -c a%s.cpp\\n" 1 2 3; [ -z "${1:-}" ]; }; quietly_with_progress make_step compile);
 append_to_file('compile.sh', "$compile \"\$@\"; say built");
 says('bash compile.sh', 1, qr/\Abuilt\n\z/, 'no terminal: no bar');
 says(q(script -qec 'bash compile.sh' /dev/null </dev/null), 1, qr/Compiling +\[#{20} {20}\] +50%.*built/s, 'a terminal: a bar');

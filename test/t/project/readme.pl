@@ -85,13 +85,14 @@ my %before = (
       . ' CREATE TABLE photos (id bigint PRIMARY KEY DEFAULT "Odd one".snowid_next());'
       . q( CREATE TABLE readings (id bigint PRIMARY KEY DEFAULT "Odd one".snowid_next(0, 'baidu'))),
 );
-# Pages without examples in SQL. Those of one are run under load, by tables/migrating_*.pl and own_times.pl.
-my %without = map { ("docs/$_.md" => 1) } qw(citus converting design guarantees monitoring portable testing);
+# Pages without examples in SQL, or whose examples other tests run: tables/migrating_*.pl and own_times.pl under load, first_day.pl
+# on two servers.
+my %without = map { ("docs/$_.md" => 1) } qw(citus converting design first-day guarantees monitoring portable testing);
 foreach my $page ('README.md', 'SUPPORT.md', glob 'docs/*.md')
 {
     next if $without{$page};
     check_page($page, lc(basename($page, '.md')) =~ tr/-/_/r, $before{$page} // 'CREATE EXTENSION snowid');
 }
-is(join(' ', grep { !/converting[.]md/ && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
+is(join(' ', grep { !/(?:converting|first-day)[.]md/ && slurp_file($_) =~ /^```sql/m } sort keys %without), '', 'no other page has examples');
 $node->stop;
 done_testing();
