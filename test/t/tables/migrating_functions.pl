@@ -14,5 +14,7 @@ take($node, 'identity', steps => [ 'bigserial: adopt', 'bigserial: check', 'iden
 set_up($node, 'instagram', key => 'bigint', old => 'snowid_encode(t, 5, n % 1024)');
 is(attempt_step($node, 'instagram', 'instagram: function'), '', 'instagram: the function');
 $node->safe_psql('instagram', with_default(sub { 'next_id()' }) . 'GRANT USAGE ON SEQUENCE table_id_seq TO app');
-take($node, 'instagram');
+take($node, 'instagram', after => { check => sub {
+    is($node->safe_psql('instagram', 'SELECT count(*) FROM orders WHERE snowid_shard(id) <> 5'), 0, 'instagram: all IDs are of the shard');
+} });
 end_test($node);
