@@ -153,6 +153,14 @@ install_packages() {
   (without_cluster apt_get install -y --no-install-recommends "${missing[@]}") || exit
 }
 
+# install_programs PACKAGE:PROGRAM...: installs the packages of those programs that are missing. Others than Debian may have
+# brought them.
+install_programs() {
+  local program missing=()
+  for program; do command -v "${program#*:}" >/dev/null || missing+=("${program%:*}"); done
+  [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+}
+
 # without_cluster COMMAND...: has a server's package that is installed not make and start a cluster of its own, which
 # nobody has asked for. What it reads is a file alone, which goes whatever ends this. To be called in a subshell.
 without_cluster() {

@@ -6,7 +6,7 @@ use Snowid;
 use SnowidScripts;
 
 my @files = qw(META.json snowid.control CHANGELOG.md SECURITY.md CODE_OF_CONDUCT.md debian/control debian/control.in debian/changelog debian/copyright
-  packaging/snowid.spec portable/pg_tle.sql monitoring/alerts.yaml docs/monitoring.md .github/CODEOWNERS);
+  packaging/snowid.spec portable/pg_tle.sql monitoring/alerts.yaml docs/install.md docs/monitoring.md .github/CODEOWNERS);
 my ($form, $support) = map { slurp_file($_) } '.github/ISSUE_TEMPLATE/bug.yml', 'SUPPORT.md';
 my @asked = $form =~ /`(SELECT [^`]*)`/g;
 cmp_ok(scalar @asked, '>', 3, 'the form asks for results');
