@@ -126,13 +126,18 @@ sub blocks_of
     return @blocks;
 }
 
-# Runs the recipe's page.
+# Runs the recipe's page, which names one of the versions that its test takes from npm.
 sub run_page
 {
     my ($recipe) = @_;
     my $page = "docs/clients/$recipe->{name}.md";
     my @blocks = grep { $_->{language} !~ /^(?:text)?$/ } blocks_of($page);
     cmp_ok(scalar(@blocks), '>', 0, "$page has something to run");
+    if (my ($npm) = slurp_file($0) =~ /^# Npm: (.*)$/m)
+    {
+        my $versions = join '|', map { quotemeta } $npm =~ /\@(\d+[.]\d+)[.]/g;
+        like(slurp_file($page), qr/^Run with [^\n]*\b(?:$versions)\b/m, 'the page names the version that was run');
+    }
     run_blocks($recipe, @blocks);
     return;
 }
