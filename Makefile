@@ -92,6 +92,11 @@ or set PG_CONFIG to the pg_config of a server that has its headers. `make test` 
 endif
 include $(PGXS)
 
+# On macOS the linker wants every symbol, and templates of the C++ library are instances in it.
+ifeq ($(PORTNAME),darwin)
+SHLIB_LINK += -lc++
+endif
+
 # pg_regress would report only a failed connection. Its options may name another server.
 ifeq ($(filter --host% --port% --user% --temp-instance%,$(REGRESS_OPTS) $(EXTRA_REGRESS_OPTS)),)
 installcheck: superuser

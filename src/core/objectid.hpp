@@ -4,7 +4,6 @@
 // counter that starts anywhere, all big-endian, so ObjectIDs sort by time.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +20,7 @@ inline constexpr size_t kObjectIdDigits = 2 * kObjectIdBytes;
 
 // Stored as it is: it must need no alignment. Compares as its bytes do, unsigned.
 struct ObjectId {
-  std::array<uint8_t, kObjectIdBytes> bytes;
+  uint8_t bytes[kObjectIdBytes];
   friend constexpr auto operator<=>(const ObjectId&, const ObjectId&) = default;
 };
 static_assert(sizeof(ObjectId) == kObjectIdBytes && alignof(ObjectId) == 1);

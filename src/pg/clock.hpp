@@ -9,7 +9,6 @@
 #include "pg/debug.hpp"
 
 extern "C" {
-#include "common/int.h"
 #include "portability/instr_time.h"
 #include "storage/latch.h"
 #include "utils/timestamp.h"
@@ -46,7 +45,7 @@ inline constexpr int64 kPostgresEpochUs =
 inline core::UnixMicros from_timestamptz(TimestampTz moment) noexcept {
   int64 unix_us;
   if (TIMESTAMP_NOT_FINITE(moment)) return {moment};
-  if (pg_add_s64_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
+  if (__builtin_add_overflow(moment, kPostgresEpochUs, &unix_us)) return {PG_INT64_MAX};
   return {unix_us};
 }
 

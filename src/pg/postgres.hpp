@@ -27,3 +27,9 @@ extern "C" {
 #include "utils/builtins.h"
 // clang-format on
 }
+
+// C's 64-bit integers. PostgreSQL's are another type on macOS, before version 18.
+namespace snowid {
+using int64 = int64_t;
+using uint64 = uint64_t;
+}  // namespace snowid

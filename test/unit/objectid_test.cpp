@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -262,7 +263,7 @@ TEST(ObjectIdText, RefusesOtherForms) {
 
 TEST(ObjectIdText, LeavesNothingOfWhatWasThereBefore) {
   ObjectId id{};
-  std::fill(id.bytes.begin(), id.bytes.end(), uint8_t{0xff});
+  std::fill(std::begin(id.bytes), std::end(id.bytes), uint8_t{0xff});
   EXPECT_EQ(parse_object_id("000000000000000000000000", &id), Status::kOk);
   EXPECT_EQ(id, ObjectId{});
 }

@@ -20,7 +20,6 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
-#include "common/int.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "replication/logicalworker.h"
@@ -113,7 +112,7 @@ int64 least_of(Oid relid) {
   sequence_page_unlock(page);
   relation_close(page.relation, AccessShareLock);
   int64 next = value.last;
-  if (value.is_called && pg_add_s64_overflow(value.last, increment, &next)) return PG_INT64_MIN;
+  if (value.is_called && __builtin_add_overflow(value.last, increment, &next)) return PG_INT64_MIN;
   return next;
 }
 

@@ -23,7 +23,6 @@
 #include "pg/sequence_page.hpp"
 
 extern "C" {
-#include "common/int.h"
 #include "funcapi.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
@@ -100,14 +99,14 @@ enum class Outcome : uint8_t {
 bool find_first(const Counter* counter, SequenceValue value, int64 increment, int64* first) {
   const SharedSegment* segment = counter->segment;
   *first = value.last;
-  if (value.is_called && pg_add_s64_overflow(value.last, increment, first)) return false;
+  if (value.is_called && __builtin_add_overflow(value.last, increment, first)) return false;
   const uint32_t file = segment->known.file.load();
   const bool is_altered = file != 0 && file != file_of(counter->file) &&
                           value.last == segment->known.after.load() &&
                           value.is_called == segment->known.is_called.load();
   int64_t given;
   if (!is_altered || !core::last_given(segment->numbers, &given) || given < *first) return true;
-  return !pg_add_s64_overflow(given, 1, first);
+  return !__builtin_add_overflow(given, 1, first);
 }
 
 // want: numbers asked for, 0 for an early refill.

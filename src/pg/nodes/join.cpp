@@ -12,6 +12,8 @@
 // they return or raise; after a failed request, `next` stays.
 #include "pg/postgres.hpp"
 
+#include <unistd.h>
+
 #include "core/types.hpp"
 #include "pg/clock.hpp"
 #include "pg/compat.hpp"

@@ -111,7 +111,7 @@ SNOWID_FUNCTION(snowid_objectid_out) {
 SNOWID_FUNCTION(snowid_objectid_recv) {
   core::ObjectId* id = new_objectid();
   pq_copymsgbytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)),
-                  reinterpret_cast<char*>(id->bytes.data()), sizeof *id);
+                  reinterpret_cast<char*>(id->bytes), sizeof *id);
   PG_RETURN_POINTER(id);
 }
 
@@ -119,7 +119,7 @@ SNOWID_FUNCTION(snowid_objectid_send) {
   const core::ObjectId& id = struct_arg<core::ObjectId>(fcinfo, 0);
   StringInfoData message;
   pq_begintypsend(&message);
-  pq_sendbytes(&message, reinterpret_cast<const char*>(id.bytes.data()), sizeof id);
+  pq_sendbytes(&message, reinterpret_cast<const char*>(id.bytes), sizeof id);
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
