@@ -1,0 +1,25 @@
+# Diesel: a snowid is a BigInt, exact in JSON built by serde.
+# Debian: trixie
+# Needs: cargo libpq-dev librust-diesel-dev librust-serde-dev librust-serde-json-dev
+
+use strict;
+use warnings;
+
+use SnowidClients;
+use Test::More;
+
+my $recipe = new_recipe();
+# Debian's packages are sources. Nothing is fetched.
+put_file($recipe, 'toml', <<'END');
+# .cargo/config.toml
+[net]
+offline = true
+[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "/usr/share/cargo/registry"
+END
+run_page($recipe);
+is(asked_as_app($recipe, 'SELECT count(*) FROM comments WHERE photo > 9007199254740991'), '2', 'IDs that a number would round');
+$recipe->{node}->stop;
+done_testing();
