@@ -543,7 +543,7 @@ BEGIN
     IF given COLLATE "C" !~ '^[[:space:]]*-?0*[0-9]{1,19}[[:space:]]*$'
         OR given::numeric NOT BETWEEN -1 AND 9223372036854775807 THEN
       PERFORM snowid.refuse_setting('snowid.default_shard', given,
-        'Set it to a shard, or to -1 for this node''s own number, with the command that set it (SET, ALTER DATABASE, '
+        'Set it to a shard, or to -1 for this node''s own number, by the same command (SET, ALTER DATABASE, '
         'ALTER ROLE or ALTER SYSTEM), or in the configuration file.');
     END IF;
     shard := given;
@@ -645,8 +645,8 @@ DECLARE
 BEGIN
   IF tick >> 62 > 0 THEN
     RAISE 'shard % of layout "%" was released', shard, snowid.name_of(layout)
-      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Generate its IDs on the server that has accepted it. When it comes back, '
-        'call snowid.accept_shard() with the ID that snowid.release_shard() has returned on that server.';
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Generate its IDs on the server it has moved to. When it comes back, '
+        'call snowid.accept_shard() with the ID returned by snowid.release_shard() on the other server.';
   ELSIF unit > max_unit THEN
     RAISE 'ID layout "%" is exhausted', snowid.name_of(layout)
       USING ERRCODE = 'sequence_generator_limit_exceeded',
@@ -863,7 +863,7 @@ BEGIN
     IF NOT closes AND tick <= last AND tick <> value THEN
       RAISE 'ID % is not above ID %', snowid.id_of(tick, shard, layout), snowid.id_of(last, shard, layout)
         USING ERRCODE = 'object_not_in_prerequisite_state',
-          HINT = 'Pass the ID that snowid.release_shard() has returned where the shard was open last.';
+          HINT = 'Pass the ID returned by snowid.release_shard() on the server where the shard was open last.';
     END IF;
     -- A closed shard stays unchanged.
     IF NOT closes OR value < closed THEN
@@ -976,7 +976,7 @@ BEGIN
   IF cardinality(made) > 1 OR made IS NULL AND is_other THEN
     RAISE 'layout of the IDs of table "%" is not known', (SELECT relname FROM pg_class WHERE oid = tbl)
       USING ERRCODE = 'invalid_parameter_value', DETAIL = CASE WHEN cardinality(made) > 1
-          THEN 'Its defaults generate IDs of several layouts.' ELSE 'It has a default that is not snowid_next().' END,
+          THEN 'Its defaults generate IDs of several layouts.' ELSE 'It has a default other than snowid_next().' END,
         HINT = format('Pass it: snowid_watermark(''%s'', ''instagram'').', tbl::regclass);
   END IF;
   RETURN coalesce(made[1], 'instagram');
@@ -1006,7 +1006,7 @@ BEGIN
   SELECT relname INTO name FROM pg_class WHERE oid = ANY (snowid.family_of(tbl, false)) AND relkind = 'f';
   IF FOUND THEN
     RAISE 'cannot compute a watermark of foreign table "%"', name USING ERRCODE = 'feature_not_supported',
-      DETAIL = 'Its rows are written on another server.', HINT = 'Call snowid_watermark() on that server.';
+      DETAIL = 'Its rows are written on another server.', HINT = 'Call snowid_watermark() on the remote server.';
   END IF;
   PERFORM snowid.refuse_read_only('snowid_watermark()');
 END $$;

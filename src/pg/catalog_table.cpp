@@ -194,7 +194,7 @@ void report_not_stored(const char* table) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("could not change table \"%s.%s\"", kInternalSchemaName, table),
           errdetail("A rule, trigger, or policy on it stored something else, or nothing."),
-          errhint("Drop that rule, trigger, or policy."));
+          errhint("Drop the rule, trigger, or policy."));
 }
 
 Relation own_sequence_open(const char* name, LOCKMODE lock) {

@@ -71,7 +71,7 @@ void at_eoxact_durable_commit(XactEvent event) {
     case XACT_EVENT_PRE_PREPARE:
       ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
               errmsg("cannot prepare a transaction that has moved a shard or a node's number"),
-              errhint("Do that in a transaction of its own."));
+              errhint("Use a transaction of its own for this."));
       break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_ABORT:

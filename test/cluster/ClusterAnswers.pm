@@ -149,7 +149,7 @@ sub lose_leaving
     go_by_proxy($cluster, $node, $mode);
     notices();
     expect(query($server, 'SELECT snowid.leave()'), '', "$node->{name} leaves: $mode");
-    expect(notices(), qr/was not told that node/, "$node->{name} leaves: $mode: what it is told");
+    expect(notices(), qr/has not confirmed that node/, "$node->{name} leaves: $mode: what it is told");
     fault($cluster, 'answers lost');
     undef $node->{number};
     restart($cluster, $server) if chance(0.3);
@@ -256,7 +256,7 @@ sub hold_leaving
     go_by_proxy($cluster, $node, 'held leave');
     notices();
     expect(query($node->{server}, 'SELECT snowid.leave()'), '', "$node->{name}: a leave that is held up");
-    expect(notices(), qr/was not told that node/, "$node->{name}: a leave that is held up: what it is told");
+    expect(notices(), qr/has not confirmed that node/, "$node->{name}: a leave that is held up: what it is told");
     keep_held($cluster, 'leave', $number);
     undef $node->{number};
     point($cluster, $node->{server});

@@ -187,7 +187,7 @@ foreach my $database ('postgres', 'shop')
 }
 my %name = (postgres => 'the node', shop => 'the shop');
 my ($status, undef, $refusal) = $new->psql('postgres', q(SELECT snowid.join('registry', 'the node')));
-like("$status $refusal", qr/^3 .*clock is (?:00:5[89]|01:00):\d\d behind that of server "registry"/, 'nor with the clock behind');
+like("$status $refusal", qr/^3 .*clock is (?:00:5[89]|01:00):\d\d behind the clock of server "registry"/, 'nor with the clock behind');
 set_clock(0, $new);
 my %number = (postgres => 3, shop => 4);
 foreach my $database (sort keys %number)

@@ -70,7 +70,7 @@ void unlock_ceiling(const LockedCeiling& locked) {
   last_flush_us = 0;
   if (took_us >= kLongWaitUs && may_log(&shared_database->logged_us[kLoggedFlush]))
     ereport(LOG_SERVER_ONLY, errmsg("raising the ceiling of IDs took %s", span_text(took_us)),
-            errdetail("Its WAL record took that long to be flushed on this server and on "
+            errdetail("Its WAL record took this long to be flushed on this server and on "
                       "synchronous standbys."));
 }
 
@@ -276,7 +276,7 @@ void require_can_issue() {
   if (IsParallelWorker())
     ereport(ERROR, errcode(ERRCODE_INVALID_TRANSACTION_STATE),
             errmsg("cannot generate IDs in a parallel worker"),
-            errhint("Mark the function that generates them PARALLEL UNSAFE."));
+            errhint("Mark the calling function PARALLEL UNSAFE."));
 }
 
 void ceiling_learn() {

@@ -113,7 +113,8 @@ StoredCeiling read_pages(const CeilingPages& pages) {
             errmsg("the ceiling of IDs is stored in version %u of its form, and this "
                    "library knows version %d",
                    stored->version, SNOWID_CEILING_PAGE),
-            errhint("Install the version of %s that wrote it, or a later one.", kExtensionName));
+            errhint("Install the version of %s with which it was written, or a later one.",
+                    kExtensionName));
   read.ceiling = std::max(value, core::UnixMillis{stored->ceiling});
   read.own = {stored->ceiling};
   read.are_alike = value.value == stored->ceiling;

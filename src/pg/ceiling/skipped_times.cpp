@@ -98,7 +98,7 @@ void lock_database() {
 // Raises: 22023.
 [[noreturn]] void report_bad(const char* message) {
   ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg_internal("%s", message),
-          errhint("State the times of all IDs issued by the fast clock, and that of the ceiling: "
+          errhint("State the times of all IDs issued by the fast clock, and the ceiling's: "
                   "snowid.future_times() returns them."));
 }
 

@@ -112,14 +112,15 @@ constexpr size_t kLongestIdentity = 63;
   const char* sequence = get_rel_name(source.relid);
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-      errmsg("sequence \"%s\" on server \"%s\" is not the one that sequence \"%s\" was attached to",
-             source.remote, source.server, sequence),
+      errmsg(
+          "sequence \"%s\" on server \"%s\" is not the one to which sequence \"%s\" was attached",
+          source.remote, source.server, sequence),
       errdetail("That server was restored, promoted, or upgraded, or the sequence was created "
                 "again. It may have lost allocated numbers, and allocate them again."),
       errdetail_log("The source was \"%s\" when it was attached, and is \"%s\".", source.identity,
                     identity),
-      errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers that "
-              "use the source, and set the source above it by setval(). Then use "
+      errhint("Find the greatest \"last_allocated\" in snowid.segment_sources on all servers "
+              "using the source, and set the source above it by setval(). Then use "
               "snowid_segment_attach() again on each of these servers."));
 }
 
@@ -133,7 +134,7 @@ constexpr size_t kLongestIdentity = 63;
                     next, least - 1, get_rel_name(source.relid)),
           errhint("On server \"%s\" use setval() to set the sequence to " INT64_FORMAT
                   ", or to the greatest \"last_allocated\" in snowid.segment_sources on all "
-                  "servers that use it, if that is greater.",
+                  "servers using it, if greater.",
                   source.server, least - 1));
 }
 
@@ -198,7 +199,7 @@ ErrorData* ask_source(const RemoteSource& source, int64 least, uint64 blocks, ch
             errhint("%s", kHint));
   if (OidIsValid(get_foreign_server_oid(source.server, true)))
     ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-            errmsg("server \"%s\" is not the one that sequence \"%s\" was attached to",
+            errmsg("server \"%s\" is not the one to which sequence \"%s\" was attached",
                    source.server, sequence),
             errhint("%s", kHint));
   ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),

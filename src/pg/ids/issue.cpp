@@ -52,7 +52,7 @@ int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind
   const int64 unit_us = layout.unit_us;
   if (unit_us > max_wait_us() && behind_us <= unit_us + max_lead_us())
     return errhint(
-        "A unit of the layout takes longer than that. When all of its sequence is used, or the "
+        "A unit of the layout takes longer. When all of its sequence is used, or the "
         "server started in the middle of it, IDs continue with the next unit.");
   if (behind_us <= kMinuteUs)
     return errhint(
@@ -62,10 +62,10 @@ int hint_at_next(const core::Layout& layout, core::UnixMicros next, int64 behind
   if (!any_lead_allows(behind_us))
     return errhint(
         "Correct the server's clock. If it is right, and was ahead before, return to it, as a "
-        "superuser, by snowid.return_to_clock() with the times that snowid.future_times() finds.");
+        "superuser, by snowid.return_to_clock() with the times found by snowid.future_times().");
   return errhint(
       "Correct the server's clock. If it is right, and was ahead before, return to it, as a "
-      "superuser, by snowid.return_to_clock() with the times that snowid.future_times() finds; or "
+      "superuser, by snowid.return_to_clock() with the times found by snowid.future_times(); or "
       "wait until it has caught up; or let IDs run further ahead of it: %s",
       allow_text(behind_us));
 }

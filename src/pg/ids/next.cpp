@@ -111,9 +111,8 @@ void report_refused_shard() {
   ereport(
       ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
       errmsg("invalid value for parameter \"%s\": \"%s\"", "snowid.default_shard", shard_text),
-      errhint(
-          "Set it to a shard, or to -1 for this node's own number, with the command that set it "
-          "(SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file."));
+      errhint("Set it to a shard, or to -1 for this node's own number, by the same command "
+              "(SET, ALTER DATABASE, ALTER ROLE or ALTER SYSTEM), or in the configuration file."));
 }
 
 void id_settings_register() {

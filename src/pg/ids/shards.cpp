@@ -248,10 +248,10 @@ Slot* make_slot(const core::Layout& layout, const SlotKey& key, bool is_closed) 
           : errdetail("It issues no IDs on this server since %s. It has moved to: %s",
                       timestamptz_to_str(row->moved_at), row->moved_to),
       is_accepted
-          ? errhint("It issues IDs once the transaction that called snowid.accept_shard() commits.")
-          : errhint("Generate its IDs on the server that accepted it. When it comes back, call "
-                    "snowid.accept_shard() with the ID returned by snowid.release_shard() on that "
-                    "server."));
+          ? errhint("It issues IDs after the commit of the transaction with snowid.accept_shard().")
+          : errhint("Generate its IDs on the server it has moved to. When it comes back, call "
+                    "snowid.accept_shard() with the ID returned by snowid.release_shard() on the "
+                    "other server."));
 }
 
 bool is_slot_open(const SlotKey& key, const core::Layout& layout) {

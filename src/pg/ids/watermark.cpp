@@ -134,7 +134,7 @@ void require_readable_table(Oid relid) {
     ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
             errmsg("cannot compute a watermark of foreign table \"%s\"", name),
             errdetail("Its rows are written on another server."),
-            errhint("Call snowid_watermark() on that server."));
+            errhint("Call snowid_watermark() on the remote server."));
   if (relation.relkind != RELKIND_RELATION && relation.relkind != RELKIND_PARTITIONED_TABLE)
     ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a table", name));
   if (isOtherTempNamespace(relation.relnamespace))
@@ -253,7 +253,7 @@ core::Layout layout_of_table(Oid relid, const List* tables) {
     ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
             errmsg("layout of the IDs of table \"%s\" is not known", get_rel_name(relid)),
             found.is_mixed ? errdetail("Its defaults generate IDs of several layouts.")
-                           : errdetail("It has a default that is not snowid_next()."),
+                           : errdetail("It has a default other than snowid_next()."),
             errhint("Pass it: snowid_watermark('%s', 'instagram').", qualified_name(relid)));
   return core::make_layout(found.has_layout ? found.layout : core::kInstagram.spec);
 }

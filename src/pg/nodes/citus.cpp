@@ -120,8 +120,8 @@ void report_no_group(CitusState state) {
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
               errmsg("this node has no group in Citus"),
               errdetail("Table \"pg_catalog.%s\" has no row.", kGroupTable),
-              errhint("Insert the group that \"pg_catalog.%s\" on the coordinator has for this "
-                      "node, 0 on the coordinator itself.",
+              errhint("Insert this node's group from \"pg_catalog.%s\" on the coordinator, 0 on "
+                      "the coordinator itself.",
                       kNodesTable));
       break;
     case CitusState::kUnsynchronized:
@@ -135,8 +135,8 @@ void report_no_group(CitusState state) {
     default:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
               errmsg("table \"pg_catalog.%s\" is not as created by Citus", kGroupTable),
-              errdetail("It should have one row, with a column \"groupid\" of type integer that is "
-                        "0 or more."),
+              errdetail("It should have one row, with 0 or more in column \"groupid\" of type "
+                        "integer."),
               errhint("Restore the table, which CREATE EXTENSION citus creates."));
   }
   pg_unreachable();
@@ -146,7 +146,7 @@ void require_no_citus() {
   if (citus_read().state == CitusState::kNone) return;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("database is a node of Citus, which assigns its number"),
-          errhint("It need not join: snowid_next() uses that number."));
+          errhint("It need not join: snowid_next() uses the number assigned by Citus."));
 }
 
 void report_replaced(int32 group) {

@@ -270,7 +270,7 @@ void leave(Membership* member) {
     return;
   }
   if (error->sqlerrcode == ERRCODE_QUERY_CANCELED) ReThrowError(error);
-  ereport(WARNING, errmsg("registry was not told that node \"%s\" has left", member->node),
+  ereport(WARNING, errmsg("registry has not confirmed that node \"%s\" has left", member->node),
           errdetail_internal("%s", error->message),
           errhint("Use snowid.leave() again. If no other server has the number, use "
                   "snowid.retire_node(" INT64_FORMAT ") on the registry.",
@@ -290,8 +290,8 @@ core::UnixMicros go_above_other(const ClockGap& gap, int64 other_lead_us) {
 // Interruptible.
 void wait_until(const ForeignServer* registry, core::UnixMicros moment) {
   ereport(NOTICE, errmsg("waiting until %s", moment_text(moment)),
-          errdetail("The clock of the server that had the number may have been %d seconds ahead of "
-                    "that of server \"%s\".",
+          errdetail("The clock of the number's last server may have been %d seconds ahead of "
+                    "the clock of server \"%s\".",
                     static_cast<int>(kMostDifferenceUs / USECS_PER_SEC), registry->servername));
   while (unix_now() < moment) nap(100, wait_event("SnowidClock"));
 }

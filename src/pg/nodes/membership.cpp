@@ -113,8 +113,9 @@ Membership membership_read() {
         ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
         errmsg("sequence \"%s.%s\" has version %u of its form, and this library knows version %u",
                kInternalSchemaName, kSequence, stored.version, kVersion),
-        errhint("Install the version of extension \"%s\" that wrote it, or a later one.",
-                kExtensionName));
+        errhint(
+            "Install the version of extension \"%s\" with which it was written, or a later one.",
+            kExtensionName));
   return stored.member;
 }
 
@@ -218,10 +219,11 @@ void report_state(const Membership& member) {
       break;
     case MemberState::kMoved:
       ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-              errmsg("this is not the server that has joined as node \"%s\"", member.node),
+              errmsg("this server is not node \"%s\"", member.node),
               errdetail("It was copied, restored, or upgraded since, or its \"%s\" has changed.",
                         "snowid.instance_tag"),
-              errhint("If it replaces that server, stop that one, and use snowid.take_over_node(). "
+              errhint("If it replaces the other server, stop the other one, and use "
+                      "snowid.take_over_node(). "
                       "If both stay in use, use snowid.join() to get another number."));
       break;
     case MemberState::kRestored:

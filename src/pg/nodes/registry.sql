@@ -138,7 +138,7 @@ BEGIN
   IF is_stored THEN RETURN; END IF;
   RAISE 'could not change table "snowid_internal.nodes"' USING ERRCODE = 'object_not_in_prerequisite_state',
     DETAIL = 'A rule, trigger, or policy on it stored something else, or nothing.',
-    HINT = 'Drop that rule, trigger, or policy.';
+    HINT = 'Drop the rule, trigger, or policy.';
 END $$;
 COMMENT ON FUNCTION snowid_internal.require_stored(boolean) IS 'Raises an error if a row was not stored.';
 
@@ -361,7 +361,7 @@ BEGIN
       HINT = 'The view snowid.registry lists the numbers assigned by this registry.';
   END IF;
 EXCEPTION WHEN lock_not_available THEN
-  RAISE 'number % is locked by a transaction that does not end', node_number USING ERRCODE = 'lock_not_available',
+  RAISE 'number % is locked by another transaction', node_number USING ERRCODE = 'lock_not_available',
     HINT = format('End it, and try again: SELECT pg_terminate_backend(l.pid) FROM snowid_internal.nodes AS n'
       ' JOIN pg_locks AS l ON l.granted AND l.transactionid = n.xmax WHERE n.node_number = %s.', node_number);
 END $$;

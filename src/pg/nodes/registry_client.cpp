@@ -53,7 +53,7 @@ void run_at_registry(const ForeignServer* registry, const char* text, int column
   ereport(ERROR, errcode(ERRCODE_CONNECTION_FAILURE),
           errmsg("could not reach the registry over server \"%s\"", registry->servername),
           errdetail_of_remote(error),
-          errhint("Try again when it can be reached. A node that has joined works without it."));
+          errhint("Try again when it can be reached. Joined nodes work without it."));
 }
 
 Answer read_answer(const ForeignServer* registry, const Membership& member, const char* claim) {
@@ -99,7 +99,7 @@ const ForeignServer* registry_of(const char* server, const char* node) {
   if (superuser() && !superuser_arg(registry->owner))
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
             errmsg("owner of foreign server \"%s\" is not a superuser", server),
-            errdetail("A superuser connects only over a foreign server that a superuser owns."),
+            errdetail("A superuser connects only over a foreign server owned by a superuser."),
             errhint("Call the function as the owner of the server."));
   return registry;
 }
@@ -123,9 +123,9 @@ void require_near_clocks(const ForeignServer* registry, const ClockGap& gap) {
   if (difference_us <= kMostDifferenceUs) return;
   ereport(
       ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-      gap.ahead_us > 0 ? errmsg("clock is %s ahead of that of server \"%s\"",
+      gap.ahead_us > 0 ? errmsg("clock is %s ahead of the clock of server \"%s\"",
                                 span_text(difference_us), registry->servername)
-                       : errmsg("clock is %s behind that of server \"%s\"",
+                       : errmsg("clock is %s behind the clock of server \"%s\"",
                                 span_text(difference_us), registry->servername),
       errdetail("It may differ by %s.", span_text(kMostDifferenceUs)),
       errhint(

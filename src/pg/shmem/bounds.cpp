@@ -66,14 +66,12 @@ Bound quota_make_room(Quota* quota, void (*sweep)(Bound bound)) {
 int errdetail_full(const Quota& quota, Bound bound) {
   const Bounds bounds = quota.bounds();
   if (bound == Bound::kDatabase) {
-    errhint("End the sessions that no longer need theirs, in this database.");
-    return errdetail("This database has " UINT64_FORMAT
-                     ", which is all that one database can have.",
+    errhint("End unused sessions of this database.");
+    return errdetail("This database has " UINT64_FORMAT ", the maximum of one database.",
                      bounds.database);
   }
-  errhint("End the sessions that no longer need theirs, in any database.");
-  return errdetail("The server has " UINT64_FORMAT ", which is all that it can have.",
-                   bounds.server);
+  errhint("End unused sessions of any database.");
+  return errdetail("The server has " UINT64_FORMAT ", its maximum.", bounds.server);
 }
 
 bool has_grown(const Quota& quota, uint64 by) noexcept {

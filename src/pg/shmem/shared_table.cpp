@@ -55,11 +55,9 @@ Root* root = nullptr;
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("library \"snowid\" was replaced while the server was running"),
           table == nullptr
-              ? errdetail("Shared memory has the form of ABI %u, and this library that of "
+              ? errdetail("Shared memory has ABI %u, and this library has ABI %u.", there, here)
+              : errdetail("Table \"%s\" in shared memory has ABI %u, and this library has "
                           "ABI %u.",
-                          there, here)
-              : errdetail("Table \"%s\" in shared memory has the form of ABI %u, and this "
-                          "library that of ABI %u.",
                           table, there, here),
           errhint("Restart the server."));
 }

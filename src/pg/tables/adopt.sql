@@ -92,7 +92,7 @@ BEGIN
   ELSIF NOT snowid.may_advance() THEN
     RAISE 'permission denied to move shard % ahead', shard
       USING ERRCODE = 'insufficient_privilege', DETAIL = format('Key %s is ahead of the clock: its time is %s.', key, moment),
-        HINT = 'Wait until the clock has passed it, or have a role call that may execute snowid.advance_shard().';
+        HINT = 'Wait until the clock has passed it, or make the call as a role with EXECUTE on snowid.advance_shard().';
   END IF;
   PERFORM snowid.advance_to(key, shard, layout);
   RETURN snowid.next_of(shard, layout);
@@ -192,7 +192,7 @@ BEGIN
   PERFORM snowid.execute(current_user, statement);
   IF granted IS NOT NULL THEN
     RAISE NOTICE 'privileges on sequence % are dropped with it', name
-      USING DETAIL = format('That was: %s.', granted), HINT = 'Roles that insert into the table no longer need it.';
+      USING DETAIL = format('The privileges are: %s.', granted), HINT = 'Roles inserting into the table no longer need them.';
   END IF;
 EXCEPTION WHEN dependent_objects_still_exist THEN
   GET STACKED DIAGNOSTICS dependents = PG_EXCEPTION_DETAIL;
@@ -319,7 +319,7 @@ BEGIN
   END IF;
   IF snowid.layout_ne(layout, 'instagram') THEN
     RAISE NOTICE 'IDs of column "%" of relation % have layout "%"', col, tbl, layout
-      USING HINT = format('Functions that read them need it, as in snowid_timestamp(%I, %L). A view or a generated column can '
+      USING HINT = format('Functions reading them need it, as in snowid_timestamp(%I, %L). A view or a generated column can '
         'name it once.', col, layout);
   END IF;
   PERFORM set_config('lock_timeout', patience, true);

@@ -117,9 +117,9 @@ BEGIN
   IF NOT snowid.is_id_type(base) THEN
     RAISE 'column "%" of relation "%" is of type %, and IDs are of type bigint', col, tbl_name, a.atttypid::regtype
       USING ERRCODE = 'datatype_mismatch', DETAIL = coalesce(widening, ''), HINT = CASE WHEN widening IS NULL THEN '' ELSE
-        'Widen it and everything that refers to it, also in functions and programs, then adopt it.' END;
+        'Widen it and everything referring to it, also in functions and programs, then adopt it.' END;
   ELSIF widening IS NOT NULL THEN
-    RAISE 'columns that refer to column "%" of relation "%" cannot hold IDs', col, tbl_name
+    RAISE 'columns referring to column "%" of relation "%" cannot hold IDs', col, tbl_name
       USING ERRCODE = 'datatype_mismatch', DETAIL = widening,
         HINT = 'Widen them, also in functions and programs, then adopt the column.';
   END IF;
@@ -131,7 +131,7 @@ BEGIN
    ORDER BY f.relid <> tbl, c.conparentid, c.conname LIMIT 1;
   IF FOUND THEN
     RAISE 'column "%" of relation "%" refers to another column', col, tbl_name USING ERRCODE = 'object_not_in_prerequisite_state',
-      DETAIL = format('It does so by %s. That column contains no new ID.', reference), HINT = 'Adopt the referenced column.';
+      DETAIL = format('It does so by %s. The referenced column contains no new ID.', reference), HINT = 'Adopt the referenced column.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_wide_column(pg_catalog.regclass, pg_catalog.name, boolean) IS
@@ -161,7 +161,7 @@ BEGIN
             AND coalesce(r.first <= id, true) AND coalesce(id < r.next, true)), nullif(p.partdefid, 0::oid));
       IF left_over[cardinality(left_over)] IS NULL THEN
         RAISE 'table % has no partition for a new ID', one::regclass
-          USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('That would be %s.', id),
+          USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The new ID is %s.', id),
             HINT = 'Create one first, or a default partition.';
       END IF;
     END IF;
@@ -291,7 +291,7 @@ BEGIN
     END IF;
   END LOOP;
   IF is_told AND untried <> '{}' THEN
-    RAISE NOTICE 'a new ID was not tested on everything that checks new rows'
+    RAISE NOTICE 'a new ID was not tested on all checks of new rows'
       USING DETAIL = format('Look at these: %s.', array_to_string(ARRAY(SELECT DISTINCT unnest(untried) ORDER BY 1), ', '));
   END IF;
 END $$;

@@ -49,7 +49,7 @@ BEGIN
       USING ERRCODE = 'invalid_object_definition', HINT = 'Leave the layout out.';
   ELSIF snowid.layout_ne(said, given) THEN
     RAISE 'layout of table % is "%", not "%"', parent, said, given
-      USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the partition key has that layout.',
+      USING ERRCODE = 'invalid_object_definition', DETAIL = 'The default of the partition key sets the layout.',
         HINT = 'Leave the layout out.';
   ELSIF said IS NULL AND given IS NULL THEN
     RAISE 'layout of table % is not known', parent

@@ -30,8 +30,8 @@ BEGIN
        WHERE NOT r.is_default AND coalesce(r.next > snowid.first_of_unit(clock_timestamp(), layout), true)) THEN
     RAISE 'partitions of table % are not by layout "%"', parent, layout
       USING ERRCODE = 'invalid_object_definition',
-        DETAIL = 'With that layout, their bounds are not whole minutes, or there is no current or future partition.',
-        HINT = 'If that is the layout, use it in the column''s default.';
+        DETAIL = 'With this layout, their bounds are not whole minutes, or there is no current or future partition.',
+        HINT = 'If the layout is right, use it in the column''s default.';
   END IF;
 END $$;
 COMMENT ON FUNCTION snowid.require_bounds_of(pg_catalog.regclass, @extschema@.snowid_layout, pg_catalog.oid[]) IS
@@ -50,7 +50,7 @@ DECLARE
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = parent AND c.contype = 'c' AND c.convalidated
       AND snowid.is_check_of_uuidv7(c.conbin, (snowid.partition_key(parent)).attnum)) THEN
-    RAISE 'table % may have UUIDs that are not of version 7', parent
+    RAISE 'table % may have UUIDs of other versions than 7', parent
       USING ERRCODE = 'invalid_object_definition', DETAIL = 'New UUIDs of other versions lie among old ones of version 7, and would be dropped with them.',
         HINT = format('Use ALTER TABLE %s ADD CHECK (%ssnowid_is_uuidv7(%I)).', parent, snowid.extension_prefix(), key);
   END IF;

@@ -31,7 +31,7 @@ my $other = "CREATE SERVER central FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host
 foreach my $case (
     [ 'the server is renamed', 'ALTER SERVER central RENAME TO hub', $ours ],
     [ 'renamed again', 'ALTER SERVER hub RENAME TO central', $ours ],
-    [ 'another server of its name', "ALTER SERVER central RENAME TO old; $other", 'ERROR 55000', qr/server "central" is not the one that sequence "orders" was attached to.*HINT:.*snowid_segment_attach/s ],
+    [ 'another server of its name', "ALTER SERVER central RENAME TO old; $other", 'ERROR 55000', qr/server "central" is not the one to which sequence "orders" was attached.*HINT:.*snowid_segment_attach/s ],
     [ 'the old one has another name', 'DROP SERVER central CASCADE', $ours ],
     [ 'dropped, and another made', "DROP SERVER old CASCADE; $other", 'ERROR 55000' ],
     [ 'dropped', 'DROP SERVER central CASCADE', 'ERROR 42704' ],

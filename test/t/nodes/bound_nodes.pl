@@ -16,7 +16,7 @@ is(join_as($node, $_->[0], $_->[1]), $_->[2], "$_->[0] joins") foreach [ 'the no
 $node->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE app');
 is(attempt($node, $_, dbname => 'shop'), 'ERROR 55000', "CREATE DATABASE: $_") foreach 'SELECT snowid_next()', 'SELECT snowid.check_node()';
 like(message_of($node, 'SELECT snowid_next()', 'shop'),
-    qr/not the server that has joined as node "app"\nDETAIL:.*\nHINT:.*snowid\.take_over_node\(\).*snowid\.join\(\)/, 'and says what to do');
+    qr/this server is not node "app"\nDETAIL:.*\nHINT:.*snowid\.take_over_node\(\).*snowid\.join\(\)/, 'and says what to do');
 is(attempt($node, 'SELECT snowid_shard(snowid_next(7))', dbname => 'shop'), '7', 'but named shards');
 is(join_as($node, 'shop', 'shop'), '3', 'it joins');
 is(check_node($node, 'app'), '2', 'and the original has not noticed');

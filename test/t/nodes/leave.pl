@@ -65,7 +65,7 @@ is(leaving('east'), '', 'left again: done, without a warning');
 is(join_as($node, 'east', 'east'), 5, 'joined anew');
 crash($registry, 'kill');
 like(message_of($node, 'BEGIN; SELECT snowid.leave(); ROLLBACK', 'east'),
-    qr/WARNING:  registry was not told that node "east" has left\nDETAIL:.*\nHINT:.*snowid\.retire_node\(5\)/, 'left while the registry is down: a warning');
+    qr/WARNING:  registry has not confirmed that node "east" has left\nDETAIL:.*\nHINT:.*snowid\.retire_node\(5\)/, 'left while the registry is down: a warning');
 is(at('east', 'SELECT snowid_next()'), 'ERROR 55000', 'stopped all the same, and rolled back nothing');
 start_server($registry);
 is(retired(5), 'f', 'the registry has not heard of it');
@@ -79,7 +79,7 @@ foreach my $sql ('SELECT snowid.check_node()', 'SELECT snowid.take_over_node()',
     is(at('west', $sql), 'ERROR 42704', "no server: $sql");
     like(message_of($node, $sql, 'west'), qr/server "registry" does not exist\nHINT:.*rename it back: .*as node "west"/, "no server: $sql: what to do");
 }
-like(leaving('west'), qr/WARNING:  registry was not told that node "west" has left\nDETAIL:  server "registry" does not exist/, 'left without it: a warning');
+like(leaving('west'), qr/WARNING:  registry has not confirmed that node "west" has left\nDETAIL:  server "registry" does not exist/, 'left without it: a warning');
 is(at('west', 'SELECT snowid_next()'), 'ERROR 55000', 'and it has stopped');
 $node->stop;
 end_test($registry);

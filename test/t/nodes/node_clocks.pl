@@ -15,7 +15,7 @@ sub check_off
 {
     my ($member, $sql, $how, $name) = @_;
     my $error = message_of($node, $sql, $member);
-    like($error, qr/clock is \d+ ms $how that of server "registry"\nDETAIL:.*10000 ms/, "$name: $sql says so");
+    like($error, qr/clock is \d+ ms $how the clock of server "registry"\nDETAIL:.*10000 ms/, "$name: $sql says so");
     my ($ms) = $error =~ /clock is (\d+) ms/;
     ok($ms > 17_000 && $ms < 23_000, "$name: by how much") or diag($error);
     return;

@@ -25,7 +25,7 @@ foreach my $lock ('UPDATE snowid_internal.nodes SET last_seen = last_seen', 'DO 
     my $holder = open_session($registry);
     ask($holder, "BEGIN; $lock");
     my $message = message_of($registry, q(ALTER FUNCTION snowid.retire_node(bigint) SET lock_timeout = '10ms'; SELECT snowid.retire_node(1)));
-    my ($end) = $message =~ /number 1 is locked by a transaction that does not end\nHINT:.*: (SELECT .*)\.$/m;
+    my ($end) = $message =~ /number 1 is locked by another transaction\nHINT:.*: (SELECT .*)\.$/m;
     is(on_registry($end // 'nothing'), 't', 'locked: whom to end');
     wait_for(sub { on_registry('SELECT count(*) FROM pg_locks AS l, snowid_internal.nodes AS n WHERE l.transactionid = n.xmax') eq '0' }, 'the end of it');
     close_session($holder);

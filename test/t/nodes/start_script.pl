@@ -70,7 +70,7 @@ is(attempt($node, $number), '1', 'and issues IDs');
 
 # A copy on another machine starts first.
 my $clone = new_copy($node);
-check_script('a copy with another tag', $clone, 'staging', qr/is not the server that has joined.*"snowid.instance_tag" has changed.*not started/s, 0);
+check_script('a copy with another tag', $clone, 'staging', qr/this server is not node .*"snowid.instance_tag" has changed.*not started/s, 0);
 is(check_node($node), '1', 'the original is still the node');
 run_for($clone, q(pg_ctl -w start -o '-c snowid.instance_tag=staging'));
 is(attempt($clone, $_), 'ERROR 55000', "it asks nobody: $_") foreach $number, 'SELECT snowid.check_node()';

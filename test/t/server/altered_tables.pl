@@ -118,7 +118,7 @@ my ($attach, undef, $detach) = @{ $stores{$sources} };
 check_altered($sources, 'CREATE RULE z AS ON DELETE TO %s DO INSTEAD NOTHING', failing($detach));
 check_altered($sources, 'CREATE RULE z AS ON INSERT TO %s DO INSTEAD NOTHING', failing($attach));
 check_altered($sources, 'CREATE TRIGGER z BEFORE INSERT OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION drop_it()', failing($attach, $detach));
-like($said, qr/could not change table "$sources"\nDETAIL:  A rule, trigger, or policy .*\nHINT:  Drop that /, 'and says why');
+like($said, qr/could not change table "$sources"\nDETAIL:  A rule, trigger, or policy .*\nHINT:  Drop the /, 'and says why');
 
 # What cannot be read. Hints that are statements undo it.
 my %not_null_of = ($released => [qw(id is_open moved_at)], $sources => [qw(server remote_seq source_identity owner server_oid owner_oid)]);
