@@ -85,9 +85,9 @@ CREATE FUNCTION snowid.key_of_bound(bound pg_catalog.text) RETURNS bigint
     THEN snowid.key_of_uuid_bound(bound::pg_catalog.uuid) ELSE bound::bigint END;
 COMMENT ON FUNCTION snowid.key_of_bound(pg_catalog.text) IS 'Returns a bigint, or the place of a UUID in the order of time.';
 
--- The partitions of such a table: ranges of IDs, and the bounds. null means unbounded, or twice null the default
--- partition. With the table as argument, pg_get_expr() would lock it, and views of all tables would wait for every
--- session.
+-- The partitions of such a table: ranges of IDs, and the bounds. A null bound is no bound; both are null for the
+-- default partition. With the table as argument, pg_get_expr() would lock it, and views of all tables would wait for
+-- every session.
 CREATE FUNCTION snowid.ranges_of(parent pg_catalog.oid, OUT relid pg_catalog.oid, OUT first bigint, OUT next bigint,
     OUT is_default boolean, OUT is_leaving boolean, OUT lower_bound pg_catalog.text, OUT upper_bound pg_catalog.text)
   RETURNS SETOF pg_catalog.record

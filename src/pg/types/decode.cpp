@@ -87,8 +87,8 @@ Node* subquery_of(Node* expression) {
 }
 
 // Whether a subquery put into an expression will be planned: the expression is the query's own,
-// simplified before subqueries are planned and relations set up. Its rows distinguish it from
-// expressions simplified for an inner query.
+// simplified before subqueries are planned and relations set up. Its rows distinguish it from an
+// inner query's expressions, simplified for an outer one.
 bool takes_subqueries(const PlannerInfo* root, const FuncExpr* call) {
   return root != nullptr && root->parse != nullptr && root->simple_rel_array == nullptr &&
          contain_var_clause(static_cast<Node*>(linitial(call->args)));

@@ -59,7 +59,7 @@ sub check_lost
         ask_anew($server);
         my ($status, $out, $message) = $server->psql('postgres', "\\set VERBOSITY verbose\nSELECT snowid_segment_batch('shipment_seq', 2000)");
         leads_to($page, $section, $message);
-        like($message, qr/^(?:.* )?ERROR:  55000: sequence "public.shipment_seq" on server "hub" is not the one that sequence "shipment_seq" was attached to\nDETAIL:.*\nHINT:.*last_allocated.*setval.*snowid_segment_attach/, "$name: then there is an error, as the page has it");
+        like($message, qr/^(?:.* )?ERROR:  55000: sequence "public.shipment_seq" on server "hub" is not the one to which sequence "shipment_seq" was attached\nDETAIL:.*\nHINT:.*last_allocated.*setval.*snowid_segment_attach/, "$name: then there is an error, as the page has it");
         unlike($message, qr{/0000}, "$name: and no more");
         like(slurp_file($server->logfile, $from), qr{The source was "\S+/0000\w+" when it was attached, and is "\S+/0000\w+"}, "$name: the log has the two identities");
     }
