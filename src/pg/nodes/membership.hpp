@@ -77,9 +77,9 @@ struct Membership {
   int64 exchange;          // number of tokens exchanged
   int64 token;             // the registry has this token,
   int64 next;              // or this one, requested without an answer; 0 if none was
-  uint64 system;           // of the server that joined
-  Oid database;            // that joined
-  uint64 tag;              // hash of snowid.instance_tag of the server that joined
+  uint64 system;           // system identifier of the joined server
+  Oid database;            // the joined database
+  uint64 tag;              // hash of snowid.instance_tag of the joined server
   TimestampTz checked;     // last confirmation by the registry
   char registry[kLongestIdentity + 1];  // the registry's identity
   char server[NAMEDATALEN];             // the foreign server of the registry
