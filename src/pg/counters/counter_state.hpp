@@ -42,7 +42,6 @@ extern int section_keys;    // snowid.section_keys: 1 to 1,000,000
 
 inline constexpr int kDefaultSectionKeys = 100000;
 
-// Defines the settings. Called once, when the library is loaded.
 void counter_settings_register();
 
 // Limits of a server and of a database. A segment takes 320 bytes, a section 1.3 kB and keys.

@@ -84,7 +84,6 @@ Datum milliseconds(const std::atomic<uint64_t>& us) {
   return Float8GetDatum(as_milliseconds(load_count(us)));
 }
 
-// A row; columns not set are null.
 struct Row {
   Datum values[kColumns] = {};
   bool nulls[kColumns];

@@ -107,7 +107,6 @@ enum Column : int {
 // Two numbers of at most 20 digits, two of at most 10, and separators.
 constexpr size_t kLongestIdentity = 63;
 
-// Raises: 55000.
 [[noreturn]] void report_other(const RemoteSource& source, const char* identity) {
   const char* sequence = get_rel_name(source.relid);
   ereport(

@@ -47,7 +47,6 @@ const char* default_node() {
   return psprintf("%s:%d/%s", host, PostPortNumber, get_database_name(MyDatabaseId));
 }
 
-// Raises: 55000.
 [[noreturn]] void report_joined(const Membership& member) {
   ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
           errmsg("database has joined as node \"%s\", with number " INT64_FORMAT, member.node,

@@ -10,7 +10,6 @@
 
 namespace snowid::pg {
 
-// Defines the settings. Called once, when the library is loaded.
 void nodes_register();
 
 // hash: of a pg_class row by name, of Citus' table installed or dropped; 0 for all.

@@ -280,7 +280,6 @@ SNOWID_FUNCTION(snowid_release_shard) {
   Moved released{{},    shard,    layout.spec,          is_known ? row.id : 0,
                  false, moved_to, GetCurrentTimestamp()};
   if (is_known && !row.is_open && is_at_end(slot, layout) && !is_skipped(layout, known)) {
-    // Closed already.
     if (moved_to == nullptr) released.moved_to = row.moved_to;
     released.moved_at = row.moved_at;
   } else {

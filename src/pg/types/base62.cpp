@@ -11,7 +11,6 @@ namespace snowid::pg {
 
 namespace {
 
-// Raises: 22P02.
 [[noreturn]] void report_text(core::Status status, const text* value) {
   if (status == core::Status::kNumberOutOfRange)
     ereport(
@@ -26,7 +25,6 @@ namespace {
                   static_cast<int>(core::kTextLength)));
 }
 
-// Raises: 22023.
 [[noreturn]] void report_scatter(core::Status status, int64 id, int32 digits) {
   switch (status) {
     case core::Status::kDigitsOutOfRange:

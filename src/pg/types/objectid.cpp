@@ -138,12 +138,10 @@ SNOWID_FUNCTION(snowid_objectid_from_bytea) {
 
 SNOWID_COMPARISONS(snowid_objectid, core::ObjectId)
 
-// For min.
 SNOWID_FUNCTION(snowid_objectid_smaller) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) < 0 ? 0 : 1));
 }
 
-// For max.
 SNOWID_FUNCTION(snowid_objectid_larger) {
   PG_RETURN_DATUM(PG_GETARG_DATUM(order_of<core::ObjectId>(fcinfo) > 0 ? 0 : 1));
 }

@@ -145,10 +145,8 @@ SNOWID_FUNCTION(snowid_seq_name) {
   return next_of_series(fcinfo);
 }
 
-// Of seq_x_to_y(x, y, step).
 SNOWID_FUNCTION(snowid_seq_support) { return answer_rows(PG_GETARG_POINTER(0), rows_of_series); }
 
-// Of seq_x_to_y(name).
 SNOWID_FUNCTION(snowid_seq_name_support) {
   return answer_rows(PG_GETARG_POINTER(0), rows_of_series_name);
 }
