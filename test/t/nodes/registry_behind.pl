@@ -26,7 +26,7 @@ foreach my $lost ('UPDATE snowid_internal.nodes SET exchange = exchange - 1, tok
 is(mallory('accept', node_number => $_->[0]), $_->[1], "mallory says that he has $_->[0]") foreach [ 1, 'ERROR 23505' ], [ 3, 'ERROR 55000' ], [ 8191, 'ERROR 55000' ];
 $registry->safe_psql('postgres', 'DELETE FROM snowid_internal.nodes WHERE node_number = 2');
 is(mallory('accept', node_number => 2), 'held|2', 'a lost number');
-like(message_of($node, 'SELECT snowid.accept_registry()', 'b'), qr/number 2 of node "b" belongs to node "mallory" of the registry\nHINT:.*join anew/, 'its node is told');
+like(message_of($node, 'SELECT snowid.accept_registry()', 'b'), qr/number 2 of node "b" belongs to node "mallory" of the registry\nHINT:.*join again/, 'its node is told');
 is(number_of($node, 'b'), '2|2', 'and goes on');
 $registry->safe_psql('postgres', q(DELETE FROM snowid_internal.nodes WHERE node_name = 'mallory'));
 is(accept_registry(), '2', 'b accepts');
