@@ -9,16 +9,7 @@ use SnowidClients;
 use Test::More;
 
 my $recipe = new_recipe();
-# Debian's packages are sources. Nothing is fetched.
-put_file($recipe, 'toml', <<'END');
-# .cargo/config.toml
-[net]
-offline = true
-[source.crates-io]
-replace-with = "debian"
-[source.debian]
-directory = "/usr/share/cargo/registry"
-END
+use_debian_crates($recipe);
 run_page($recipe);
 is(asked_as_app($recipe, 'SELECT count(*) FROM comments WHERE photo > 9007199254740991'), '2', 'IDs that a number would round');
 $recipe->{node}->stop;

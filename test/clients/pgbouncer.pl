@@ -52,27 +52,19 @@ $ psql -p 6432 -At -v VERBOSITY=sqlstate -c 'SELECT snowid_lastval()' session 2>
 ERROR:  55000
 END
 
-# In the mode transaction, the next client has the first one's shard, and its last ID.
-console(<<'END');
-$ psql -p 6432 -At -c 'SET snowid.default_shard = 42' -c 'SELECT snowid_shard(snowid_next())' transaction
+# In the modes transaction and statement, the next client has the first one's shard, and its last ID.
+foreach my $mode ('transaction', 'statement')
+{
+    console(<<"END");
+\$ psql -p 6432 -At -c 'SET snowid.default_shard = 42' -c 'SELECT snowid_shard(snowid_next())' $mode
 SET
 42
-$ psql -p 6432 -At -c 'SELECT snowid_shard(snowid_lastval()), snowid_shard(snowid_next())' transaction
+\$ psql -p 6432 -At -c 'SELECT snowid_shard(snowid_lastval()), snowid_shard(snowid_next())' $mode
 42|42
-$ psql -p 6432 -At -c 'RESET snowid.default_shard' transaction
+\$ psql -p 6432 -At -c 'RESET snowid.default_shard' $mode
 RESET
 END
-
-# So it is in the mode statement.
-console(<<'END');
-$ psql -p 6432 -At -c 'SET snowid.default_shard = 42' -c 'SELECT snowid_shard(snowid_next())' statement
-SET
-42
-$ psql -p 6432 -At -c 'SELECT snowid_shard(snowid_lastval()), snowid_shard(snowid_next())' statement
-42|42
-$ psql -p 6432 -At -c 'RESET snowid.default_shard' statement
-RESET
-END
+}
 
 # Nor does server_reset_query_always help: it resets between a client's SET and its next statement.
 console(<<'END');

@@ -30,7 +30,7 @@ use SnowidServers;
 use Test::More;
 
 our @EXPORT = qw(new_recipe run_page run_sections run_blocks blocks_of put_file run_shell asked_as_app recipe_environment
-  try_page statements_like names_version);
+  try_page statements_like names_version use_debian_crates);
 
 # A recipe that is named as its test is, with a server that listens on TCP, too. Options: conf, lines of
 # postgresql.conf; env, a hash of what else its commands have in their environment; port, where the page says that its
@@ -166,6 +166,22 @@ sub names_version
     my ($named) = slurp_file("docs/clients/$recipe->{name}.md") =~ /\b\Q$program\E (\d+(?:[.]\d+)*)/;
     $named //= 'no version';
     like(run_shell($recipe, $command), qr/(?<![\d.])\Q$named\E(?!\d)/, "the page names the version of $program");
+    return;
+}
+
+# Has cargo take crates from Debian's packages, which are sources, and fetch none.
+sub use_debian_crates
+{
+    my ($recipe) = @_;
+    put_file($recipe, 'toml', <<'END');
+# .cargo/config.toml
+[net]
+offline = true
+[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "/usr/share/cargo/registry"
+END
     return;
 }
 
