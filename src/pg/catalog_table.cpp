@@ -120,9 +120,13 @@ void require_columns(Relation relation, const OwnTable& table) {
 }  // namespace
 
 Relation own_relation_open(const char* name, LOCKMODE lock) {
-  const Oid relid = extension_relation(name);
-  Relation relation = OidIsValid(relid) ? try_relation_open(relid, lock) : nullptr;
-  if (relation == nullptr) report_missing(name);
+  Relation relation = nullptr;
+  // Looked up again if it was dropped during the wait: the extension may have been created again.
+  while (relation == nullptr) {
+    const Oid relid = extension_relation(name);
+    if (!OidIsValid(relid)) report_missing(name);
+    relation = try_relation_open(relid, lock);
+  }
   return relation;
 }
 
