@@ -81,8 +81,14 @@ foreach my $title ('Generate IDs', 'Read IDs', 'Ranges of time', 'Watermark', 'U
     my @sections = parts_of($group);
     push @parts, grep { !$named{$_} } @sections[ grep { $_ % 2 == 0 } 0 .. $#sections ];
 }
-# As the reference writes defaults, without the types that PostgreSQL adds.
-my $plain = sub { return sort map { s/(DEFAULT (?:'[\w:]+'|NULL))::\w+/$1/gr } @{ $_[0] } };
+# As the reference writes them: defaults without the types that PostgreSQL adds; a layout without its type, in brackets where it has
+# the default that the page states; register, which users only grant, by its name.
+my $plain = sub {
+    return sort map {
+        s/(DEFAULT (?:'[\w:]+'|NULL))::\w+/$1/gr =~ s/, layout snowid_layout DEFAULT 'instagram'/ [, layout]/r =~ s/(, |\()layout snowid_layout\)/$1layout)/r
+          =~ s/^(snowid[.]register)\(.*?\) → \(.*?\)/$1(…) → record/r
+    } @{ $_[0] };
+};
 is_deeply([ sort @signatures ], [ $plain->($signatures) ], 'every function is there, with all of its signatures and their comments');
 is_deeply([ sort keys %properties ], [ sort @$properties ], 'with its volatility, and who may execute it');
 is_deeply(\@parts, [], 'each part is of a function of its group');
