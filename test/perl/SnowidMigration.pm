@@ -23,7 +23,7 @@ my $scratch = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 
 # The examples of the page by their names, which are comments on their first lines: "WAY: STEP", or STEP alone where
 # all ways share it. One of these, "list", sets psql's variables for the others. A script that an example runs by \i
-# stands in its place.
+# stands in its place, and so do those that it runs by \ir.
 my (%step, @names);
 
 # The tables of the examples.
@@ -49,6 +49,7 @@ sub page_steps
     foreach my $example (slurp_file('docs/converting.md') =~ /^```sql\n(.*?)^```$/msg)
     {
         $example =~ s/^\\i (\S+)\n/slurp_file($1)/mge;
+        $example =~ s/^\\ir (\S+)\n/slurp_file("converting\/$1")/mge;
         my ($name) = $example =~ /\A-- (.*)\n/ or die "an example without a name: $example";
         die "two examples are called $name" if $step{$name};
         $step{$name} = $example;
@@ -251,14 +252,14 @@ sub run_until_locked
 }
 
 # Takes all steps of a way, in the order of the page, or those of the option `steps`, by their whole names. `before` and `after`
-# have what to do at each.
+# have what to do at each; `back`, the way back if it is no step of the page.
 sub take
 {
     my ($node, $way, %options) = @_;
     my $load = start_load($node, $way);
     my $files = files_of_tables($node, $way, @TABLES);
     my @names = $options{steps} ? @{ $options{steps} } : map { "$way: $_" } grep { $_ ne 'function' } steps_of($way);
-    is($names[-1], "$way: back", "$way: there is a way back");
+    is($names[-1], "$way: " . ($options{back} ? 'check' : 'back'), "$way: there is a way back") if !$options{steps};
     foreach my $whole (@names)
     {
         my ($name) = $whole =~ /: (.*)/;
@@ -266,6 +267,11 @@ sub take
         run_step($load, $whole);
         $options{after}{$name}->($load) if $options{after}{$name};
         mark($load, $name) if $name eq 'adopt' || $name eq 'back';
+    }
+    if ($options{back})
+    {
+        unlike(run_until_locked($load, $options{back}), qr/ERROR/, "$way: back");
+        mark($load, 'back');
     }
     stop_load($load);
     check_above($load, 'adopt', 'adopting');
