@@ -8,8 +8,6 @@ use SnowidClients;
 use Test::More;
 
 my $recipe = new_recipe();
-# The page's last program reads the outbox of another page.
-run_sections($recipe, 'docs/read-in-order.md', 'An outbox', 'Wake up');
 run_page($recipe);
 
 # What the page rests on: its default layout's IDs are beyond what a number holds.
@@ -36,9 +34,6 @@ console.log(rows.length, parsed.length, differ(parsed), differ(json), parsed.som
 await client.end();
 JS
 run_shell($recipe, 'node many.mjs', "100000 100000 0 0 true\n");
-
-is(asked_as_app($recipe, q(SELECT last_id >= (SELECT max(id) FROM outbox) FROM consumers WHERE name = 'search')), 't',
-    'an outbox: the position is at the last message');
 
 $recipe->{node}->stop;
 done_testing();
